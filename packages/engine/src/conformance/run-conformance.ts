@@ -1,0 +1,227 @@
+import { makeId } from '@holt/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Engine, ImageDigest, Isolation, RuntimeSpec } from '../contract.ts'
+import { bindRequest, collect, connect, kindOf, nextObservation, type Steps } from './steps.ts'
+
+/** One engine under test. */
+export interface ConformanceSubject {
+  readonly name: string
+  readonly isolation: Isolation
+  /** Opens the engine over the same state each time: a second call after `close` is a restart of the daemon. */
+  open(): Promise<Engine>
+  /** An image that has `true`, `echo` and `cat` in `/bin`. */
+  imageTar(): AsyncIterable<Uint8Array>
+  readonly size: Pick<RuntimeSpec, 'cpu' | 'memoryMiB' | 'diskMiB'>
+  /** Tests that cannot hold for this engine, each with its reason. */
+  readonly skip?: readonly { readonly test: ConformanceTest; readonly reason: string }[]
+  /** The longest one verb may take, milliseconds. */
+  readonly verbTimeoutMs: number
+}
+
+const tests = {
+  'describes its class as available': async ({ engine, subject }) => {
+    const facts = await engine.describe()
+    expect(facts.isolation[subject.isolation].available).toBe(true)
+    expect(facts.cpus).toBeGreaterThan(0)
+    expect(facts.memoryMiB).toBeGreaterThan(0)
+  },
+  'makes a runtime, and making it again with the same spec does nothing': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    await engine.ensure(wanted, signal())
+    await engine.ensure(wanted, signal())
+    expect(await engine.inspect(wanted.id)).toMatchObject({
+      id: wanted.id,
+      state: 'running',
+      spec: wanted,
+      ending: null,
+    })
+  },
+  'makes a runtime once when asked twice at the same time': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    await Promise.all([engine.ensure(wanted, signal()), engine.ensure(wanted, signal())])
+    expect((await engine.inspect(wanted.id))?.state).toBe('running')
+  },
+  'refuses another spec for the same id': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    await engine.ensure(wanted, signal())
+    expect(await kindOf(engine.ensure({ ...wanted, memoryMiB: wanted.memoryMiB + 64 }, signal()))).toBe('conflict')
+  },
+  'refuses an image it does not have': async ({ engine, spec, signal }) => {
+    const unknown: ImageDigest = `sha256:${'0'.repeat(64)}`
+    expect(await kindOf(engine.ensure({ ...spec(), imageDigest: unknown }, signal()))).toBe('not_found')
+  },
+  'binds a guest once: the same identity again is success, another is refused': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    await engine.ensure(wanted, signal())
+    const guest = await connect(engine, wanted.id, signal())
+    await guest.bind(bindRequest(wanted.id), signal())
+    await guest.bind(bindRequest(wanted.id), signal())
+    expect((await guest.info(signal())).runtime_id).toBe(wanted.id)
+    await expect(guest.bind(bindRequest(makeId('runtime')), signal())).rejects.toMatchObject({ code: 'conflict' })
+  },
+  'runs a process and tells its output and exit code': async ({ engine, spec, signal }) => {
+    const guest = await bound(engine, spec(), signal)
+    const items = await collect(await guest.runProcess(process(['echo', 'hello']), signal()))
+    expect(items.find((item) => item.type === 'stdout')).toMatchObject({
+      data: Buffer.from('hello\n').toString('base64'),
+    })
+    expect(items.at(-2)).toMatchObject({ type: 'exit', exit_code: 0 })
+    expect(items.at(-1)).toMatchObject({ type: 'end' })
+  },
+  'writes a file and reads it back': async ({ engine, spec, signal }) => {
+    const guest = await bound(engine, spec(), signal)
+    const body = Buffer.from('one\0two')
+    expect((await guest.writeContent({ path: '/tmp/file', createOnly: false, body }, signal())).created).toBe(true)
+    const content = await guest.readContent({ path: '/tmp/file', range: 'bytes=4-' }, signal())
+    expect(Buffer.concat(await content.body.toArray()).toString()).toBe('two')
+  },
+  'keeps runtimes apart': async ({ engine, spec, signal }) => {
+    const [one, two] = await Promise.all([bound(engine, spec(), signal), bound(engine, spec(), signal)])
+    await one.writeContent({ path: '/tmp/mine', createOnly: true, body: Buffer.from('1') }, signal())
+    await expect(two.stat('/tmp/mine', signal())).rejects.toMatchObject({ code: 'path_not_found' })
+  },
+  'removes a runtime; again, and one that never was, is success': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    await engine.ensure(wanted, signal())
+    await engine.remove(wanted.id, signal())
+    await engine.remove(wanted.id, signal())
+    await engine.remove(makeId('runtime'), signal())
+    expect(await engine.inspect(wanted.id)).toBeNull()
+    expect(await kindOf(engine.dial(wanted.id, signal()))).toBe('not_found')
+  },
+  'observes what exists first, then changes': async ({ engine, spec, signal }) => {
+    const before = spec()
+    await engine.ensure(before, signal())
+    const stop = new AbortController()
+    const observations = engine.observe(stop.signal)[Symbol.asyncIterator]()
+    const seen = await nextObservation(observations, (item) => item.type === 'listed')
+    expect(seen.filter((item) => item.type === 'present').map((item) => item.observed.id)).toContain(before.id)
+    await engine.remove(before.id, signal())
+    const after = await nextObservation(observations, (item) => item.type === 'absent')
+    expect(after.at(-1)).toEqual({ type: 'absent', id: before.id })
+    stop.abort()
+  },
+  'finds its runtimes again after a restart, with what runs in them': async ({
+    engine,
+    subject,
+    spec,
+    signal,
+    reopen,
+  }) => {
+    const wanted = spec()
+    const guest = await bound(engine, wanted, signal)
+    const started = process(['cat'])
+    await guest.startProcess({ ...started, stdin: 'pipe' }, signal())
+    await engine.close()
+    const next = await reopen()
+    expect(await next.inspect(wanted.id)).toMatchObject({ state: 'running', spec: { isolation: subject.isolation } })
+    const again = await connect(next, wanted.id, signal())
+    expect((await again.getProcess(started.id, signal())).state).toBe('running')
+  },
+  'refuses to remove an image that is in use': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    await engine.ensure(wanted, signal())
+    const images = engine.ability('images')
+    expect(images).not.toBeNull()
+    if (images !== null) expect(await kindOf(images.remove(wanted.imageDigest))).toBe('in_use')
+  },
+  'takes a checkpoint and restores clones that are not bound to the past': async ({
+    engine,
+    subject,
+    spec,
+    signal,
+  }) => {
+    const facts = (await engine.describe()).isolation[subject.isolation]
+    const checkpoints = engine.ability('checkpoints')
+    if (!facts.available || !facts.canCheckpoint || checkpoints === null) {
+      const seed = spec()
+      await engine.ensure(seed, signal())
+      if (checkpoints !== null) expect(await kindOf(checkpoints.take(seed.id, 'cp1', signal()))).toBe('not_supported')
+      return
+    }
+    const seed = spec()
+    await engine.ensure(seed, signal())
+    await (await connect(engine, seed.id, signal())).quiesce(signal())
+    const taken = await checkpoints.take(seed.id, `cp${seed.id}`, signal())
+    await engine.remove(seed.id, signal())
+    expect(await checkpoints.usable(taken.checkpointId)).toEqual({ usable: true })
+    const clones = [spec(), spec()].map((clone) => ({ ...clone, checkpointId: taken.checkpointId }))
+    const guests = await Promise.all(clones.map((clone) => bound(engine, clone, signal)))
+    for (const [index, clone] of clones.entries()) {
+      expect((await engine.inspect(clone.id))?.restored).toBe(true)
+      expect((await guests[index]?.info(signal()))?.runtime_id).toBe(clone.id)
+    }
+    await checkpoints.remove(taken.checkpointId)
+  },
+} satisfies Record<string, (steps: Steps) => Promise<void>>
+
+/** The name of a conformance test. */
+export type ConformanceTest = keyof typeof tests
+
+/** Registers the suite that every engine passes, one test per promise of the contract. Call it once per isolation class. */
+export function runConformance(subject: ConformanceSubject): void {
+  describe(`${subject.name} keeps the Engine contract (${subject.isolation})`, () => {
+    let engine: Engine
+    let imageDigest: ImageDigest
+    const made: string[] = []
+    const signal = () => AbortSignal.timeout(subject.verbTimeoutMs)
+
+    const spec = (): RuntimeSpec => {
+      const id = makeId('runtime')
+      made.push(id)
+      return { id, isolation: subject.isolation, imageDigest, ...subject.size, pidsMax: 256, checkpointId: null }
+    }
+    const reopen = async () => {
+      engine = await subject.open()
+      return engine
+    }
+
+    beforeAll(async () => {
+      await reopen()
+      const images = engine.ability('images')
+      if (images === null) throw new Error(`${subject.name} has no images`)
+      imageDigest = (await images.import(subject.imageTar(), signal())).digest
+    }, subject.verbTimeoutMs)
+    afterAll(async () => {
+      await engine.close()
+    }, subject.verbTimeoutMs)
+
+    for (const [name, run] of Object.entries(tests)) {
+      const skipped = subject.skip?.find((skip) => skip.test === name)
+      test.skipIf(skipped !== undefined)(
+        skipped === undefined ? name : `${name} (${skipped.reason})`,
+        { timeout: subject.verbTimeoutMs * 4 },
+        async () => {
+          try {
+            await run({ engine, subject, spec, signal, reopen })
+          } finally {
+            for (const id of made.splice(0)) await engine.remove(id, signal())
+          }
+        },
+      )
+    }
+  })
+}
+
+async function bound(engine: Engine, spec: RuntimeSpec, signal: () => AbortSignal) {
+  await engine.ensure(spec, signal())
+  const guest = await connect(engine, spec.id, signal())
+  await guest.bind(bindRequest(spec.id), signal())
+  return guest
+}
+
+function process(argv: readonly string[]) {
+  const id = makeId('command')
+  return {
+    id,
+    command: null,
+    argv,
+    cwd: '/',
+    env: null,
+    user: 'root',
+    stdin: 'none',
+    stdin_data: null,
+    timeout_ms: 0,
+    ring_bytes: null,
+  } as const
+}

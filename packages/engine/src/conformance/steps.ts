@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import type { Engine, Observation, RuntimeSpec } from '../contract.ts'
+import { EngineError } from '../contract.ts'
+import { type BindRequest, GuestClient } from '../guest/guest-client.ts'
+import type { GuestItem } from '../guest/schemas.ts'
+import type { ConformanceSubject } from './run-conformance.ts'
+
+/** What a conformance test works with. */
+export interface Steps {
+  readonly engine: Engine
+  readonly subject: ConformanceSubject
+  /** A new spec; the runtime is removed after the test. */
+  readonly spec: () => RuntimeSpec
+  /** A signal that ends one verb. */
+  readonly signal: () => AbortSignal
+  /** Opens the engine again after `close`. */
+  readonly reopen: () => Promise<Engine>
+}
+
+/** Dials and waits until the guest answers. */
+export async function connect(engine: Engine, id: string, signal: AbortSignal): Promise<GuestClient> {
+  return new GuestClient(await engine.dial(id, signal))
+}
+
+/** An identity for a runtime. */
+export function bindRequest(id: string): BindRequest {
+  return {
+    runtime_id: id,
+    hostname: id,
+    machine_id: randomBytes(16).toString('hex'),
+    env: { PATH: '/bin:/usr/bin' },
+    user: 'root',
+    workdir: '/',
+    time_unix_ms: Date.now(),
+    entropy: randomBytes(64).toString('base64'),
+    pids_max: null,
+    set_clock: false,
+    set_hostname: false,
+  }
+}
+
+/** Reads a stream to its end. */
+export async function collect(items: AsyncIterable<GuestItem>): Promise<GuestItem[]> {
+  return Array.fromAsync(items)
+}
+
+/** The kind of the `EngineError` a verb fails with. */
+export async function kindOf(verb: Promise<unknown>): Promise<string> {
+  try {
+    await verb
+    return 'no error'
+  } catch (error) {
+    if (error instanceof EngineError) return error.kind
+    throw error
+  }
+}
+
+/** Observations up to and with the first that matches. */
+export async function nextObservation(
+  observations: AsyncIterator<Observation>,
+  matches: (item: Observation) => boolean,
+): Promise<Observation[]> {
+  const seen: Observation[] = []
+  for (;;) {
+    const { value, done } = await observations.next()
+    if (done === true) throw new Error('the observations ended')
+    seen.push(value)
+    if (matches(value)) return seen
+  }
+}

@@ -1,0 +1,185 @@
+import type { GuestLink } from './guest-link.ts'
+
+/**
+ * The Engine contract.
+ *
+ * An engine runs *anonymous* runtimes on some machine. It knows nothing of projects, names, keys, quotas or policies:
+ * whoever calls it decides those and speaks to the guest through `dial`. Every verb is addressed by id, is idempotent, and
+ * is safe to repeat after a crash of either side: the caller says what should exist (`ensure`, `remove`) and reads what does
+ * (`observe`, `inspect`).
+ *
+ * Preconditions and results common to all verbs:
+ * - `id` is chosen by the caller: 22 characters of `[a-z0-9]`, unique for ever.
+ * - A verb that is aborted through its signal rejects with the signal's reason; what it had begun is finished or undone by
+ *   the next `ensure` or `remove` of the same id.
+ * - Failures are `EngineError`; its `kind` says what a caller may do about it.
+ */
+export interface Engine {
+  /** What this engine can do on this host, and for what it cannot, why not. Cheap enough to call for each request. */
+  describe(): Promise<EngineFacts>
+
+  /**
+   * Makes the runtime `spec.id` exist and run. Resolves when its guest has been started; `dial` waits for the guest itself.
+   * The same id with an equal spec does nothing; with another spec it fails with kind `conflict`.
+   * A runtime that has ended is not started again: kind `gone`.
+   */
+  ensure(spec: RuntimeSpec, signal: AbortSignal): Promise<void>
+
+  /**
+   * First one observation for each runtime that exists, then `{type: 'listed'}`, then changes as they happen. Ends only with the signal.
+   */
+  observe(signal: AbortSignal): AsyncIterable<Observation>
+
+  /** What is known of one runtime; null when there is none. */
+  inspect(id: RuntimeId): Promise<Observed | null>
+
+  /**
+   * The only data path to a runtime. Waits until the guest is connected (or the signal ends it) and returns a link that stays valid
+   * over reconnections; a request in flight while the guest reconnects fails with kind `unavailable`.
+   * Kind `not_found` when there is no such runtime, `gone` when it has ended.
+   */
+  dial(id: RuntimeId, signal: AbortSignal): Promise<GuestLink>
+
+  /** Ends the runtime and removes everything of it. Gone is success. */
+  remove(id: RuntimeId, signal: AbortSignal): Promise<void>
+
+  /** An ability that not every engine has; null where this one has not. */
+  ability<Name extends keyof Abilities>(name: Name): Abilities[Name] | null
+
+  /** Lets go of sockets, watchers and timers of this process. Runtimes go on. */
+  close(): Promise<void>
+}
+
+/** A runtime's id as the engine sees it. */
+export type RuntimeId = string
+
+/** How a runtime is kept apart from its host. */
+export type Isolation = 'gvisor' | 'container'
+
+/** The content digest of an image, `sha256:` and 64 hex digits. */
+export type ImageDigest = `sha256:${string}`
+
+/** What a runtime is made of. Two specs are equal when their canonical JSON is. */
+export interface RuntimeSpec {
+  readonly id: RuntimeId
+  readonly isolation: Isolation
+  /** The root filesystem. */
+  readonly imageDigest: ImageDigest
+  /** vCPUs, in steps of 0.001. */
+  readonly cpu: number
+  readonly memoryMiB: number
+  /** Size of the writable disk. */
+  readonly diskMiB: number
+  /** Most processes and threads the runtime may have. */
+  readonly pidsMax: number
+  /** A checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold instead and says so in `Observed.restored`. */
+  readonly checkpointId: string | null
+}
+
+/** What an engine sees of a runtime. */
+export interface Observed {
+  readonly id: RuntimeId
+  readonly spec: RuntimeSpec
+  readonly state: 'preparing' | 'running' | 'ended'
+  /** Why it ended; null while it has not. */
+  readonly ending: Ending | null
+  /** True when it came from `spec.checkpointId`. */
+  readonly restored: boolean
+}
+
+/** `out_of_memory`: the kernel killed it at its limit; `crashed`: its first process ended by itself; `host_restarted`: the host booted since; `start_failed`: it never ran. */
+export interface Ending {
+  readonly reason: 'out_of_memory' | 'crashed' | 'host_restarted' | 'start_failed'
+  readonly message: string
+}
+
+/** An item of `observe`. */
+export type Observation =
+  | { readonly type: 'present'; readonly observed: Observed }
+  | { readonly type: 'listed' }
+  | { readonly type: 'absent'; readonly id: RuntimeId }
+
+/** What an engine can do on this host. */
+export interface EngineFacts {
+  /** The engine's own name and version, for example `host 0.1.0`. */
+  readonly engine: string
+  /** Host architecture as Node names it: `x64`, `arm64`. */
+  readonly arch: string
+  readonly cpus: number
+  readonly memoryMiB: number
+  readonly diskFreeMiB: number
+  readonly isolation: Readonly<Record<Isolation, IsolationFacts>>
+}
+
+/** Whether a class of isolation is available, with what, or why not. */
+export type IsolationFacts =
+  | { readonly available: true; readonly runner: string; readonly canCheckpoint: boolean }
+  | { readonly available: false; readonly reason: string; readonly fix: string | null }
+
+/** Abilities that are asked for by name. */
+export interface Abilities {
+  readonly images: ImageStore
+  readonly checkpoints: Checkpoints
+}
+
+/** Root filesystems by digest. */
+export interface ImageStore {
+  /** Reads a tar stream to its end and publishes it as an image. The same content gives the same digest and is stored once. */
+  import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<ImageInfo>
+  has(digest: ImageDigest): Promise<boolean>
+  list(): Promise<readonly ImageInfo[]>
+  /** Gone is success; kind `in_use` while a runtime is made of it. */
+  remove(digest: ImageDigest): Promise<void>
+}
+
+/** An image at rest. */
+export interface ImageInfo {
+  readonly digest: ImageDigest
+  readonly sizeBytes: number
+}
+
+/** Memory checkpoints of anonymous runtimes. */
+export interface Checkpoints {
+  /**
+   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and ends the runtime. The guest must have been quiesced.
+   * The same id again is success. Kind `not_supported` for a class that has none.
+   */
+  take(runtime: RuntimeId, checkpointId: string, signal: AbortSignal): Promise<CheckpointInfo>
+  /** The checkpoint's facts if it can be restored on this host; else null with the reason said in `why`. */
+  usable(checkpointId: string): Promise<{ readonly usable: true } | { readonly usable: false; readonly why: string }>
+  list(): Promise<readonly CheckpointInfo[]>
+  /** Gone is success. */
+  remove(checkpointId: string): Promise<void>
+}
+
+/** A checkpoint at rest. */
+export interface CheckpointInfo {
+  readonly checkpointId: string
+  readonly imageDigest: ImageDigest
+  readonly isolation: Isolation
+  readonly cpu: number
+  readonly memoryMiB: number
+  readonly sizeBytes: number
+}
+
+/** What a caller may do about a failure. */
+export type EngineErrorKind =
+  | 'conflict'
+  | 'not_found'
+  | 'gone'
+  | 'in_use'
+  | 'invalid'
+  | 'not_supported'
+  | 'no_space'
+  | 'unavailable'
+  | 'failed'
+
+/** The one error class of engines. `message` is for the operator; it may name host paths and is never sent to a client. */
+export class EngineError extends Error {
+  readonly kind: EngineErrorKind
+  constructor(kind: EngineErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'EngineError'
+    this.kind = kind
+  }
+}

@@ -1,0 +1,220 @@
+import { Readable } from 'node:stream'
+import { HoltError } from '@holt/protocol'
+import type { StartProcess } from '../guest/guest-client.ts'
+import type { GuestItem, GuestProcess } from '../guest/schemas.ts'
+import type { FakeAnswer } from './fake-guest.ts'
+
+interface Running {
+  info: GuestProcess
+  readonly items: GuestItem[]
+  readonly waiting: Set<() => void>
+  stdin: ((data: Buffer, eof: boolean) => void) | null
+  timer: NodeJS.Timeout | null
+}
+
+/** What a fake program may do. */
+interface Console {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  write(stream: 'stdout' | 'stderr', data: string | Buffer): void
+  exit(code: number): void
+  onStdin(read: (data: Buffer, eof: boolean) => void): void
+}
+
+const programs: Readonly<Record<string, (console: Console) => void>> = {
+  true: ({ exit }) => exit(0),
+  false: ({ exit }) => exit(1),
+  exit: ({ argv, exit }) => exit(Number(argv[1])),
+  echo: ({ argv, write, exit }) => {
+    write('stdout', `${argv.slice(1).join(' ')}\n`)
+    exit(0)
+  },
+  complain: ({ argv, write, exit }) => {
+    write('stderr', `${argv.slice(1).join(' ')}\n`)
+    exit(1)
+  },
+  bytes: ({ argv, write, exit }) => {
+    write('stdout', Buffer.from(argv[1] ?? '', 'hex'))
+    exit(0)
+  },
+  fill: ({ argv, write, exit }) => {
+    for (let left = Number(argv[1]); left > 0; left -= 32_768) write('stdout', 'x'.repeat(Math.min(left, 32_768)))
+    exit(0)
+  },
+  printenv: ({ argv, env, write, exit }) => {
+    write('stdout', `${env[argv[1] ?? ''] ?? ''}\n`)
+    exit(0)
+  },
+  cat: ({ write, exit, onStdin }) =>
+    onStdin((data, eof) => {
+      if (data.length > 0) write('stdout', data)
+      if (eof) exit(0)
+    }),
+  sleep: () => {},
+}
+
+/** Processes of a fake guest. Programs: `true false exit echo complain bytes fill printenv cat sleep`; a command line is split at spaces. */
+export class FakeProcesses {
+  readonly #processes = new Map<string, Running>()
+  #nextPid = 10
+
+  get size(): number {
+    return [...this.#processes.values()].filter(({ info }) => info.state === 'running').length
+  }
+
+  start(
+    request: StartProcess,
+    defaults: { env: Record<string, string>; user: string; workdir: string },
+    follow: boolean,
+  ): FakeAnswer {
+    if (this.#processes.has(request.id)) throw new HoltError('already_exists', `process ${request.id} exists`)
+    const argv = request.argv ?? (request.command ?? '').split(' ')
+    const program = programs[argv[0] ?? '']
+    if (program === undefined) throw new HoltError('invalid_request', `there is no program ${argv[0]}`)
+    const running: Running = {
+      info: this.#info(request, defaults),
+      items: [],
+      waiting: new Set(),
+      stdin: null,
+      timer: null,
+    }
+    this.#processes.set(request.id, running)
+    this.#add(running, { type: 'start', cursor: 0, pid: running.info.pid })
+    program({
+      argv,
+      env: { ...defaults.env, ...request.env },
+      write: (stream, data) => this.#write(running, stream, Buffer.from(data)),
+      exit: (code) => this.#exit(running, { exit_code: code, signal: null, timed_out: false }),
+      onStdin: (read) => {
+        running.stdin = read
+      },
+    })
+    if (request.stdin_data !== null) running.stdin?.(Buffer.from(request.stdin_data, 'base64'), true)
+    else if (request.stdin === 'none') running.stdin?.(Buffer.alloc(0), true)
+    if (request.timeout_ms > 0 && running.info.state === 'running') {
+      running.timer = setTimeout(
+        () => this.#exit(running, { exit_code: 137, signal: 'SIGKILL', timed_out: true }),
+        request.timeout_ms,
+      )
+    }
+    return follow ? this.#stream(running, 0, true) : { status: 201, json: running.info }
+  }
+
+  list(): FakeAnswer {
+    return { json: { processes: [...this.#processes.values()].map(({ info }) => info).reverse() } }
+  }
+
+  get(id: string): FakeAnswer {
+    return { json: this.#find(id).info }
+  }
+
+  output(id: string, query: URLSearchParams): FakeAnswer {
+    return this.#stream(this.#find(id), Number(query.get('cursor')), query.get('follow') === '1')
+  }
+
+  stdin(id: string, query: URLSearchParams, data: Buffer): FakeAnswer {
+    const running = this.#find(id)
+    if (running.stdin === null || running.info.state === 'exited') throw new HoltError('conflict', 'stdin is closed')
+    running.stdin(data, query.get('eof') === '1')
+    return { json: { written_bytes: data.length } }
+  }
+
+  signal(id: string, signal: string): FakeAnswer {
+    const running = this.#find(id)
+    if (running.info.state === 'exited') throw new HoltError('conflict', 'the process has ended')
+    if (signal === 'SIGKILL' || signal === 'SIGTERM')
+      this.#exit(running, { exit_code: signal === 'SIGKILL' ? 137 : 143, signal, timed_out: false })
+    return { json: running.info }
+  }
+
+  kill(id: string): FakeAnswer {
+    const running = this.#find(id)
+    if (running.info.state === 'running') this.#exit(running, { exit_code: 137, signal: 'SIGKILL', timed_out: false })
+    return { json: running.info }
+  }
+
+  /** Breaks every stream off, as a guest that dies does. */
+  stop(): void {
+    for (const running of this.#processes.values()) {
+      if (running.timer !== null) clearTimeout(running.timer)
+      for (const wake of running.waiting) wake()
+    }
+    this.#processes.clear()
+  }
+
+  #find(id: string): Running {
+    const running = this.#processes.get(id)
+    if (running === undefined) throw new HoltError('command_not_found', `there is no process ${id}`)
+    return running
+  }
+
+  #info({ id, command, argv, cwd, user }: StartProcess, defaults: { user: string; workdir: string }): GuestProcess {
+    return {
+      id,
+      pid: this.#nextPid++,
+      command,
+      argv: argv === null ? null : [...argv],
+      cwd: cwd ?? defaults.workdir,
+      user: user ?? defaults.user,
+      state: 'running',
+      exit_code: null,
+      signal: null,
+      timed_out: false,
+      started_at_ms: Date.now(),
+      ended_at_ms: null,
+      cursor: 0,
+      stdout_bytes: 0,
+      stderr_bytes: 0,
+      dropped_bytes: 0,
+      descendants: false,
+    }
+  }
+
+  #write(running: Running, type: 'stdout' | 'stderr', data: Buffer): void {
+    const { info } = running
+    const cursor = info.cursor + data.length
+    running.info = { ...info, cursor, [`${type}_bytes`]: info[`${type}_bytes`] + data.length }
+    this.#add(running, { type, cursor, data: data.toString('base64') })
+  }
+
+  #exit(running: Running, how: Pick<GuestProcess, 'exit_code' | 'signal' | 'timed_out'>): void {
+    if (running.timer !== null) clearTimeout(running.timer)
+    running.info = { ...running.info, ...how, state: 'exited', ended_at_ms: Date.now() }
+    this.#add(running, { type: 'exit', cursor: running.info.cursor, ...how })
+  }
+
+  #add(running: Running, item: GuestItem): void {
+    running.items.push(item)
+    for (const wake of running.waiting) wake()
+  }
+
+  #stream(running: Running, cursor: number, follow: boolean): FakeAnswer {
+    return {
+      headers: { 'content-type': 'application/x-ndjson' },
+      stream: Readable.from(this.#lines(running, cursor, follow)),
+    }
+  }
+
+  async *#lines(running: Running, cursor: number, follow: boolean): AsyncGenerator<Buffer> {
+    for (let index = 0; ; index += 1) {
+      while (index >= running.items.length) {
+        if (!follow || running.info.state === 'exited') {
+          yield line({ type: 'end', cursor: running.info.cursor })
+          return
+        }
+        await new Promise<void>((resolve) => running.waiting.add(resolve))
+        if (!this.#processes.has(running.info.id)) return
+      }
+      const item = running.items[index]
+      if (
+        item !== undefined &&
+        (item.cursor > cursor || item.type === 'exit' || (item.type === 'start' && cursor === 0))
+      )
+        yield line(item)
+    }
+  }
+}
+
+function line(item: GuestItem): Buffer {
+  return Buffer.from(`${JSON.stringify(item)}\n`)
+}

@@ -1,0 +1,2 @@
+export * from './fake-engine.ts'
+export type { FakeGuest } from './fake-guest.ts'

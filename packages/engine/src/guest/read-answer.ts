@@ -1,0 +1,73 @@
+import { type ErrorCode, HoltError } from '@holt/protocol'
+import type { z } from 'zod'
+import { EngineError } from '../contract.ts'
+import type { GuestResponse } from '../guest-link.ts'
+import { GuestFailure } from './schemas.ts'
+
+/** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
+const maxAnswerBytes = 32 * 1024 * 1024
+
+/** The error codes a guest may cause. Any other is the guest's fault and becomes `unavailable`. */
+const allowedCodes: ReadonlySet<string> = new Set<ErrorCode>([
+  'invalid_request',
+  'invalid_path',
+  'is_directory',
+  'not_a_directory',
+  'not_a_file',
+  'symlink_loop',
+  'path_permission_denied',
+  'path_not_found',
+  'command_not_found',
+  'already_exists',
+  'directory_not_empty',
+  'conflict',
+  'too_large',
+  'range_not_satisfiable',
+  'disk_full',
+])
+
+/** Reads an answer to its end and parses it; a failure becomes `HoltError`, an answer that is not the protocol `EngineError` `failed`. */
+export async function readAnswer<Schema extends z.ZodType>(
+  response: GuestResponse,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  if (response.status >= 400) throw await readFailure(response)
+  const parsed = schema.safeParse(parseJson(await readBytes(response, maxAnswerBytes)))
+  if (!parsed.success)
+    throw new EngineError(
+      'failed',
+      `the guest's answer is not the protocol's: ${parsed.error.issues[0]?.path.join('.')}`,
+    )
+  return parsed.data
+}
+
+/** Reads a failing answer as the error it stands for. */
+export async function readFailure(response: GuestResponse): Promise<HoltError | EngineError> {
+  const parsed = GuestFailure.safeParse(parseJson(await readBytes(response, 64 * 1024)))
+  if (!parsed.success) return new EngineError('failed', `the guest answered ${response.status} without saying why`)
+  const { code, message } = parsed.data.error
+  if (!allowedCodes.has(code)) return new EngineError('failed', `the guest failed: ${code}: ${message}`)
+  return new HoltError(code as ErrorCode, message)
+}
+
+async function readBytes(response: GuestResponse, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response.body) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > maxBytes) {
+      response.body.destroy()
+      throw new EngineError('failed', `the guest's answer is larger than ${maxBytes} bytes`)
+    }
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // Not JSON is not the protocol: the schema refuses it.
+  }
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+
+// What the guest answers, as guest/PROTOCOL.md says. The guest is hostile: every number, string and list is bounded here.
+
+const text = z.string().max(8192)
+const path = z.string().max(16_384)
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+const momentMs = z.number().int().min(0).max(8.64e15)
+const name = z.string().max(64)
+
+/** `GET /v1/info`. */
+export const GuestInfo = z.object({
+  version: name,
+  protocol: z.literal(1),
+  runtime_id: name.nullable(),
+  processes: count,
+})
+export type GuestInfo = z.infer<typeof GuestInfo>
+
+/** `POST /v1/bind`. */
+export const GuestBound = z.object({
+  runtime_id: name,
+  limits: z.object({ pids: z.boolean() }).partial().optional(),
+})
+export type GuestBound = z.infer<typeof GuestBound>
+
+/** A process as the guest knows it. */
+export const GuestProcess = z.object({
+  id: name,
+  pid: count,
+  command: z
+    .string()
+    .max(256 * 1024)
+    .nullable(),
+  argv: z
+    .array(z.string().max(256 * 1024))
+    .max(2048)
+    .nullable(),
+  cwd: path,
+  user: text,
+  state: z.enum(['running', 'exited']),
+  exit_code: z.number().int().min(0).max(255).nullable(),
+  signal: name.nullable(),
+  timed_out: z.boolean(),
+  started_at_ms: momentMs,
+  ended_at_ms: momentMs.nullable(),
+  cursor: count,
+  stdout_bytes: count,
+  stderr_bytes: count,
+  dropped_bytes: count,
+  descendants: z.boolean(),
+})
+export type GuestProcess = z.infer<typeof GuestProcess>
+
+/** `GET /v1/processes`. */
+export const GuestProcesses = z.object({ processes: z.array(GuestProcess).max(20_000) })
+
+/** A line of a process's stream. */
+export const GuestItem = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('start'), cursor: count, pid: count }),
+  z.object({ type: z.enum(['stdout', 'stderr']), cursor: count, data: z.base64() }),
+  z.object({ type: z.literal('dropped'), cursor: count, dropped_bytes: count }),
+  z.object({
+    type: z.literal('exit'),
+    cursor: count,
+    exit_code: z.number().int().min(0).max(255).nullable(),
+    signal: name.nullable(),
+    timed_out: z.boolean(),
+  }),
+  z.object({ type: z.literal('end'), cursor: count }),
+])
+export type GuestItem = z.infer<typeof GuestItem>
+
+/** What the guest says of a file. */
+export const GuestFile = z.object({
+  path,
+  name: z.string().max(1024),
+  type: z.enum(['file', 'directory', 'symlink', 'fifo', 'socket', 'device']),
+  size_bytes: count,
+  mode: z.string().regex(/^[0-7]{4}$/),
+  permissions: z.string().max(16),
+  uid: count,
+  gid: count,
+  user: z.string().max(256),
+  group: z.string().max(256),
+  modified_at_ms: z.number().int().min(-8.64e15).max(8.64e15),
+  symlink_target: path.nullable(),
+  path_base64: z.string().max(16_384).optional(),
+})
+export type GuestFile = z.infer<typeof GuestFile>
+
+/** `GET /v1/files/list`. */
+export const GuestFiles = z.object({ entries: z.array(GuestFile).max(10_000), more: z.boolean() })
+export type GuestFiles = z.infer<typeof GuestFiles>
+
+/** `POST /v1/processes/{id}/stdin`. */
+export const GuestStdinWritten = z.object({ written_bytes: count })
+
+/** A failure. */
+export const GuestFailure = z.object({
+  error: z.object({
+    code: name,
+    message: z.string().max(16_384),
+    details: z.record(z.string().max(64), z.unknown()).optional(),
+  }),
+})

@@ -1,0 +1,3 @@
+export * from './contract.ts'
+export * from './guest/index.ts'
+export type * from './guest-link.ts'

@@ -1,0 +1,160 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { Timestamp } from './page.ts'
+import { Env } from './runtime.ts'
+import { RuntimePath } from './runtime-path.ts'
+
+/** The most bytes of stdout, and of stderr, that a waited-for result carries. */
+export const resultOutputBytes = 1024 * 1024
+
+const argument = z
+  .string()
+  .max(128 * 1024)
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
+
+/** The body of a command. */
+export const StartCommand = z
+  .strictObject({
+    command: argument.min(1).optional().describe('Run by `/bin/sh -c`. Exactly one of `command` and `argv`.'),
+    argv: z.array(argument).min(1).max(1024).optional().describe('Run as it is, looked up in PATH.'),
+    cwd: RuntimePath.optional().describe("Default: the template's working directory."),
+    env: Env.default({}).describe("Laid over the runtime's environment."),
+    user: z
+      .string()
+      .regex(/^(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10}(?::\d{1,10})?)$/, 'must be a user name, a uid or uid:gid')
+      .optional()
+      .describe("Default: the template's user."),
+    stdin: z
+      .union([z.string().max(1024 * 1024), z.boolean()])
+      .default(false)
+      .describe(
+        'Text: written to the command, then closed. `true`: kept open for the stdin route. `false`: /dev/null.',
+      ),
+    timeout_secs: z
+      .number()
+      .min(0)
+      .max(7 * 24 * 3600)
+      .default(60)
+      .describe('0: none. At the end every process of the command is killed.'),
+    background: z
+      .boolean()
+      .default(false)
+      .describe('Answer at once; read the output later. Its timeout is 0 unless given.'),
+  })
+  .superRefine((body, context) => {
+    if ((body.command === undefined) === (body.argv === undefined)) {
+      context.addIssue({ code: 'custom', path: ['command'], message: 'give exactly one of command and argv' })
+    }
+  })
+  .meta({ id: 'StartCommand' })
+export type StartCommandInput = z.input<typeof StartCommand>
+export type StartCommand = z.output<typeof StartCommand>
+
+/** Every state of a command. */
+export const commandStates = ['running', 'exited'] as const
+
+/** A command, running or ended. `exit_code` is null while it runs and where it is not known. */
+export const Command = z
+  .object({
+    command_id: idSchema('command'),
+    pid: z.number().int(),
+    state: z.enum(commandStates),
+    command: z.string().nullable(),
+    argv: z.array(z.string()).nullable(),
+    cwd: z.string(),
+    user: z.string(),
+    exit_code: z
+      .number()
+      .int()
+      .nullable()
+      .describe('128 + n for a signal n; null while it runs, or where it is not known.'),
+    signal: z.string().nullable(),
+    timed_out: z.boolean(),
+    started_at: Timestamp,
+    ended_at: Timestamp.nullable(),
+    duration_ms: z.number().int().nullable(),
+    stdout_bytes: z.number().int().describe('Bytes written so far.'),
+    stderr_bytes: z.number().int(),
+    dropped_bytes: z.number().int().describe('Bytes that are no longer kept.'),
+  })
+  .meta({ id: 'Command' })
+export type Command = z.infer<typeof Command>
+
+/** A command with its output, as a waited-for command answers. Output is decoded as UTF-8 with U+FFFD for what is not. */
+export const CommandResult = Command.extend({
+  stdout: z.string(),
+  stderr: z.string(),
+  truncated: z
+    .object({ stdout: z.boolean(), stderr: z.boolean() })
+    .describe('True where bytes are missing; the output route has what is kept.'),
+}).meta({ id: 'CommandResult' })
+export type CommandResult = z.infer<typeof CommandResult>
+
+const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
+
+/** An item of a command's stream. Bytes that are not UTF-8 travel as `encoding: "base64"`. */
+export const OutputItem = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('start'), cursor, command_id: idSchema('command'), pid: z.number().int() }),
+    z.object({ type: z.enum(['stdout', 'stderr']), cursor, data: z.string(), encoding: z.enum(['utf-8', 'base64']) }),
+    z.object({ type: z.literal('dropped'), cursor, dropped_bytes: z.number().int() }),
+    z.object({
+      type: z.literal('exit'),
+      cursor,
+      exit_code: z.number().int().nullable(),
+      signal: z.string().nullable(),
+      timed_out: z.boolean(),
+    }),
+    z.object({ type: z.literal('end'), cursor }),
+  ])
+  .meta({ id: 'OutputItem' })
+export type OutputItem = z.infer<typeof OutputItem>
+
+/** The query of a command's output. */
+export const OutputQuery = z.strictObject({
+  cursor: z.coerce.number().int().min(0).default(0).describe('Give what follows this cursor.'),
+  follow: z.enum(['true', 'false', '1', '0']).default('false').describe('Stay until the command has ended.'),
+})
+
+/** The body of a write to stdin. */
+export const WriteStdin = z
+  .strictObject({
+    data: z
+      .string()
+      .max(1024 * 1024)
+      .default(''),
+    encoding: z.enum(['utf-8', 'base64']).default('utf-8'),
+    eof: z.boolean().default(false).describe('Close stdin after the data.'),
+  })
+  .superRefine((body, context) => {
+    if (
+      body.encoding === 'base64' &&
+      !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(body.data)
+    ) {
+      context.addIssue({ code: 'custom', path: ['data'], message: 'must be base64' })
+    }
+  })
+  .meta({ id: 'WriteStdin' })
+export type WriteStdinInput = z.input<typeof WriteStdin>
+
+/** The answer of a write to stdin. */
+export const StdinWritten = z.object({ written_bytes: z.number().int() }).meta({ id: 'StdinWritten' })
+
+/** The signals a client may send. */
+export const signalNames = [
+  'SIGHUP',
+  'SIGINT',
+  'SIGQUIT',
+  'SIGKILL',
+  'SIGUSR1',
+  'SIGUSR2',
+  'SIGTERM',
+  'SIGCONT',
+  'SIGSTOP',
+  'SIGTSTP',
+  'SIGWINCH',
+] as const
+
+/** The body of a signal. */
+export const SendSignal = z.strictObject({ signal: z.enum(signalNames) }).meta({ id: 'SendSignal' })
+export type SendSignalInput = z.input<typeof SendSignal>

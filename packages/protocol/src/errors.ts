@@ -1,0 +1,103 @@
+import { z } from 'zod'
+
+/**
+ * Every error a client can meet: the HTTP status and what to do next. `code` is the contract; the message is for people.
+ */
+export const errorCatalogue = {
+  invalid_request: { status: 400, hint: 'Correct the fields named in details.issues and send the request again.' },
+  invalid_path: { status: 400, hint: 'Use an absolute path without NUL, `.` or `..`, of at most 4096 bytes.' },
+  is_directory: { status: 400, hint: 'Name a file, or set recursive.' },
+  not_a_directory: { status: 400, hint: 'Name a directory.' },
+  not_a_file: { status: 400, hint: 'Name a regular file: FIFOs, sockets and devices are not opened.' },
+  symlink_loop: { status: 400, hint: 'Follow the links with stat to find the loop.' },
+  unsupported_setting: { status: 400, hint: 'Leave the setting out, or use a value the message names.' },
+  unauthenticated: { status: 401, hint: 'Send a valid key as Authorization: Bearer KEY.' },
+  forbidden: { status: 403, hint: 'Use a key that has the scope named in details.scope.' },
+  path_permission_denied: {
+    status: 403,
+    hint: 'The file system refused it: check for a read-only mount or an immutable file.',
+  },
+  runtime_not_found: { status: 404, hint: 'List the runtimes: GET /v1/agents/runtime.' },
+  template_not_found: { status: 404, hint: 'List the templates: GET /v1/agents/template.' },
+  command_not_found: { status: 404, hint: 'List the commands of the runtime.' },
+  key_not_found: { status: 404, hint: 'List the keys: GET /v1/agents/key.' },
+  path_not_found: { status: 404, hint: 'List the parent directory to see what is there.' },
+  route_not_found: { status: 404, hint: 'See /openapi.json for every route.' },
+  method_not_allowed: { status: 405, hint: 'Use a method named in the Allow header.' },
+  already_exists: { status: 409, hint: 'Set overwrite, or choose another destination.' },
+  directory_not_empty: { status: 409, hint: 'Set recursive to remove what is inside as well.' },
+  runtime_not_running: { status: 409, hint: 'Read the runtime: its state and state_reason say why.' },
+  name_taken: { status: 409, hint: 'Choose another name, or delete the runtime that has it.' },
+  in_use: { status: 409, hint: 'Remove what uses it first.' },
+  conflict: { status: 409, hint: 'Read the current state and try again.' },
+  idempotency_in_progress: { status: 409, hint: 'The first request with this key still runs: wait and send it again.' },
+  runtime_terminated: { status: 410, hint: 'Create a new runtime.' },
+  too_large: { status: 413, hint: 'Send less: the limit is in the message.' },
+  unsupported_media_type: { status: 415, hint: 'Send application/json, or bytes where the route takes a file.' },
+  range_not_satisfiable: { status: 416, hint: 'Ask for a range inside the file: stat tells its size.' },
+  idempotency_mismatch: { status: 422, hint: 'Use a new Idempotency-Key for another request.' },
+  disk_too_small: { status: 422, hint: 'Ask for a larger disk.' },
+  snapshot_incompatible: { status: 422, hint: 'Make it again on this host.' },
+  rate_limited: { status: 429, hint: 'Wait as long as Retry-After says.' },
+  quota_exceeded: { status: 429, hint: 'Delete what is not needed, or ask for more.' },
+  internal: { status: 500, hint: 'Try again; if it stays, give the operator the request_id.' },
+  not_supported_here: {
+    status: 501,
+    hint: 'Run `holt doctor` on the host: it says what is missing and how to get it.',
+  },
+  unavailable: { status: 503, hint: 'Try again shortly.' },
+  capacity_exhausted: { status: 503, hint: 'Try again when a runtime has ended, or add capacity.' },
+  timeout: { status: 504, hint: 'Try again, or ask for less at once.' },
+  disk_full: { status: 507, hint: 'Free space on the disk named in the message.' },
+} as const satisfies Record<string, { status: number; hint: string }>
+
+/** A code of the catalogue. */
+export type ErrorCode = keyof typeof errorCatalogue
+
+/** What is wrong with one field: `pointer` is a JSON pointer (RFC 6901) into the body, or `/query/NAME`, `/path/NAME`. */
+export interface FieldIssue {
+  readonly pointer: string
+  readonly message: string
+}
+
+/** Facts of an error for programs. */
+export interface ErrorDetails {
+  readonly issues?: readonly FieldIssue[]
+  readonly [name: string]: unknown
+}
+
+/** The one error that crosses package borders and becomes an answer. Its message never names host paths, SQL or other tenants. */
+export class HoltError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly hint: string
+  readonly details: ErrorDetails | undefined
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: ErrorDetails; hint?: string; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'HoltError'
+    this.code = code
+    this.status = errorCatalogue[code].status
+    this.hint = options.hint ?? errorCatalogue[code].hint
+    this.details = options.details
+  }
+}
+
+/** The schema of an error answer. */
+export const ErrorBody = z
+  .object({
+    error: z.object({
+      code: z.string().describe('The contract; see the catalogue.'),
+      message: z.string(),
+      hint: z.string().optional(),
+      details: z.record(z.string(), z.unknown()).optional(),
+      request_id: z.string(),
+    }),
+  })
+  .meta({ id: 'Error' })
+
+/** An error answer. */
+export type ErrorBody = z.infer<typeof ErrorBody>

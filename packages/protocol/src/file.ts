@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { Timestamp } from './page.ts'
+import { RuntimePath } from './runtime-path.ts'
+
+/** A file mode in octal: `"0644"`. */
+export const FileMode = z.string().regex(/^[0-7]{3,4}$/, 'must be an octal mode such as "0644"')
+
+const user = z
+  .string()
+  .regex(/^(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10}(?::\d{1,10})?)$/, 'must be a user name, a uid or uid:gid')
+  .describe("Who owns what is made; default the template's user.")
+
+/** What is known of a file. */
+export const FileInfo = z
+  .object({
+    path: z.string().describe('U+FFFD stands for bytes that are not UTF-8.'),
+    name: z.string(),
+    type: z.enum(['file', 'directory', 'symlink', 'fifo', 'socket', 'device']),
+    size_bytes: z.number().int(),
+    mode: z.string().describe('Octal, for example "0644".'),
+    permissions: z.string().describe('For example "rw-r--r--".'),
+    uid: z.number().int(),
+    gid: z.number().int(),
+    user: z.string(),
+    group: z.string(),
+    modified_at: Timestamp,
+    symlink_target: z.string().nullable(),
+    path_base64: z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.'),
+  })
+  .meta({ id: 'FileInfo' })
+export type FileInfo = z.infer<typeof FileInfo>
+
+/** The body of a copy. */
+export const CopyFile = z
+  .strictObject({
+    source: RuntimePath.describe('An existing absolute path.'),
+    destination: RuntimePath.describe('An absolute path; the copy arrives at exactly this path.'),
+    recursive: z.boolean().default(false).describe('Needed to copy a directory.'),
+    overwrite: z.boolean().default(false).describe('Replace what is at the destination; never merge.'),
+  })
+  .meta({ id: 'CopyFile' })
+export type CopyFileInput = z.input<typeof CopyFile>
+
+/** The answer of a copy and of a move. */
+export const FileTransferred = z
+  .object({ success: z.literal(true), source: z.string(), destination: z.string(), entry: FileInfo.optional() })
+  .meta({ id: 'FileTransferred' })
+export type FileTransferred = z.infer<typeof FileTransferred>
+
+/** The body of a move. */
+export const MoveFile = z
+  .strictObject({ source: RuntimePath, destination: RuntimePath, overwrite: z.boolean().default(false) })
+  .meta({ id: 'MoveFile' })
+export type MoveFileInput = z.input<typeof MoveFile>
+
+/** The body of a mkdir. */
+export const MakeDirectory = z
+  .strictObject({
+    path: RuntimePath,
+    parents: z.boolean().default(true).describe('Make missing parents; an existing directory is success.'),
+    mode: FileMode.optional().describe('Default "0755".'),
+    user: user.optional(),
+  })
+  .meta({ id: 'MakeDirectory' })
+export type MakeDirectoryInput = z.input<typeof MakeDirectory>
+
+/** The body of a remove. */
+export const RemoveFile = z
+  .strictObject({
+    path: RuntimePath,
+    recursive: z.boolean().default(false).describe('Needed for a directory that is not empty.'),
+  })
+  .meta({ id: 'RemoveFile' })
+export type RemoveFileInput = z.input<typeof RemoveFile>
+
+/** The query of routes that take one path. */
+export const PathQuery = z.strictObject({ path: RuntimePath })
+
+/** The query of a write. */
+export const WriteQuery = z.strictObject({ path: RuntimePath, mode: FileMode.optional(), user: user.optional() })
+
+/** The query of a directory list: entries come sorted by path, at most `limit` at once. */
+export const ListFilesQuery = z.strictObject({
+  path: RuntimePath,
+  depth: z.coerce.number().int().min(1).max(64).default(1).describe('How many levels down.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+  cursor: z.string().min(1).max(8192).optional().describe('`next_cursor` of the page before.'),
+})

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
+const randomLength = 20
+
+/** The two letters each kind of id begins with. */
+export const idPrefixes = {
+  runtime: 'rt',
+  template: 'tm',
+  command: 'cm',
+  key: 'ky',
+  event: 'ev',
+  request: 'rq',
+  project: 'pr',
+} as const
+
+/** A kind of thing that has an id. */
+export type IdKind = keyof typeof idPrefixes
+
+declare const brand: unique symbol
+
+/** An id: its kind's prefix and 20 characters of `[a-z0-9]` (103 random bits), one DNS label. */
+export type Id<Kind extends IdKind> = string & { readonly [brand]: Kind }
+
+/** Makes a new random id. */
+export function makeId<Kind extends IdKind>(kind: Kind): Id<Kind> {
+  return `${idPrefixes[kind]}${randomText(randomLength)}` as Id<Kind>
+}
+
+/** Random text of `[a-z0-9]` without bias: bytes past the last whole multiple of 36 are thrown away. */
+export function randomText(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(64))) {
+      if (byte < 252 && text.length < length) text += alphabet[byte % 36]
+    }
+  }
+  return text
+}
+
+/** The schema of one kind of id. */
+export function idSchema<Kind extends IdKind>(kind: Kind) {
+  const pattern = new RegExp(`^${idPrefixes[kind]}[a-z0-9]{20}$`)
+  return z
+    .string()
+    .regex(
+      pattern,
+      `must be a ${kind} id: ${idPrefixes[kind]} and 20 characters of a-z and 0-9`,
+    ) as unknown as z.ZodType<Id<Kind>, string>
+}

@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import { ErrorBody, type ErrorCode, errorCatalogue } from './errors.ts'
+import { commonErrors, type Route, type RouteAnswer } from './route.ts'
+import { routes } from './routes.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The OpenAPI 3.1 description of the API, generated from the route table. `version` is the service's own. */
+export function openApi(version: string): Json {
+  const schemas = new SchemaCollector()
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const [name, route] of Object.entries<Route>(routes)) {
+    const path = paths[route.path] ?? {}
+    path[route.method.toLowerCase()] = operation(name, route, schemas)
+    paths[route.path] = path
+  }
+  const error = schemas.reference(ErrorBody, 'output')
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Holt',
+      version,
+      description: 'Runs untrusted code for AI agents in runtimes made from templates.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key: holt_...' } },
+      responses: Object.fromEntries(
+        Object.entries(errorCatalogue).map(([code, { hint }]) => [
+          code,
+          { description: hint, content: { 'application/json': { schema: error } } },
+        ]),
+      ),
+      schemas: schemas.all(),
+    },
+  }
+}
+
+function operation(name: string, route: Route, schemas: SchemaCollector): Json {
+  return {
+    operationId: name,
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(route.scope === null ? { security: [] } : { security: [{ bearer: [] }], 'x-scope': route.scope }),
+    parameters: [...parameters(route.params, 'path', schemas), ...parameters(route.query, 'query', schemas)],
+    ...requestBody(route, schemas),
+    responses: { ...successes(route, schemas), ...failures(route) },
+  }
+}
+
+function parameters(schema: z.ZodType | undefined, place: 'path' | 'query', schemas: SchemaCollector): Json[] {
+  if (schema === undefined) return []
+  const object = schemas.inline(schema, 'input')
+  const required = new Set(object.required as string[] | undefined)
+  return Object.entries((object.properties ?? {}) as Record<string, Json>).map(([name, property]) => {
+    const { description, ...rest } = property
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.has(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    }
+  })
+}
+
+function requestBody({ body }: Route, schemas: SchemaCollector): Json {
+  if (body.type === 'none') return {}
+  if (body.type === 'bytes') {
+    return {
+      requestBody: { required: true, description: body.description, content: { 'application/octet-stream': {} } },
+    }
+  }
+  return {
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: schemas.reference(body.schema, 'input') } },
+    },
+  }
+}
+
+function successes(route: Route, schemas: SchemaCollector): Json {
+  return Object.fromEntries(Object.entries(route.answers).map(([status, answer]) => [status, success(answer, schemas)]))
+}
+
+function success(answer: RouteAnswer, schemas: SchemaCollector): Json {
+  const { description } = answer
+  if (answer.type === 'none') return { description }
+  if (answer.type === 'bytes') return { description, content: { 'application/octet-stream': {} } }
+  if (answer.type === 'stream') return { description, content: streamContent(answer.item, schemas) }
+  return {
+    description,
+    content: {
+      'application/json': { schema: schemas.reference(answer.schema, 'output') },
+      ...(answer.stream === undefined ? {} : streamContent(answer.stream, schemas)),
+    },
+  }
+}
+
+function streamContent(item: z.ZodType, schemas: SchemaCollector): Json {
+  const schema = schemas.reference(item, 'output')
+  return { 'application/x-ndjson': { schema }, 'text/event-stream': { schema } }
+}
+
+/** One response per status; where several codes share one, the description names each. */
+function failures(route: Route): Json {
+  const codes: readonly ErrorCode[] = [
+    ...new Set<ErrorCode>([...(route.scope === null ? [] : commonErrors), ...route.errors]),
+  ]
+  const byStatus = Map.groupBy(codes, (code) => errorCatalogue[code].status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, [first, ...others]]) => {
+      const reference = `#/components/responses/${first}`
+      return [status, others.length === 0 ? { $ref: reference } : shared([first as ErrorCode, ...others])]
+    }),
+  )
+}
+
+function shared(codes: readonly ErrorCode[]): Json {
+  return {
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  }
+}
+
+/** Turns schemas with an `id` into components and refers to them. */
+class SchemaCollector {
+  readonly #components = new Map<string, Json>()
+
+  reference(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const id = schema.meta()?.id
+    if (id === undefined) return this.inline(schema, io)
+    if (!this.#components.has(id)) {
+      const json = this.inline(schema, io)
+      if (!this.#components.has(id)) this.#components.set(id, json)
+    }
+    return { $ref: `#/components/schemas/${id}` }
+  }
+
+  inline(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const {
+      $schema: _,
+      $defs,
+      id: __,
+      ...json
+    } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', reused: 'inline' }) as Record<
+      string,
+      unknown
+    >
+    for (const [id, definition] of Object.entries(($defs ?? {}) as Record<string, Record<string, unknown>>)) {
+      if (!this.#components.has(id)) this.#components.set(id, atComponents({ ...definition, id: undefined }) as Json)
+    }
+    return atComponents(json) as Json
+  }
+
+  all(): Json {
+    return Object.fromEntries([...this.#components].sort(([a], [b]) => a.localeCompare(b)))
+  }
+}
+
+/** Points references at the components section. */
+function atComponents(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(atComponents)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, inner]) => inner !== undefined)
+      .map(([key, inner]) => [
+        key,
+        key === '$ref' && typeof inner === 'string'
+          ? inner.replace('#/$defs/', '#/components/schemas/')
+          : atComponents(inner),
+      ]),
+  )
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+
+/** The query of every list. */
+export const pageQuery = {
+  limit: z.coerce.number().int().min(1).max(100).default(50).describe('How many items at the most.'),
+  cursor: z.string().min(1).max(512).optional().describe('`next_cursor` of the page before.'),
+}
+
+/** The answer of a list: a page of items, newest first, and where the next one begins. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ data: z.array(item), next_cursor: z.string().nullable() })
+}
+
+/** A page of items. */
+export interface Page<Item> {
+  readonly data: readonly Item[]
+  readonly next_cursor: string | null
+}
+
+/** A moment: RFC 3339, UTC, milliseconds. */
+export const Timestamp = z.iso.datetime({ precision: 3 }).describe('RFC 3339 UTC with milliseconds.')

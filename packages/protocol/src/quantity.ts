@@ -1,0 +1,44 @@
+import { z } from 'zod'
+
+const unitsInBytes: Readonly<Record<string, number>> = {
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+}
+
+/**
+ * Reads an amount of memory or disk as whole MiB, rounded up: a number of GiB (`0.5`), or a string with a unit (`"512MiB"`, `"8GB"`).
+ * Null where it is neither, not finite, or not above zero.
+ */
+export function parseMiB(value: number | string): number | null {
+  if (typeof value === 'number') return positive(Math.ceil(value * 1024))
+  const match = /^(\d{1,12}(?:\.\d{1,6})?)\s?(MiB|GiB|TiB|MB|GB|TB)$/.exec(value)
+  if (match?.[1] === undefined || match[2] === undefined) return null
+  return positive(Math.ceil((Number(match[1]) * (unitsInBytes[match[2]] ?? Number.NaN)) / 2 ** 20))
+}
+
+function positive(mib: number): number | null {
+  return Number.isSafeInteger(mib) && mib > 0 ? mib : null
+}
+
+/** The schema of a `memory` or `disk` field; parses to MiB between the bounds. */
+export function mibSchema({ minMiB, maxMiB }: { minMiB: number; maxMiB: number }) {
+  return z
+    .union([z.number(), z.string().max(32)])
+    .transform((value, context) => {
+      const mib = parseMiB(value)
+      if (mib === null) {
+        context.addIssue({ code: 'custom', message: 'must be a number of GiB, or a string such as "512MiB" or "8GB"' })
+        return z.NEVER
+      }
+      if (mib < minMiB || mib > maxMiB) {
+        context.addIssue({ code: 'custom', message: `must be between ${minMiB} MiB and ${maxMiB} MiB` })
+        return z.NEVER
+      }
+      return mib
+    })
+    .describe('A number of GiB (`8`, `0.5`), or a string with a unit (`"512MiB"`, `"8GB"`).')
+}

@@ -1,0 +1,44 @@
+import type { z } from 'zod'
+import type { ErrorCode } from './errors.ts'
+import type { Scope } from './key.ts'
+
+/** What a request carries: nothing, JSON of a schema, or bytes as they come. */
+export type RouteBody =
+  | { readonly type: 'none' }
+  | { readonly type: 'json'; readonly schema: z.ZodType }
+  | { readonly type: 'bytes'; readonly description: string }
+
+/** What a success carries: nothing, JSON, bytes, or a stream of items (Server-Sent Events where asked for, else NDJSON). */
+export type RouteAnswer =
+  | { readonly type: 'none'; readonly description: string }
+  | { readonly type: 'json'; readonly schema: z.ZodType; readonly description: string; readonly stream?: z.ZodType }
+  | { readonly type: 'bytes'; readonly description: string }
+  | { readonly type: 'stream'; readonly item: z.ZodType; readonly description: string }
+
+/** One route of the API, as data. The server registers it, OpenAPI is generated from it, tests walk it. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Path with `{name}` for parameters. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  /** The scope a key needs; null: no key at all. */
+  readonly scope: Scope | null
+  readonly params?: z.ZodType
+  readonly query?: z.ZodType
+  readonly body: RouteBody
+  /** Successes by status. */
+  readonly answers: Readonly<Record<number, RouteAnswer>>
+  /** The errors this route may answer, besides those every route may. */
+  readonly errors: readonly ErrorCode[]
+}
+
+/** Errors that any route with a key may answer. */
+export const commonErrors = [
+  'invalid_request',
+  'unauthenticated',
+  'forbidden',
+  'too_large',
+  'internal',
+  'unavailable',
+] as const satisfies readonly ErrorCode[]

@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { Timestamp } from './page.ts'
+import { mibSchema } from './quantity.ts'
+
+/** Every state of a runtime. */
+export const runtimeStates = ['starting', 'running', 'terminating', 'terminated', 'failed'] as const
+
+/** A state of a runtime. */
+export type RuntimeState = (typeof runtimeStates)[number]
+
+/** How a runtime is kept apart from its host: `gvisor` for untrusted code, `container` for code you trust. */
+export const Isolation = z.enum(['gvisor', 'container'])
+export type Isolation = z.infer<typeof Isolation>
+
+/** What happens when `timeout_secs` has passed. */
+export const OnTimeout = z.enum(['terminate'])
+
+/** A runtime's, template's or key's name: one DNS label. */
+export const Name = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be 1 to 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit',
+  )
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/
+
+/** Environment variables: at most 256, 256 KiB together, no NUL. */
+export const Env = z
+  .record(
+    z.string().regex(variableName, 'must be a variable name: letters, digits and _, not beginning with a digit'),
+    textWithoutNul(128 * 1024),
+  )
+  .refine((env) => Object.keys(env).length <= 256, 'must have at most 256 variables')
+  .refine((env) => sizeOf(env) <= 256 * 1024, 'must be at most 256 KiB together')
+
+/** Labels of the client's own: at most 64, keys of 128 and values of 1,024 characters. */
+export const Metadata = z
+  .record(
+    z.string().regex(/^[A-Za-z0-9_./-]{1,128}$/, 'must be 1 to 128 characters of letters, digits and _./-'),
+    textWithoutNul(1024),
+  )
+  .refine((metadata) => Object.keys(metadata).length <= 64, 'must have at most 64 keys')
+
+const timeoutSecs = z
+  .number()
+  .int()
+  .min(1)
+  .max(30 * 24 * 3600)
+
+/** The body of a create. */
+export const CreateRuntime = z
+  .strictObject({
+    template: z.string().min(1).max(200).default('base-small').describe('A template by name, `name:tag` or id.'),
+    name: Name.optional().describe('Unique among the runtimes that have not ended.'),
+    cloud: z.string().max(64).optional().describe('Where to run; the server refuses what it does not serve.'),
+    region: z.string().max(64).optional(),
+    isolation: Isolation.optional().describe('Default: what the server was started with, else `gvisor`.'),
+    cpu: z.number().min(0.1).max(256).multipleOf(0.001).optional().describe("vCPUs; default the template's."),
+    memory: mibSchema({ minMiB: 64, maxMiB: 4 * 1024 * 1024 }).optional(),
+    disk: mibSchema({ minMiB: 64, maxMiB: 64 * 1024 * 1024 })
+      .optional()
+      .describe("May not be smaller than the template's."),
+    env: Env.default({}),
+    metadata: Metadata.default({}),
+    timeout_secs: timeoutSecs
+      .nullable()
+      .default(null)
+      .describe('The runtime ends this long after its creation; null: it stays until it is deleted.'),
+    on_timeout: OnTimeout.default('terminate'),
+  })
+  .meta({ id: 'CreateRuntime' })
+
+/** A create as a client writes it. */
+export type CreateRuntimeInput = z.input<typeof CreateRuntime>
+export type CreateRuntime = z.output<typeof CreateRuntime>
+
+/** The body of a change. */
+export const UpdateRuntime = z
+  .strictObject({
+    metadata: Metadata.optional().describe('Replaces all metadata.'),
+    timeout_secs: timeoutSecs.nullable().optional().describe('Counted from now; null: no deadline.'),
+    on_timeout: OnTimeout.optional(),
+  })
+  .meta({ id: 'UpdateRuntime' })
+export type UpdateRuntimeInput = z.input<typeof UpdateRuntime>
+export type UpdateRuntime = z.output<typeof UpdateRuntime>
+
+/** Why a runtime is in its state. */
+export const StateReason = z.object({ code: z.string(), message: z.string() })
+
+/** A runtime. */
+export const Runtime = z
+  .object({
+    runtime_id: idSchema('runtime'),
+    name: z.string().nullable(),
+    state: z.enum(runtimeStates),
+    state_reason: StateReason.nullable(),
+    template: z.object({ template_id: idSchema('template'), name: z.string() }),
+    snapshot_id: z.null().describe('The snapshot it was made from.'),
+    cloud: z.string(),
+    region: z.string(),
+    isolation: Isolation,
+    cpu: z.number(),
+    memory_mib: z.number().int(),
+    disk_mib: z.number().int(),
+    env: z.record(z.string(), z.string()),
+    metadata: z.record(z.string(), z.string()),
+    secrets: z.array(z.string()),
+    network_policy: z.null().describe('None: nothing on the network can be reached.'),
+    timeout_secs: z.number().int().nullable(),
+    on_timeout: OnTimeout,
+    idle_timeout_secs: z.null(),
+    expires_at: Timestamp.nullable(),
+    created_at: Timestamp,
+    started_at: Timestamp.nullable(),
+    paused_at: z.null(),
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'Runtime' })
+export type Runtime = z.infer<typeof Runtime>
+
+function textWithoutNul(maxLength: number) {
+  return z
+    .string()
+    .max(maxLength)
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
+}
+
+function sizeOf(env: Readonly<Record<string, string>>): number {
+  return Object.entries(env).reduce(
+    (sum, [key, value]) => sum + key.length + new TextEncoder().encode(value).length + 2,
+    0,
+  )
+}

@@ -1,0 +1,47 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect, test } from 'vitest'
+import { openApi, type Route, routes } from '../src/index.ts'
+
+const description = openApi('1.2.3')
+
+test('is valid OpenAPI 3.1 and every reference in it leads somewhere', async () => {
+  const validator = new Validator()
+  const result = await validator.validate(structuredClone(description))
+  expect(result.errors).toBeUndefined()
+  expect(result.valid).toBe(true)
+  expect(validator.version).toBe('3.1')
+  validator.resolveRefs()
+})
+
+test('describes each route of the table, and nothing else', () => {
+  const paths = description.paths as Record<string, Record<string, { operationId: string }>>
+  const described = Object.values(paths).flatMap((path) =>
+    Object.values(path).map((operation) => operation.operationId),
+  )
+  expect(described.sort()).toEqual(Object.keys(routes).sort())
+})
+
+test('every answer of every route is described', () => {
+  const paths = description.paths as Record<string, Record<string, { responses: Record<string, unknown> }>>
+  for (const [name, route] of Object.entries<Route>(routes)) {
+    const responses = Object.keys(paths[route.path]?.[route.method.toLowerCase()]?.responses ?? {})
+    expect(responses, name).toEqual(expect.arrayContaining(Object.keys(route.answers)))
+    if (route.scope !== null) expect(responses, name).toEqual(expect.arrayContaining(['400', '401', '403', '500']))
+  }
+})
+
+test('bodies refuse unknown fields', () => {
+  const schemas = (description.components as { schemas: Record<string, { additionalProperties?: unknown }> }).schemas
+  for (const name of [
+    'CreateRuntime',
+    'UpdateRuntime',
+    'StartCommand',
+    'CopyFile',
+    'MoveFile',
+    'RemoveFile',
+    'MakeDirectory',
+    'CreateKey',
+  ]) {
+    expect(schemas[name]?.additionalProperties, name).toBe(false)
+  }
+})

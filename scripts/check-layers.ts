@@ -1,0 +1,38 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+
+/**
+ * The legal arrows between packages, as ARCHITECTURE.md draws them. A package may import only what its package.json declares (Biome's
+ * `noUndeclaredDependencies` sees to that), so it is enough to hold the declarations against this table.
+ */
+const arrows: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  erofs: [],
+  engine: ['protocol'],
+  'engine-host': ['engine', 'erofs', 'protocol'],
+  builder: ['engine', 'erofs', 'protocol'],
+  server: ['builder', 'engine', 'engine-host', 'protocol'],
+  sdk: ['protocol'],
+  cli: ['protocol', 'sdk'],
+}
+
+/** The packages of outside that a contract package may use: it has to run anywhere. */
+const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [] }
+
+const root = new URL('..', import.meta.url).pathname
+const problems = globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
+  const name = basename(dirname(file))
+  const { dependencies = {} } = JSON.parse(readFileSync(`${root}/${file}`, 'utf8')) as {
+    dependencies?: Record<string, string>
+  }
+  const legal = arrows[name]
+  if (legal === undefined) return [`${file}: the package has no place in scripts/check-layers.ts`]
+  return Object.keys(dependencies).flatMap((dependency) => {
+    if (dependency.startsWith('@holt/'))
+      return legal.includes(dependency.slice('@holt/'.length)) ? [] : [`${file}: ${name} may not see ${dependency}`]
+    return outside[name]?.includes(dependency) === false ? [`${file}: ${name} may not use ${dependency}`] : []
+  })
+})
+
+for (const problem of problems) console.error(problem)
+process.exitCode = problems.length === 0 ? 0 : 1
