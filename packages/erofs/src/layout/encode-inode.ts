@@ -1,0 +1,32 @@
+import type { Inode } from '../tree/inode.ts'
+import { FILE_TYPES, FORMAT_FLAT_INLINE, FORMAT_FLAT_PLAIN, INODE_SIZE } from './format.ts'
+
+/** What an inode's encoding needs beyond the tree. */
+export interface InodeFields {
+  /** Bytes of content: of the file, the symlink target or the directory's entries. */
+  readonly size: number
+  /** Whether the last partial block stands right behind the inode. */
+  readonly inline: boolean
+  /** A number for 32-bit `stat`, unique in the image. */
+  readonly ino: number
+}
+
+/** The extended inode (`struct erofs_inode_extended`) followed by its extended attributes. */
+export function encodeInode(inode: Inode, fields: InodeFields): Buffer {
+  const xattrBytes = inode.xattrs?.length ?? 0
+  const bytes = Buffer.alloc(INODE_SIZE + xattrBytes)
+  bytes.writeUInt16LE(fields.inline ? FORMAT_FLAT_INLINE : FORMAT_FLAT_PLAIN, 0)
+  // The attributes' header counts as one unit of 4 bytes although it has 12.
+  bytes.writeUInt16LE(xattrBytes === 0 ? 0 : (xattrBytes - 12) / 4 + 1, 2)
+  bytes.writeUInt16LE(FILE_TYPES[inode.type].mode | inode.mode, 4)
+  bytes.writeBigUInt64LE(BigInt(fields.size), 8)
+  bytes.writeUInt32LE('rdev' in inode ? inode.rdev : inode.firstBlock, 16)
+  bytes.writeUInt32LE(fields.ino, 20)
+  bytes.writeUInt32LE(inode.uid, 24)
+  bytes.writeUInt32LE(inode.gid, 28)
+  bytes.writeBigInt64LE(BigInt(inode.mtimeSecs), 32)
+  bytes.writeUInt32LE(inode.mtimeNanos, 40)
+  bytes.writeUInt32LE(inode.nlink, 44)
+  if (inode.xattrs !== null) bytes.set(inode.xattrs, INODE_SIZE)
+  return bytes
+}

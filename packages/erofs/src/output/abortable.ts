@@ -1,0 +1,40 @@
+/** The same items, but an abort ends the wait for the next one at once, even when the source never answers. */
+export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncIterable<T> {
+  if (signal === undefined) return source
+  return { [Symbol.asyncIterator]: () => abortableIterator(source[Symbol.asyncIterator](), signal) }
+}
+
+function abortableIterator<T>(inner: AsyncIterator<T>, signal: AbortSignal): AsyncIterator<T> {
+  // One listener for the whole iteration: one per item would pile up on a signal that lives long.
+  let fail: (reason: unknown) => void = () => {}
+  const onAbort = (): void => fail(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  const release = (): void => signal.removeEventListener('abort', onAbort)
+  return {
+    next: () =>
+      new Promise((resolve, reject) => {
+        fail = (reason) => {
+          release()
+          reject(reason)
+          // A source that hangs would never answer this either; it is told to stop and not waited for.
+          Promise.resolve(inner.return?.()).catch(() => {})
+        }
+        if (signal.aborted) return fail(signal.reason)
+        inner.next().then(
+          (result) => {
+            if (result.done === true) release()
+            resolve(result)
+          },
+          (error: unknown) => {
+            release()
+            reject(error)
+          },
+        )
+      }),
+    return: async () => {
+      release()
+      if (!signal.aborted) await inner.return?.()
+      return { done: true, value: undefined }
+    },
+  }
+}

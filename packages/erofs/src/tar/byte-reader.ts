@@ -1,0 +1,66 @@
+import { ErofsInputError } from '../errors.ts'
+
+const EMPTY = new Uint8Array(0)
+
+/** Reads a stream of chunks by position, without copying more than a header. */
+export class ByteReader {
+  readonly #source: AsyncIterator<Uint8Array>
+  #chunk: Uint8Array = EMPTY
+  #at = 0
+  #ended = false
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]()
+  }
+
+  /** The next bytes as they come, at least one and at most `max`; null at the end. Valid until the next call. */
+  async some(max: number): Promise<Uint8Array | null> {
+    while (this.#at === this.#chunk.length) {
+      if (this.#ended) return null
+      const next = await this.#source.next()
+      this.#ended = next.done === true
+      this.#chunk = next.done === true ? EMPTY : next.value
+      this.#at = 0
+    }
+    const part = this.#chunk.subarray(this.#at, this.#at + max)
+    this.#at += part.length
+    return part
+  }
+
+  /** Exactly `length` bytes, copied; null when the stream ends before the first of them. */
+  async exactly(length: number): Promise<Buffer | null> {
+    const bytes = Buffer.allocUnsafe(length)
+    let filled = 0
+    while (filled < length) {
+      const part = await this.some(length - filled)
+      if (part === null && filled === 0) return null
+      if (part === null) throw new ErofsInputError('tar_truncated', '', 'the archive ends within a header')
+      bytes.set(part, filled)
+      filled += part.length
+    }
+    return bytes
+  }
+
+  /** Passes over `length` bytes that must be there. */
+  async skip(length: number): Promise<void> {
+    for (let left = length; left > 0; ) {
+      const part = await this.some(left)
+      if (part === null) throw new ErofsInputError('tar_truncated', '', 'the archive ends within an entry')
+      left -= part.length
+    }
+  }
+
+  /** Reads to the end, so that whoever writes the stream is not cut off in its padding. */
+  async drain(): Promise<void> {
+    while ((await this.some(Number.MAX_SAFE_INTEGER)) !== null) {
+      // Nothing to do with what stands behind the end of the archive.
+    }
+  }
+
+  /** Lets go of the source. */
+  async close(): Promise<void> {
+    if (this.#ended) return
+    this.#ended = true
+    await this.#source.return?.()
+  }
+}

@@ -1,0 +1,48 @@
+import { ErofsInputError } from '../errors.ts'
+import type { ByteReader } from './byte-reader.ts'
+import { TAR_BLOCK } from './decode-header.ts'
+
+/** The bytes of one entry in the archive. What nobody reads is passed over before the next header. */
+export class MemberBody implements AsyncIterable<Uint8Array> {
+  readonly #reader: ByteReader
+  readonly #path: Uint8Array
+  readonly #padding: number
+  #left: number
+  #closed = false
+
+  constructor(reader: ByteReader, path: Uint8Array, size: number) {
+    this.#reader = reader
+    this.#path = path
+    this.#left = size
+    this.#padding = (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK
+  }
+
+  /** Bytes not yet read. */
+  get left(): number {
+    return this.#left
+  }
+
+  /** At most `max` of the next bytes; null at the end of the entry. */
+  async some(max: number): Promise<Uint8Array | null> {
+    if (this.#closed) throw new Error('the content of an entry was read after the entry behind it')
+    if (this.#left === 0) return null
+    const part = await this.#reader.some(Math.min(max, this.#left))
+    if (part === null) throw new ErofsInputError('tar_truncated', this.#path, 'the archive ends within an entry')
+    this.#left -= part.length
+    return part
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (let part = await this.some(Infinity); part !== null; part = await this.some(Infinity)) yield part
+  }
+
+  /** Moves the reader behind the entry. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#reader.skip(this.#left)
+    // The very last padding may be missing: some writers stop right behind the content.
+    let padding = this.#padding
+    while (padding > 0) padding -= (await this.#reader.some(padding))?.length ?? padding
+    this.#left = 0
+  }
+}

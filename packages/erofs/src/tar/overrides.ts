@@ -1,0 +1,97 @@
+import { ErofsInputError } from '../errors.ts'
+import type { TarHeader } from './decode-header.ts'
+import { decodeDecimal, decodePax, decodeTime, type PaxRecord } from './decode-pax.ts'
+
+/** What extended headers say about the next entry. */
+export interface Overrides {
+  path?: Buffer
+  linkPath?: Buffer
+  size?: number
+  uid?: number
+  gid?: number
+  mtime?: { readonly mtimeSecs: number; readonly mtimeNanos: number }
+  xattrs?: Map<string, Uint8Array>
+  /** The `GNU.sparse.*` records, in order and without that prefix. */
+  sparse?: PaxRecord[]
+}
+
+const XATTR_PREFIX = 'SCHILY.xattr.'
+const SPARSE_PREFIX = 'GNU.sparse.'
+
+/**
+ * Adds the records of an extended header for one entry. An empty value takes an earlier record back. Lists start anew
+ * with each header, so that a chain of headers cannot fill the memory.
+ */
+export function applyPax(overrides: Overrides, bytes: Buffer): void {
+  delete overrides.xattrs
+  delete overrides.sparse
+  for (const record of decodePax(bytes)) applyRecord(overrides, record)
+}
+
+/** Adds those records of a global header that make sense for more than one entry. */
+export function applyGlobalPax(overrides: Overrides, bytes: Buffer): void {
+  for (const record of decodePax(bytes)) {
+    if (record.key === 'uid' || record.key === 'gid' || record.key === 'mtime') applyRecord(overrides, record)
+  }
+}
+
+function applyRecord(overrides: Overrides, { key, value }: PaxRecord): void {
+  if (key.startsWith(XATTR_PREFIX)) {
+    overrides.xattrs ??= new Map()
+    overrides.xattrs.set(decodeXattrName(key.slice(XATTR_PREFIX.length)), value)
+  } else if (key.startsWith(SPARSE_PREFIX)) {
+    overrides.sparse ??= []
+    overrides.sparse.push({ key: key.slice(SPARSE_PREFIX.length), value })
+  } else if (value.length === 0) {
+    removeRecord(overrides, key)
+  } else if (key === 'path') overrides.path = value
+  else if (key === 'linkpath') overrides.linkPath = value
+  else if (key === 'size') overrides.size = decodeDecimal(value, key)
+  else if (key === 'uid') overrides.uid = decodeDecimal(value, key)
+  else if (key === 'gid') overrides.gid = decodeDecimal(value, key)
+  else if (key === 'mtime') overrides.mtime = decodeTime(value)
+}
+
+function removeRecord(overrides: Overrides, key: string): void {
+  if (key === 'linkpath') delete overrides.linkPath
+  else if (key === 'path' || key === 'size' || key === 'uid' || key === 'gid' || key === 'mtime') delete overrides[key]
+}
+
+/** GNU tar writes `=` in an attribute's name as `%3D`, and `%` as `%25`. */
+function decodeXattrName(name: string): string {
+  return name.replace(/%(3D|25)/g, (_, code: string) => (code === '25' ? '%' : '='))
+}
+
+/** A header with all that extended headers say about it. */
+export interface Member {
+  readonly header: TarHeader
+  readonly path: Buffer
+  readonly linkPath: Buffer
+  readonly uid: number
+  readonly gid: number
+  readonly mtimeSecs: number
+  readonly mtimeNanos: number
+  readonly xattrs: Map<string, Uint8Array> | undefined
+  /** Bytes of the archive that belong to the entry. */
+  readonly storedSize: number
+  readonly sparse: readonly PaxRecord[]
+}
+
+/** Joins a header with the overrides that preceded it, the entry's own before the global ones. */
+export function toMember(header: TarHeader, own: Overrides, global: Overrides): Member {
+  const path = own.path ?? header.path
+  const storedSize = own.size ?? header.size
+  if (storedSize < 0) throw new ErofsInputError('tar_malformed', path, 'the size of an entry is negative')
+  const mtime = own.mtime ?? global.mtime ?? { mtimeSecs: header.mtimeSecs, mtimeNanos: 0 }
+  return {
+    header,
+    path,
+    linkPath: own.linkPath ?? header.linkPath,
+    uid: own.uid ?? global.uid ?? header.uid,
+    gid: own.gid ?? global.gid ?? header.gid,
+    ...mtime,
+    xattrs: own.xattrs,
+    storedSize,
+    sparse: own.sparse ?? [],
+  }
+}

@@ -1,0 +1,143 @@
+import type { Entry, EntryAttributes } from '../entry.ts'
+import { ErofsInputError } from '../errors.ts'
+import { ByteReader } from './byte-reader.ts'
+import { decodeHeader, isZeroBlock, TAR_BLOCK, type TarHeader } from './decode-header.ts'
+import { MemberBody } from './member-body.ts'
+import { applyGlobalPax, applyPax, type Member, type Overrides, toMember } from './overrides.ts'
+import { expandSparse, readSparseMap } from './sparse.ts'
+
+/** Bytes of one extended header; attribute values are at most 64 KiB each. */
+const MAX_EXTENDED_HEADER = 1 << 20
+const SLASH = 0x2f
+
+/**
+ * The entries of an uncompressed tar stream (v7, ustar, pax, GNU), in their order. Names are bytes. The content of an
+ * entry must be read before the next entry is asked for; what is not read is passed over. Damaged input throws
+ * `ErofsInputError`.
+ */
+export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<Entry> {
+  const reader = new ByteReader(source)
+  try {
+    const global: Overrides = {}
+    let own: Overrides = {}
+    for (let header = await nextHeader(reader); header !== null; header = await nextHeader(reader)) {
+      if (await readExtension(header, reader, own, global)) continue
+      const member = toMember(header, own, global)
+      own = {}
+      const { entry, body } = await openEntry(member, reader)
+      if (entry !== null) yield entry
+      await body.close()
+    }
+    await reader.drain()
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The next header; null at the end of the archive: two zero blocks, or nothing more. */
+async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
+  const block = await reader.exactly(TAR_BLOCK)
+  if (block === null) return null
+  if (!isZeroBlock(block)) return decodeHeader(block)
+  const second = await reader.exactly(TAR_BLOCK)
+  if (second === null || isZeroBlock(second)) return null
+  throw new ErofsInputError('tar_malformed', '', 'entries follow a zero block')
+}
+
+/** Reads a header that only says something about the ones behind it. False when it is an entry itself. */
+async function readExtension(
+  header: TarHeader,
+  reader: ByteReader,
+  own: Overrides,
+  global: Overrides,
+): Promise<boolean> {
+  switch (header.typeflag) {
+    case 'x':
+      applyPax(own, await readExtendedHeader(header, reader))
+      return true
+    case 'g':
+      applyGlobalPax(global, await readExtendedHeader(header, reader))
+      return true
+    case 'L':
+      own.path = untilNul(await readExtendedHeader(header, reader))
+      return true
+    case 'K':
+      own.linkPath = untilNul(await readExtendedHeader(header, reader))
+      return true
+    default:
+      return false
+  }
+}
+
+async function readExtendedHeader(header: TarHeader, reader: ByteReader): Promise<Buffer> {
+  if (header.size < 0 || header.size > MAX_EXTENDED_HEADER) {
+    const detail = `an extended header has ${header.size} bytes, ${MAX_EXTENDED_HEADER} may be`
+    throw new ErofsInputError('tar_malformed', header.path, detail)
+  }
+  const bytes = header.size === 0 ? Buffer.alloc(0) : await reader.exactly(header.size)
+  if (bytes === null) throw new ErofsInputError('tar_truncated', header.path, 'the archive ends within a header')
+  await reader.skip((TAR_BLOCK - (header.size % TAR_BLOCK)) % TAR_BLOCK)
+  return bytes
+}
+
+function untilNul(bytes: Buffer): Buffer {
+  const end = bytes.indexOf(0)
+  return end === -1 ? bytes : bytes.subarray(0, end)
+}
+
+/** The entry of a member, null for what is none (a volume label), and the bytes that belong to it. */
+async function openEntry(member: Member, reader: ByteReader): Promise<{ entry: Entry | null; body: MemberBody }> {
+  const { header, path } = member
+  const attributes = attributesOf(member)
+  // Only these types have content; other headers may carry a size that means nothing.
+  const open = (size: number): MemberBody => new MemberBody(reader, path, size)
+  switch (header.typeflag) {
+    case '0':
+    case '7':
+    case 'S': {
+      let opened: MemberBody | null = null
+      const body = (): MemberBody => (opened ??= open(member.storedSize))
+      const map = await readSparseMap(member, body, reader)
+      if (map !== null) {
+        const { path: sparsePath, size } = map
+        const content = expandSparse(map, body())
+        return { entry: { ...attributes, path: sparsePath, type: 'file', size, body: content }, body: body() }
+      }
+      if (path.at(-1) === SLASH) return { entry: { ...attributes, type: 'directory' }, body: body() }
+      return { entry: { ...attributes, type: 'file', size: member.storedSize, body: body() }, body: body() }
+    }
+    case '1':
+      return { entry: { ...attributes, type: 'hardlink', linkTarget: member.linkPath }, body: open(0) }
+    case '2':
+      return { entry: { ...attributes, type: 'symlink', linkTarget: member.linkPath }, body: open(0) }
+    case '3':
+    case '4': {
+      const rdev = { major: header.devMajor, minor: header.devMinor }
+      return { entry: { ...attributes, type: header.typeflag === '3' ? 'char' : 'block', rdev }, body: open(0) }
+    }
+    case '5':
+      return { entry: { ...attributes, type: 'directory' }, body: open(0) }
+    case 'D':
+      return { entry: { ...attributes, type: 'directory' }, body: open(member.storedSize) }
+    case '6':
+      return { entry: { ...attributes, type: 'fifo' }, body: open(0) }
+    case 'V':
+      return { entry: null, body: open(0) }
+    default: {
+      const detail = `a header has the type ${JSON.stringify(header.typeflag)}`
+      throw new ErofsInputError('tar_type_unsupported', path, detail)
+    }
+  }
+}
+
+function attributesOf(member: Member): EntryAttributes {
+  return {
+    path: member.path,
+    mode: member.header.mode & 0o7777,
+    uid: member.uid,
+    gid: member.gid,
+    mtimeSecs: member.mtimeSecs,
+    mtimeNanos: member.mtimeNanos,
+    ...(member.xattrs === undefined ? {} : { xattrs: member.xattrs }),
+  }
+}

@@ -1,0 +1,197 @@
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
+import type { Entry, FileEntry } from './entry.ts'
+import { ErofsInputError } from './errors.ts'
+import { encodeInode } from './layout/encode-inode.ts'
+import { encodeSuperblock } from './layout/encode-superblock.ts'
+import { BLOCK_SIZE, roundUp, SLOT_SIZE } from './layout/format.ts'
+import { encodeDirectoryBlock } from './layout/pack-directory.ts'
+import { type PlacedInode, type Placement, placeInodes } from './layout/place-inodes.ts'
+import { abortable } from './output/abortable.ts'
+import { BlockWriter, writeAll } from './output/block-writer.ts'
+import { digestFile } from './output/digest-file.ts'
+import { ImageTree } from './tree/image-tree.ts'
+
+/** Limits and choices of one image. */
+export interface WriteImageOptions {
+  /** Ends the work, removes the file and throws the signal's reason. */
+  readonly signal?: AbortSignal
+  /** Entries of the input plus implied directories. Default 2,000,000. */
+  readonly maxEntries?: number
+  /** Bytes of the image, holes included. Default 64 GiB. */
+  readonly maxBytes?: number
+  /** Bytes of names, symlink targets and extended attributes, which stay in memory. Default 256 MiB. */
+  readonly maxMetadataBytes?: number
+  /** Whether extended attributes are stored. runsc refuses every inode that has one. Default `keep`. */
+  readonly xattrs?: 'keep' | 'drop'
+  /** 16 bytes; default all zero. Part of the image, and so of its digest. */
+  readonly uuid?: Uint8Array
+}
+
+/** What was written. */
+export interface ImageSummary {
+  /** Digest of the whole file. */
+  readonly digest: `sha256:${string}`
+  readonly sizeBytes: number
+  /** Inodes in the image, with the root; hard links count once. */
+  readonly inodes: number
+}
+
+const DEFAULT_MAX_ENTRIES = 2_000_000
+const DEFAULT_MAX_BYTES = 64 * 2 ** 30
+const DEFAULT_MAX_METADATA_BYTES = 256 * 2 ** 20
+/** The format counts blocks in 32 bits. */
+const FORMAT_MAX_BYTES = (2 ** 32 - 1) * BLOCK_SIZE
+/** Entries taken in between two turns of the event loop, for sources that never wait for anything. */
+const ENTRIES_PER_TURN = 4096
+const NIL_UUID = Buffer.alloc(16)
+
+/**
+ * Writes one EROFS image to `target`, a path that must not exist. The same entries give the same bytes. When it returns
+ * the content is on the disk (the directory's entry is the caller's to sync); when it throws there is no file. Content
+ * passes through in constant memory: file data first, then directories, then inodes, and the superblock last, so that
+ * a file that was cut off is never taken for an image.
+ */
+export async function writeImage(
+  entries: AsyncIterable<Entry>,
+  target: string,
+  options: WriteImageOptions = {},
+): Promise<ImageSummary> {
+  const { signal, uuid = NIL_UUID } = options
+  const maxBytes = Math.min(options.maxBytes ?? DEFAULT_MAX_BYTES, FORMAT_MAX_BYTES)
+  if (uuid.length !== 16) throw new RangeError('a uuid has 16 bytes')
+  signal?.throwIfAborted()
+  const handle = await open(target, 'wx+', 0o600)
+  const writer = new BlockWriter(handle)
+  try {
+    const tree = new ImageTree({
+      maxEntries: options.maxEntries ?? DEFAULT_MAX_ENTRIES,
+      maxMetadataBytes: options.maxMetadataBytes ?? DEFAULT_MAX_METADATA_BYTES,
+      keepXattrs: options.xattrs !== 'drop',
+    })
+    await storeEntries(abortable(entries, signal), tree, writer, { maxBytes, signal })
+    const placement = await placeInodes(tree.root, writer.position / BLOCK_SIZE)
+    refuseOversize(placement.metadataBlock * BLOCK_SIZE + placement.metadataBytes, maxBytes, '')
+    signal?.throwIfAborted()
+    await storeOwnBlocks(placement, writer)
+    signal?.throwIfAborted()
+    await storeInodes(placement, writer)
+    await writer.finish()
+    await storeSuperblock(handle, placement, { uuid, rootOffset: tree.root.offset, sizeBytes: writer.position })
+    const [digest] = await Promise.all([digestFile(handle, signal), handle.sync()])
+    return { digest, sizeBytes: writer.position, inodes: placement.inodes.length }
+  } catch (error) {
+    await rm(target, { force: true })
+    throw error
+  } finally {
+    await writer.settle()
+    await handle.close()
+  }
+}
+
+/** Takes all entries into the tree, and stores the content of files as it comes. */
+async function storeEntries(
+  entries: AsyncIterable<Entry>,
+  tree: ImageTree,
+  writer: BlockWriter,
+  limits: ContentLimits,
+): Promise<void> {
+  let count = 0
+  for await (const entry of entries) {
+    count += 1
+    if (count % ENTRIES_PER_TURN === 0) await setImmediate()
+    const inode = tree.add(entry)
+    if (inode === null || entry.type !== 'file') continue
+    inode.firstBlock = await storeContent(entry, writer, limits)
+  }
+}
+
+interface ContentLimits {
+  readonly maxBytes: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** Appends the content of a file in blocks of its own, and answers the first of them. */
+async function storeContent(
+  entry: FileEntry,
+  writer: BlockWriter,
+  { maxBytes, signal }: ContentLimits,
+): Promise<number> {
+  const start = writer.position
+  refuseOversize(start + entry.size, maxBytes, entry.path)
+  if (entry.body !== undefined) {
+    let left = entry.size
+    for await (const chunk of abortable(entry.body, signal)) {
+      left -= chunk.length
+      if (left < 0) throw new ErofsInputError('size_mismatch', entry.path, `the content is longer than ${entry.size}`)
+      const full = writer.write(chunk)
+      if (full !== null) await full
+    }
+  }
+  if (writer.position - start !== entry.size) {
+    throw new ErofsInputError('size_mismatch', entry.path, `the content is shorter than ${entry.size} bytes`)
+  }
+  writer.align(BLOCK_SIZE)
+  return entry.size === 0 ? 0 : start / BLOCK_SIZE
+}
+
+function refuseOversize(bytes: number, maxBytes: number, path: Uint8Array | string): void {
+  if (roundUp(bytes, BLOCK_SIZE) <= maxBytes) return
+  throw new ErofsInputError('image_too_large', path, `the image would be larger than ${maxBytes} bytes`)
+}
+
+/** The blocks of directories and of symlinks that do not fit behind their inodes. */
+async function storeOwnBlocks(placement: Placement, writer: BlockWriter): Promise<void> {
+  for (const placed of placement.inodes) {
+    if (placed.inode.type === 'file') continue
+    const blocks = placed.inline ? Math.floor(placed.size / BLOCK_SIZE) : Math.ceil(placed.size / BLOCK_SIZE)
+    for (let block = 0; block < blocks; block += 1) {
+      await writer.write(contentBlock(placed, block))
+      writer.align(BLOCK_SIZE)
+    }
+  }
+}
+
+/** The inodes, each followed by its extended attributes and its inline data. */
+async function storeInodes(placement: Placement, writer: BlockWriter): Promise<void> {
+  const start = placement.metadataBlock * BLOCK_SIZE
+  let ino = 0
+  for (const placed of placement.inodes) {
+    ino += 1
+    await fillUpTo(start + placed.inode.offset, writer)
+    const full = writer.write(encodeInode(placed.inode, { size: placed.size, inline: placed.inline, ino }))
+    if (full !== null) await full
+    if (!placed.inline) continue
+    const tail = contentBlock(placed, Math.floor(placed.size / BLOCK_SIZE)).subarray(0, placed.size % BLOCK_SIZE)
+    const alsoFull = writer.write(tail)
+    if (alsoFull !== null) await alsoFull
+  }
+  await fillUpTo(start + placement.metadataBytes, writer)
+}
+
+/** Zeros up to a position less than a block ahead. */
+async function fillUpTo(position: number, writer: BlockWriter): Promise<void> {
+  if (position > writer.position) await writer.write(Buffer.alloc(position - writer.position))
+}
+
+/** One block of what a directory or a symlink contains. */
+function contentBlock(placed: PlacedInode, block: number): Buffer {
+  const { inode, packed } = placed
+  if (inode.type === 'directory' && packed !== null) return encodeDirectoryBlock(inode, packed, block)
+  return Buffer.from(inode.type === 'symlink' ? inode.target : '', 'latin1')
+}
+
+async function storeSuperblock(
+  handle: FileHandle,
+  placement: Placement,
+  { uuid, rootOffset, sizeBytes }: { uuid: Uint8Array; rootOffset: number; sizeBytes: number },
+): Promise<void> {
+  const block = encodeSuperblock({
+    rootNid: rootOffset / SLOT_SIZE,
+    inodes: placement.inodes.length,
+    blocks: sizeBytes / BLOCK_SIZE,
+    metadataBlock: placement.metadataBlock,
+    uuid,
+  })
+  await writeAll(handle, block, 0)
+}

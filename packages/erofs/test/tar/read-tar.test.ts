@@ -1,0 +1,249 @@
+import { createReadStream } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { readTar, writeImage } from '@holt/erofs'
+import { pack } from 'tar-stream'
+import { describe, expect, test } from 'vitest'
+import { requires } from '../support/abilities.ts'
+import { consume } from '../support/consume.ts'
+import { type Description, describeTree } from '../support/describe-tree.ts'
+import { streamOf } from '../support/entries.ts'
+import { mounted } from '../support/mounted.ts'
+import { addLongNames, addXattrs, makeRealTree } from '../support/real-tree.ts'
+import { run } from '../support/run.ts'
+import { scratch } from '../support/scratch.ts'
+
+const gnuTar = requires('mount', 'tar', 'xattr')
+
+/** What the kernel shows of an image made from an archive by GNU tar, beside what it shows of the archived tree. */
+async function bothTrees(
+  prepare: (root: string) => Promise<void>,
+  tarOptions: readonly string[],
+): Promise<{ source: Map<string, Description>; image: Map<string, Description> }> {
+  await using dir = await scratch()
+  const root = `${dir.path}/source`
+  await mkdir(root)
+  await prepare(root)
+  await run('tar', [...tarOptions, '-cf', `${dir.path}/tar`, '-C', root, '.'])
+  const image = `${dir.path}/image`
+  await writeImage(readTar(createReadStream(`${dir.path}/tar`)), image)
+  await using mount = await mounted(image)
+  return {
+    source: await describeTree(root, { xattrs: true }),
+    image: await describeTree(mount.path, { xattrs: true }),
+  }
+}
+
+/** Formats before pax store whole seconds, and no extended attributes. */
+function asOldFormats(tree: Map<string, Description>): Map<string, Description> {
+  const seconds = (mtimeNs: string): string => `${BigInt(mtimeNs) / 1_000_000_000n}`
+  return new Map([...tree].map(([path, seen]) => [path, { ...seen, mtimeNs: seconds(seen.mtimeNs), xattrs: {} }]))
+}
+
+describe.skipIf(gnuTar.skip)(`an archive by GNU tar${gnuTar.note}`, () => {
+  test.each([['--format=v7'], ['--format=ustar'], ['--format=gnu'], ['--format=gnu', '--sparse']])(
+    '%s %s',
+    async (...options) => {
+      const old = options.includes('--format=v7')
+      const prepare = async (root: string): Promise<void> => {
+        await makeRealTree(root)
+        if (old) await run('rm', [`${root}/null`, `${root}/disk`, `${root}/fifo`])
+        if (options.includes('--format=gnu')) await addLongNames(root)
+      }
+      const { source, image } = await bothTrees(
+        prepare,
+        options.filter((option) => option !== undefined),
+      )
+      expect(asOldFormats(image)).toEqual(asOldFormats(source))
+    },
+  )
+
+  test.each([
+    [],
+    ['--sparse', '--sparse-version=0.0'],
+    ['--sparse', '--sparse-version=0.1'],
+    ['--sparse', '--sparse-version=1.0'],
+  ])('--format=posix --xattrs %s %s', async (...options) => {
+    const prepare = async (root: string): Promise<void> => {
+      await makeRealTree(root)
+      await addLongNames(root)
+      await addXattrs(root)
+    }
+    const given = options.filter((option) => option !== undefined)
+    const { source, image } = await bothTrees(prepare, ['--format=posix', '--xattrs', '--xattrs-include=*', ...given])
+    expect(image).toEqual(source)
+  })
+})
+
+/** An archive in memory; a header's checksum is set unless the test breaks it. */
+function header(fields: { name?: string; size?: string; typeflag?: string; mtime?: string; magic?: string }): Buffer {
+  const block = Buffer.alloc(512)
+  block.write(fields.name ?? 'f', 0, 'latin1')
+  block.write('0000644\0', 100)
+  block.write('0000000\0', 108)
+  block.write('0000000\0', 116)
+  block.write(fields.size ?? '00000000000\0', 124, 'latin1')
+  block.write(fields.mtime ?? '00000000000\0', 136, 'latin1')
+  block.write(fields.typeflag ?? '0', 156)
+  block.write(fields.magic ?? 'ustar\x0000', 257, 'latin1')
+  block.write('        ', 148)
+  block.write(
+    `${block
+      .reduce((sum, byte) => sum + byte)
+      .toString(8)
+      .padStart(6, '0')}\0 `,
+    148,
+  )
+  return block
+}
+
+function extended(records: string, typeflag = 'x'): Buffer {
+  const body = Buffer.alloc(Math.ceil(records.length / 512) * 512)
+  body.write(records, 'latin1')
+  return Buffer.concat([
+    header({ name: 'pax', typeflag, size: `${records.length.toString(8).padStart(11, '0')}\0` }),
+    body,
+  ])
+}
+
+function record(key: string, value: string): string {
+  const rest = ` ${key}=${value}\n`
+  const digits = String(rest.length + String(rest.length + 2).length)
+  return `${rest.length + digits.length}${rest}`
+}
+
+const END = Buffer.alloc(1024)
+const read = (...parts: Buffer[]): ReturnType<typeof consume> => consume(readTar(streamOf([Buffer.concat(parts)])))
+
+describe('an archive by tar-stream', () => {
+  test('comes back as it was packed, in pieces of any size', async () => {
+    const archive = pack()
+    archive.entry(
+      { name: 'a/b', mode: 0o600, uid: 1, gid: 2, mtime: new Date(5000), pax: { mtime: '5.25' } },
+      'content',
+    )
+    archive.entry({ name: 'ü'.repeat(200), type: 'symlink', linkname: 'ß'.repeat(200) })
+    archive.finalize()
+    const bytes = await buffer(archive)
+    for (const size of [1, 7, 512, 513, bytes.length]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+        bytes.subarray(at * size, (at + 1) * size),
+      )
+      const entries = await consume(readTar(streamOf(pieces)))
+      expect(entries).toMatchObject([
+        { path: 'a/b', type: 'file', content: 'content', mode: 0o600, uid: 1, gid: 2, mtimeSecs: 5, mtimeNanos: 25e7 },
+        { type: 'symlink', path: Buffer.from('ü'.repeat(200)).toString('latin1') },
+      ])
+      expect(entries[1]?.linkTarget).toBe(Buffer.from('ß'.repeat(200)).toString('latin1'))
+    }
+  })
+})
+
+describe('details of the format', () => {
+  test('content that nobody reads is passed over', async () => {
+    const paths: string[] = []
+    const parts = [header({ name: 'a', size: '00000001000\0' }), Buffer.alloc(512, 1), header({ name: 'b' }), END]
+    for await (const entry of readTar(streamOf(parts))) paths.push(Buffer.from(entry.path).toString())
+    expect(paths).toEqual(['a', 'b'])
+  })
+
+  test('content is not given out once the next entry is', async () => {
+    const parts = [header({ name: 'a', size: '00000001000\0' }), Buffer.alloc(512, 1), header({ name: 'b' }), END]
+    const entries = await Array.fromAsync(readTar(streamOf(parts)))
+    const first = entries[0]
+    if (first?.type !== 'file' || first.body === undefined) throw new Error('the first entry is a file')
+    await expect(Array.fromAsync(first.body)).rejects.toThrow('after the entry behind it')
+  })
+
+  test.each([
+    ['1.5', 1, 500_000_000],
+    ['-1.5', -2, 500_000_000],
+    ['-0.25', -1, 750_000_000],
+    ['-3', -3, 0],
+    ['7.1234567899', 7, 123_456_789],
+  ])('a pax time of %s', async (text, mtimeSecs, mtimeNanos) => {
+    expect(await read(extended(record('mtime', text)), header({}), END)).toMatchObject([{ mtimeSecs, mtimeNanos }])
+  })
+
+  test('numbers in base 256, negative ones too', async () => {
+    const minusTwo = `\xff${'\xff'.repeat(10)}\xfe`
+    expect(await read(header({ mtime: minusTwo }), END)).toMatchObject([{ mtimeSecs: -2 }])
+    const three = `\x80${'\0'.repeat(10)}\x03`
+    expect(await read(header({ size: three }), Buffer.alloc(512, 65), END)).toMatchObject([{ size: 3, content: 'AAA' }])
+  })
+
+  test('an extended header holds for one entry, a global one for all, and only for what can be shared', async () => {
+    const global = extended(record('uid', '7') + record('path', 'everything'), 'g')
+    const own = extended(record('uid', '8') + record('path', 'renamed'))
+    const entries = await read(global, header({ name: 'a' }), own, header({ name: 'b' }), header({ name: 'c' }), END)
+    expect(entries).toMatchObject([
+      { path: 'a', uid: 7 },
+      { path: 'renamed', uid: 8 },
+      { path: 'c', uid: 7 },
+    ])
+  })
+
+  test('a name that ends in a slash is a directory', async () => {
+    expect(await read(header({ name: 'd/' }), END)).toMatchObject([{ path: 'd/', type: 'directory' }])
+  })
+
+  test('an archive without its end, or with more behind it, is whole', async () => {
+    expect(await read(header({ name: 'a' }))).toHaveLength(1)
+    expect(await read(header({ name: 'a' }), END, Buffer.alloc(20_000, 1))).toHaveLength(1)
+  })
+
+  test.each([
+    ['a wrong checksum', [Buffer.from(header({})).fill('x', 0, 1)], 'tar_malformed'],
+    ['text that is no archive', [Buffer.alloc(1024, 'hello ')], 'tar_malformed'],
+    ['half a header', [header({}).subarray(0, 300)], 'tar_truncated'],
+    ['missing content', [header({ size: '00000002000\0' }), Buffer.alloc(512, 1)], 'tar_truncated'],
+    ['a size that is no number', [header({ size: '0000000x000\0' })], 'tar_malformed'],
+    ['a negative size', [header({ size: `\xff${'\xff'.repeat(11)}` })], 'tar_malformed'],
+    ['a size beyond 2^53', [header({ size: `\x80${'\xff'.repeat(11)}` })], 'tar_malformed'],
+    ['an unknown type', [header({ typeflag: 'Q' })], 'tar_type_unsupported'],
+    ['an entry behind a zero block', [Buffer.alloc(512), header({})], 'tar_malformed'],
+    ['a huge extended header', [header({ typeflag: 'x', size: '77777777777\0' })], 'tar_malformed'],
+    ['a record without a length', [extended('x path=a\n'), header({})], 'tar_malformed'],
+    ['a record longer than its header', [extended('99 path=a\n'), header({})], 'tar_malformed'],
+    ['a record of length 0', [extended('0 path=a\n'), header({})], 'tar_malformed'],
+    ['a record behind which is no other', [extended(`${record('path', 'a')}more`), header({})], 'tar_malformed'],
+    ['a record without =', [extended('9 pathaa\n'), header({})], 'tar_malformed'],
+    ['a pax size that is no number', [extended(record('size', '1e3')), header({})], 'tar_malformed'],
+    ['a negative pax size', [extended(record('size', '-5')), header({})], 'tar_malformed'],
+    [
+      'overlapping sparse parts',
+      [extended(record('GNU.sparse.size', '9') + record('GNU.sparse.map', '0,4,2,4')), header({})],
+      'tar_malformed',
+    ],
+    [
+      'a sparse part outside its file',
+      [extended(record('GNU.sparse.size', '9') + record('GNU.sparse.map', '8,4')), header({})],
+      'tar_malformed',
+    ],
+    [
+      'an odd sparse map',
+      [extended(record('GNU.sparse.size', '9') + record('GNU.sparse.map', '8')), header({})],
+      'tar_malformed',
+    ],
+    [
+      'a sparse map without end',
+      [
+        extended(record('GNU.sparse.major', '1') + record('GNU.sparse.realsize', '9')),
+        header({ size: '00000001000\0' }),
+        Buffer.alloc(512, '1\n'),
+      ],
+      'tar_malformed',
+    ],
+  ])('refuses %s', async (_, parts, code) => {
+    await expect(read(...parts)).rejects.toMatchObject({ name: 'ErofsInputError', code })
+  })
+
+  test('of a chain of extended headers only the last one stays in memory', async () => {
+    function* chain(): Generator<Buffer> {
+      for (let at = 0; at < 20_000; at += 1) yield extended(record(`SCHILY.xattr.user.${at}`, 'y'.repeat(10_000)))
+      yield header({ name: 'a' })
+    }
+    const entries = await consume(readTar(streamOf(chain())))
+    expect([...(entries[0]?.xattrs?.keys() ?? [])]).toEqual(['user.19999'])
+  })
+})
