@@ -1,0 +1,110 @@
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Entry, readTar } from '@holt/erofs'
+import { BuilderError } from '../errors.ts'
+import { runCommand } from '../process/run-command.ts'
+import { startBootstrap } from './bootstrap.ts'
+import { hostMirrors, sourceLines } from './mirror.ts'
+import { type BuildProgress, ProgressReader } from './progress.ts'
+import { loadRecipe, type Recipe } from './recipe.ts'
+import { type BaseFacts, readFacts } from './release.ts'
+import { FETCHES, fetchToolchain } from './toolchain.ts'
+
+/** How a base tree is made. */
+export interface BaseTreeOptions {
+  /** The directory with recipe.json and hooks/. */
+  readonly recipeDir: string
+  /** A directory on a disk where about 1.5 GiB may stand for a while; other users must be able to enter it. */
+  readonly workDir?: string
+  readonly onProgress?: (progress: BuildProgress) => void
+  readonly signal: AbortSignal
+  readonly env?: NodeJS.ProcessEnv
+}
+
+/** A finished tree: read `entries` once, then dispose. */
+export interface BaseTree extends AsyncDisposable {
+  readonly recipe: Recipe
+  readonly facts: BaseFacts
+  /** The whole tree, as it streams out of mmdebstrap; throws at its end if mmdebstrap failed. */
+  readonly entries: AsyncIterable<Entry>
+}
+
+/** By FHS on a disk where /tmp may be memory, and open to apt's unprivileged user. */
+const DEFAULT_WORK_DIR = '/var/tmp'
+
+/** Makes the base template's tree from distribution packages. Needs root; nothing of it stays on the host. */
+export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> {
+  const { recipeDir, signal, env = process.env } = options
+  if (process.getuid?.() !== 0) throw new BuilderError('tool_failed', 'Making the base template needs root.')
+  const recipe = await loadRecipe(recipeDir)
+  const reader = new ProgressReader({ fetches: FETCHES, steps: recipe.hooks.length })
+  const report = () => options.onProgress?.(reader.progress)
+  report()
+
+  await using owned = new AsyncDisposableStack()
+  const scratch = owned.use(await makeScratch(options.workDir ?? DEFAULT_WORK_DIR))
+  const onFetched = () => {
+    reader.fetched()
+    report()
+  }
+  const toolchain = await fetchToolchain({ recipe, dir: scratch.assets, env, signal, onFetched })
+  const plan = {
+    recipe,
+    recipeDir,
+    toolchain,
+    workDir: scratch.tree,
+    outDir: scratch.out,
+    sources: sourceLines(await hostMirrors(env), recipe.suite, recipe.components),
+    aptOptions: await hostAptOptions(signal),
+  }
+  const bootstrap = startBootstrap(plan, (line) => reader.read(line) && report(), signal)
+  owned.defer(() => bootstrap.end())
+  await bootstrap.ready
+  const facts = await readFacts(scratch.out)
+  const entries = withMountPoints(readTar(bootstrap.bytes()))
+  const kept = owned.move()
+  return { recipe, facts, entries, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** mmdebstrap leaves /dev out altogether; runtimes mount theirs there. */
+async function* withMountPoints(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
+  yield { type: 'directory', path: 'dev', mode: 0o755, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 }
+  yield* entries
+}
+
+/** A host that believes an old mirror (a frozen archive) says so in its own apt configuration. */
+async function hostAptOptions(signal: AbortSignal): Promise<readonly string[]> {
+  const names = ['Acquire::Check-Valid-Until', 'Acquire::Check-Date']
+  const pairs = names.flatMap((name, index) => [`V${index}`, name])
+  const { code, stdout } = await runCommand(['apt-config', 'shell', ...pairs], {
+    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+    signal,
+    timeoutMs: 30_000,
+  })
+  if (code !== 0) return []
+  return names.filter((_, index) => stdout.includes(`V${index}='false'`)).map((name) => `${name} "false"`)
+}
+
+interface Scratch extends AsyncDisposable {
+  readonly assets: string
+  readonly out: string
+  readonly tree: string
+}
+
+async function makeScratch(workDir: string): Promise<Scratch> {
+  await mkdir(workDir, { recursive: true })
+  const root = await mkdtemp(join(workDir, 'holt-base-'))
+  await chmod(root, 0o755)
+  const [assets, out, tree] = [join(root, 'assets'), join(root, 'out'), join(root, 'tree')]
+  for (const dir of [assets, out, tree]) await mkdir(dir, { mode: 0o755 })
+  return { assets, out, tree, [Symbol.asyncDispose]: () => removeUnmounted(root) }
+}
+
+/** Removes a scratch directory, unless something is still mounted in it: then the host's own /dev or /proc would go. */
+async function removeUnmounted(root: string): Promise<void> {
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8')
+  if (mounts.split('\n').some((line) => (line.split(' ')[4] ?? '').startsWith(`${root}/`))) {
+    throw new BuilderError('tool_failed', `Something is still mounted in ${root}: unmount it and remove the directory.`)
+  }
+  await rm(root, { recursive: true, force: true })
+}

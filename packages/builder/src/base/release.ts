@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+/** What `/etc/holt-release` inside the tree says. */
+const releaseSchema = z.strictObject({
+  recipe: z.string(),
+  version: z.int(),
+  debian: z.string(),
+  python: z.strictObject({ version: z.string().min(1), source: z.enum(['uv', 'debian']) }),
+  node: z.strictObject({ version: z.string().min(1), lts: z.string().min(1) }),
+  npm: z.string().min(1),
+  uv: z.string().min(1),
+})
+
+/** What a finished tree holds, as measured inside it. */
+export interface BaseFacts extends z.infer<typeof releaseSchema> {
+  readonly packages: readonly { readonly name: string; readonly version: string }[]
+}
+
+/** Reads what the last hook left in `outDir`. */
+export async function readFacts(outDir: string): Promise<BaseFacts> {
+  const release = releaseSchema.parse(JSON.parse(await readFile(join(outDir, 'release.json'), 'utf8')))
+  const lines = (await readFile(join(outDir, 'packages.tsv'), 'utf8')).trimEnd().split('\n')
+  const packages = lines.map((line) => {
+    const [name = '', version = ''] = line.split('\t')
+    return { name, version }
+  })
+  return { ...release, packages }
+}

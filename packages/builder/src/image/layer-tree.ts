@@ -1,0 +1,194 @@
+import type { DirectoryEntry, Entry } from '@holt/erofs'
+import { BuilderError } from '../errors.ts'
+import { type LayerPath, layerNames, pathBytes, readLayerPath, refused } from './layer-path.ts'
+
+/** Where an entry stands: its position in this layer. */
+interface Origin {
+  readonly layer: number
+  readonly position: number
+}
+
+/** The content of one entry, behind one or more names. */
+export interface Content extends Origin {
+  /** The names it has in the finished tree. */
+  readonly paths: Buffer[]
+}
+
+type Node =
+  | { readonly type: 'directory'; entry: DirectoryEntry; readonly children: Map<string, Node> }
+  | { readonly type: 'leaf'; readonly content: Content }
+  | { readonly type: 'symlink'; readonly content: Content; readonly target: Buffer }
+
+type Directory = Extract<Node, { type: 'directory' }>
+
+interface Placed {
+  readonly position: number
+  readonly path: Extract<LayerPath, { type: 'entry' }>
+  readonly entry: Entry
+}
+
+/** As many links as Linux follows in one path (`MAXSYMLINKS`). */
+const MAX_LINKS = 40
+/** Components that a path may have left to walk while links are put into it. */
+const MAX_STEPS = 4096
+const SLASH = 0x2f
+
+/**
+ * The tree that layers make when laid over each other, with metadata only. Paths go through symbolic links as in a
+ * container engine that unpacks inside the image's root: resolved here in memory, never on a file system.
+ */
+export class LayerTree {
+  readonly #root: Directory = impliedDirectory()
+  readonly #maxEntries: number
+  #entries = 0
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
+  }
+
+  /** Lays one layer over what is there. Whiteouts count first: they concern the layers below only, wherever they stand. */
+  async addLayer(layer: number, entries: AsyncIterable<Entry>): Promise<void> {
+    const placed: Placed[] = []
+    let position = 0
+    for await (const entry of entries) {
+      this.#entries += 1
+      if (this.#entries > this.#maxEntries) {
+        throw new BuilderError('image_too_large', `The image has more than ${this.#maxEntries} entries.`)
+      }
+      const path = readLayerPath(entry.path)
+      if (path.type === 'entry') placed.push({ position, path, entry: withoutBody(entry) })
+      if (path.type === 'whiteout') this.#hide(path.names, entry.path)
+      if (path.type === 'opaque') this.#hideChildren(path.names, entry.path)
+      position += 1
+    }
+    for (const { position: at, path, entry } of placed) this.#place({ layer, position: at }, path.names, entry)
+  }
+
+  /** The finished tree: its directories, parents first, and every content with the names it still has. */
+  finish(): { readonly directories: readonly DirectoryEntry[]; readonly contents: ReadonlySet<Content> } {
+    const directories: DirectoryEntry[] = []
+    const contents = new Set<Content>()
+    const open: { readonly names: readonly string[]; readonly node: Directory }[] = [{ names: [], node: this.#root }]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { names, node } = next
+      directories.push({ ...node.entry, path: names.length === 0 ? '/' : pathBytes(names) })
+      for (const [name, child] of node.children) {
+        const path = [...names, name]
+        if (child.type === 'directory') open.push({ names: path, node: child })
+        else {
+          child.content.paths.push(pathBytes(path))
+          contents.add(child.content)
+        }
+      }
+    }
+    return { directories, contents }
+  }
+
+  #place(origin: Origin, names: readonly string[], entry: Entry): void {
+    const name = names.at(-1)
+    if (name === undefined) {
+      if (entry.type !== 'directory') throw refused(entry.path, 'makes the root something else than a directory')
+      this.#root.entry = entry
+      return
+    }
+    const parent = this.#makeDirectory(names.slice(0, -1), entry.path)
+    const existing = parent.children.get(name)
+    if (entry.type === 'directory') {
+      if (existing?.type === 'directory') existing.entry = entry
+      else parent.children.set(name, { type: 'directory', entry, children: new Map() })
+      return
+    }
+    // Replacing a directory means removing it with all that is in it.
+    parent.children.set(name, this.#leaf(origin, entry))
+  }
+
+  #leaf(origin: Origin, entry: Exclude<Entry, DirectoryEntry>): Node {
+    if (entry.type === 'hardlink') return this.#linked(entry.linkTarget)
+    const content = { ...origin, paths: [] }
+    if (entry.type !== 'symlink') return { type: 'leaf', content }
+    const target = typeof entry.linkTarget === 'string' ? Buffer.from(entry.linkTarget) : Buffer.from(entry.linkTarget)
+    return { type: 'symlink', content, target }
+  }
+
+  #linked(target: Uint8Array | string): Node {
+    const names = layerNames(target)
+    const found = this.#findDirectory(names.slice(0, -1), target)?.children.get(names.at(-1) ?? '')
+    if (found === undefined) throw refused(target, 'is the target of a hard link and does not exist')
+    if (found.type === 'directory') throw refused(target, 'is the target of a hard link and a directory')
+    return found
+  }
+
+  /** The directory at a path, through symbolic links; what is missing is made. */
+  #makeDirectory(names: readonly string[], path: Uint8Array | string): Directory {
+    const found = this.#walk(names, path, (parent, name) => {
+      if (parent.children.has(name)) throw refused(path, 'goes through something that is not a directory')
+      const made = impliedDirectory()
+      parent.children.set(name, made)
+      return made
+    })
+    return found ?? this.#root
+  }
+
+  #findDirectory(names: readonly string[], path: Uint8Array | string): Directory | undefined {
+    return this.#walk(names, path, () => undefined)
+  }
+
+  /** Follows a path from directory to directory; `absent` says what stands where none is, undefined ends the walk. */
+  #walk(
+    names: readonly string[],
+    path: Uint8Array | string,
+    absent: (parent: Directory, name: string) => Directory | undefined,
+  ): Directory | undefined {
+    let links = 0
+    let trail: Directory[] = [this.#root]
+    const rest = [...names].reverse()
+    for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
+      const here = trail.at(-1) ?? this.#root
+      const child = here.children.get(name)
+      if (name === '..') {
+        // Above the root is the root.
+        if (trail.length > 1) trail.pop()
+      } else if (child?.type === 'symlink') {
+        links += 1
+        const steps = splitTarget(child.target)
+        if (links > MAX_LINKS || rest.length + steps.length > MAX_STEPS) {
+          throw refused(path, 'goes through too many symbolic links')
+        }
+        if (child.target.at(0) === SLASH) trail = [this.#root]
+        rest.push(...steps.reverse())
+      } else {
+        const next = child?.type === 'directory' ? child : absent(here, name)
+        if (next === undefined) return undefined
+        trail.push(next)
+      }
+    }
+    return trail.at(-1)
+  }
+
+  #hide(names: readonly string[], path: Uint8Array | string): void {
+    this.#findDirectory(names.slice(0, -1), path)?.children.delete(names.at(-1) ?? '')
+  }
+
+  #hideChildren(names: readonly string[], path: Uint8Array | string): void {
+    // Nothing is there where the directory is new in this layer, or replaces a file.
+    this.#findDirectory(names, path)?.children.clear()
+  }
+}
+
+function impliedDirectory(): Directory {
+  const entry = { type: 'directory', path: '', mode: 0o755, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 } as const
+  return { type: 'directory', entry, children: new Map() }
+}
+
+function withoutBody(entry: Entry): Entry {
+  if (entry.type !== 'file') return entry
+  const { body: _unread, ...attributes } = entry
+  return attributes
+}
+
+function splitTarget(target: Buffer): string[] {
+  return target
+    .toString('latin1')
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+}

@@ -1,0 +1,7 @@
+export { type BaseTree, type BaseTreeOptions, makeBaseTree } from './base/make-base-tree.ts'
+export type { BuildProgress } from './base/progress.ts'
+export { loadRecipe, type Recipe, recipeSchema } from './base/recipe.ts'
+export type { BaseFacts } from './base/release.ts'
+export { BuilderError, type BuilderErrorCode } from './errors.ts'
+export { type FlattenOptions, flattenImage, type ImageLimits, type ImageTree } from './image/flatten-image.ts'
+export type { ImageConfig, RegistryAuth } from './image/pull-image.ts'

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { BuilderError } from '../errors.ts'
+
+/** What a command is run with; `env` is its whole environment. */
+export interface CommandOptions {
+  readonly env: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  /** Limit in `ms`, after which the command's process group is ended. */
+  readonly timeoutMs: number
+}
+
+/** Output of a finished command, each stream cut to its last `KEPT_BYTES`. */
+export interface CommandResult {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const KEPT_BYTES = 256 * 1024
+/** Time for a command to clean up after SIGTERM: mmdebstrap removes a tree of a gigabyte. */
+const GRACE_MS = 20_000
+
+/** Collects the last bytes of a stream, so that an endless talker costs nothing. */
+function keepTail(stream: NodeJS.ReadableStream): () => string {
+  let tail = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (text: string) => {
+    tail = (tail + text).slice(-KEPT_BYTES)
+  })
+  return () => tail
+}
+
+/** Ends a process group (the child must be `detached`) and resolves when its leader is gone. */
+export async function endGroup(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  signalGroup(child.pid, 'SIGTERM')
+  const timer = setTimeout(() => child.pid !== undefined && signalGroup(child.pid, 'SIGKILL'), GRACE_MS)
+  await exited
+  clearTimeout(timer)
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal)
+  } catch (error) {
+    // ESRCH: the group ended between the check and the signal, which is what was wanted.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** Runs argv to its end in its own process group; a non-zero code is a value, a missing program an error. */
+export async function runCommand(
+  argv: readonly [string, ...string[]],
+  options: CommandOptions,
+): Promise<CommandResult> {
+  options.signal.throwIfAborted()
+  const [file, ...args] = argv
+  const child = spawn(file, args, {
+    cwd: '/',
+    env: { ...options.env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const stdout = keepTail(child.stdout)
+  const stderr = keepTail(child.stderr)
+  const limit = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)])
+  const stop = () => void endGroup(child).catch(() => child.kill('SIGKILL'))
+  limit.addEventListener('abort', stop, { once: true })
+  try {
+    const [code] = (await once(child, 'close')) as [number | null]
+    options.signal.throwIfAborted()
+    if (limit.aborted) throw new BuilderError('tool_failed', `${file} took longer than ${options.timeoutMs / 1000} s`)
+    return { code: code ?? 128, stdout: stdout(), stderr: stderr() }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new BuilderError('tool_missing', `The program ${file} is not installed.`, { cause: error })
+    }
+    throw error
+  } finally {
+    limit.removeEventListener('abort', stop)
+  }
+}
+
+/** Runs argv and throws `code` with `message` unless it ends with 0. */
+export async function mustRun(
+  argv: readonly [string, ...string[]],
+  options: CommandOptions & { readonly code: ConstructorParameters<typeof BuilderError>[0]; readonly message: string },
+): Promise<string> {
+  const result = await runCommand(argv, options)
+  if (result.code !== 0) {
+    throw new BuilderError(options.code, options.message, { detail: lastLines(result.stderr || result.stdout) })
+  }
+  return result.stdout
+}
+
+/** The last lines of a log, which is where tools say what went wrong. */
+export function lastLines(text: string, count = 15): string {
+  return text.trimEnd().split('\n').slice(-count).join('\n')
+}

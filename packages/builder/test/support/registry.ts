@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A registry on loopback that lives as long as its owner. */
+export interface Registry extends AsyncDisposable {
+  readonly address: string
+  /** Where it keeps its files. */
+  readonly dir: string
+}
+
+/** Starts the distribution's own registry on a free port. */
+export async function startRegistry(): Promise<Registry> {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-registry-'))
+  const address = `127.0.0.1:${await freePort()}`
+  const config = `version: 0.1
+log: {level: error}
+storage: {filesystem: {rootdirectory: ${dir}/data}}
+http: {addr: '${address}'}
+`
+  await writeFile(join(dir, 'config.yml'), config)
+  const child = spawn('docker-registry', ['serve', join(dir, 'config.yml')], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  const stop = async () => {
+    child.kill()
+    await exited
+    await rm(dir, { recursive: true })
+  }
+  const deadline = Date.now() + 20_000
+  while (!(await answers(address))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop()
+      throw new Error('the registry does not start')
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return { address, dir, [Symbol.asyncDispose]: stop }
+}
+
+async function answers(address: string): Promise<boolean> {
+  return fetch(`http://${address}/v2/`).then(
+    (response) => response.ok,
+    () => false,
+  )
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,74 @@
+# Programs that the distribution packages, and the package that brings each.
+# setup.sh names the places: $tools for programs kept beside the repository, $apt_log for what apt says.
+# shellcheck shell=bash disable=SC2154,SC2034
+
+# program:package
+readonly RUN_PACKAGES=(
+	runc:runc mmdebstrap:mmdebstrap skopeo:skopeo mkfs.ext4:e2fsprogs losetup:util-linux mount:mount
+	python3:python3 tar:tar curl:curl
+)
+readonly TEST_PACKAGES=(
+	fsck.erofs:erofs-utils buildah:buildah setcap:libcap2-bin getfattr:attr setfattr:attr
+)
+readonly TRIXIE_KEYS=/usr/share/keyrings/debian-archive-trixie-stable
+
+# Installs what is missing, or says how: ensure_packages PROGRAM:PACKAGE...
+ensure_packages() {
+	local missing=() pair
+	for pair in "$@"; do
+		have "${pair%%:*}" || [[ " ${missing[*]} " == *" ${pair#*:} "* ]] || missing+=("${pair#*:}")
+	done
+	has_pip || missing+=(python3-pip)
+	[ -s /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
+	[ -e "$TRIXIE_KEYS.gpg" ] || [ -e "$TRIXIE_KEYS.pgp" ] || missing+=(debian-archive-keyring)
+	[ "${#missing[@]}" -eq 0 ] && return
+	if ! may_install; then
+		fix "missing: ${missing[*]}" "apt-get install --no-install-recommends ${missing[*]}"
+		return
+	fi
+	apt_install "${missing[@]}"
+	check_keyring
+}
+
+has_pip() { have python3 && python3 -m pip --version >/dev/null 2>&1; }
+
+# Only as root, where apt is, and not when only asked to look.
+may_install() { [ "$(id -u)" -eq 0 ] && have apt-get && [ "${HOLT_CHECK_ONLY:-0}" = 0 ]; }
+
+apt_install() {
+	local options=(-o DPkg::Lock::Timeout=120 -y -qq --no-install-recommends)
+	say "installing $*"
+	if DEBIAN_FRONTEND=noninteractive timeout 900 apt-get "${options[@]}" install "$@" >"$apt_log" 2>&1; then return; fi
+	# The lists may be old or not there at all.
+	if timeout 300 apt-get -o DPkg::Lock::Timeout=120 -qq update >>"$apt_log" 2>&1 &&
+		DEBIAN_FRONTEND=noninteractive timeout 900 apt-get "${options[@]}" install "$@" >>"$apt_log" 2>&1; then return; fi
+	tail -n 5 "$apt_log"
+	fix "apt-get cannot install $* (see above: the mirror may be out of reach)" \
+		"apt-get update && apt-get install --no-install-recommends $*"
+}
+
+# Ubuntu's keyring package is older than Debian trixie.
+check_keyring() {
+	[ -e "$TRIXIE_KEYS.gpg" ] || [ -e "$TRIXIE_KEYS.pgp" ] ||
+		fix "debian-archive-keyring does not know Debian trixie" \
+			'install debian-archive-keyring 2025.1 or newer: packages.debian.org/trixie/all/debian-archive-keyring/download'
+}
+
+# The registry that tests pull from. Its package starts a service, so only its program is taken.
+ensure_test_registry() {
+	have docker-registry && return
+	if ! may_install; then
+		fix 'missing for the tests: docker-registry' 'apt-get install docker-registry && systemctl disable --now docker-registry'
+		return
+	fi
+	local dir
+	dir=$(mktemp -d)
+	say 'fetching docker-registry for the tests'
+	if (cd "$dir" && { apt-get -qq download docker-registry || { apt-get -qq update && apt-get -qq download docker-registry; }; }) >"$apt_log" 2>&1 &&
+		dpkg -x "$dir"/docker-registry_*.deb "$dir/root"; then
+		install -D "$dir/root/usr/bin/docker-registry" "$tools/bin/docker-registry"
+	else
+		fix 'docker-registry cannot be fetched' 'apt-get install docker-registry && systemctl disable --now docker-registry'
+	fi
+	rm -rf "$dir"
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Checks this machine for Holt and installs what it may: setup.sh [--check] [--tests]
+#   --check  only reports, installs and builds nothing
+#   --tests  also what the tests need
+# Each missing thing is one line that begins with "FIX:" and names the command.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+# shellcheck source=scripts/lib/report.sh
+. scripts/lib/report.sh
+# shellcheck source=scripts/lib/machine.sh
+. scripts/lib/machine.sh
+# shellcheck source=scripts/lib/private-apt.sh
+. scripts/lib/private-apt.sh
+# shellcheck source=scripts/lib/packages.sh
+. scripts/lib/packages.sh
+# shellcheck source=scripts/lib/runsc.sh
+. scripts/lib/runsc.sh
+# shellcheck source=scripts/lib/go.sh
+. scripts/lib/go.sh
+# shellcheck source=scripts/lib/npm.sh
+. scripts/lib/npm.sh
+
+tools=$PWD/.holt/tools
+HOLT_COMMAND=${HOLT_COMMAND:-bash scripts/lib/setup.sh}
+HOLT_CHECK_ONLY=0
+with_tests=0
+for argument in "$@"; do
+	case $argument in
+	--check) HOLT_CHECK_ONLY=1 ;;
+	--tests) with_tests=1 ;;
+	*)
+		say "usage: setup.sh [--check] [--tests]"
+		exit 2
+		;;
+	esac
+done
+
+export PATH=$tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
+check_machine
+# What cannot be installed ends it here, before anything is.
+[ "$HOLT_CHECK_ONLY" = 1 ] || stop_on_problems
+
+[ "$HOLT_CHECK_ONLY" = 1 ] || mkdir -p "$tools/bin"
+apt_log=$(mktemp)
+npm_log=$(mktemp)
+trap 'rm -f "$apt_log" "$npm_log"' EXIT
+if [ "$with_tests" = 1 ]; then
+	ensure_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+	ensure_test_registry
+else
+	ensure_packages "${RUN_PACKAGES[@]}"
+fi
+ensure_runsc
+ensure_npm_packages
+ensure_go
+stop_on_problems
+[ "$HOLT_CHECK_ONLY" = 1 ] || build_guest
+stop_on_problems
+say 'This machine is ready for Holt.'

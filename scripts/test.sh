@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Every check there is: types, lint, layers, unused code, the guest, then unit, conformance and end-to-end tests.
+# Ends with one line, "N passed, N failed, N skipped", and fails if anything did.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+HOLT_COMMAND='npm test' bash scripts/lib/setup.sh --tests
+export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
+
+readonly STATIC_TIMEOUT=300 GO_TIMEOUT=900 VITEST_TIMEOUT=3600
+results=$PWD/.holt/test
+passed=0 failed=0 skipped=0
+rm -rf "$results"
+mkdir -p "$results"
+
+# Adds "PASSED FAILED SKIPPED" to the sums.
+count() {
+	local one two three
+	read -r one two three <<<"$1"
+	passed=$((passed + one)) failed=$((failed + two)) skipped=$((skipped + three))
+}
+
+# One static check, which passes or fails as a whole: check NAME COMMAND...
+check() {
+	local name=$1
+	shift
+	printf '\n== %s\n' "$name"
+	if timeout "$STATIC_TIMEOUT" "$@"; then count '1 0 0'; else
+		count '0 1 0'
+		echo "$name failed: $*"
+	fi
+}
+
+# Counts what a runner wrote to a file; a runner that failed without a failed test counts as one failure.
+count_report() {
+	local kind=$1 file=$2 status=$3 counts
+	counts=$(node scripts/lib/count-tests.mjs "$kind" "$file" "$status") || counts='0 1 0'
+	count "$counts"
+}
+
+check types tsc -p tsconfig.json
+check lint biome check --error-on-warnings .
+check layers depcruise --config .dependency-cruiser.cjs packages bench e2e
+check unused knip
+check 'guest vet' go -C guest vet ./...
+
+printf '\n== guest tests\n'
+status=0
+timeout "$GO_TIMEOUT" go -C guest test -json ./... >"$results/go.json" || status=$?
+node scripts/lib/show-go-tests.mjs "$results/go.json"
+count_report go "$results/go.json" "$status"
+
+printf '\n== unit, conformance and end-to-end tests\n'
+status=0
+timeout --kill-after=60 "$VITEST_TIMEOUT" vitest run --reporter=default --reporter=json --outputFile.json="$results/vitest.json" "$@" || status=$?
+count_report vitest "$results/vitest.json" "$status"
+
+printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]
