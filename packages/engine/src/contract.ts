@@ -141,7 +141,7 @@ export interface ImageInfo {
 /** Memory checkpoints of anonymous runtimes. */
 export interface Checkpoints {
   /**
-   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and ends the runtime. The guest must have been quiesced.
+   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and removes the runtime. The guest must have been quiesced.
    * The same id again is success. Kind `not_supported` for a class that has none.
    */
   take(runtime: RuntimeId, checkpointId: string, signal: AbortSignal): Promise<CheckpointInfo>

@@ -1,0 +1,64 @@
+import type { RuntimeSpec } from '@holt/engine'
+import type { RuntimePaths } from '../layout.ts'
+
+/** What a bundle is written from. Nothing in it comes from an image or a tenant. */
+export interface BundleInput {
+  readonly spec: RuntimeSpec
+  readonly paths: RuntimePaths
+  /** The image file (`gvisor`), or unused where the root is mounted by the host. */
+  readonly image: string
+  /** The guest binary on the host. */
+  readonly guest: string
+  /** Directory on the runtime's disk that takes what it writes. */
+  readonly upper: string
+  readonly cgroupsPath: string
+  /** False where the host has no swap and no way to limit it. */
+  readonly limitsSwap: boolean
+  /** The most open files the engine may allow a process. */
+  readonly openFilesMax: number
+  /** As Node names it. */
+  readonly arch: string
+}
+
+/** Where the guest finds itself and its socket. */
+export const GUEST_PATH = '/run/holt-guest'
+const SOCKET_DIR = '/run/holt'
+
+/** The guest's own environment; commands get theirs from `bind`. */
+export const GUEST_ENV = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root']
+
+/** Files a process may have open: what programs find at their start, and the most they may raise it to. */
+const OPEN_FILES = 65_536
+const OPEN_FILES_MAX = 1_048_576
+
+/** Limits of each process. No runner may give more open files than the host lets it. Core dumps are off, they would hold secrets. */
+export function rlimits(openFilesMax: number) {
+  const hard = Math.min(OPEN_FILES_MAX, openFilesMax)
+  return [
+    { type: 'RLIMIT_NOFILE', soft: Math.min(OPEN_FILES, hard), hard },
+    { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
+  ]
+}
+
+/** When the whole host is out of memory, a runtime goes before the daemon does. */
+export const OOM_SCORE_ADJ = 100
+
+/** The two things of the host a runtime sees, both read-only: the guest's binary and the directory with its socket. */
+export function guestMounts(input: BundleInput) {
+  const options = ['ro', 'nosuid', 'nodev']
+  return [
+    { destination: SOCKET_DIR, type: 'bind', source: input.paths.socketDir, options: ['rbind', 'noexec', ...options] },
+    { destination: GUEST_PATH, type: 'bind', source: input.guest, options: ['bind', ...options] },
+  ]
+}
+
+/** Size of `/dev/shm`: half the memory, as Linux gives a tmpfs. */
+export function shmMount(memoryMiB: number) {
+  const size = Math.max(1, Math.floor(memoryMiB / 2))
+  return {
+    destination: '/dev/shm',
+    type: 'tmpfs',
+    source: 'shm',
+    options: ['nosuid', 'nodev', 'mode=1777', `size=${size * 1024}k`],
+  }
+}

@@ -1,0 +1,55 @@
+import { constants } from 'node:fs'
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type CgroupHost, LIMIT_CONTROLLERS } from './detect-cgroups.ts'
+
+/** A limit this host cannot enforce, and what to do about it. */
+export interface MissingLimit {
+  readonly reason: string
+  readonly fix: string | null
+}
+
+/** The first limit this host cannot enforce; null when it can enforce all. */
+export async function findMissingLimit(host: CgroupHost): Promise<MissingLimit | null> {
+  for (const controller of LIMIT_CONTROLLERS) {
+    const point = host.controllers.get(controller)
+    if (point === undefined) {
+      return {
+        reason: `no cgroup controller "${controller}"`,
+        fix: `boot with the ${controller} cgroup controller enabled`,
+      }
+    }
+    if (!(await isAccessible(point, constants.W_OK))) {
+      return { reason: `${point} is not writable`, fix: `remount ${point} read-write, or run outside this container` }
+    }
+  }
+  return (await swapIsBounded(host))
+    ? null
+    : { reason: 'swap cannot be limited', fix: 'swapoff -a, or boot with swapaccount=1' }
+}
+
+/** Memory that may be swapped without bound is not limited. */
+async function swapIsBounded(host: CgroupHost): Promise<boolean> {
+  const memory = host.controllers.get('memory')
+  if (memory === undefined) return false
+  if (host.version === 'v2' || (await isAccessible(join(memory, 'memory.memsw.limit_in_bytes'), constants.F_OK)))
+    return true
+  const swaps = await readFile('/proc/swaps', 'utf8').catch(() => '') // Absent in a kernel without swap.
+  return swaps.trim().split('\n').length <= 1
+}
+
+/** True when swap has a limit of its own to set. */
+export async function hasSwapLimit(host: CgroupHost): Promise<boolean> {
+  const memory = host.controllers.get('memory')
+  if (memory === undefined) return false
+  return host.version === 'v2' || (await isAccessible(join(memory, 'memory.memsw.limit_in_bytes'), constants.F_OK))
+}
+
+async function isAccessible(path: string, mode: number): Promise<boolean> {
+  try {
+    await access(path, mode)
+    return true
+  } catch {
+    return false // Absent, read-only and forbidden are the same answer here.
+  }
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { arch, availableParallelism } from 'node:os'
+import { EngineError } from '@holt/engine'
+import { hasSwapLimit } from './cgroups/check-limits.ts'
+import { detectCgroups } from './cgroups/detect-cgroups.ts'
+import { HostCheckpoints } from './checkpoints/host-checkpoints.ts'
+import { type CheckpointMaker, cpuFeaturesOf } from './checkpoints/manifest.ts'
+import { DiskPool } from './disks/disk-pool.ts'
+import { ContainerDriver } from './drivers/container-driver.ts'
+import { GvisorDriver } from './drivers/gvisor-driver.ts'
+import { claimStateDir, type StateClaim } from './host/claim-state-dir.ts'
+import type { Host } from './host/host.ts'
+import { installGuest, removeOldGuests } from './host/install-guest.ts'
+import { probeRunsc } from './host/probe-runners.ts'
+import { HostEngine } from './host-engine.ts'
+import { HostImages } from './images/host-images.ts'
+import { ImageMounts } from './images/image-mounts.ts'
+import { type Layout, layoutOf } from './layout.ts'
+import type { HostEngineOptions } from './options.ts'
+import { findRuntimes } from './runtimes/find-runtimes.ts'
+import { Observers } from './runtimes/observers.ts'
+import { RuntimeRegistry } from './runtimes/runtime-registry.ts'
+import { removeTemporaries } from './tools/durable-files.ts'
+import { findProgram } from './tools/find-program.ts'
+import { Gate } from './tools/gate.ts'
+import { KeyedLock } from './tools/keyed-lock.ts'
+
+/** Opens the engine over a state directory: claims it, repairs what an earlier process has left, finds its runtimes again. Kind `conflict` while another engine has it. */
+export async function createHostEngine(options: HostEngineOptions): Promise<HostEngine> {
+  if (!/^[a-z0-9-]{1,32}$/.test(options.installationId)) {
+    throw new EngineError('invalid', `not an installation id: ${JSON.stringify(options.installationId)}`)
+  }
+  const layout = layoutOf(options.stateDir, options.runDir)
+  await makeDirs(layout)
+  const claim = await claimStateDir(layout.stateDir)
+  try {
+    return await openEngine(options, layout, claim)
+  } catch (error) {
+    await claim.release()
+    throw error
+  }
+}
+
+async function openEngine(options: HostEngineOptions, layout: Layout, claim: StateClaim): Promise<HostEngine> {
+  const [runsc, runc, cgroups, guest, bootId] = await Promise.all([
+    findProgram(options.runscPath ?? process.env.HOLT_RUNSC ?? 'runsc'),
+    options.runcPath === undefined ? findProgram('runc', 'crun') : findProgram(options.runcPath),
+    detectCgroups(),
+    installGuest(layout, options.guestBinary),
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8').then((text) => text.trim()),
+  ])
+  const platform = options.platform ?? 'systrap'
+  const observers = new Observers()
+  const identity = { installationId: options.installationId, bootId, guest: guest.sha256 }
+  const runtimes = new RuntimeRegistry(layout, identity, observers, options.log)
+  const images = new HostImages(layout, (digest) => runtimes.uses(digest))
+  const maker = await makerHere(runsc, platform, guest.sha256)
+  const host: Host = {
+    layout,
+    log: options.log,
+    cgroups,
+    cgroupParent: options.cgroupParent ?? `/holt-${options.installationId}`,
+    limitsSwap: await hasSwapLimit(cgroups),
+    openFilesMax: await readOpenFilesMax(),
+    guest,
+    gvisor: runsc === null ? null : new GvisorDriver(runsc, platform),
+    container: runc === null ? null : new ContainerDriver(runc),
+    disks: new DiskPool(layout.disks, options.spareDisks ?? 4, options.log),
+    images,
+    imageMounts: new ImageMounts(layout),
+    checkpoints: new HostCheckpoints(layout, maker, (digest) => images.has(digest)),
+    runtimes,
+    observers,
+    locks: new KeyedLock(),
+    starts: new Gate(Math.max(2, availableParallelism())),
+  }
+  await repair(host, identity)
+  return new HostEngine(host, { stateDir: layout.stateDir, cgroups, runsc, runc }, claim)
+}
+
+/** Takes up or takes away what an earlier process has left. */
+async function repair(
+  host: Host,
+  identity: { readonly installationId: string; readonly bootId: string },
+): Promise<void> {
+  await Promise.all([
+    removeTemporaries(host.layout.images),
+    removeTemporaries(host.layout.disks),
+    host.checkpoints.removeTemporaries(),
+  ])
+  await host.disks.open()
+  await findRuntimes(host, identity)
+  await host.imageMounts.releaseUnused((digest) => host.runtimes.uses(digest, 'container'))
+  await removeOldGuests(
+    host.layout,
+    new Set([host.guest.sha256, ...host.runtimes.all().map((runtime) => runtime.record.guest)]),
+  )
+}
+
+/** What a checkpoint made now would depend on. */
+async function makerHere(runsc: string | null, platform: string, guest: string): Promise<CheckpointMaker> {
+  const runner = runsc === null ? null : await probeRunsc(runsc)
+  const features = cpuFeaturesOf(await readFile('/proc/cpuinfo', 'utf8'))
+  return {
+    runner: runner !== null && 'version' in runner ? `runsc ${runner.version}` : 'none',
+    platform,
+    arch: arch(),
+    cpuFeatures: createHash('sha256').update(features).digest('hex'),
+    guest,
+  }
+}
+
+async function makeDirs(layout: Layout): Promise<void> {
+  const dirs = [layout.imageMounts, layout.checkpoints, layout.disks, layout.guests, layout.runtimes, layout.runDir]
+  for (const dir of [layout.stateDir, ...dirs]) await mkdir(dir, { recursive: true, mode: 0o700 })
+}
+
+/** The engine's own hard limit of open files (`getrlimit(2)`): root in a container may not go over it. */
+async function readOpenFilesMax(): Promise<number> {
+  const hard = /^Max open files +\S+ +(\S+)/m.exec(await readFile('/proc/self/limits', 'utf8'))?.[1]
+  return hard === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(hard)
+}

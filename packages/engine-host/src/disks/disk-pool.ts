@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Log } from '../options.ts'
+import { hasCode } from '../tools/durable-files.ts'
+import { mustRun } from '../tools/run-tool.ts'
+
+/** Sizes that are kept formatted ahead; the ones asked for longest ago make room. */
+const SIZES_KEPT = 4
+
+/** Formatting writes about a MiB; longer means a broken disk. */
+const FORMAT_TIMEOUT_MS = 60_000
+
+/** Sparse files with a fresh ext4, some of them formatted before somebody asks. */
+export class DiskPool {
+  readonly #dir: string
+  readonly #spares: number
+  readonly #log: Log
+  readonly #ready = new Map<number, string[]>()
+  #recent: number[] = []
+  #refilling: Promise<void> | null = null
+  #closed = false
+
+  constructor(dir: string, spares: number, log: Log) {
+    this.#dir = dir
+    this.#spares = spares
+    this.#log = log
+  }
+
+  /** Finds the disks an earlier process formatted. Call once, before `take`. */
+  async open(): Promise<void> {
+    for (const name of await readdir(this.#dir)) {
+      const size = /^(\d+)-[0-9a-f]{16}\.img$/.exec(name)?.[1]
+      if (size !== undefined) this.#readyOf(Number(size)).push(name)
+    }
+  }
+
+  /** Puts a formatted disk of `sizeMiB` at `target`, which must not exist. */
+  async take(sizeMiB: number, target: string, signal: AbortSignal): Promise<void> {
+    this.#recent = [sizeMiB, ...this.#recent.filter((size) => size !== sizeMiB)].slice(0, SIZES_KEPT)
+    const spare = this.#readyOf(sizeMiB).shift()
+    if (spare !== undefined) {
+      try {
+        await rename(join(this.#dir, spare), target)
+        return
+      } catch (error) {
+        if (!hasCode(error, 'ENOENT')) throw error // Somebody removed the spare: format one instead.
+      }
+    }
+    await formatDisk(target, sizeMiB, signal)
+  }
+
+  /** Formats what is missing, in the background. Called when nobody waits for a disk, so that it does not slow a creation. */
+  refill(): void {
+    if (this.#refilling !== null || this.#closed) return
+    this.#refilling = this.#fill()
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'cannot format spare disks')) // The next creation formats its own.
+      .finally(() => {
+        this.#refilling = null
+      })
+  }
+
+  /** Waits for a formatting in progress; starts no other. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#refilling
+  }
+
+  async #fill(): Promise<void> {
+    for (const [size, names] of this.#ready) {
+      if (this.#recent.includes(size)) continue
+      if (this.#recent.length < SIZES_KEPT) continue
+      this.#ready.delete(size)
+      for (const name of names) await rm(join(this.#dir, name), { force: true })
+    }
+    for (const size of [...this.#recent]) {
+      while (!this.#closed && this.#readyOf(size).length < this.#spares) await this.#add(size)
+    }
+  }
+
+  async #add(sizeMiB: number): Promise<void> {
+    const name = `${sizeMiB}-${randomBytes(8).toString('hex')}.img`
+    const temporary = join(this.#dir, `.tmp-${name}`)
+    await formatDisk(temporary, sizeMiB)
+    await rename(temporary, join(this.#dir, name))
+    this.#readyOf(sizeMiB).push(name)
+  }
+
+  #readyOf(sizeMiB: number): string[] {
+    const names = this.#ready.get(sizeMiB) ?? []
+    this.#ready.set(sizeMiB, names)
+    return names
+  }
+}
+
+/**
+ * Makes a sparse file with an ext4 in it. No journal: a disk never outlives the boot it was made in. Nothing reserved for root, who is the tenant. Inode
+ * tables are not zeroed: what they would hold is a hole already.
+ */
+async function formatDisk(path: string, sizeMiB: number, signal?: AbortSignal): Promise<void> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await handle.truncate(sizeMiB * 2 ** 20)
+  } finally {
+    await handle.close()
+  }
+  const argv = [
+    'mkfs.ext4',
+    '-q',
+    '-F',
+    '-O',
+    '^has_journal',
+    '-m',
+    '0',
+    '-E',
+    'lazy_itable_init=1,nodiscard',
+    '--',
+    path,
+  ]
+  try {
+    await mustRun(argv, { timeoutMs: FORMAT_TIMEOUT_MS, ...(signal && { signal }) })
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  }
+}

@@ -1,0 +1,19 @@
+import type { RuntimePaths } from '../layout.ts'
+import type { ProcessId } from '../tools/process-table.ts'
+
+/**
+ * How one class of isolation starts a bundle. Ending one needs no driver: a runtime is its cgroups, its mounts and its runner's state directory,
+ * and those are taken away in the same way whatever started it and however far it came.
+ */
+export interface Driver {
+  /** Starts the bundle in `paths.dir` from nothing. Answers the process whose end is the runtime's end. */
+  boot(paths: RuntimePaths, signal: AbortSignal): Promise<ProcessId>
+}
+
+/** A driver that can write a runtime's memory down and start from it. */
+export interface CheckpointDriver extends Driver {
+  /** Starts the bundle in `paths.dir` from what `checkpoint` has written. */
+  restore(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<ProcessId>
+  /** Writes the runtime into an empty directory. The runtime does not run on. */
+  checkpoint(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<void>
+}

@@ -1,0 +1,58 @@
+import type { RuntimePaths } from '../layout.ts'
+import type { GvisorPlatform } from '../options.ts'
+import type { ProcessId } from '../tools/process-table.ts'
+import type { CheckpointDriver } from './driver.ts'
+import { runRunner, startedProcess } from './run-runner.ts'
+
+/** Runs bundles under gVisor. */
+export class GvisorDriver implements CheckpointDriver {
+  readonly #runsc: string
+  readonly #platform: GvisorPlatform
+
+  constructor(runsc: string, platform: GvisorPlatform) {
+    this.#runsc = runsc
+    this.#platform = platform
+  }
+
+  async boot(paths: RuntimePaths, signal: AbortSignal): Promise<ProcessId> {
+    await this.#run(
+      paths,
+      ['run', '--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, paths.id],
+      signal,
+    )
+    return startedProcess(paths)
+  }
+
+  async restore(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<ProcessId> {
+    const flags = ['--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, `--image-path=${imageDir}`]
+    await this.#run(paths, ['restore', ...flags, paths.id], signal)
+    return startedProcess(paths)
+  }
+
+  async checkpoint(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<void> {
+    await this.#run(paths, ['checkpoint', `--image-path=${imageDir}`, '-compression=none', paths.id], signal)
+  }
+
+  #run(paths: RuntimePaths, verb: readonly string[], signal: AbortSignal): Promise<void> {
+    return runRunner([this.#runsc, ...globalFlags(paths, this.#platform), ...verb], paths, signal)
+  }
+}
+
+/**
+ * `network=none`: loopback only. `host-uds=open`: the guest may connect to its socket and make none on the host. `overlay2=none`: the one overlay is the annotated root.
+ * `directfs=false`: the sentry opens nothing of the host by itself; the gofer does, for the two read-only mounts.
+ */
+function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
+  return [
+    `--root=${paths.runnerState}`,
+    `--log=${paths.runnerLog}`,
+    '--log-format=json',
+    `--panic-log=${paths.panicLog}`,
+    '--network=none',
+    '--host-uds=open',
+    '--overlay2=none',
+    '--directfs=false',
+    '--cpu-num-from-quota',
+    `--platform=${platform}`,
+  ]
+}

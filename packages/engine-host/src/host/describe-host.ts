@@ -1,0 +1,80 @@
+import { readFile, statfs } from 'node:fs/promises'
+import { arch, availableParallelism, totalmem } from 'node:os'
+import type { EngineFacts, IsolationFacts } from '@holt/engine'
+import { findMissingLimit } from '../cgroups/check-limits.ts'
+import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
+import { findProgram } from '../tools/find-program.ts'
+import { probeRunc, probeRunsc, type Runner } from './probe-runners.ts'
+
+/** This engine's name and version. */
+const ENGINE = 'host 0.1.0'
+
+/** What a description is made of. */
+export interface DescribeInput {
+  readonly stateDir: string
+  readonly cgroups: CgroupHost
+  readonly runsc: string | null
+  readonly runc: string | null
+}
+
+type Lack = { readonly reason: string; readonly fix: string | null }
+
+/** Looks at the host: what is there, and for what is not, why and what to do. */
+export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
+  const common = await findLack(input.cgroups)
+  const [gvisor, container, disk] = await Promise.all([
+    common ?? describeGvisor(input.runsc),
+    common ?? describeContainer(input.runc),
+    statfs(input.stateDir),
+  ])
+  return {
+    engine: ENGINE,
+    arch: arch(),
+    cpus: availableParallelism(),
+    memoryMiB: Math.floor(totalmem() / 2 ** 20),
+    diskFreeMiB: Math.floor((disk.bavail * disk.bsize) / 2 ** 20),
+    isolation: { gvisor: factsOf(gvisor, true), container: factsOf(container, false) },
+  }
+}
+
+async function describeGvisor(path: string | null): Promise<Runner | Lack> {
+  if (path === null) return { reason: 'runsc is not installed', fix: 'apt-get install runsc' }
+  return probeRunsc(path)
+}
+
+async function describeContainer(path: string | null): Promise<Runner | Lack> {
+  if (path === null) return { reason: 'neither runc nor crun is installed', fix: 'apt-get install runc' }
+  const filesystems = await readFile('/proc/filesystems', 'utf8')
+  for (const name of ['overlay', 'erofs']) {
+    if (!new RegExp(`\\t${name}$`, 'm').test(filesystems)) {
+      return { reason: `the kernel has no ${name} file system`, fix: `modprobe ${name}` }
+    }
+  }
+  const seccomp = await readFile('/proc/sys/kernel/seccomp/actions_avail', 'utf8').catch(() => '') // Absent without seccomp filters.
+  if (!seccomp.includes('errno')) return { reason: 'the kernel has no seccomp filters', fix: null }
+  for (const tool of ['nsenter', 'ip']) {
+    if ((await findProgram(tool)) === null)
+      return { reason: `${tool} is not installed`, fix: 'apt-get install util-linux iproute2' }
+  }
+  return probeRunc(path)
+}
+
+/** What every class needs: root, limits, disks. */
+async function findLack(cgroups: CgroupHost): Promise<Lack | null> {
+  if (process.platform !== 'linux') return { reason: 'this is not Linux', fix: null }
+  if (process.geteuid?.() !== 0) return { reason: 'the engine does not run as root', fix: 'run it as root' }
+  const limit = await findMissingLimit(cgroups)
+  if (limit !== null) return limit
+  const tools = { 'mkfs.ext4': 'e2fsprogs', mount: 'mount', umount: 'mount' }
+  for (const [tool, where] of Object.entries(tools)) {
+    if ((await findProgram(tool)) === null)
+      return { reason: `${tool} is not installed`, fix: `apt-get install ${where}` }
+  }
+  const loop = await statfs('/dev/loop-control').catch(() => null) // Absent without the module.
+  return loop === null ? { reason: 'there are no loop devices', fix: 'modprobe loop' } : null
+}
+
+function factsOf(found: Runner | Lack, canCheckpoint: boolean): IsolationFacts {
+  if ('reason' in found) return { available: false, ...found }
+  return { available: true, runner: `${found.name} ${found.version}`, canCheckpoint }
+}

@@ -1,0 +1,55 @@
+import { EngineError, type Isolation, type RuntimeId } from '@holt/engine'
+import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
+import { RuntimeCgroup } from '../cgroups/runtime-cgroup.ts'
+import type { HostCheckpoints } from '../checkpoints/host-checkpoints.ts'
+import type { DiskPool } from '../disks/disk-pool.ts'
+import type { CheckpointDriver, Driver } from '../drivers/driver.ts'
+import type { HostImages } from '../images/host-images.ts'
+import type { ImageMounts } from '../images/image-mounts.ts'
+import type { Layout } from '../layout.ts'
+import type { Log } from '../options.ts'
+import type { Observers } from '../runtimes/observers.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime-registry.ts'
+import type { Gate } from '../tools/gate.ts'
+import type { KeyedLock } from '../tools/keyed-lock.ts'
+
+/** The parts that the verbs share. Made once, by `createHostEngine`. */
+export interface Host {
+  readonly layout: Layout
+  readonly log: Log
+  readonly cgroups: CgroupHost
+  readonly cgroupParent: string
+  readonly limitsSwap: boolean
+  readonly openFilesMax: number
+  readonly guest: GuestFile
+  readonly gvisor: CheckpointDriver | null
+  readonly container: Driver | null
+  readonly disks: DiskPool
+  readonly images: HostImages
+  readonly imageMounts: ImageMounts
+  readonly checkpoints: HostCheckpoints
+  readonly runtimes: RuntimeRegistry
+  readonly observers: Observers
+  /** One verb at a time for each runtime. */
+  readonly locks: KeyedLock
+  /** How many runtimes start at once: more would only take turns on the same cores. */
+  readonly starts: Gate
+}
+
+/** The guest binary in the state directory, which stays what it is while a checkpoint may refer to it. */
+export interface GuestFile {
+  readonly path: string
+  readonly sha256: string
+}
+
+/** The cgroups of one runtime. */
+export function cgroupOf(host: Host, id: RuntimeId): RuntimeCgroup {
+  return new RuntimeCgroup(host.cgroups, host.cgroupParent, id)
+}
+
+/** The driver of a class. Kind `not_supported` where its runner is missing. */
+export function driverOf(host: Host, isolation: Isolation): Driver {
+  const driver = host[isolation]
+  if (driver === null) throw new EngineError('not_supported', `no runner for the class ${isolation} on this host`)
+  return driver
+}

@@ -1,0 +1,48 @@
+import { basename } from 'node:path'
+import { mustRun } from '../tools/run-tool.ts'
+
+/** A runner that is there and good enough. */
+export interface Runner {
+  readonly name: string
+  readonly version: string
+}
+
+/** The oldest runsc that boots from an EROFS image and restores it, by date of release. */
+const RUNSC_MIN = 20_240_729
+
+/** A program prints its version in milliseconds. */
+const VERSION_TIMEOUT_MS = 10_000
+
+/** Asks runsc for its version. */
+export async function probeRunsc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
+  const version = await versionLine(path)
+  const date = parseRunscDate(version)
+  if (date === null) return { reason: `${path} does not tell its version`, fix: null }
+  if (date < RUNSC_MIN) {
+    return { reason: `runsc ${version} is older than ${RUNSC_MIN}`, fix: "install runsc from gVisor's own packages" }
+  }
+  return { name: 'runsc', version }
+}
+
+/** Asks runc or crun for its version. */
+export async function probeRunc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
+  const version = await versionLine(path)
+  if (version === '') return { reason: `${path} does not tell its version`, fix: null }
+  return { name: basename(path), version }
+}
+
+/** The date in a version such as `release-20240729.0` or `0.0~20240729.0`; null when there is none. */
+export function parseRunscDate(version: string): number | null {
+  const date = /(?<!\d)(20\d{6})(?!\d)/.exec(version)?.[1]
+  return date === undefined ? null : Number(date)
+}
+
+/** The last word of the first line: `runc version 1.1.5`, `runsc version release-20240729.0`. Empty when the program does not run. */
+async function versionLine(path: string): Promise<string> {
+  try {
+    const { stdout } = await mustRun([path, '--version'], { timeoutMs: VERSION_TIMEOUT_MS })
+    return stdout.split('\n')[0]?.trim().split(' ').at(-1) ?? ''
+  } catch {
+    return '' // What does not run is as good as not there, and the reason says so.
+  }
+}

@@ -1,0 +1,2 @@
+export { createHostEngine } from './create-host-engine.ts'
+export type { GvisorPlatform, HostEngineOptions, Log } from './options.ts'

@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import { EngineError, type ImageDigest, type RuntimeId } from '@holt/engine'
+
+/** Where everything of one installation lies. Paths only; nothing here touches the disk. */
+export interface Layout {
+  readonly stateDir: string
+  readonly runDir: string
+  readonly images: string
+  readonly imageMounts: string
+  readonly checkpoints: string
+  readonly disks: string
+  readonly guests: string
+  readonly runtimes: string
+  image(digest: ImageDigest): string
+  imageMount(digest: ImageDigest): string
+  checkpoint(checkpointId: string): string
+  runtime(id: RuntimeId): RuntimePaths
+}
+
+/** The files of one runtime. */
+export interface RuntimePaths {
+  readonly id: RuntimeId
+  /** Holds everything below but the socket and the runner's state; it is the OCI bundle. */
+  readonly dir: string
+  readonly record: string
+  readonly config: string
+  readonly runnerLog: string
+  readonly panicLog: string
+  readonly pidFile: string
+  readonly diskImage: string
+  readonly diskMount: string
+  readonly rootfs: string
+  /** Mounted read-only into the runtime at `/run/holt`. */
+  readonly socketDir: string
+  readonly socket: string
+  /** State root of runsc or runc for this runtime alone, so that forgetting it is removing a directory. */
+  readonly runnerState: string
+}
+
+/** The longest Unix socket path Linux takes, without the final NUL (`unix(7)`). */
+const SOCKET_PATH_MAX = 107
+
+/** Lays out an installation. Throws kind `invalid` when `runDir` is too long for a socket path. */
+export function layoutOf(stateDir: string, runDir: string): Layout {
+  const images = join(stateDir, 'images')
+  const checkpoints = join(stateDir, 'checkpoints')
+  const runtimes = join(stateDir, 'runtimes')
+  const layout: Layout = {
+    stateDir,
+    runDir,
+    images,
+    imageMounts: join(images, '.mnt'),
+    checkpoints,
+    disks: join(stateDir, 'disks'),
+    guests: join(stateDir, 'guests'),
+    runtimes,
+    image: (digest) => join(images, `${hexOf(digest)}.erofs`),
+    imageMount: (digest) => join(images, '.mnt', hexOf(digest)),
+    checkpoint: (checkpointId) => join(checkpoints, checkedCheckpointId(checkpointId)),
+    runtime: (id) => runtimePaths(join(runtimes, checkedRuntimeId(id)), runDir, id),
+  }
+  const sample = layout.runtime('x'.repeat(22)).socket
+  if (Buffer.byteLength(sample) > SOCKET_PATH_MAX) {
+    throw new EngineError('invalid', `runDir is too long: ${sample} has more than ${SOCKET_PATH_MAX} bytes`)
+  }
+  return layout
+}
+
+function runtimePaths(dir: string, runDir: string, id: RuntimeId): RuntimePaths {
+  const socketDir = join(runDir, id)
+  return {
+    id,
+    dir,
+    record: join(dir, 'runtime.json'),
+    config: join(dir, 'config.json'),
+    runnerLog: join(dir, 'runner.log'),
+    panicLog: join(dir, 'panic.log'),
+    pidFile: join(dir, 'pid'),
+    diskImage: join(dir, 'disk.img'),
+    diskMount: join(dir, 'disk'),
+    rootfs: join(dir, 'rootfs'),
+    socketDir,
+    socket: join(socketDir, 'control.sock'),
+    runnerState: join(runDir, '.runner', id),
+  }
+}
+
+/** The 64 hex digits of a digest. Throws kind `invalid` for anything else. */
+export function hexOf(digest: string): string {
+  const hex = /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1]
+  if (hex === undefined) throw new EngineError('invalid', `not an image digest: ${JSON.stringify(digest)}`)
+  return hex
+}
+
+/** True for what may name a runtime. */
+export function isRuntimeId(id: string): boolean {
+  return /^[a-z0-9]{22}$/.test(id)
+}
+
+function checkedRuntimeId(id: string): string {
+  if (!isRuntimeId(id)) throw new EngineError('invalid', `not a runtime id: ${JSON.stringify(id)}`)
+  return id
+}
+
+function checkedCheckpointId(id: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)) {
+    throw new EngineError('invalid', `not a checkpoint id: ${JSON.stringify(id)}`)
+  }
+  return id
+}

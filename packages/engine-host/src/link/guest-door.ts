@@ -1,0 +1,147 @@
+import { mkdir, rm } from 'node:fs/promises'
+import type { ClientHttp2Session } from 'node:http2'
+import { createServer, type Server, type Socket } from 'node:net'
+import { EngineError, type GuestLink, type GuestRequest, type GuestResponse } from '@holt/engine'
+import type { RuntimePaths } from '../layout.ts'
+import type { Log } from '../options.ts'
+import { openSession } from './guest-session.ts'
+import { sendRequest } from './send-request.ts'
+
+/** Connections of one runtime that may wait to become its session, or to be closed after they were replaced. */
+const CONNECTIONS_MAX = 4
+
+/** A guest dials once in a while. One that dials more often than this in a second is not let in until the second is over. */
+const DIALS_PER_SECOND_MAX = 50
+
+/** How long the guest has to close its end before the host closes its own. */
+const FAREWELL_TIMEOUT_MS = 1_000
+
+/**
+ * The door of one runtime: a Unix socket that its guest dials, and the newest connection as the link. The socket's place tells whose guest it is; nothing
+ * the guest says does.
+ */
+export class GuestDoor implements GuestLink {
+  readonly #paths: RuntimePaths
+  readonly #log: Log
+  readonly #onDrop: () => void
+  readonly #sockets = new Set<Socket>()
+  #server: Server | null = null
+  #session: ClientHttp2Session | null = null
+  #waiting: PromiseWithResolvers<void> | null = null
+  #dials = { second: 0, count: 0 }
+
+  /** `onDrop` is called whenever the connection ends: the runtime may have. */
+  constructor(paths: RuntimePaths, log: Log, onDrop: () => void) {
+    this.#paths = paths
+    this.#log = log
+    this.#onDrop = onDrop
+  }
+
+  get connected(): boolean {
+    return this.#session !== null
+  }
+
+  /** Listens. A socket file of an earlier process is replaced. */
+  async open(): Promise<void> {
+    if (this.#server !== null) return
+    await mkdir(this.#paths.socketDir, { recursive: true, mode: 0o700 })
+    await rm(this.#paths.socket, { force: true })
+    const server = createServer((socket) => this.#accept(socket))
+    server.maxConnections = CONNECTIONS_MAX
+    this.#server = server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(this.#paths.socket, () => {
+        server.off('error', reject)
+        server.on('error', (err) => this.#log.warn({ err, runtime: this.#paths.id }, 'guest socket'))
+        resolve()
+      })
+    })
+  }
+
+  /** Resolves when a guest is connected, or rejects with what `close` or the signal says. */
+  whenConnected(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.connected) return Promise.resolve()
+    this.#waiting ??= Promise.withResolvers()
+    const { promise } = this.#waiting
+    promise.catch(() => {
+      // Each waiter has its own promise; this one may have none left.
+    })
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason)
+      signal.addEventListener('abort', abort, { once: true })
+      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    })
+  }
+
+  request(request: GuestRequest): Promise<GuestResponse> {
+    if (this.#session === null) return Promise.reject(new EngineError('unavailable', 'the guest is not connected'))
+    return sendRequest(this.#session, request)
+  }
+
+  /**
+   * Stops listening and lets the connection end from both sides, so that the guest holds no descriptor of the host's any more: gVisor cannot checkpoint one that does.
+   * Resolves when the guest has closed its end, or would not.
+   */
+  async leave(): Promise<void> {
+    await this.#stopListening()
+    const closed = [...this.#sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+    this.#session?.close()
+    const timer = setTimeout(() => this.#destroySockets(), FAREWELL_TIMEOUT_MS)
+    await Promise.all(closed)
+    clearTimeout(timer)
+  }
+
+  /** Stops listening and cuts the connection. Who waits for it is rejected with `reason`. */
+  async close(reason: EngineError): Promise<void> {
+    this.#waiting?.reject(reason)
+    this.#waiting = null
+    this.#destroySockets()
+    await this.#stopListening()
+  }
+
+  #accept(socket: Socket): void {
+    const second = Math.floor(performance.now() / 1000)
+    this.#dials = second === this.#dials.second ? { second, count: this.#dials.count + 1 } : { second, count: 1 }
+    socket.on('error', () => {
+      // The session reports it.
+    })
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    if (this.#dials.count > DIALS_PER_SECOND_MAX) {
+      setTimeout(() => socket.destroy(), 1_000).unref()
+      return
+    }
+    openSession(socket).then(
+      (session) => this.#adopt(session),
+      (err: unknown) => this.#log.debug({ err, runtime: this.#paths.id }, 'a connection that is no guest'),
+    )
+  }
+
+  /** The newest connection is the guest: an older one is what a restore or a restart has left. */
+  #adopt(session: ClientHttp2Session): void {
+    if (session.closed || session.destroyed) return
+    const older = this.#session
+    this.#session = session
+    session.once('close', () => {
+      if (this.#session === session) this.#session = null
+      this.#onDrop()
+    })
+    older?.destroy()
+    this.#waiting?.resolve()
+    this.#waiting = null
+  }
+
+  async #stopListening(): Promise<void> {
+    const server = this.#server
+    this.#server = null
+    server?.close()
+    await rm(this.#paths.socket, { force: true })
+  }
+
+  #destroySockets(): void {
+    this.#session?.destroy()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}

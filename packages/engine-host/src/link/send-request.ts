@@ -1,0 +1,99 @@
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
+import { Readable } from 'node:stream'
+import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine'
+
+/** Sends one request over a session and resolves with the answer's headers and its body as a stream. */
+export function sendRequest(session: ClientHttp2Session, request: GuestRequest): Promise<GuestResponse> {
+  request.signal.throwIfAborted()
+  const { method, path, headers = {}, body } = request
+  const stream = session.request({ ...headers, ':method': method, ':path': path }, { endStream: body === undefined })
+  return new Promise((resolve, reject) => {
+    let failure: unknown = null
+    let answered = false
+    const end = (reason: unknown) => {
+      failure ??= reason
+      stream.destroy(asError(failure))
+    }
+    const abort = () => end(request.signal.reason)
+    request.signal.addEventListener('abort', abort, { once: true })
+    stream.on('error', (cause) => {
+      failure ??= new EngineError('unavailable', 'the connection to the guest broke', { cause })
+    })
+    stream.on('close', () => {
+      request.signal.removeEventListener('abort', abort)
+      if (body instanceof Readable) body.destroy()
+      failure ??= new EngineError('unavailable', 'the guest ended the stream')
+      if (!answered) reject(failure)
+    })
+    stream.on('response', (received) => {
+      answered = true
+      resolve({
+        status: Number(received[':status']),
+        headers: plainHeaders(received),
+        body: answerBody(stream, () => failure),
+      })
+    })
+    sendBody(stream, body, end)
+  })
+}
+
+function sendBody(stream: ClientHttp2Stream, body: GuestRequest['body'], fail: (reason: unknown) => void): void {
+  if (body === undefined) return
+  if (!(body instanceof Readable)) {
+    stream.end(body)
+    return
+  }
+  body.on('error', fail)
+  body.on('close', () => {
+    if (!body.readableEnded) fail(new EngineError('failed', 'the body of the request broke off'))
+  })
+  body.pipe(stream)
+}
+
+/**
+ * The answer as a stream that ends only where the guest ended it: one that broke has an error of kind `unavailable` (or the signal's reason) instead.
+ * Destroying it resets the HTTP/2 stream.
+ */
+function answerBody(stream: ClientHttp2Stream, failure: () => unknown): Readable {
+  const body = new Readable({
+    highWaterMark: 256 * 1024,
+    read: () => {
+      stream.resume()
+    },
+    destroy: (error, done) => {
+      stream.destroy()
+      done(error)
+    },
+  })
+  body.on('error', () => {
+    // Whoever reads it sees it; nobody may be reading yet.
+  })
+  let ended = false
+  stream.on('data', (part: Buffer) => {
+    if (!body.push(part)) stream.pause()
+  })
+  stream.on('end', () => {
+    // A reset without an error ends the readable side too; only a clean end has rstCode 0 and was not aborted.
+    if (stream.aborted || stream.rstCode !== 0) return
+    ended = true
+    body.push(null)
+  })
+  stream.on('close', () => {
+    if (!ended && !body.destroyed) body.destroy(asError(failure()))
+  })
+  stream.pause()
+  return body
+}
+
+function plainHeaders(received: IncomingHttpHeaders): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(received)) {
+    if (name.startsWith(':') || value === undefined) continue
+    headers[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return headers
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new EngineError('unavailable', String(reason))
+}

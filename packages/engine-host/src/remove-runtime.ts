@@ -1,0 +1,69 @@
+import { rm, rmdir } from 'node:fs/promises'
+import { EngineError, type RuntimeId } from '@holt/engine'
+import { cgroupOf, type Host } from './host/host.ts'
+import { unmountTree } from './mounts/mount.ts'
+import type { Runtime } from './runtimes/runtime-registry.ts'
+import { hasCode } from './tools/durable-files.ts'
+import { findByArgument, killProcess, waitGone } from './tools/process-table.ts'
+
+/** A killed process leaves when its disk lets it. */
+const GONE_TIMEOUT_MS = 20_000
+
+/** Ends a runtime and removes everything of it, from wherever it is. Gone is success. */
+export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSignal): Promise<void> {
+  host.layout.runtime(id)
+  host.runtimes.get(id)?.cancel.abort(new EngineError('gone', `runtime ${id} is being removed`))
+  await host.locks.run(id, async () => {
+    signal.throwIfAborted()
+    const runtime = host.runtimes.get(id)
+    if (runtime === undefined) return
+    await clearRuntime(host, runtime)
+    await forgetRuntime(host, runtime)
+    host.disks.refill()
+  })
+}
+
+/**
+ * Takes away what a runtime is on this host: connection, processes, cgroups, mounts, files, in this order, each proven gone before the next. The
+ * record goes last, so that whatever stops this half-way is found again.
+ */
+export async function clearRuntime(host: Host, runtime: Runtime): Promise<void> {
+  const { paths } = runtime
+  await runtime.door.close(new EngineError('gone', `runtime ${paths.id} is gone`))
+  await endProcesses(host, runtime)
+  await cgroupOf(host, paths.id).remove()
+  await unmountTree(paths.dir)
+  await rm(paths.socketDir, { recursive: true, force: true })
+  // Never recursively: a mount point that is not empty is a mount, and its content the tenant's.
+  await removeEmpty(paths.rootfs)
+  await removeEmpty(paths.diskMount)
+  const files = [paths.diskImage, paths.config, paths.runnerLog, paths.panicLog, paths.pidFile, `${paths.record}.tmp`]
+  await Promise.all(files.map((file) => rm(file, { force: true })))
+  await rm(paths.record, { force: true })
+  await removeEmpty(paths.dir)
+}
+
+/** Forgets a runtime that is cleared, and lets go of its image with the last one that is made of it. */
+export async function forgetRuntime(host: Host, { paths, record: { spec } }: Runtime): Promise<void> {
+  host.runtimes.drop(paths.id)
+  if (spec.isolation !== 'container') return
+  await host.imageMounts.release(spec.imageDigest, () => host.runtimes.uses(spec.imageDigest, 'container'))
+}
+
+/** Ends every process of a runtime, a runner still at work on it included, and forgets the runner's state. */
+export async function endProcesses(host: Host, { paths, record }: Runtime): Promise<void> {
+  // While it runs, all that belongs to it is in its cgroups. Before that, a runner of an earlier daemon may be on its way there.
+  const runners = record.state === 'preparing' ? await findByArgument(paths.runnerState) : []
+  for (const runner of runners) await killProcess(runner)
+  await cgroupOf(host, paths.id).kill()
+  await waitGone([...runners, ...(record.process === null ? [] : [record.process])], GONE_TIMEOUT_MS)
+  await rm(paths.runnerState, { recursive: true, force: true })
+}
+
+async function removeEmpty(dir: string): Promise<void> {
+  try {
+    await rmdir(dir)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+  }
+}

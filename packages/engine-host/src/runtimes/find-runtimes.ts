@@ -1,0 +1,55 @@
+import { readdir, rm, rmdir } from 'node:fs/promises'
+import type { Host } from '../host/host.ts'
+import { isRuntimeId, type RuntimePaths } from '../layout.ts'
+import { hasCode } from '../tools/durable-files.ts'
+import { isAlive } from '../tools/process-table.ts'
+import { type RuntimeRecord, readRecord } from './runtime-record.ts'
+import { endRuntime } from './watch-runtimes.ts'
+
+/**
+ * Finds the runtimes of an earlier engine: those that run get their door again, those that have ended say why, those half made wait for `ensure` or `remove`. What cannot be
+ * identified is reported and kept, and stops nothing.
+ */
+export async function findRuntimes(
+  host: Host,
+  here: { readonly installationId: string; readonly bootId: string },
+): Promise<void> {
+  for (const name of await readdir(host.layout.runtimes)) {
+    try {
+      const record = isRuntimeId(name) ? await readRecord(host.layout.runtime(name).record) : 'unreadable'
+      if (record === 'absent' && (await removeHusk(host.layout.runtime(name)))) continue
+      if (typeof record === 'string' || record.spec.id !== name || record.installationId !== here.installationId) {
+        host.log.warn({ name, dir: host.layout.runtimes }, 'not a runtime of this installation, kept')
+        continue
+      }
+      await adoptRuntime(host, record, here.bootId)
+    } catch (err) {
+      host.log.error({ err, name }, 'cannot take over a runtime, kept')
+    }
+  }
+}
+
+/** Removes a directory that was made, or emptied, just when the engine died: the record comes first and goes last, so without one nothing else is there. False when something is. */
+async function removeHusk(paths: RuntimePaths): Promise<boolean> {
+  await rm(`${paths.record}.tmp`, { force: true })
+  try {
+    await rmdir(paths.dir)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOTEMPTY', 'ENOTDIR', 'EBUSY')) return false
+    throw error
+  }
+}
+
+async function adoptRuntime(host: Host, record: RuntimeRecord, bootId: string): Promise<void> {
+  const runtime = host.runtimes.adopt(record)
+  if (record.state === 'ended') return
+  if (record.bootId !== bootId) {
+    const ending = { reason: 'host_restarted', message: 'the host has booted since' } as const
+    await host.runtimes.change(runtime, { state: 'ended', process: null, ending })
+    return
+  }
+  if (record.state === 'preparing') return
+  if (record.process !== null && (await isAlive(record.process))) await runtime.door.open()
+  else await endRuntime(host, runtime)
+}

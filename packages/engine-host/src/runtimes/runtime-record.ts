@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises'
+import type { ImageDigest, Observed } from '@holt/engine'
+import { z } from 'zod'
+import { hasCode, replaceFile } from '../tools/durable-files.ts'
+
+const Spec = z.object({
+  id: z.string(),
+  isolation: z.enum(['gvisor', 'container']),
+  imageDigest: z
+    .templateLiteral(['sha256:', z.string().regex(/^[0-9a-f]{64}$/)])
+    .transform((digest): ImageDigest => digest),
+  cpu: z.number().positive(),
+  memoryMiB: z.int().positive(),
+  diskMiB: z.int().positive(),
+  pidsMax: z.int().positive(),
+  checkpointId: z.string().nullable(),
+})
+
+const Record = z.object({
+  format: z.literal(1),
+  installationId: z.string(),
+  /** `/proc/sys/kernel/random/boot_id`: processes and mounts of another boot are gone. */
+  bootId: z.string(),
+  /** SHA-256 of the guest binary it was made with. */
+  guest: z.string(),
+  spec: Spec,
+  state: z.enum(['preparing', 'running', 'ended']),
+  restored: z.boolean(),
+  process: z.object({ pid: z.int().positive(), startTicks: z.int() }).nullable(),
+  ending: z
+    .object({ reason: z.enum(['out_of_memory', 'crashed', 'host_restarted', 'start_failed']), message: z.string() })
+    .nullable(),
+})
+
+/** What is written down of a runtime: all that a later daemon needs to find it again. */
+export type RuntimeRecord = Readonly<z.infer<typeof Record>>
+
+/** Writes a record as a whole. `durable` where it must survive a power cut. */
+export function writeRecord(path: string, record: RuntimeRecord, durable: boolean): Promise<void> {
+  return replaceFile(path, `${JSON.stringify(record)}\n`, durable)
+}
+
+/** Reads a record. `absent` when there is none, `unreadable` when it is not one of this format. */
+export async function readRecord(path: string): Promise<RuntimeRecord | 'absent' | 'unreadable'> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return 'absent'
+    throw error
+  }
+  try {
+    const parsed = Record.safeParse(JSON.parse(text))
+    return parsed.success ? parsed.data : 'unreadable'
+  } catch {
+    return 'unreadable' // Not JSON.
+  }
+}
+
+/** A record as the contract shows it. */
+export function observedOf(record: RuntimeRecord): Observed {
+  const { spec, state, ending, restored } = record
+  return { id: spec.id, spec, state, ending, restored }
+}

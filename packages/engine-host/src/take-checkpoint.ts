@@ -1,0 +1,40 @@
+import { type CheckpointInfo, EngineError, type RuntimeId } from '@holt/engine'
+import type { Host } from './host/host.ts'
+import { clearRuntime, forgetRuntime } from './remove-runtime.ts'
+
+/**
+ * Writes a runtime down and ends it. The door closes first, from both sides, for gVisor refuses to write a runtime that holds a connection to the host. If the writing fails the
+ * door opens again: the runtime may have survived, and if not the watch sees it.
+ */
+export async function takeCheckpoint(
+  host: Host,
+  id: RuntimeId,
+  checkpointId: string,
+  signal: AbortSignal,
+): Promise<CheckpointInfo> {
+  return host.locks.run(id, async () => {
+    signal.throwIfAborted()
+    const made = await host.checkpoints.find(checkpointId)
+    const runtime = host.runtimes.get(id)
+    if (made !== null && runtime?.record.state !== 'running') return made
+    if (runtime === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
+    if (made !== null) throw new EngineError('conflict', `checkpoint ${checkpointId} exists and runtime ${id} runs`)
+    const { gvisor } = host
+    if (runtime.record.spec.isolation !== 'gvisor' || gvisor === null) {
+      throw new EngineError('not_supported', `a ${runtime.record.spec.isolation} has no memory checkpoints`)
+    }
+    if (runtime.record.state !== 'running') throw new EngineError('gone', `runtime ${id} does not run`)
+    await runtime.door.leave()
+    try {
+      const info = await host.checkpoints.publish(checkpointId, runtime.record.spec, (dir) =>
+        gvisor.checkpoint(runtime.paths, dir, signal),
+      )
+      await clearRuntime(host, runtime)
+      await forgetRuntime(host, runtime)
+      return info
+    } catch (error) {
+      if (host.runtimes.get(id) === runtime) await runtime.door.open()
+      throw signal.aborted ? signal.reason : error
+    }
+  })
+}

@@ -1,0 +1,30 @@
+import { runConformance } from '@holt/engine/conformance'
+import { afterAll, describe, expect, test } from 'vitest'
+import { prepareEngine, VERB_TIMEOUT_MS } from './support/engine-under-test.ts'
+import { missing, tarOf } from './support/test-machine.ts'
+
+for (const [isolation, runner] of [
+  ['gvisor', 'runsc'],
+  ['container', 'runc'],
+] as const) {
+  const reason = await missing('root', 'go', runner)
+  describe.skipIf(reason !== null)(`host engine, ${isolation} (${reason ?? 'ready'})`, async () => {
+    if (reason !== null) {
+      test('cannot run here')
+      return
+    }
+    const under = await prepareEngine()
+    runConformance({
+      name: 'host engine',
+      isolation,
+      open: under.open,
+      imageTar: () => tarOf(under.tree),
+      size: { cpu: 1, memoryMiB: 256, diskMiB: 64 },
+      verbTimeoutMs: VERB_TIMEOUT_MS,
+    })
+    test('has left nothing behind', async () => {
+      expect(await under.leaks()).toEqual([])
+    })
+    afterAll(() => under[Symbol.asyncDispose]())
+  })
+}

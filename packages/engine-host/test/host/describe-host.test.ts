@@ -1,0 +1,53 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeId } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { createHostEngine } from '../../src/index.ts'
+import { smallSpec, timeout } from '../support/engine-under-test.ts'
+import { countDescriptors } from '../support/leak-check.ts'
+import { missing, temporaryDirectory } from '../support/test-machine.ts'
+
+const quiet = () => {}
+const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+const noRoot = await missing('root')
+
+async function open(dir: string, runners: { runscPath: string; runcPath: string }) {
+  const guestBinary = join(dir, 'guest')
+  await writeFile(guestBinary, 'a guest that nobody starts')
+  const installationId = `test-${makeId('runtime').slice(0, 10)}`
+  return createHostEngine({
+    stateDir: join(dir, 'state'),
+    runDir: join(dir, 'run'),
+    installationId,
+    guestBinary,
+    log,
+    ...runners,
+  })
+}
+
+test.skipIf(noRoot !== null)(
+  `says why a class is not available and what to do, and makes nothing of it (${noRoot ?? 'ready'})`,
+  async () => {
+    await using dir = await temporaryDirectory()
+    const old = join(dir.path, 'runsc')
+    await writeFile(old, '#!/bin/sh\necho runsc version release-20200101.0\n')
+    await chmod(old, 0o755)
+    const engine = await open(dir.path, { runscPath: old, runcPath: '/no/such/runc' })
+    const { isolation } = await engine.describe()
+    expect(isolation.gvisor).toMatchObject({ available: false, reason: expect.stringContaining('older than 20240729') })
+    expect(isolation.container).toMatchObject({ available: false, fix: 'apt-get install runc' })
+    const spec = smallSpec('container', `sha256:${'0'.repeat(64)}`)
+    await expect(engine.ensure(spec, timeout())).rejects.toMatchObject({ kind: 'not_supported' })
+    expect(await engine.inspect(spec.id)).toBeNull()
+    await engine.close()
+  },
+)
+
+test.skipIf(noRoot !== null)(`lets go of every descriptor when it closes (${noRoot ?? 'ready'})`, async () => {
+  await using dir = await temporaryDirectory()
+  const before = await countDescriptors()
+  const engine = await open(dir.path, { runscPath: '/no/such/runsc', runcPath: '/no/such/runc' })
+  await engine.describe()
+  await engine.close()
+  await expect.poll(countDescriptors).toEqual(before)
+})

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Engine, EngineError, type ImageDigest } from '@holt/engine'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { detectCgroups } from '../src/cgroups/detect-cgroups.ts'
+import {
+  type EngineUnderTest,
+  importImage,
+  prepareEngine,
+  runCommand,
+  smallSpec,
+  startGuest,
+  timeout,
+  VERB_TIMEOUT_MS,
+} from './support/engine-under-test.ts'
+import { missing } from './support/test-machine.ts'
+
+for (const [isolation, runner] of [
+  ['gvisor', 'runsc'],
+  ['container', 'runc'],
+] as const) {
+  const reason = await missing('root', 'go', runner)
+  describe.skipIf(reason !== null)(
+    `limits of ${isolation} (${reason ?? 'ready'})`,
+    { timeout: VERB_TIMEOUT_MS * 2 },
+    () => {
+      let under: EngineUnderTest
+      let engine: Engine
+      let image: ImageDigest
+      beforeAll(async () => {
+        under = await prepareEngine()
+        engine = await under.open()
+        image = await importImage(engine, under)
+      }, VERB_TIMEOUT_MS)
+      afterEach(async () => {
+        for (const id of await running(engine)) await engine.remove(id, timeout())
+        expect(await under.leaks()).toEqual([])
+      }, VERB_TIMEOUT_MS)
+      afterAll(async () => {
+        await engine.close()
+        await under[Symbol.asyncDispose]()
+      })
+
+      test('what takes too much memory is killed at the limit, and the host says so', async () => {
+        const spec = smallSpec(isolation, image, { memoryMiB: 128 })
+        const guest = await startGuest(engine, spec)
+        const outcome = await runCommand(guest, '/bin/probe', 'hog').catch((error: unknown) => error)
+        if (isolation === 'gvisor') {
+          // The sentry is one process of the host: the runtime goes as a whole.
+          expect(outcome).toBeInstanceOf(EngineError)
+          await expect
+            .poll(async () => (await engine.inspect(spec.id))?.ending?.reason, { timeout: 10_000 })
+            .toBe('out_of_memory')
+          await expect(engine.dial(spec.id, timeout())).rejects.toMatchObject({ kind: 'gone' })
+          await expect(engine.ensure(spec, timeout())).rejects.toMatchObject({ kind: 'gone' })
+        } else {
+          expect(outcome).toMatchObject({ exitCode: 137 })
+          expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
+        }
+      })
+
+      test('a fork bomb ends at the limit of processes', async () => {
+        const guest = await startGuest(engine, smallSpec(isolation, image, { pidsMax: 64, memoryMiB: 512 }))
+        const { output } = await runCommand(guest, '/bin/probe', 'forks')
+        expect(Number(output)).toBeGreaterThan(2)
+        // gVisor's own pids controller lets a few more through than it says.
+        expect(Number(output)).toBeLessThan(isolation === 'gvisor' ? 96 : 64)
+        expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
+      })
+
+      test('a full disk is ENOSPC at its size, and what was removed can be written again', async () => {
+        const guest = await startGuest(engine, smallSpec(isolation, image, { diskMiB: 64 }))
+        const { output } = await runCommand(guest, '/bin/probe', 'fill', '/var/lib/data/big')
+        const rounds = output.trim().split('\n')
+        expect(rounds).toHaveLength(2)
+        for (const round of rounds) {
+          const [written, full] = round.split(' ')
+          expect(full).toBe('true')
+          expect(Number(written)).toBeGreaterThan(40)
+          expect(Number(written)).toBeLessThanOrEqual(64)
+        }
+        expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
+      })
+
+      test('a share of a cpu is not exceeded by four busy threads', async () => {
+        const spec = smallSpec(isolation, image, { cpu: 0.5 })
+        const guest = await startGuest(engine, spec)
+        const before = { at: performance.now(), cpu: await cpuMs(under, spec.id) }
+        await runCommand(guest, '/bin/probe', 'spin')
+        const share = ((await cpuMs(under, spec.id)) - before.cpu) / (performance.now() - before.at)
+        expect(share).toBeGreaterThan(0.1)
+        expect(share).toBeLessThan(0.6)
+      })
+    },
+  )
+}
+
+async function running(engine: Engine): Promise<string[]> {
+  const stop = new AbortController()
+  const ids: string[] = []
+  for await (const item of engine.observe(stop.signal)) {
+    if (item.type !== 'present') break
+    ids.push(item.observed.id)
+  }
+  return ids
+}
+
+/** CPU time a runtime has used, from its cgroup. */
+async function cpuMs(under: EngineUnderTest, id: string): Promise<number> {
+  const host = await detectCgroups()
+  const path = `/holt-${under.options.installationId}/${id}`
+  const v1 = host.controllers.get('cpuacct')
+  if (v1 !== undefined) return Number(await readFile(join(v1, path, 'cpuacct.usage'), 'utf8')) / 1e6
+  const stat = await readFile(join(host.controllers.get('cpu') ?? '', path, 'cpu.stat'), 'utf8')
+  return Number(/^usage_usec (\d+)$/m.exec(stat)?.[1]) / 1e3
+}

@@ -1,0 +1,179 @@
+import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { EngineError } from '@holt/engine'
+import { expect, onTestFinished, test } from 'vitest'
+import { layoutOf } from '../../src/layout.ts'
+import { GuestDoor } from '../../src/link/guest-door.ts'
+import { temporaryDirectory } from '../support/test-machine.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const signal = () => AbortSignal.timeout(10_000)
+type Answer = (stream: ServerHttp2Stream, path: string) => void
+
+async function openDoor() {
+  const dir = await temporaryDirectory()
+  const paths = layoutOf(dir.path, dir.path).runtime('a'.repeat(22))
+  const dropped = Promise.withResolvers<void>()
+  const door = new GuestDoor(paths, log, () => dropped.resolve())
+  await door.open()
+  onTestFinished(async () => {
+    await door.close(new EngineError('unavailable', 'the test ended'))
+    await dir[Symbol.asyncDispose]()
+  })
+  return { door, path: paths.socket, dropped: dropped.promise }
+}
+
+/** Dials as the guest does: it connects, and serves on what it has connected. */
+function dial(path: string, answer: Answer): { socket: Socket; server: Http2Server } {
+  const server = createServer()
+  server.on('stream', (stream, headers) => answer(stream, String(headers[':path'])))
+  server.on('sessionError', () => {}) // The tests cut connections.
+  const socket = connect(path)
+  socket.on('error', () => {}) // The tests cut connections.
+  server.emit('connection', socket)
+  return { socket, server }
+}
+
+const say =
+  (text: string): Answer =>
+  (stream) => {
+    stream.on('error', () => {}) // The tests cut streams.
+    stream.respond({ ':status': 200, 'x-name': text })
+    stream.end(text)
+  }
+
+async function get(door: GuestDoor, path = '/'): Promise<string> {
+  const { body } = await door.request({ method: 'GET', path, signal: signal() })
+  return (await buffer(body)).toString()
+}
+
+test('waits for the guest, then carries requests both ways', async () => {
+  const { door, path } = await openDoor()
+  const waiting = door.whenConnected(signal())
+  expect(door.connected).toBe(false)
+  dial(path, (stream) => {
+    stream.respond({ ':status': 207, 'x-a': 'b' })
+    stream.pipe(stream)
+  })
+  await waiting
+  const body = Buffer.alloc(5 * 2 ** 20, 'x')
+  const answer = await door.request({ method: 'PUT', path: '/echo', body: Readable.from([body]), signal: signal() })
+  expect(answer).toMatchObject({ status: 207, headers: { 'x-a': 'b' } })
+  expect((await buffer(answer.body)).equals(body)).toBe(true)
+})
+
+test('takes the newest connection as the guest', async () => {
+  const { door, path } = await openDoor()
+  dial(path, say('old'))
+  await door.whenConnected(signal())
+  expect(await get(door)).toBe('old')
+  dial(path, say('new'))
+  await expect.poll(() => get(door).catch(() => 'between')).toBe('new')
+})
+
+test('says unavailable while nobody is connected, and when the connection breaks before or within the answer', async () => {
+  const { door, path, dropped } = await openDoor()
+  await expect(get(door)).rejects.toMatchObject({ kind: 'unavailable' })
+  const guest = dial(path, (stream, where) => {
+    stream.on('error', () => {}) // The test cuts it.
+    if (where === '/half') {
+      stream.respond({ ':status': 200 })
+      stream.write('half')
+    }
+    if (where === '/cut') guest.socket.destroy()
+  })
+  await door.whenConnected(signal())
+  const half = await door.request({ method: 'GET', path: '/half', signal: signal() })
+  await expect(door.request({ method: 'GET', path: '/cut', signal: signal() })).rejects.toMatchObject({
+    kind: 'unavailable',
+  })
+  await expect(buffer(half.body)).rejects.toMatchObject({ kind: 'unavailable' })
+  await dropped
+  expect(door.connected).toBe(false)
+})
+
+test('ends a request with its signal, and the guest sees the stream end', async () => {
+  const { door, path } = await openDoor()
+  const closed = Promise.withResolvers<void>()
+  dial(path, (stream) => {
+    stream.on('error', () => {}) // It is reset.
+    stream.on('close', () => closed.resolve())
+    stream.respond({ ':status': 200 })
+    stream.write('and then nothing')
+  })
+  await door.whenConnected(signal())
+  const stop = new AbortController()
+  const { body } = await door.request({ method: 'GET', path: '/', signal: stop.signal })
+  const read = buffer(body)
+  stop.abort(new Error('enough'))
+  await expect(read).rejects.toThrow('enough')
+  await closed.promise
+})
+
+test('does not read ahead of a reader that does not read', async () => {
+  const { door, path } = await openDoor()
+  let written = 0
+  const stopped = Promise.withResolvers<void>()
+  dial(path, (stream) => {
+    stream.on('error', () => {}) // It is reset at the end.
+    stream.respond({ ':status': 200 })
+    const more = () => {
+      while (written < 64 * 2 ** 20) {
+        written += 65_536
+        if (!stream.write(Buffer.alloc(65_536))) {
+          const stuck = setTimeout(stopped.resolve, 300)
+          stream.once('drain', () => {
+            clearTimeout(stuck)
+            more()
+          })
+          return
+        }
+      }
+      stopped.resolve()
+    }
+    more()
+  })
+  await door.whenConnected(signal())
+  const { body } = await door.request({ method: 'GET', path: '/', signal: signal() })
+  await stopped.promise
+  expect(written).toBeLessThan(32 * 2 ** 20)
+  body.destroy()
+})
+
+test('is not disturbed by a connection that is no guest', async () => {
+  const { door, path } = await openDoor()
+  dial(path, say('guest'))
+  await door.whenConnected(signal())
+  const junk = connect(path)
+  junk.on('error', () => {}) // It is cut.
+  const ended = new Promise((resolve) => junk.on('close', resolve))
+  junk.resume()
+  junk.write('GET / HTTP/1.0\r\n\r\n'.repeat(10))
+  await ended
+  expect(await get(door)).toBe('guest')
+})
+
+test('lets the guest close its end before it leaves, and takes it in again when it opens', async () => {
+  const { door, path } = await openDoor()
+  const guest = dial(path, say('guest'))
+  await door.whenConnected(signal())
+  const closed = new Promise((resolve) => guest.socket.on('close', resolve))
+  await door.leave()
+  await closed
+  expect(door.connected).toBe(false)
+  await door.open()
+  dial(path, say('again'))
+  await door.whenConnected(signal())
+  expect(await get(door)).toBe('again')
+})
+
+test('tells who waits why it closes', async () => {
+  const { door } = await openDoor()
+  const waiting = door.whenConnected(signal())
+  await Promise.all([
+    expect(waiting).rejects.toMatchObject({ kind: 'gone' }),
+    door.close(new EngineError('gone', 'it has ended')),
+  ])
+})

@@ -1,0 +1,258 @@
+import { spawn } from 'node:child_process'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Engine, EngineError, type RuntimeSpec } from '@holt/engine'
+import { makeId } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { createHostEngine } from '../src/index.ts'
+import {
+  type EngineUnderTest,
+  importImage,
+  type LogLine,
+  prepareEngine,
+  runCommand,
+  smallSpec,
+  startGuest,
+  timeout,
+  VERB_TIMEOUT_MS,
+} from './support/engine-under-test.ts'
+import { missing } from './support/test-machine.ts'
+
+const reason = await missing('root', 'go', 'runsc', 'runc')
+const options = { timeout: VERB_TIMEOUT_MS * 3 }
+const both = ['gvisor', 'container'] as const
+
+/** An engine in a process of its own, to be killed at a bad moment. It answers the promise of a line that it prints. */
+function startDaemon(under: EngineUnderTest, spec: RuntimeSpec) {
+  const script = fileURLToPath(new URL('./support/ensure-in-daemon.ts', import.meta.url))
+  const { log: _, ...plain } = under.options
+  const child = spawn(process.execPath, [script, JSON.stringify({ options: plain, spec })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()))
+  const said = (word: string) =>
+    new Promise<void>((resolve) => {
+      let text = ''
+      child.stdout.on('data', (part: Buffer) => {
+        text += part.toString()
+        if (text.includes(word)) resolve()
+      })
+    })
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  return { said, kill }
+}
+
+async function withEngine(work: (under: EngineUnderTest, lines: LogLine[]) => Promise<void>): Promise<void> {
+  const lines: LogLine[] = []
+  await using under = await prepareEngine(lines)
+  await work(under, lines)
+  expect(await under.leaks()).toEqual([])
+}
+
+async function imageOf(under: EngineUnderTest) {
+  const engine = await under.open()
+  const image = await importImage(engine, under)
+  await engine.close()
+  return image
+}
+
+test.skipIf(reason !== null).each(both)(
+  `a %s runs on when its daemon is killed, and the next one reaches it (${reason ?? 'ready'})`,
+  options,
+  async (isolation) => {
+    await withEngine(async (under) => {
+      const spec = smallSpec(isolation, await imageOf(under))
+      const daemon = startDaemon(under, spec)
+      await daemon.said('ensured')
+      await daemon.kill()
+      const engine = await under.open()
+      expect(await engine.inspect(spec.id)).toMatchObject({ state: 'running', spec })
+      const guest = await startGuest(engine, spec)
+      expect((await runCommand(guest, 'echo', 'here')).output).toBe('here\n')
+      await engine.remove(spec.id, timeout())
+      await engine.close()
+    })
+  },
+)
+
+// Moments of a start: before the disk, within it, while the runner works, about when it is done.
+const moments = [0, 10, 25, 50, 80, 120, 170, 230]
+
+test.skipIf(reason !== null).each(both.flatMap((isolation) => moments.map((delayMs) => ({ isolation, delayMs }))))(
+  `a $isolation whose daemon was killed $delayMs ms into its start can be started again and removed (${reason ?? 'ready'})`,
+  options,
+  async ({ isolation, delayMs }) => {
+    await withEngine(async (under) => {
+      const spec = smallSpec(isolation, await imageOf(under))
+      const daemon = startDaemon(under, spec)
+      await daemon.said('starting')
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      await daemon.kill()
+      const engine = await under.open()
+      if (delayMs % 20 === 0) {
+        const guest = await startGuest(engine, spec)
+        expect((await runCommand(guest, 'echo', 'here')).output).toBe('here\n')
+      }
+      await engine.remove(spec.id, timeout())
+      expect(await engine.inspect(spec.id)).toBeNull()
+      await engine.close()
+    })
+  },
+)
+
+test.skipIf(reason !== null).each(both)(
+  `a %s whose first process is killed has ended, and says so at once (${reason ?? 'ready'})`,
+  options,
+  async (isolation) => {
+    await withEngine(async (under) => {
+      const engine = await under.open()
+      const spec = smallSpec(isolation, await importImage(engine, under))
+      await startGuest(engine, spec)
+      const ended = waitForEnd(engine, spec.id)
+      process.kill(await firstProcess(under, spec.id), 'SIGKILL')
+      expect(await ended).toMatchObject({ state: 'ended', ending: { reason: 'crashed' } })
+      await engine.remove(spec.id, timeout())
+      await engine.close()
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `a runtime of another boot has ended with the host (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async (under) => {
+      const engine = await under.open()
+      const spec = smallSpec('container', await importImage(engine, under))
+      await engine.ensure(spec, timeout())
+      await engine.close()
+      const path = join(under.options.stateDir, 'runtimes', spec.id, 'runtime.json')
+      const record = JSON.parse(await readFile(path, 'utf8'))
+      await writeFile(path, JSON.stringify({ ...record, bootId: 'another' }))
+      const next = await under.open()
+      expect(await next.inspect(spec.id)).toMatchObject({ state: 'ended', ending: { reason: 'host_restarted' } })
+      await next.remove(spec.id, timeout())
+      await next.close()
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `what cannot be identified is kept and said, and stops nothing (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async (under, lines) => {
+      const runtimes = join(under.options.stateDir, 'runtimes')
+      const broken = makeId('runtime')
+      await (await under.open()).close()
+      await mkdir(join(runtimes, broken))
+      await writeFile(join(runtimes, broken, 'runtime.json'), '{"format":')
+      await mkdir(join(runtimes, 'notes'))
+      const engine = await under.open()
+      expect((await readdir(runtimes)).sort()).toEqual(['notes', broken].sort())
+      expect(lines.filter((line) => line.level === 'warn')).toHaveLength(2)
+      await engine.close()
+      for (const name of [broken, 'notes']) await rm(join(runtimes, name), { recursive: true })
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `a second engine over the same state is refused (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async (under) => {
+      const engine = await under.open()
+      await expect(createHostEngine(under.options)).rejects.toMatchObject({ kind: 'conflict' })
+      await engine.close()
+    })
+  },
+)
+
+test.skipIf(reason !== null).each(both)(
+  `a %s that is removed while it starts is gone, and its start says so (${reason ?? 'ready'})`,
+  options,
+  async (isolation) => {
+    await withEngine(async (under) => {
+      const engine = await under.open()
+      const spec = smallSpec(isolation, await importImage(engine, under))
+      const started = engine.ensure(spec, timeout()).catch((error: unknown) => error)
+      await expect.poll(() => engine.inspect(spec.id)).not.toBeNull()
+      await engine.remove(spec.id, timeout())
+      expect(await started).toBeInstanceOf(EngineError)
+      expect(await engine.inspect(spec.id)).toBeNull()
+      await engine.close()
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `many runtimes of both classes start and go at the same time (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async (under) => {
+      const engine = await under.open()
+      const image = await importImage(engine, under)
+      const specs = Array.from({ length: 10 }, (_, index) => smallSpec(index % 2 === 0 ? 'gvisor' : 'container', image))
+      await Promise.all(specs.map((spec) => engine.ensure(spec, timeout())))
+      await Promise.all(specs.map((spec) => engine.dial(spec.id, timeout())))
+      await Promise.all(specs.map((spec) => engine.remove(spec.id, timeout())))
+      await engine.close()
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `a checkpoint that is damaged, or of another size, boots cold (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async (under) => {
+      const engine = await under.open()
+      const image = await importImage(engine, under)
+      const checkpoints = engine.ability('checkpoints')
+      const seed = smallSpec('gvisor', image)
+      const guest = await engine.ensure(seed, timeout()).then(() => engine.dial(seed.id, timeout()))
+      const quiesced = await guest.request({
+        method: 'POST',
+        path: '/v1/quiesce',
+        body: Buffer.from('{}'),
+        signal: timeout(),
+      })
+      quiesced.body.resume()
+      const taken = await checkpoints?.take(seed.id, 'cp', timeout())
+      expect(taken).toMatchObject({ checkpointId: 'cp', imageDigest: image })
+      expect(await checkpoints?.take(seed.id, 'cp', timeout())).toEqual(taken)
+      for (const [change, restored] of [
+        [{}, true],
+        [{ memoryMiB: 320 }, false],
+      ] as const) {
+        const clone = smallSpec('gvisor', image, { checkpointId: 'cp', ...change })
+        await startGuest(engine, clone)
+        expect((await engine.inspect(clone.id))?.restored).toBe(restored)
+        await engine.remove(clone.id, timeout())
+      }
+      await writeFile(join(under.options.stateDir, 'checkpoints', 'cp', 'checkpoint.img'), 'short')
+      const clone = smallSpec('gvisor', image, { checkpointId: 'cp' })
+      await startGuest(engine, clone)
+      expect((await engine.inspect(clone.id))?.restored).toBe(false)
+      await engine.remove(clone.id, timeout())
+      await engine.close()
+    })
+  },
+)
+
+async function waitForEnd(engine: Engine, id: string) {
+  for await (const item of engine.observe(timeout())) {
+    if (item.type === 'present' && item.observed.id === id && item.observed.state === 'ended') return item.observed
+  }
+  return null
+}
+
+async function firstProcess(under: EngineUnderTest, id: string): Promise<number> {
+  const record = await readFile(join(under.options.stateDir, 'runtimes', id, 'runtime.json'), 'utf8')
+  return JSON.parse(record).process.pid
+}

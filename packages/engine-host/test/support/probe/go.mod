@@ -1,0 +1,3 @@
+module holt.dev/probe
+
+go 1.24

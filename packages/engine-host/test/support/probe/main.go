@@ -1,0 +1,139 @@
+// Command probe is all the programs of the test image in one: true, echo, cat, and what looks for ways out and for limits.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	name, args := filepath.Base(os.Args[0]), os.Args[1:]
+	if name == "probe" && len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	switch name {
+	case "true":
+	case "echo":
+		fmt.Println(strings.Join(args, " "))
+	case "cat":
+		cat(args)
+	case "facts":
+		facts()
+	case "hog":
+		hog()
+	case "forks":
+		forks()
+	case "fill":
+		fill(args[0])
+	case "spin":
+		spin()
+	default:
+		fmt.Fprintln(os.Stderr, "no such program:", name)
+		os.Exit(127)
+	}
+}
+
+func cat(paths []string) {
+	if len(paths) == 0 {
+		io.Copy(os.Stdout, os.Stdin)
+	}
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		io.Copy(os.Stdout, file)
+	}
+}
+
+// hog takes memory, and uses it, until it is stopped.
+func hog() {
+	var held [][]byte
+	for {
+		block := make([]byte, 8<<20)
+		for i := 0; i < len(block); i += 4096 {
+			block[i] = 1
+		}
+		held = append(held, block)
+		fmt.Println(len(held) * 8)
+	}
+}
+
+// forks makes processes of one thread each until it may not, says how many there are, and ends them. They are bare forks: a Go program ends by itself where it
+// cannot have a second thread, and would make room for the next.
+func forks() {
+	var children []int
+	for len(children) < 10_000 {
+		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+		if errno != 0 {
+			break
+		}
+		if pid == 0 {
+			for {
+				syscall.RawSyscall6(syscall.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+			}
+		}
+		children = append(children, int(pid))
+	}
+	fmt.Println(len(children))
+	for _, pid := range children {
+		syscall.Kill(pid, syscall.SIGKILL)
+		syscall.Wait4(pid, nil, 0, nil)
+	}
+}
+
+// fill writes until the disk is full, twice with a removal between, and says how many MiB went in and how each end was called.
+func fill(path string) {
+	for range 2 {
+		written, err := fillOnce(path)
+		fmt.Println(written>>20, err == syscall.ENOSPC, err)
+		os.Remove(path)
+	}
+}
+
+func fillOnce(path string) (int64, error) {
+	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(fd)
+	block := make([]byte, 1<<20)
+	for i := range block {
+		block[i] = byte(i * 7)
+	}
+	var written int64
+	for {
+		n, err := syscall.Write(fd, block)
+		if err != nil {
+			return written, err
+		}
+		written += int64(n)
+	}
+}
+
+// spin keeps four threads busy for three seconds.
+func spin() {
+	runtime.GOMAXPROCS(4)
+	end := time.Now().Add(3 * time.Second)
+	done := make(chan bool)
+	for range 4 {
+		go func() {
+			for n := 0; ; n++ {
+				if n%100_000 == 0 && time.Now().After(end) {
+					done <- true
+					return
+				}
+			}
+		}()
+	}
+	for range 4 {
+		<-done
+	}
+}

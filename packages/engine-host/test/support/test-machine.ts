@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { findProgram } from '../../src/tools/find-program.ts'
+
+const run = promisify(execFile)
+const here = dirname(fileURLToPath(import.meta.url))
+
+/** What tests ask of the machine, and why it cannot give it. Null means it can. */
+export async function missing(...abilities: readonly ('root' | 'runsc' | 'runc' | 'go')[]): Promise<string | null> {
+  for (const ability of abilities) {
+    if (ability === 'root') {
+      if (process.geteuid?.() !== 0) return 'needs root'
+    } else if (ability === 'runsc') {
+      if ((await findProgram(process.env.HOLT_RUNSC ?? 'runsc')) === null) return 'needs runsc'
+    } else if ((await findProgram(ability, `/usr/local/go/bin/${ability}`)) === null) return `needs ${ability}`
+  }
+  return null
+}
+
+/** A directory that is removed at the end. */
+export async function temporaryDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'holt-eh-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+/** Builds the real guest into `dir`. */
+export async function buildGuest(dir: string): Promise<string> {
+  return goBuild(join(here, '../../../../guest'), join(dir, 'holt-guest'))
+}
+
+/** Makes the tree of the test image in `dir`: one program under many names, and the directories programs expect. */
+export async function makeImageTree(dir: string): Promise<void> {
+  for (const each of ['bin', 'etc', 'tmp', 'root', 'run', 'proc', 'sys', 'dev', 'var/lib/data']) {
+    await mkdir(join(dir, each), { recursive: true })
+  }
+  await goBuild(join(here, 'probe'), join(dir, 'bin/probe'))
+  for (const name of ['true', 'echo', 'cat']) await symlink('probe', join(dir, 'bin', name))
+  await writeFile(join(dir, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n')
+  await writeFile(join(dir, 'etc/group'), 'root:x:0:\nnogroup:x:65534:\n')
+}
+
+/** The tree as a tar. */
+export async function* tarOf(dir: string): AsyncGenerator<Uint8Array> {
+  const { stdout } = await run('tar', ['-c', '--numeric-owner', '--owner=0', '--group=0', '-C', dir, '.'], {
+    encoding: 'buffer',
+    maxBuffer: 2 ** 28,
+  })
+  yield stdout
+}
+
+async function goBuild(source: string, target: string): Promise<string> {
+  const go = (await findProgram('go', '/usr/local/go/bin/go')) ?? 'go'
+  const env = { ...process.env, CGO_ENABLED: '0' }
+  await run(go, ['build', '-trimpath', '-ldflags=-s -w', '-o', target, '.'], { cwd: source, env })
+  return target
+}
