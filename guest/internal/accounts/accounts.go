@@ -1,0 +1,213 @@
+// Package accounts reads the users and groups of the runtime. Its files are written by whoever made the image, so they
+// are bounded, and a line that makes no sense is passed over.
+package accounts
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
+)
+
+const (
+	maxFileBytes = 1 << 20
+	maxGroups    = 1024
+	maxNameBytes = 256  // useradd(8) takes 32
+	maxPathBytes = 4096 // of a home or a shell
+)
+
+// User is whom a command runs as or a file belongs to.
+type User struct {
+	Name   string
+	UID    uint32
+	GID    uint32
+	Groups []uint32 // supplementary
+	Home   string
+	Shell  string
+}
+
+type passwdEntry struct {
+	name, home, shell string
+	uid, gid          uint32
+}
+
+type groupEntry struct {
+	name    string
+	gid     uint32
+	members []string
+}
+
+// Database is the users and groups at one moment.
+type Database struct {
+	passwd     []passwdEntry
+	groups     []groupEntry
+	userNames  map[uint32]string
+	groupNames map[uint32]string
+}
+
+var cache struct {
+	sync.Mutex
+	key      [2]fileKey
+	database *Database
+}
+
+type fileKey struct {
+	ino      uint64
+	size     int64
+	modified time.Time
+}
+
+// Current reads /etc/passwd and /etc/group, unless they are what they were at the last call.
+func Current() *Database {
+	cache.Lock()
+	defer cache.Unlock()
+	key := [2]fileKey{keyOf("/etc/passwd"), keyOf("/etc/group")}
+	if cache.database == nil || cache.key != key {
+		cache.database = Parse(readBounded("/etc/passwd"), readBounded("/etc/group"))
+		cache.key = key
+	}
+	return cache.database
+}
+
+func keyOf(path string) fileKey {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return fileKey{}
+	}
+	return fileKey{ino: st.Ino, size: st.Size, modified: time.Unix(st.Mtim.Unix())}
+}
+
+// readBounded answers the first part of a regular file, and nothing for anything else.
+func readBounded(path string) string {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	b, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// Parse reads the contents of a passwd and a group file.
+func Parse(passwd, group string) *Database {
+	d := &Database{userNames: map[uint32]string{}, groupNames: map[uint32]string{}}
+	for line := range strings.SplitSeq(passwd, "\n") {
+		f := strings.Split(line, ":")
+		if len(f) != 7 || !isName(f[0]) || len(f[5]) > maxPathBytes || len(f[6]) > maxPathBytes {
+			continue
+		}
+		uid, errU := parseID(f[2])
+		gid, errG := parseID(f[3])
+		if errU != nil || errG != nil {
+			continue
+		}
+		d.passwd = append(d.passwd, passwdEntry{name: f[0], uid: uid, gid: gid, home: f[5], shell: f[6]})
+		if _, taken := d.userNames[uid]; !taken {
+			d.userNames[uid] = f[0]
+		}
+	}
+	for line := range strings.SplitSeq(group, "\n") {
+		f := strings.Split(line, ":")
+		if len(f) != 4 || !isName(f[0]) {
+			continue
+		}
+		gid, err := parseID(f[2])
+		if err != nil {
+			continue
+		}
+		d.groups = append(d.groups, groupEntry{name: f[0], gid: gid, members: strings.Split(f[3], ",")})
+		if _, taken := d.groupNames[gid]; !taken {
+			d.groupNames[gid] = f[0]
+		}
+	}
+	return d
+}
+
+func isName(s string) bool { return s != "" && len(s) <= maxNameBytes && utf8.ValidString(s) }
+
+// parseID reads a user or group id; 4294967295 means "unchanged" to the kernel and is none.
+func parseID(s string) (uint32, error) {
+	v, err := strconv.ParseUint(s, 10, 32)
+	if err == nil && v == 1<<32-1 {
+		return 0, strconv.ErrRange
+	}
+	return uint32(v), err
+}
+
+// UserName is the name of a uid, or its digits.
+func (d *Database) UserName(uid uint32) string { return nameOr(d.userNames, uid) }
+
+// GroupName is the name of a gid, or its digits.
+func (d *Database) GroupName(gid uint32) string { return nameOr(d.groupNames, gid) }
+
+func nameOr(names map[uint32]string, id uint32) string {
+	if name, ok := names[id]; ok {
+		return name
+	}
+	return strconv.FormatUint(uint64(id), 10)
+}
+
+// Lookup finds a user by a name or `uid[:gid]`. A uid that has no entry is a user all the same; a name is not.
+func (d *Database) Lookup(spec string) (*User, error) {
+	if name := d.find(func(e *passwdEntry) bool { return e.name == spec }); name != nil {
+		return d.user(name), nil
+	}
+	uidText, gidText, hasGroup := strings.Cut(spec, ":")
+	uid, err := parseID(uidText)
+	if err != nil {
+		return nil, fault.New(fault.InvalidRequest, "user %q: there is no such user", spec)
+	}
+	user := &User{Name: uidText, UID: uid, Home: "/", Shell: "/bin/sh"}
+	if e := d.find(func(e *passwdEntry) bool { return e.uid == uid }); e != nil {
+		user = d.user(e)
+	}
+	if hasGroup {
+		gid, err := parseID(gidText)
+		if err != nil {
+			return nil, fault.New(fault.InvalidRequest, "user %q: the group is not a number", spec)
+		}
+		user.GID = gid
+	}
+	return user, nil
+}
+
+func (d *Database) find(match func(*passwdEntry) bool) *passwdEntry {
+	for i := range d.passwd {
+		if match(&d.passwd[i]) {
+			return &d.passwd[i]
+		}
+	}
+	return nil
+}
+
+func (d *Database) user(e *passwdEntry) *User {
+	u := &User{Name: e.name, UID: e.uid, GID: e.gid, Home: e.home, Shell: e.shell}
+	if u.Home == "" {
+		u.Home = "/"
+	}
+	if u.Shell == "" {
+		u.Shell = "/bin/sh"
+	}
+	for _, g := range d.groups {
+		for _, member := range g.members {
+			if member == e.name && len(u.Groups) < maxGroups && g.gid != e.gid {
+				u.Groups = append(u.Groups, g.gid)
+				break
+			}
+		}
+	}
+	return u
+}

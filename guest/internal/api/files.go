@@ -1,0 +1,205 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/files"
+)
+
+// pathOf reads the path of the query. More than one, or none, is nobody's path.
+func pathOf(r *http.Request) (string, error) {
+	paths := r.URL.Query()["path"]
+	if len(paths) != 1 {
+		return "", fault.New(fault.InvalidPath, "path: exactly one is needed")
+	}
+	return paths[0], nil
+}
+
+func (a *API) statFile(w http.ResponseWriter, r *http.Request) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	info, err := files.Stat(path)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, info)
+	return nil
+}
+
+func (a *API) listFiles(w http.ResponseWriter, r *http.Request) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	depth, err := number(r, "depth", 1)
+	if err != nil {
+		return err
+	}
+	limit, err := number(r, "limit", 0)
+	if err != nil {
+		return err
+	}
+	query := files.Query{Path: path, Depth: int(depth), Limit: int(limit), After: r.URL.Query().Get("after")}
+	listing, err := files.List(r.Context(), query)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, listing)
+	return nil
+}
+
+func (a *API) getContent(w http.ResponseWriter, r *http.Request) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	return files.ServeContent(w, r, path)
+}
+
+func (a *API) putContent(w http.ResponseWriter, r *http.Request) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	createOnly, err := flag(r, "create_only")
+	if err != nil {
+		return err
+	}
+	user, err := a.user()
+	if err != nil {
+		return err
+	}
+	upload := files.Upload{Path: path, Default: user, CreateOnly: createOnly, Body: r.Body}
+	query := r.URL.Query()
+	if text := query.Get("mode"); text != "" {
+		mode, err := parseMode(text)
+		if err != nil {
+			return err
+		}
+		upload.Mode = &mode
+	}
+	if name := query.Get("user"); name != "" {
+		upload.User = &name
+	}
+	info, created, err := files.Put(upload)
+	return answerMade(w, info, created, err)
+}
+
+func answerMade(w http.ResponseWriter, info *files.Info, created bool, err error) error {
+	if err != nil {
+		return err
+	}
+	if created {
+		answer(w, http.StatusCreated, info)
+	} else {
+		answer(w, http.StatusOK, info)
+	}
+	return nil
+}
+
+// user is whom new files belong to.
+func (a *API) user() (string, error) {
+	defaults, err := a.identity.Defaults()
+	return defaults.User, err
+}
+
+func parseMode(text string) (uint32, error) {
+	mode, err := strconv.ParseUint(text, 8, 32)
+	if err != nil || mode > 0o7777 {
+		return 0, fault.New(fault.InvalidRequest, "mode: octal, 0000 to 7777")
+	}
+	return uint32(mode), nil
+}
+
+func (a *API) makeDirectory(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Path    string  `json:"path"`
+		Parents bool    `json:"parents"`
+		Mode    *string `json:"mode"`
+		User    *string `json:"user"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	user, err := a.user()
+	if err != nil {
+		return err
+	}
+	directory := files.Directory{Path: body.Path, Parents: body.Parents, Mode: 0o755, Owner: user}
+	if body.User != nil {
+		directory.Owner = *body.User
+	}
+	if body.Mode != nil {
+		if directory.Mode, err = parseMode(*body.Mode); err != nil {
+			return err
+		}
+	}
+	info, created, err := files.Mkdir(directory)
+	return answerMade(w, info, created, err)
+}
+
+func (a *API) removeFile(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Path      string `json:"path"`
+		Recursive bool   `json:"recursive"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	if err := files.Remove(r.Context(), body.Path, body.Recursive); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, map[string]bool{"removed": true})
+	return nil
+}
+
+func (a *API) moveFile(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Source      string `json:"source"`
+		Destination string `json:"destination"`
+		Overwrite   bool   `json:"overwrite"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	user, err := a.user()
+	if err != nil {
+		return err
+	}
+	t := files.Transfer{Source: body.Source, Destination: body.Destination, Overwrite: body.Overwrite, Owner: user}
+	info, err := files.Move(r.Context(), t)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, info)
+	return nil
+}
+
+func (a *API) copyFile(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Source      string `json:"source"`
+		Destination string `json:"destination"`
+		Recursive   bool   `json:"recursive"`
+		Overwrite   bool   `json:"overwrite"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	user, err := a.user()
+	if err != nil {
+		return err
+	}
+	t := files.Transfer{
+		Source: body.Source, Destination: body.Destination, Recursive: body.Recursive, Overwrite: body.Overwrite, Owner: user,
+	}
+	info, err := files.Copy(r.Context(), t)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, info)
+	return nil
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"net/http"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/process"
+)
+
+// maxStdinBytes bounds one write to a process's standard input.
+const maxStdinBytes = 1 << 20
+
+func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
+	follow, err := flag(r, "follow")
+	if err != nil {
+		return err
+	}
+	var spec process.Spec
+	if err := decode(r, &spec); err != nil {
+		return err
+	}
+	defaults, err := a.identity.Defaults()
+	if err != nil {
+		return err
+	}
+	p, err := a.processes.Start(spec, defaults)
+	if err != nil {
+		return err
+	}
+	if !follow {
+		answer(w, http.StatusCreated, p.Info())
+		return nil
+	}
+	return stream(w, r, p, process.View{Story: true, Follow: true})
+}
+
+// stream writes a process's output. Once the first item is out, an error can only be told by cutting the stream.
+func stream(w http.ResponseWriter, r *http.Request, p *process.Process, view process.View) error {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := &countingWriter{w: w}
+	err := p.Follow(r.Context(), view, out, http.NewResponseController(w).Flush)
+	if err != nil && out.written {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+type countingWriter struct {
+	w       http.ResponseWriter
+	written bool
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	c.written = true
+	return c.w.Write(b)
+}
+
+func (a *API) listProcesses(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, map[string][]process.Info{"processes": a.processes.List()})
+	return nil
+}
+
+func (a *API) getProcess(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.processes.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, p.Info())
+	return nil
+}
+
+func (a *API) processOutput(w http.ResponseWriter, r *http.Request) error {
+	follow, err := flag(r, "follow")
+	if err != nil {
+		return err
+	}
+	cursor, err := number(r, "cursor", 0)
+	if err != nil {
+		return err
+	}
+	p, err := a.processes.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return stream(w, r, p, process.View{Cursor: cursor, Follow: follow, Story: !r.URL.Query().Has("cursor")})
+}
+
+func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
+	eof, err := flag(r, "eof")
+	if err != nil {
+		return err
+	}
+	p, err := a.processes.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	data, err := readBody(r, maxStdinBytes)
+	if err != nil {
+		return err
+	}
+	n, err := p.Write(r.Context(), data, eof)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, map[string]int{"written_bytes": n})
+	return nil
+}
+
+func (a *API) signalProcess(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Signal *string `json:"signal"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	if body.Signal == nil {
+		return fault.New(fault.InvalidRequest, "signal: is missing")
+	}
+	p, err := a.processes.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := p.Signal(*body.Signal); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, p.Info())
+	return nil
+}
+
+func (a *API) killProcess(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.processes.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := p.Kill(r.Context()); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, p.Info())
+	return nil
+}

@@ -1,0 +1,177 @@
+// Package api is the guest's side of the wire contract in PROTOCOL.md: routes, their parameters and their answers.
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"unicode/utf8"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/process"
+)
+
+// Version is the guest's own; a release sets it when it is linked.
+var Version = "0.1.0"
+
+// protocolVersion is the version of PROTOCOL.md.
+const protocolVersion = 1
+
+// maxBodyBytes bounds a JSON body: an environment, arguments and input for a command.
+const maxBodyBytes = 8 << 20
+
+// maxMessageBytes bounds the message of an error; two paths fit in.
+const maxMessageBytes = 9 << 10
+
+// API answers the host's requests.
+type API struct {
+	identity  *identity.State
+	processes *process.Table
+}
+
+// handler answers a request or fails with a fault, before it has written anything.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// New routes requests to a runtime's identity, processes and files.
+func New(state *identity.State, processes *process.Table) http.Handler {
+	a := &API{identity: state, processes: processes}
+	mux := http.NewServeMux()
+	add := func(pattern string, h handler) { mux.Handle(pattern, answering(h)) }
+	add("GET /v1/info", a.info)
+	add("POST /v1/bind", a.bind)
+	add("POST /v1/quiesce", a.quiesce)
+	bound := func(pattern string, h handler) { add(pattern, a.whenBound(h)) }
+	bound("POST /v1/processes", a.startProcess)
+	bound("GET /v1/processes", a.listProcesses)
+	bound("GET /v1/processes/{id}", a.getProcess)
+	bound("GET /v1/processes/{id}/output", a.processOutput)
+	bound("POST /v1/processes/{id}/stdin", a.writeStdin)
+	bound("POST /v1/processes/{id}/signal", a.signalProcess)
+	bound("DELETE /v1/processes/{id}", a.killProcess)
+	bound("GET /v1/files/stat", a.statFile)
+	bound("GET /v1/files/list", a.listFiles)
+	bound("GET /v1/files/content", a.getContent)
+	bound("PUT /v1/files/content", a.putContent)
+	bound("POST /v1/files/mkdir", a.makeDirectory)
+	bound("POST /v1/files/remove", a.removeFile)
+	bound("POST /v1/files/move", a.moveFile)
+	bound("POST /v1/files/copy", a.copyFile)
+	add("/", func(_ http.ResponseWriter, r *http.Request) error {
+		return fault.New(fault.RouteNotFound, "%s %s: no such route", r.Method, r.URL.Path)
+	})
+	return mux
+}
+
+func answering(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			// A defect ends its own request only, and is told on the runtime's own log.
+			if problem := recover(); problem != nil {
+				if problem == http.ErrAbortHandler {
+					panic(problem)
+				}
+				fmt.Fprintf(os.Stderr, "%s %s: %v\n%s", r.Method, r.URL.Path, problem, debug.Stack())
+				writeFault(w, fault.New(fault.Internal, "a defect of the guest"))
+			}
+		}()
+		if err := h(w, r); err != nil {
+			writeFault(w, fault.As(err))
+		}
+	})
+}
+
+func (a *API) whenBound(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, err := a.identity.Defaults(); err != nil {
+			return err
+		}
+		return h(w, r)
+	}
+}
+
+func writeFault(w http.ResponseWriter, f *fault.Fault) {
+	type body struct {
+		Code    fault.Code `json:"code"`
+		Message string     `json:"message"`
+	}
+	message := f.Message
+	if len(message) > maxMessageBytes { // the path of a deep tree
+		message = message[:maxMessageBytes/2] + " ... " + message[len(message)-maxMessageBytes/2:]
+	}
+	answer(w, f.Code.Status(), map[string]body{"error": {f.Code, message}})
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil { // no answer holds what JSON cannot
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // fails only when the host has gone
+}
+
+// decode reads a JSON body strictly: one value, no unknown fields, valid UTF-8.
+func decode(r *http.Request, into any) error {
+	b, err := readBody(r, maxBodyBytes)
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(b) {
+		return fault.New(fault.InvalidRequest, "the body is not UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return fault.New(fault.InvalidRequest, "the body is not what is expected: %s", err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return fault.New(fault.InvalidRequest, "the body is more than one JSON value")
+	}
+	return nil
+}
+
+func readBody(r *http.Request, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, fault.New(fault.InvalidRequest, "the body broke off: %s", err)
+	}
+	if int64(len(b)) > limit {
+		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", limit)
+	}
+	return b, nil
+}
+
+// flag reads a query parameter that is 0, 1 or absent.
+func flag(r *http.Request, name string) (bool, error) {
+	switch r.URL.Query().Get(name) {
+	case "", "0":
+		return false, nil
+	case "1":
+		return true, nil
+	default:
+		return false, fault.New(fault.InvalidRequest, "%s: 0 or 1", name)
+	}
+}
+
+// number reads a query parameter that is a number, not negative.
+func number(r *http.Request, name string, absent int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v < 0 {
+		return 0, fault.New(fault.InvalidRequest, "%s: a whole number, not negative", name)
+	}
+	return v, nil
+}

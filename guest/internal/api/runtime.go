@@ -1,0 +1,46 @@
+package api
+
+import (
+	"net/http"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/serve"
+)
+
+func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, struct {
+		Version   string  `json:"version"`
+		Protocol  int     `json:"protocol"`
+		RuntimeID *string `json:"runtime_id"`
+		Pid       int     `json:"pid"`
+		Processes int     `json:"processes"`
+	}{Version, protocolVersion, a.identity.RuntimeID(), 1, a.processes.Active()})
+	return nil
+}
+
+func (a *API) bind(w http.ResponseWriter, r *http.Request) error {
+	var request identity.Request
+	if err := decode(r, &request); err != nil {
+		return err
+	}
+	bound, err := a.identity.Bind(request)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, bound)
+	return nil
+}
+
+func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
+	force, err := flag(r, "force")
+	if err != nil {
+		return err
+	}
+	if n := a.processes.Active(); n > 0 && !force {
+		return fault.New(fault.Conflict, "%d processes run", n)
+	}
+	answer(w, http.StatusOK, struct{}{})
+	serve.Of(r).Quiesce()
+	return nil
+}

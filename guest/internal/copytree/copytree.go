@@ -1,0 +1,250 @@
+// Package copytree copies a file or a whole tree within the runtime, keeping what cp -a keeps: mode with setuid bits,
+// owner, times to the nanosecond, extended attributes, symlinks, hard links within the tree, holes, FIFOs.
+//
+// It works on descriptors of directories, one entry at a time, with as few system calls for each as there can be: inside
+// gVisor a call costs more than the bytes of a small file. The process's umask has to be 0.
+package copytree
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/fdtree"
+)
+
+// Place is a name in an open directory; Path is what messages call it.
+type Place struct {
+	Dir  int
+	Name string
+	Path string
+}
+
+const bufferBytes = 1 << 20
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}
+
+// Copy makes a copy of from at to, where nothing may be. When it fails, or the context ends, nothing is left there.
+func Copy(ctx context.Context, from, to Place) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	c := &copier{
+		ctx: ctx, from: from, to: to, buffer: *buffer, links: map[linkKey]*link{}, root: -1,
+		uid: uint32(unix.Geteuid()), gid: uint32(unix.Getegid()),
+	}
+	defer c.close()
+	err := c.run()
+	if err != nil {
+		c.close()
+		// The context may be what ended the copy, and what is half made has to go all the same.
+		if left := fdtree.RemoveAll(context.WithoutCancel(ctx), to.Dir, to.Name); left != nil {
+			return fault.New(fault.Internal, "%s; and what was copied could not be removed: %s", fault.As(err).Message, left)
+		}
+	}
+	return err
+}
+
+type copier struct {
+	ctx      context.Context
+	from, to Place
+	buffer   []byte
+	uid, gid uint32 // whom new files belong to by themselves
+	src, dst fdtree.Path
+	stack    []frame
+	root     int   // the copy's own directory, for hard links
+	current  *node // the directory whose files are being copied
+	links    map[linkKey]*link
+	slow     bool // copy_file_range does not work here
+	seeks    ability
+}
+
+// ability is whether something works here, once that has been tried.
+type ability int
+
+const (
+	unknown ability = iota
+	works
+	fails
+)
+
+// frame is a directory on the way down: its files are copied, its directories are being copied, its attributes are set last.
+type frame struct {
+	node *node
+	stat unix.Stat_t
+	dirs []string
+}
+
+// node is a directory's place in the copy, kept while a frame or a hard link needs it; nil is the copy's own directory.
+type node struct {
+	parent *node
+	name   string
+}
+
+func (n *node) path() string {
+	var names []string
+	for ; n != nil; n = n.parent {
+		names = append(names, n.name)
+	}
+	for i, j := 0, len(names)-1; i < j; i, j = i+1, j-1 {
+		names[i], names[j] = names[j], names[i]
+	}
+	return strings.Join(names, "/")
+}
+
+func (c *copier) close() {
+	c.src.Close()
+	c.dst.Close()
+	if c.root >= 0 {
+		_ = unix.Close(c.root)
+		c.root = -1
+	}
+}
+
+func (c *copier) run() error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(c.from.Dir, c.from.Name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return fault.AtPath(c.from.Path, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		_, err := c.entry(c.from.Dir, c.to.Dir, c.from.Name, c.to.Name, unix.DT_UNKNOWN)
+		if err != nil {
+			return c.fail(nil, err)
+		}
+		return nil
+	}
+	return c.tree()
+}
+
+// tree copies a directory with all below it. It keeps its own stack, as trees may be deeper than a goroutine's can grow.
+func (c *copier) tree() error {
+	if err := c.enter(c.from.Dir, c.to.Dir, c.from.Name, c.to.Name, nil); err != nil {
+		return err
+	}
+	for len(c.stack) > 0 {
+		top := &c.stack[len(c.stack)-1]
+		if last := len(top.dirs) - 1; last >= 0 {
+			name := top.dirs[last]
+			top.dirs = top.dirs[:last]
+			if err := c.enter(c.src.Fd(), c.dst.Fd(), name, name, &node{top.node, name}); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.leave(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter makes a directory, goes down into it and copies everything in it but directories.
+func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) error {
+	srcFd, err := fdtree.OpenDir(srcDir, srcName)
+	if err != nil {
+		return c.fail(n, err)
+	}
+	f := frame{node: n}
+	if err := unix.Fstat(srcFd, &f.stat); err != nil {
+		_ = unix.Close(srcFd)
+		return c.fail(n, err)
+	}
+	if err := c.src.Push(srcFd); err != nil {
+		return c.fail(n, err)
+	}
+	if err := unix.Mkdirat(dstDir, dstName, 0o700); err != nil {
+		return c.fail(n, err)
+	}
+	dstFd, err := fdtree.OpenDir(dstDir, dstName)
+	if err != nil {
+		return c.fail(n, err)
+	}
+	if n == nil {
+		if err := c.adopt(dstFd); err != nil {
+			_ = unix.Close(dstFd)
+			return c.fail(n, err)
+		}
+	}
+	if err := c.dst.Push(dstFd); err != nil {
+		return c.fail(n, err)
+	}
+	c.current = n
+	failed := ""
+	err = fdtree.Each(srcFd, func(e fdtree.Entry) error {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		isDir := e.Type == unix.DT_DIR
+		if !isDir {
+			if isDir, err = c.entry(srcFd, dstFd, e.Name, e.Name, e.Type); err != nil {
+				failed = e.Name
+				return err
+			}
+		}
+		if isDir {
+			f.dirs = append(f.dirs, e.Name)
+		}
+		return nil
+	})
+	if failed != "" {
+		return c.fail(&node{n, failed}, err)
+	}
+	if err != nil {
+		return c.fail(n, err)
+	}
+	c.stack = append(c.stack, f)
+	return nil
+}
+
+// adopt keeps the copy's own directory at hand, and rids it of what it took over from the one it is made in: a group
+// (mkdir(2), set-group-ID directories) and default access lists (acl(5)), which would go on to everything below.
+func (c *copier) adopt(fd int) error {
+	var err error
+	if c.root, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+		return err
+	}
+	_ = unix.Fremovexattr(fd, "system.posix_acl_default") // most have none, and some file systems know of none
+	_ = unix.Fremovexattr(fd, "system.posix_acl_access")
+	if err := unix.Fchown(fd, int(c.uid), int(c.gid)); err != nil {
+		return err
+	}
+	return unix.Fchmod(fd, 0o700)
+}
+
+// leave sets a finished directory's attributes and goes up. The times come last, as everything else changes them.
+func (c *copier) leave() error {
+	last := len(c.stack) - 1
+	f := &c.stack[last]
+	n := f.node
+	if err := c.finish(c.src.Fd(), c.dst.Fd(), &f.stat, false); err != nil {
+		return c.fail(n, err)
+	}
+	c.stack = c.stack[:last]
+	if err := c.src.Pop(); err != nil {
+		return c.fail(n, err)
+	}
+	if err := c.dst.Pop(); err != nil {
+		return c.fail(n, err)
+	}
+	return nil
+}
+
+// fail names the entry that an error is about.
+func (c *copier) fail(n *node, err error) error {
+	if c.ctx.Err() != nil {
+		return fault.New(fault.Conflict, "the copy was cancelled")
+	}
+	path := c.from.Path
+	if n != nil {
+		path = strings.TrimSuffix(path, "/") + "/" + n.path()
+		if err == unix.ENOENT {
+			return fault.New(fault.Conflict, "%s: removed while it was copied", path)
+		}
+	}
+	if kind, ok := err.(uncopyable); ok {
+		return fault.New(fault.NotAFile, "%s: %s", path, kind)
+	}
+	return fault.AtPath(path, err)
+}

@@ -1,0 +1,104 @@
+package copytree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestSameKindFindsRunsOfEmptyBlocks(t *testing.T) {
+	b := make([]byte, 5*blockBytes+10)
+	b[2*blockBytes] = 1
+	for _, want := range []struct {
+		run  int
+		hole bool
+	}{{2 * blockBytes, true}, {blockBytes, false}, {2*blockBytes + 10, true}} {
+		run, hole := sameKind(b)
+		if run != want.run || hole != want.hole {
+			t.Fatalf("%d %v, want %v", run, hole, want)
+		}
+		b = b[run:]
+	}
+}
+
+func TestLinkDeepReachesPathsThatAreTooLong(t *testing.T) {
+	dir := t.TempDir()
+	root, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(root)
+	at, path := root, ""
+	for range 60 {
+		name := fmt.Sprintf("%0200d", 0)
+		if err := unix.Mkdirat(at, name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		next, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at != root {
+			unix.Close(at)
+		}
+		at, path = next, path+name+"/"
+	}
+	defer unix.Close(at)
+	fd, err := unix.Openat(at, "file", unix.O_CREAT|unix.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
+	if err := linkDeep(root, path+"file", root, "link"); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "link")); err != nil || info.Sys() == nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkTree copies 20,000 small files, in turn with cp -a.
+func BenchmarkTree(b *testing.B) {
+	defer unix.Umask(unix.Umask(0))
+	dir := b.TempDir()
+	for i := range 20_000 {
+		path := fmt.Sprintf("%s/tree/%d/%d", dir, i%200, i)
+		if i < 200 {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(path, make([]byte, 1+i%3000), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for _, kind := range []string{"ours", "cp"} {
+		b.Run(kind, func(b *testing.B) {
+			for b.Loop() {
+				if kind == "ours" {
+					err = Copy(context.Background(), Place{fd, "tree", "/tree"}, Place{fd, "copy", "/copy"})
+				} else {
+					err = exec.Command("cp", "-a", dir+"/tree", dir+"/copy").Run()
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := os.RemoveAll(dir + "/copy"); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}

@@ -1,0 +1,52 @@
+// Package dial keeps the guest connected to its host.
+package dial
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// Delays between attempts. In the first seconds after a connection was lost they are short, because then a checkpoint is
+// being taken or has been restored, and somebody waits; later ones keep an idle runtime idle.
+const (
+	firstDelay  = time.Millisecond
+	eagerDelay  = 10 * time.Millisecond
+	eagerTime   = 3 * time.Second
+	steadyDelay = 50 * time.Millisecond
+	steadyTime  = 15 * time.Second
+	idleDelay   = 200 * time.Millisecond
+)
+
+// Forever dials the Unix socket at path, calls serve with each connection, which returns when it is closed, and dials
+// again, until the context ends.
+func Forever(ctx context.Context, path string, serve func(net.Conn)) {
+	lost := time.Now()
+	delay := firstDelay
+	var dialer net.Dialer
+	for ctx.Err() == nil {
+		conn, err := dialer.DialContext(ctx, "unix", path)
+		if err == nil {
+			serve(conn)
+			_ = conn.Close() // usually closed already
+			lost, delay = time.Now(), firstDelay
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+		}
+		delay = next(delay, time.Since(lost))
+	}
+}
+
+// next is the delay that follows delay when the connection has been gone for so long.
+func next(delay, gone time.Duration) time.Duration {
+	switch {
+	case gone < eagerTime:
+		return min(2*delay, eagerDelay)
+	case gone < steadyTime:
+		return steadyDelay
+	default:
+		return idleDelay
+	}
+}

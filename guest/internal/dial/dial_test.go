@@ -1,0 +1,53 @@
+package dial
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestDelaysGrowWithTheTimeWithoutAHost(t *testing.T) {
+	delay, gone := firstDelay, time.Duration(0)
+	attempts := 0
+	for ; gone < eagerTime; attempts++ {
+		gone += delay
+		if later := next(delay, gone); later < delay {
+			t.Fatalf("%s after %s", later, delay)
+		} else {
+			delay = later
+		}
+	}
+	if attempts > 400 || next(delay, steadyTime-1) != steadyDelay || next(delay, steadyTime) != idleDelay {
+		t.Fatalf("%d attempts", attempts)
+	}
+}
+
+func TestDialsAgainWheneverItIsLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		Forever(ctx, path, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+		})
+	}()
+	for range 3 {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			c, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+		}
+		l.Close()
+	}
+	cancel()
+	<-done
+}

@@ -1,0 +1,96 @@
+// Package fault is the catalogue of errors that the guest answers with.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Code is one of the wire contract's error codes; its HTTP status stands in statuses.
+type Code string
+
+const (
+	InvalidRequest       Code = "invalid_request"
+	InvalidPath          Code = "invalid_path"
+	IsDirectory          Code = "is_directory"
+	NotADirectory        Code = "not_a_directory"
+	NotAFile             Code = "not_a_file"
+	SymlinkLoop          Code = "symlink_loop"
+	PathPermissionDenied Code = "path_permission_denied"
+	PathNotFound         Code = "path_not_found"
+	RouteNotFound        Code = "route_not_found"
+	CommandNotFound      Code = "command_not_found"
+	AlreadyExists        Code = "already_exists"
+	DirectoryNotEmpty    Code = "directory_not_empty"
+	Conflict             Code = "conflict"
+	TooLarge             Code = "too_large"
+	RangeNotSatisfiable  Code = "range_not_satisfiable"
+	Internal             Code = "internal"
+	DiskFull             Code = "disk_full"
+)
+
+var statuses = map[Code]int{
+	InvalidRequest: 400, InvalidPath: 400, IsDirectory: 400, NotADirectory: 400, NotAFile: 400, SymlinkLoop: 400,
+	PathPermissionDenied: 403, PathNotFound: 404, RouteNotFound: 404, CommandNotFound: 404,
+	AlreadyExists: 409, DirectoryNotEmpty: 409, Conflict: 409, TooLarge: 413, RangeNotSatisfiable: 416,
+	Internal: 500, DiskFull: 507,
+}
+
+// Status is the HTTP status that goes with a code.
+func (c Code) Status() int {
+	if s, ok := statuses[c]; ok {
+		return s
+	}
+	return 500
+}
+
+// Fault is an error with a code of the catalogue.
+type Fault struct {
+	Code    Code
+	Message string
+}
+
+func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
+
+// New makes a fault with a formatted message.
+func New(code Code, format string, args ...any) *Fault {
+	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// As answers the fault in err; an error that carries none becomes `internal`.
+func As(err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return &Fault{Code: Internal, Message: err.Error()}
+}
+
+var errnoCodes = map[syscall.Errno]Code{
+	syscall.ENOENT: PathNotFound, syscall.ENOTDIR: NotADirectory, syscall.EISDIR: IsDirectory, syscall.ELOOP: SymlinkLoop,
+	syscall.EACCES: PathPermissionDenied, syscall.EPERM: PathPermissionDenied, syscall.EROFS: PathPermissionDenied,
+	syscall.ENAMETOOLONG: InvalidPath, syscall.EEXIST: AlreadyExists, syscall.ENOTEMPTY: DirectoryNotEmpty,
+	syscall.EBUSY: InvalidRequest, syscall.ENOSPC: DiskFull, syscall.EDQUOT: DiskFull, syscall.EFBIG: TooLarge,
+	syscall.ENXIO: NotAFile, syscall.ENODEV: NotAFile, syscall.ESTALE: Conflict, syscall.ETXTBSY: Conflict,
+	syscall.EMLINK: Conflict,
+}
+
+// AtPath turns the error of a system call on path into a fault that names it. A fault stays what it is; nil stays nil.
+func AtPath(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var f *Fault
+	if errors.As(err, &f) {
+		return err
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		if code, ok := errnoCodes[errno]; ok {
+			return New(code, "%s: %s", path, errno.Error())
+		}
+		return New(Internal, "%s: %s", path, errno.Error())
+	}
+	return New(Internal, "%s: %s", path, err.Error())
+}

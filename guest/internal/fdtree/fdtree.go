@@ -1,0 +1,164 @@
+// Package fdtree holds what every walk through directories needs: opening relative to a descriptor, reading entries in
+// large pieces, and a path of open directories as deep as a file system allows with few descriptors.
+package fdtree
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// dirFlags open a directory and nothing else, never through a symlink in the last place.
+const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK
+
+// OpenDir opens the directory name in the directory at, not following a symlink.
+func OpenDir(at int, name string) (int, error) {
+	return retry(func() (int, error) { return unix.Openat(at, name, dirFlags, 0) })
+}
+
+// OpenDirFollow opens a directory by path, through symlinks.
+func OpenDirFollow(at int, path string) (int, error) {
+	return retry(func() (int, error) { return unix.Openat(at, path, dirFlags&^unix.O_NOFOLLOW, 0) })
+}
+
+// OpenFile opens the file name in the directory at for reading, not following a symlink, not waiting for a FIFO's writer.
+func OpenFile(at int, name string) (int, error) {
+	return retry(func() (int, error) {
+		return unix.Openat(at, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	})
+}
+
+func retry(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// Entry is a name in a directory; Type is one of unix.DT_*, perhaps DT_UNKNOWN.
+type Entry struct {
+	Name string
+	Type uint8
+}
+
+// entryBytes is how much of a directory is read at once: some hundreds of names.
+const entryBytes = 32 << 10
+
+var entryBuffers = sync.Pool{New: func() any { b := make([]byte, entryBytes); return &b }}
+
+// Each calls visit for every entry of the open directory but . and .. until it answers an error.
+func Each(fd int, visit func(Entry) error) error {
+	pooled := entryBuffers.Get().(*[]byte)
+	defer entryBuffers.Put(pooled)
+	for {
+		n, err := retry(func() (int, error) { return unix.Getdents(fd, *pooled) })
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := eachIn((*pooled)[:n], visit); err != nil {
+			return err
+		}
+	}
+}
+
+// eachIn parses struct linux_dirent64 (getdents(2)): inode and offset of 8 bytes, record length of 2, type of 1, name.
+func eachIn(b []byte, visit func(Entry) error) error {
+	const nameAt = 19
+	for len(b) >= nameAt {
+		length := int(binary.NativeEndian.Uint16(b[16:]))
+		if length < nameAt || length > len(b) {
+			return unix.EIO
+		}
+		name := b[nameAt:length]
+		if end := bytes.IndexByte(name, 0); end >= 0 {
+			name = name[:end]
+		}
+		kind := b[18]
+		b = b[length:]
+		if string(name) == "." || string(name) == ".." {
+			continue
+		}
+		if err := visit(Entry{Name: string(name), Type: kind}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// window is how many directories of a path stay open.
+const window = 32
+
+// Path is a walk's way down from its first directory. Of a deep one only the last part is open; going up, the rest is
+// opened again through "..", and must be what it was.
+type Path struct {
+	levels []level
+}
+
+type level struct {
+	fd  int // -1 while closed
+	dev uint64
+	ino uint64
+}
+
+// Push goes down into an open directory, which the path owns from now on.
+func (p *Path) Push(fd int) error {
+	if closing := len(p.levels) - window; closing >= 0 && p.levels[closing].fd >= 0 {
+		l := &p.levels[closing]
+		var st unix.Stat_t
+		if err := unix.Fstat(l.fd, &st); err != nil {
+			_ = unix.Close(fd)
+			return err
+		}
+		l.dev, l.ino = st.Dev, st.Ino
+		_ = unix.Close(l.fd) // nothing was written through it
+		l.fd = -1
+	}
+	p.levels = append(p.levels, level{fd: fd})
+	return nil
+}
+
+// Fd is the directory that the path has come to.
+func (p *Path) Fd() int { return p.levels[len(p.levels)-1].fd }
+
+// Depth is how many directories the path has.
+func (p *Path) Depth() int { return len(p.levels) }
+
+// Pop goes up one directory. ESTALE says that somebody moved the tree meanwhile.
+func (p *Path) Pop() error {
+	last := len(p.levels) - 1
+	fd := p.levels[last].fd
+	defer unix.Close(fd)
+	p.levels = p.levels[:last]
+	if last == 0 || p.levels[last-1].fd >= 0 {
+		return nil
+	}
+	up := &p.levels[last-1]
+	parent, err := OpenDir(fd, "..")
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(parent, &st); err == nil && (st.Dev != up.dev || st.Ino != up.ino) {
+		err = unix.ESTALE
+	}
+	if err != nil {
+		_ = unix.Close(parent)
+		return err
+	}
+	up.fd = parent
+	return nil
+}
+
+// Close closes whatever is open.
+func (p *Path) Close() {
+	for _, l := range p.levels {
+		if l.fd >= 0 {
+			_ = unix.Close(l.fd)
+		}
+	}
+	p.levels = nil
+}

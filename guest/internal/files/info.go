@@ -1,0 +1,122 @@
+package files
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/fault"
+)
+
+// Info is a file as the host sees it. Path and Name are valid UTF-8; PathBase64 is there where that loses something.
+type Info struct {
+	Path          string  `json:"path"`
+	Name          string  `json:"name"`
+	Type          string  `json:"type"`
+	SizeBytes     int64   `json:"size_bytes"`
+	Mode          string  `json:"mode"`
+	Permissions   string  `json:"permissions"`
+	UID           uint32  `json:"uid"`
+	GID           uint32  `json:"gid"`
+	User          string  `json:"user"`
+	Group         string  `json:"group"`
+	ModifiedAtMs  int64   `json:"modified_at_ms"`
+	SymlinkTarget *string `json:"symlink_target"`
+	PathBase64    string  `json:"path_base64,omitempty"`
+}
+
+// Stat tells about the file at path, not following a symlink in the last place.
+func Stat(path string) (*Info, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	return infoAt(unix.AT_FDCWD, path, path)
+}
+
+// infoAt tells about name in the directory at, which is called path.
+func infoAt(at int, name, path string) (*Info, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, fault.AtPath(path, err)
+	}
+	info := infoOf(&st, path)
+	if info.Type == "symlink" {
+		target := make([]byte, unix.PathMax)
+		n, err := unix.Readlinkat(at, name, target)
+		if err != nil {
+			return nil, fault.AtPath(path, err)
+		}
+		text := valid(string(target[:n]))
+		info.SymlinkTarget = &text
+	}
+	return info, nil
+}
+
+func infoOf(st *unix.Stat_t, path string) *Info {
+	users := accounts.Current()
+	info := &Info{
+		Path: valid(path), Name: valid(nameOf(path)), Type: typeOf(st.Mode), SizeBytes: st.Size,
+		Mode: fmt.Sprintf("%04o", st.Mode&0o7777), Permissions: permissions(st.Mode),
+		UID: st.Uid, GID: st.Gid, User: users.UserName(st.Uid), Group: users.GroupName(st.Gid),
+		ModifiedAtMs: st.Mtim.Sec*1000 + st.Mtim.Nsec/1_000_000,
+	}
+	if info.Path != path {
+		info.PathBase64 = base64.StdEncoding.EncodeToString([]byte(path))
+	}
+	return info
+}
+
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s { // yields U+FFFD for each byte that begins nothing valid
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func typeOf(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return "file"
+	case unix.S_IFDIR:
+		return "directory"
+	case unix.S_IFLNK:
+		return "symlink"
+	case unix.S_IFIFO:
+		return "fifo"
+	case unix.S_IFSOCK:
+		return "socket"
+	default:
+		return "device"
+	}
+}
+
+// permissions writes a mode as ls(1) does, with s and t for the special bits.
+func permissions(mode uint32) string {
+	b := []byte("rwxrwxrwx")
+	for i := range b {
+		if mode&(1<<(8-i)) == 0 {
+			b[i] = '-'
+		}
+	}
+	special := func(at int, set bool, letter byte) {
+		if !set {
+			return
+		}
+		if b[at] == '-' {
+			letter -= 'a' - 'A'
+		}
+		b[at] = letter
+	}
+	special(2, mode&unix.S_ISUID != 0, 's')
+	special(5, mode&unix.S_ISGID != 0, 's')
+	special(8, mode&unix.S_ISVTX != 0, 't')
+	return string(b)
+}

@@ -1,0 +1,58 @@
+package files
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
+)
+
+// refuseMounts fails where something is mounted on name in the open directory, or below it: it belongs to the runtime's
+// set-up, and its content is not what a caller means to remove or replace.
+func refuseMounts(dir int, name, path string) error {
+	file, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil // without /proc the kernel's own EBUSY protects the mount points
+	}
+	defer file.Close()
+	real := make([]byte, unix.PathMax)
+	n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(dir), real)
+	if err != nil {
+		return fault.AtPath(path, err)
+	}
+	target := strings.TrimSuffix(string(real[:n]), "/") + "/" + name
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<16)
+	for lines.Scan() {
+		// proc_pid_mountinfo(5): the fifth field is the mount point, with octal escapes.
+		fields := strings.SplitN(lines.Text(), " ", 6)
+		if len(fields) < 6 {
+			continue
+		}
+		point := unescape(fields[4])
+		if point == target || strings.HasPrefix(point, target+"/") {
+			return fault.New(fault.InvalidRequest, "%s: something is mounted at %s", path, point)
+		}
+	}
+	return fault.AtPath(path, lines.Err())
+}
+
+// unescape turns the \ooo of a mount table back into bytes.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if v, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(v))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

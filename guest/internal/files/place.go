@@ -1,0 +1,142 @@
+package files
+
+import (
+	"context"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/fdtree"
+)
+
+// place renames what is ready under a temporary name to its final one in the same directory. Without replace it fails
+// with EEXIST where something is there. With it, a reader sees the old or the new: whatever was there is gone afterwards.
+func place(dir int, temporary, name string, replace bool) error {
+	if !replace {
+		return renameNew(dir, temporary, dir, name)
+	}
+	for {
+		plain, err := replacesPlainly(dir, temporary, dir, name)
+		switch {
+		case err == unix.ENOENT:
+			if err := renameNew(dir, temporary, dir, name); err != unix.EEXIST {
+				return err
+			}
+			// It appeared meanwhile.
+		case err != nil:
+			return err
+		case plain:
+			return unix.Renameat(dir, temporary, dir, name)
+		default:
+			return exchange(dir, temporary, name)
+		}
+	}
+}
+
+// moveInto renames something from elsewhere in the same file system, EXDEV otherwise. A directory, or what takes the
+// place of one, goes by way of a temporary name beside its destination, and back if it cannot get there.
+func moveInto(fromDir int, from string, toDir int, to string, replace bool) error {
+	if !replace {
+		return renameNew(fromDir, from, toDir, to)
+	}
+	plain, err := replacesPlainly(fromDir, from, toDir, to)
+	if err == nil && plain {
+		return unix.Renameat(fromDir, from, toDir, to)
+	}
+	if err != nil && err != unix.ENOENT {
+		return err
+	}
+	temporary := temporaryName("move")
+	if err := renameNew(fromDir, from, toDir, temporary); err != nil {
+		return err
+	}
+	if err := place(toDir, temporary, to, true); err != nil {
+		undo := renameNew(toDir, temporary, fromDir, from)
+		if undo != nil && undo != unix.ENOENT { // ENOENT: it is in place, and the error is about what it replaced
+			return fault.New(fault.Internal, "%s, and what was to be moved is now named %s: %s", err, temporary, undo)
+		}
+		return err
+	}
+	return nil
+}
+
+// replacesPlainly tells whether neither side is a directory, so that one rename does. ENOENT: there is nothing to replace.
+func replacesPlainly(fromDir int, from string, toDir int, to string) (bool, error) {
+	var old, fresh unix.Stat_t
+	if err := unix.Fstatat(toDir, to, &old, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false, err
+	}
+	if err := unix.Fstatat(fromDir, from, &fresh, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false, err
+	}
+	return !isDir(&old) && !isDir(&fresh), nil
+}
+
+func isDir(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
+
+// renameNew renames to a name that has to be free. Where the file system has no RENAME_NOREPLACE, a file is linked first,
+// which is as strict; for a directory the look before the rename has to do. gVisor's overlay (release 20240729) answers
+// EEXIST for a file, too, where something of that name was removed before.
+func renameNew(fromDir int, from string, toDir int, to string) error {
+	err := unix.Renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
+	var st unix.Stat_t
+	falsely := err == unix.EEXIST && unix.Fstatat(toDir, to, &st, unix.AT_SYMLINK_NOFOLLOW) == unix.ENOENT
+	if err != unix.EINVAL && err != unix.ENOSYS && !falsely {
+		return err
+	}
+	if err := unix.Fstatat(fromDir, from, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	if !isDir(&st) {
+		switch err := unix.Linkat(fromDir, from, toDir, to, 0); err {
+		case nil:
+			return unix.Unlinkat(fromDir, from, 0)
+		case unix.EPERM, unix.EOPNOTSUPP, unix.EMLINK: // no hard links here
+		default:
+			return err
+		}
+	}
+	if err := unix.Fstatat(toDir, to, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil {
+		return unix.EEXIST
+	}
+	return unix.Renameat(fromDir, from, toDir, to)
+}
+
+// exchange puts what is under a temporary name in the place of something else in the same directory, when one of them is
+// a directory, and removes the old one.
+func exchange(dir int, temporary, name string) error {
+	// A plain rename takes the place of an empty directory, and needs no more where it works.
+	if err := unix.Renameat(dir, temporary, dir, name); err == nil {
+		return nil
+	}
+	var old string
+	switch err := unix.Renameat2(dir, temporary, dir, name, unix.RENAME_EXCHANGE); err {
+	case nil:
+		// Under another name nobody who gets an error takes what is left of it for what was to be put in place.
+		old = temporaryName("old")
+		if err := renameNew(dir, temporary, dir, old); err != nil {
+			return errLeftover(err)
+		}
+	case unix.EINVAL, unix.ENOSYS:
+		old = temporaryName("old")
+		if err := renameNew(dir, name, dir, old); err != nil {
+			return err
+		}
+		if err := unix.Renameat(dir, temporary, dir, name); err != nil {
+			if undo := renameNew(dir, old, dir, name); undo != nil {
+				return fault.New(fault.Internal, "%s, and what was there before is now named %s: %s", err, old, undo)
+			}
+			return err
+		}
+	default:
+		return err
+	}
+	if err := fdtree.RemoveAll(context.Background(), dir, old); err != nil {
+		return errLeftover(err)
+	}
+	return nil
+}
+
+func errLeftover(err error) error {
+	return fault.New(fault.Internal, "it is in place, but what it replaced could not be removed wholly: %s", err)
+}

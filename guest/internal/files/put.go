@@ -1,0 +1,212 @@
+package files
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/fault"
+)
+
+// Upload is a file to be written.
+type Upload struct {
+	Path       string
+	Mode       *uint32 // nil: the existing file's, else 0644
+	User       *string // nil: the existing file's, else Default
+	Default    string  // the runtime's own user
+	CreateOnly bool
+	Body       io.Reader
+}
+
+// lookOwner answers the ids of a user; no name is root.
+func lookOwner(name string) (owner, error) {
+	if name == "" {
+		return owner{}, nil
+	}
+	user, err := accounts.Current().Lookup(name)
+	if err != nil {
+		return owner{}, err
+	}
+	return owner{int(user.UID), int(user.GID)}, nil
+}
+
+// temporaryName is a hidden name beside a destination, of something that is not finished yet.
+func temporaryName(kind string) string {
+	random := make([]byte, 8)
+	_, _ = rand.Read(random) // never fails (crypto/rand)
+	return ".holt-" + kind + "-" + hex.EncodeToString(random)
+}
+
+// maxSymlinks is how many symlinks the kernel follows in one path (path_resolution(7)).
+const maxSymlinks = 40
+
+// followLast answers the path that a write to path reaches, and what is there: nil for nothing.
+func followLast(path string) (string, *unix.Stat_t, error) {
+	at := path
+	for range maxSymlinks {
+		var st unix.Stat_t
+		err := unix.Lstat(at, &st)
+		if err == unix.ENOENT {
+			return at, nil, nil
+		}
+		if err != nil {
+			return "", nil, fault.AtPath(path, err)
+		}
+		if st.Mode&unix.S_IFMT != unix.S_IFLNK {
+			return at, &st, nil
+		}
+		target := make([]byte, unix.PathMax)
+		n, err := unix.Readlink(at, target)
+		if err != nil {
+			return "", nil, fault.AtPath(path, err)
+		}
+		if next := string(target[:n]); next[0] == '/' {
+			at = next
+		} else {
+			dir, _ := split(at)
+			at = dir + "/" + next
+		}
+	}
+	return "", nil, fault.New(fault.SymlinkLoop, "%s: too many symlinks", path)
+}
+
+// Put writes a file beside its destination and renames it into place; created tells whether there was none before.
+func Put(u Upload) (info *Info, created bool, err error) {
+	if err := checkPath(u.Path); err != nil {
+		return nil, false, err
+	}
+	name := u.Default
+	if u.User != nil {
+		name = *u.User
+	}
+	who, err := lookOwner(name)
+	if err != nil {
+		return nil, false, err
+	}
+	target, existing, err := u.target()
+	if err != nil {
+		return nil, false, err
+	}
+	dir, base := split(target)
+	p, err := openParent(dir, who)
+	if err != nil {
+		return nil, false, err
+	}
+	defer p.close()
+	mode := uint32(0o644)
+	if existing != nil {
+		mode = existing.Mode & 0o7777
+		if u.User == nil {
+			who = owner{int(existing.Uid), int(existing.Gid)}
+		}
+	}
+	if u.Mode != nil {
+		mode = *u.Mode
+	}
+	if err := u.write(p, base, mode, who); err != nil {
+		p.undo()
+		return nil, false, err
+	}
+	info, err = infoAt(p.fd, base, u.Path)
+	return info, existing == nil, err
+}
+
+// target finds where the bytes go and refuses what cannot be written there, before any byte is read.
+func (u *Upload) target() (string, *unix.Stat_t, error) {
+	if u.CreateOnly {
+		var st unix.Stat_t
+		err := unix.Lstat(u.Path, &st)
+		if err == nil {
+			return "", nil, fault.New(fault.AlreadyExists, "%s: exists", u.Path)
+		}
+		if err != unix.ENOENT {
+			return "", nil, fault.AtPath(u.Path, err)
+		}
+		return u.Path, nil, nil
+	}
+	target, existing, err := followLast(u.Path)
+	if err != nil || existing == nil {
+		return target, nil, err
+	}
+	switch kind := typeOf(existing.Mode); kind {
+	case "file":
+		return target, existing, nil
+	case "directory":
+		return "", nil, fault.New(fault.IsDirectory, "%s: is a directory", u.Path)
+	default:
+		return "", nil, fault.New(fault.NotAFile, "%s: is a %s", u.Path, kind)
+	}
+}
+
+// write makes the file under a temporary name and puts it in place. When it fails the temporary file is gone.
+func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
+	temporary := temporaryName("put")
+	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(p.fd, temporary, flags, 0o600)
+	if err != nil {
+		return fault.AtPath(u.Path, err)
+	}
+	err = receive(fd, u.Body)
+	if err == nil {
+		err = unix.Fchown(fd, who.uid, who.gid)
+	}
+	if err == nil {
+		err = unix.Fchmod(fd, mode)
+	}
+	if closing := unix.Close(fd); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = place(p.fd, temporary, base, !u.CreateOnly)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(p.fd, temporary, 0) // after a failed rename it is still there; nothing else has this name
+	}
+	return fault.AtPath(u.Path, err)
+}
+
+// receive writes the body to the file. A body that breaks off is an error, never a shorter file.
+func receive(fd int, body io.Reader) error {
+	pooled := transferBuffers.Get().(*[]byte)
+	defer transferBuffers.Put(pooled)
+	for {
+		n, err := fill(body, *pooled)
+		if problem := writeAll(fd, (*pooled)[:n]); problem != nil {
+			return problem
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fault.New(fault.InvalidRequest, "the upload broke off: %s", err)
+		}
+	}
+}
+
+// fill reads until the buffer is at least half full, so that small frames become large writes.
+func fill(r io.Reader, buffer []byte) (n int, err error) {
+	for n < len(buffer)/2 && err == nil {
+		var more int
+		more, err = r.Read(buffer[n:])
+		n += more
+	}
+	return n, err
+}
+
+func writeAll(fd int, b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.Write(fd, b)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package files
+
+import (
+	"context"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/copytree"
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/fdtree"
+)
+
+// Transfer is a copy or a move within the runtime.
+type Transfer struct {
+	Source      string
+	Destination string
+	Recursive   bool
+	Overwrite   bool
+	Owner       string // of parents that have to be made
+}
+
+// ends are the two places of a transfer, checked against each other.
+type ends struct {
+	srcDir  int // the open directory that the source is in
+	srcName string
+	source  unix.Stat_t
+	dst     *parent
+	dstName string
+}
+
+func (e *ends) close() {
+	if e.srcDir >= 0 {
+		_ = unix.Close(e.srcDir) // nothing was written through it
+	}
+	if e.dst != nil {
+		e.dst.close()
+	}
+}
+
+// Copy makes a copy of a file or, if recursive, of a tree, at exactly the destination.
+func Copy(ctx context.Context, t Transfer) (*Info, error) {
+	e, err := t.open(t.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	err = e.copyIn(ctx, t)
+	if err != nil {
+		e.dst.undo()
+		return nil, err
+	}
+	return infoAt(e.dst.fd, e.dstName, t.Destination)
+}
+
+// copyIn makes the copy beside the destination and puts it in place.
+func (e *ends) copyIn(ctx context.Context, t Transfer) error {
+	temporary := temporaryName("copy")
+	from := copytree.Place{Dir: e.srcDir, Name: e.srcName, Path: t.Source}
+	to := copytree.Place{Dir: e.dst.fd, Name: temporary, Path: t.Destination}
+	if err := copytree.Copy(ctx, from, to); err != nil {
+		return err
+	}
+	if err := place(e.dst.fd, temporary, e.dstName, t.Overwrite); err != nil {
+		if left := fdtree.RemoveAll(context.Background(), e.dst.fd, temporary); left != nil {
+			return fault.New(fault.Internal, "%s: %s; and the copy could not be removed: %s", t.Destination, err, left)
+		}
+		return fault.AtPath(t.Destination, err)
+	}
+	return nil
+}
+
+// Move renames a file or a tree; between file systems it copies and then removes.
+func Move(ctx context.Context, t Transfer) (*Info, error) {
+	e, err := t.open(true)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	err = refuseMounts(e.srcDir, e.srcName, t.Source)
+	if err == nil {
+		err = moveInto(e.srcDir, e.srcName, e.dst.fd, e.dstName, t.Overwrite)
+		if err == unix.EXDEV {
+			err = e.copyIn(ctx, t)
+			if err == nil {
+				err = fault.AtPath(t.Source, fdtree.RemoveAll(context.WithoutCancel(ctx), e.srcDir, e.srcName))
+			}
+		}
+	}
+	if err != nil {
+		e.dst.undo()
+		return nil, fault.AtPath(t.Destination, err)
+	}
+	return infoAt(e.dst.fd, e.dstName, t.Destination)
+}
+
+// open finds both places and refuses what cannot be done; only then are missing parents of the destination made.
+func (t *Transfer) open(recursive bool) (*ends, error) {
+	if err := checkPath(t.Source); err != nil {
+		return nil, err
+	}
+	if err := checkPath(t.Destination); err != nil {
+		return nil, err
+	}
+	who, err := lookOwner(t.Owner)
+	if err != nil {
+		return nil, err
+	}
+	e := &ends{srcDir: -1}
+	if err := t.find(e, who, recursive); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (t *Transfer) find(e *ends, who owner, recursive bool) (err error) {
+	srcDir, srcName := split(t.Source)
+	e.srcName = srcName
+	if e.srcDir, err = fdtree.OpenDirFollow(unix.AT_FDCWD, srcDir); err != nil {
+		return fault.AtPath(t.Source, err)
+	}
+	if err := unix.Fstatat(e.srcDir, srcName, &e.source, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return fault.AtPath(t.Source, err)
+	}
+	if t.Destination == "/" {
+		return fault.New(fault.InvalidRequest, "/: the root cannot be a destination")
+	}
+	if err := t.checkEnds(e); err != nil {
+		return err
+	}
+	if isDir(&e.source) && !recursive {
+		return fault.New(fault.IsDirectory, "%s: is a directory, and recursive was not asked for", t.Source)
+	}
+	dstDir, dstName := split(t.Destination)
+	e.dstName = dstName
+	if err := t.checkDestination(dstDir, dstName); err != nil {
+		return err
+	}
+	e.dst, err = openParent(dstDir, who)
+	return err
+}
+
+// checkDestination refuses a destination that exists, unless it may be replaced and can be.
+func (t *Transfer) checkDestination(dir, name string) error {
+	var st unix.Stat_t
+	err := unix.Lstat(t.Destination, &st)
+	if err == unix.ENOENT {
+		return nil
+	}
+	if err != nil {
+		return fault.AtPath(t.Destination, err)
+	}
+	if !t.Overwrite {
+		return fault.New(fault.AlreadyExists, "%s: exists", t.Destination)
+	}
+	fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, dir)
+	if err != nil {
+		return fault.AtPath(t.Destination, err)
+	}
+	defer unix.Close(fd)
+	return refuseMounts(fd, name, t.Destination)
+}
+
+// checkEnds refuses a source and a destination that are the same file, or of which one is inside the other.
+func (t *Transfer) checkEnds(e *ends) error {
+	var dst unix.Stat_t
+	exists := unix.Lstat(t.Destination, &dst) == nil
+	if exists && sameFile(&dst, &e.source) {
+		return fault.New(fault.InvalidRequest, "%s and %s are the same file", t.Source, t.Destination)
+	}
+	if isDir(&e.source) {
+		inside, err := isInside(t.Destination, &e.source)
+		if err != nil {
+			return fault.AtPath(t.Destination, err)
+		}
+		if inside {
+			return fault.New(fault.InvalidRequest, "%s: the destination is inside the source", t.Destination)
+		}
+	}
+	if exists && isDir(&dst) && t.Overwrite {
+		inside, err := isInside(t.Source, &dst)
+		if err != nil {
+			return fault.AtPath(t.Source, err)
+		}
+		if inside {
+			return fault.New(fault.InvalidRequest, "%s: the source is inside the destination that it would replace", t.Destination)
+		}
+	}
+	return nil
+}
+
+func sameFile(a, b *unix.Stat_t) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
+
+// isInside tells whether the directory that path is in, or is to be in, is dir or below it: it goes from the deepest
+// part of the path that exists up to the root, comparing files and not names.
+func isInside(path string, dir *unix.Stat_t) (bool, error) {
+	at, _ := split(path)
+	fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, at)
+	for err == unix.ENOENT && at != "/" {
+		at, _ = split(at)
+		fd, err = fdtree.OpenDirFollow(unix.AT_FDCWD, at)
+	}
+	if err != nil {
+		return false, err
+	}
+	var st, up unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
+		return false, err
+	}
+	for !sameFile(&st, dir) {
+		parent, err := fdtree.OpenDir(fd, "..")
+		_ = unix.Close(fd) // nothing was written through it
+		if err != nil {
+			return false, err
+		}
+		fd = parent
+		if err := unix.Fstat(fd, &up); err != nil {
+			_ = unix.Close(fd)
+			return false, err
+		}
+		if sameFile(&st, &up) { // the root is its own parent
+			_ = unix.Close(fd)
+			return false, nil
+		}
+		st = up
+	}
+	_ = unix.Close(fd)
+	return true, nil
+}

@@ -1,0 +1,74 @@
+package identity
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// readRegular reads a file that must be a regular one of at most limit bytes.
+func readRegular(path string, limit int64) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, errors.New("not a small regular file; left as it is")
+	}
+	return io.ReadAll(io.LimitReader(file, limit))
+}
+
+// writeFile replaces a file of the image's at once. A symlink there is replaced, not followed. Where something is mounted
+// on the file, its content is replaced instead.
+func writeFile(path string, content []byte, mode os.FileMode) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".holt-")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Chmod(mode)
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err == nil {
+		return nil
+	}
+	_ = os.Remove(file.Name()) // it is a temporary file that did not get its name
+	if errors.Is(err, unix.EBUSY) {
+		return overwrite(path, content)
+	}
+	return err
+}
+
+func overwrite(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.New("what is mounted there is not a regular file")
+	}
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return err
+}

@@ -1,0 +1,65 @@
+// Package initd is the life of a runtime's first process: it sets itself up, then serves its host for ever.
+package initd
+
+import (
+	"context"
+	"math"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/api"
+	"holt.dev/guest/internal/dial"
+	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/process"
+	"holt.dev/guest/internal/serve"
+	"holt.dev/guest/internal/supervise"
+)
+
+const defaultSocket = "/run/holt/control.sock"
+
+// Main never returns, unless the process is set up wrongly.
+func Main() int {
+	settle()
+	supervise.Null()
+	pool := supervise.NewPool("/proc/self/exe")
+	go pool.Prepare()
+	state := &identity.State{LimitPids: func(max int64) error {
+		join, err := identity.LimitPids(max)
+		if err != nil {
+			return err
+		}
+		return pool.OnSpawn(join)
+	}}
+	handler := api.New(state, process.NewTable(pool))
+	socket := os.Getenv("HOLT_GUEST_SOCKET")
+	if socket == "" {
+		socket = defaultSocket
+	}
+	dial.Forever(context.Background(), socket, func(conn net.Conn) { serve.Conn(conn, handler) })
+	return 0
+}
+
+// settle makes the process what the rest relies on.
+func settle() {
+	runtime.UnlockOSThread() // only supervisors have to stay on their first thread
+	// What whoever started the runtime forgot to close is not for commands.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // a kernel without it is older than what Holt runs on
+	runtime.GOMAXPROCS(min(runtime.NumCPU(), 2))
+	debug.SetGCPercent(50)
+	unix.Umask(0)                                                    // modes are given exactly; supervisors set the customary one for commands
+	_ = os.Chdir("/")                                                // fails nowhere
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0) // without the privilege the guest is as mortal as the rest
+	if os.Getpid() != 1 {
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // orphans come here as they do to a first process
+	}
+	// The kernel protects a first process from signals it has no handler for; Go's runtime has handlers that end it.
+	// They are caught here, and not ignored, because what is ignored stays so in every child.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE)
+}

@@ -1,0 +1,153 @@
+package process
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"holt.dev/guest/internal/fault"
+)
+
+const (
+	itemBytes  = 32 << 10  // of output in one item
+	batchBytes = 256 << 10 // of items written before they are flushed, when there is always more
+)
+
+// View is which part of a process's output a reader wants.
+type View struct {
+	Cursor int64 // where to begin
+	Story  bool  // begin with the start item
+	Follow bool  // wait for what is yet to come
+}
+
+// Follow writes the process's output as NDJSON items until it has ended, the context has, or, without View.Follow, what
+// is there has been written. It flushes whenever it has to wait.
+func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func() error) error {
+	if end, _, _, _ := p.ring.counts(); view.Cursor > end {
+		return fault.New(fault.InvalidRequest, "cursor: %d is after the output's end, %d", view.Cursor, end)
+	}
+	f := follower{p: p, w: w, flush: flush, cursor: view.Cursor, data: make([]byte, itemBytes)}
+	if view.Story {
+		f.item(`{"type":"start","cursor":%d,"pid":%d}`, f.cursor, p.command.Pid)
+		if err := f.send(); err != nil {
+			return err
+		}
+	}
+	last := int64(-1) // where to stop once the process has ended: others may go on writing for ever
+	for {
+		wrote, more, err := f.step(last)
+		if err != nil {
+			return err
+		}
+		if exited, at := p.exit(); exited && last < 0 {
+			last = at
+			if view.Cursor >= at { // what came after the end is asked for
+				last, _, _, _ = p.ring.counts()
+			}
+			continue
+		}
+		switch {
+		case last >= 0 && f.cursor >= last:
+			return f.finish()
+		case wrote:
+			continue
+		case !view.Follow:
+			f.item(`{"type":"end","cursor":%d}`, f.cursor)
+			return f.send()
+		}
+		if err := f.send(); err != nil {
+			return err
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// follower is one reader of a process's output.
+type follower struct {
+	p      *Process
+	w      io.Writer
+	flush  func() error
+	cursor int64
+	data   []byte
+	out    []byte // items not yet written
+}
+
+// step makes the next item, not reading past limit if that is not negative.
+func (f *follower) step(limit int64) (wrote bool, more <-chan struct{}, err error) {
+	data := f.data
+	if limit >= 0 {
+		data = data[:min(int64(len(data)), max(0, limit-f.cursor))]
+		if len(data) == 0 {
+			return false, nil, nil
+		}
+	}
+	n, stream, from, more := f.p.ring.read(f.cursor, data)
+	if from > f.cursor {
+		f.item(`{"type":"dropped","cursor":%d,"dropped_bytes":%d}`, from, from-f.cursor)
+		f.cursor = from
+	}
+	if n == 0 {
+		return false, more, nil
+	}
+	f.cursor += int64(n)
+	f.output(stream, data[:n])
+	if len(f.out) >= batchBytes {
+		err = f.send()
+	}
+	return true, nil, err
+}
+
+func (f *follower) item(format string, args ...any) {
+	f.out = append(fmt.Appendf(f.out, format, args...), '\n')
+}
+
+func (f *follower) output(stream Stream, data []byte) {
+	if stream == Stdout {
+		f.out = append(f.out, `{"type":"stdout","cursor":`...)
+	} else {
+		f.out = append(f.out, `{"type":"stderr","cursor":`...)
+	}
+	f.out = strconv.AppendInt(f.out, f.cursor, 10)
+	f.out = append(f.out, `,"data":"`...)
+	f.out = base64.StdEncoding.AppendEncode(f.out, data)
+	f.out = append(f.out, "\"}\n"...)
+}
+
+// finish tells how the process ended, and that this is all.
+func (f *follower) finish() error {
+	f.p.mu.Lock()
+	code, signal := f.p.outcome()
+	timedOut := f.p.timedOut
+	f.p.mu.Unlock()
+	exit, err := json.Marshal(struct {
+		Type     string  `json:"type"`
+		Cursor   int64   `json:"cursor"`
+		ExitCode *int    `json:"exit_code"`
+		Signal   *string `json:"signal"`
+		TimedOut bool    `json:"timed_out"`
+	}{"exit", f.cursor, code, signal, timedOut})
+	if err != nil {
+		return err
+	}
+	f.out = append(append(f.out, exit...), '\n')
+	f.item(`{"type":"end","cursor":%d}`, f.cursor)
+	return f.send()
+}
+
+func (f *follower) send() error {
+	if len(f.out) == 0 {
+		return nil
+	}
+	if _, err := f.w.Write(f.out); err != nil {
+		return err
+	}
+	f.out = f.out[:0]
+	return f.flush()
+}

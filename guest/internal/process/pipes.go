@@ -1,0 +1,177 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// readBytes is how much is read from a pipe at once: half of what a pipe holds by default.
+const readBytes = 32 << 10
+
+// maxPipeBytes bounds what a pipe can hold for someone without privileges (pipe(7)).
+const maxPipeBytes = 1 << 20
+
+var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); return &b }}
+
+// drain moves what a process writes to one stream into its ring, never waiting for anybody who reads the ring.
+type drain struct {
+	mu     sync.Mutex // held from a read to its append, so that nothing is between pipe and ring
+	file   *os.File
+	raw    syscall.RawConn
+	ring   *ring
+	stream Stream
+}
+
+// newDrain answers a drain and the end of the pipe that the process gets.
+func newDrain(r *ring, stream Stream) (*drain, int, error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, -1, err
+	}
+	file, raw, err := pollable(fds[0])
+	if err != nil {
+		_ = unix.Close(fds[1])
+		return nil, -1, err
+	}
+	return &drain{file: file, raw: raw, ring: r, stream: stream}, fds[1], nil
+}
+
+// pollable makes a file of a pipe's end with which a goroutine can wait without a thread.
+func pollable(fd int) (*os.File, syscall.RawConn, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, nil, err
+	}
+	file := os.NewFile(uintptr(fd), "pipe")
+	raw, err := file.SyscallConn()
+	if err != nil {
+		_ = file.Close()
+		return nil, nil, err
+	}
+	return file, raw, nil
+}
+
+// run reads until nobody holds the other end any more.
+func (d *drain) run() {
+	defer d.file.Close()
+	for {
+		state := readMore
+		err := d.raw.Read(func(fd uintptr) bool {
+			_, state = d.once(int(fd))
+			return state != readEmpty
+		})
+		if err != nil || state == readEnd {
+			return
+		}
+	}
+}
+
+type readState int
+
+const (
+	readMore readState = iota
+	readEmpty
+	readEnd
+)
+
+// once reads what is there, at most a buffer full, into the ring.
+func (d *drain) once(fd int) (int, readState) {
+	buf := readBuffers.Get().(*[]byte)
+	defer readBuffers.Put(buf)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		n, err := unix.Read(fd, *buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return 0, readEmpty
+		case err != nil || n == 0:
+			return 0, readEnd
+		}
+		d.ring.append(d.stream, (*buf)[:n])
+		return n, readMore
+	}
+}
+
+// empty reads what is in the pipe now, but not for ever what others go on writing.
+func (d *drain) empty() {
+	_ = d.raw.Control(func(fd uintptr) { // fails only once run has read everything and closed the file
+		for total := 0; total < maxPipeBytes; {
+			n, state := d.once(int(fd))
+			if state != readMore {
+				return
+			}
+			total += n
+		}
+	})
+}
+
+var errInputClosed = errors.New("closed")
+
+// input is a process's standard input; without a file it is closed.
+type input struct {
+	writing sync.Mutex // one writer at a time, in the order they came
+	mu      sync.Mutex
+	file    *os.File
+}
+
+// newInput answers an input and the end of the pipe that the process gets.
+func newInput() (*input, int, error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, -1, err
+	}
+	file, _, err := pollable(fds[1])
+	if err != nil {
+		_ = unix.Close(fds[0])
+		return nil, -1, err
+	}
+	return &input{file: file}, fds[0], nil
+}
+
+func (i *input) current() *os.File {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.file
+}
+
+// write waits for the process to take the bytes, until the context ends.
+func (i *input) write(ctx context.Context, data []byte, eof bool) (int, error) {
+	i.writing.Lock()
+	defer i.writing.Unlock()
+	file := i.current()
+	if file == nil {
+		return 0, errInputClosed
+	}
+	if err := file.SetWriteDeadline(time.Time{}); err != nil {
+		return 0, errInputClosed
+	}
+	stop := context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now()) }) // fails only on a closed file
+	n, err := file.Write(data)
+	stop()
+	if eof && err == nil {
+		i.close()
+	}
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, os.ErrClosed) {
+		i.close()
+		return n, errInputClosed
+	}
+	return n, err
+}
+
+func (i *input) close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.file != nil {
+		_ = i.file.Close() // a pipe has nothing to flush
+		i.file = nil
+	}
+}

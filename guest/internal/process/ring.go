@@ -1,0 +1,164 @@
+package process
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stream tells a process's two outputs apart.
+type Stream uint8
+
+const (
+	Stdout Stream = 1
+	Stderr Stream = 2
+)
+
+// maxSegments bounds what a process that alternates between its outputs byte by byte can make the guest remember.
+const maxSegments = 8192
+
+// segment is a run of bytes of one stream; it begins where the one before it ends.
+type segment struct {
+	end    int64
+	stream Stream
+}
+
+// ring keeps the last bytes of a process's output. Cursors count the bytes of both streams in the order they were read.
+// Its memory is mapped outside of Go's heap when the first byte comes, and goes back to the kernel when it is dropped.
+type ring struct {
+	mu       sync.Mutex
+	size     int
+	memory   []byte
+	segments []segment
+	start    int64 // first cursor still held
+	end      int64
+	totals   [3]int64
+	changed  chan struct{}
+}
+
+func newRing(size int) *ring { return &ring{size: size} }
+
+// append adds bytes of a stream, letting the oldest ones go.
+func (r *ring) append(stream Stream, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.totals[stream] += int64(len(data))
+	if r.memory == nil {
+		memory, err := unix.Mmap(-1, 0, r.size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil { // out of memory: the output is counted and told as dropped
+			r.end += int64(len(data))
+			r.start = r.end
+			r.wake()
+			return
+		}
+		r.memory = memory
+	}
+	kept := data
+	if skip := len(data) - r.size; skip > 0 {
+		kept = data[skip:]
+		r.end += int64(skip)
+	}
+	at := int(r.end % int64(r.size))
+	n := copy(r.memory[at:], kept)
+	copy(r.memory, kept[n:])
+	r.end += int64(len(kept))
+	if last := len(r.segments) - 1; last >= 0 && r.segments[last].stream == stream {
+		r.segments[last].end = r.end
+	} else {
+		r.segments = append(r.segments, segment{r.end, stream})
+	}
+	r.trim()
+	r.wake()
+}
+
+// trim lets go of what no longer fits; the list of segments shrinks in large steps, so that an append stays cheap.
+func (r *ring) trim() {
+	if oldest := r.end - int64(r.size); r.start < oldest {
+		r.start = oldest
+	}
+	if len(r.segments) > maxSegments {
+		r.start = max(r.start, r.segments[maxSegments/8].end)
+	}
+	if gone := r.find(r.start); gone > 0 && (gone >= len(r.segments)/2 || len(r.segments) > maxSegments) {
+		r.segments = r.segments[:copy(r.segments, r.segments[gone:])]
+	}
+}
+
+// wake tells everybody who waits that there is more to read.
+func (r *ring) wake() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// read copies into buf what follows cursor, bytes of one stream. The cursor that it answers is the one where those bytes
+// begin: later than asked where some were dropped. With nothing to read, n is 0 and more is closed at the next change.
+func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from int64, more <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from = max(cursor, r.start)
+	if from >= r.end {
+		if r.changed == nil {
+			r.changed = make(chan struct{})
+		}
+		return 0, 0, from, r.changed
+	}
+	seg := r.segments[r.find(from)]
+	n = int(min(seg.end-from, int64(len(buf))))
+	at := int(from % int64(r.size))
+	first := copy(buf[:n], r.memory[at:])
+	copy(buf[first:n], r.memory)
+	return n, seg.stream, from, nil
+}
+
+// find answers the index of the segment that holds the byte at cursor.
+func (r *ring) find(cursor int64) int {
+	low, high := 0, len(r.segments)
+	for low < high {
+		mid := (low + high) / 2
+		if r.segments[mid].end > cursor {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
+}
+
+// notify wakes the readers although no byte came, because the process's state changed.
+func (r *ring) notify() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wake()
+}
+
+// held answers how many bytes of memory the ring uses at most.
+func (r *ring) held() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.memory == nil {
+		return 0
+	}
+	return min(r.end, int64(r.size))
+}
+
+// drop gives the memory back; everything in it counts as dropped.
+func (r *ring) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.memory != nil {
+		_ = unix.Munmap(r.memory) // the mapping is ours and whole, so this cannot fail
+		r.memory = nil
+	}
+	r.segments = nil
+	r.start = r.end
+	r.wake()
+}
+
+// counts answers the cursor after the last byte, the bytes of each stream, and how many are no longer held.
+func (r *ring) counts() (cursor, stdout, stderr, dropped int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end, r.totals[Stdout], r.totals[Stderr], r.start
+}

@@ -1,0 +1,233 @@
+package process
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/supervise"
+)
+
+const (
+	defaultPath      = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	defaultRingBytes = 1 << 20
+	minRingBytes     = 4 << 10
+	maxRingBytes     = 16 << 20
+)
+
+// Spec is a command as the host asks for it.
+type Spec struct {
+	ID        string            `json:"id"`
+	Command   *string           `json:"command"`
+	Argv      []string          `json:"argv"`
+	Cwd       *string           `json:"cwd"`
+	Env       map[string]string `json:"env"`
+	User      *string           `json:"user"`
+	Stdin     string            `json:"stdin"`
+	StdinData []byte            `json:"stdin_data"`
+	TimeoutMs int64             `json:"timeout_ms"`
+	RingBytes *int              `json:"ring_bytes"`
+}
+
+// Defaults are what the runtime was bound with; a command's own settings are laid over them.
+type Defaults struct {
+	Env     map[string]string
+	User    string
+	Workdir string
+}
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func invalid(format string, args ...any) error {
+	return fault.New(fault.InvalidRequest, format, args...)
+}
+
+// check refuses what no start could use.
+func (s *Spec) check() error {
+	switch {
+	case !idPattern.MatchString(s.ID):
+		return invalid("id: 1 to 64 letters, digits, _ or -")
+	case (s.Command == nil) == (len(s.Argv) == 0):
+		return invalid("exactly one of command and argv")
+	case s.Stdin != "" && s.Stdin != "none" && s.Stdin != "pipe":
+		return invalid("stdin: none or pipe")
+	case s.TimeoutMs < 0:
+		return invalid("timeout_ms: not negative")
+	case s.RingBytes != nil && (*s.RingBytes < minRingBytes || *s.RingBytes > maxRingBytes):
+		return invalid("ring_bytes: %d to %d", minRingBytes, maxRingBytes)
+	case s.Command != nil && strings.IndexByte(*s.Command, 0) >= 0:
+		return invalid("command: holds a NUL byte")
+	}
+	for _, arg := range s.Argv {
+		if strings.IndexByte(arg, 0) >= 0 {
+			return invalid("argv: holds a NUL byte")
+		}
+	}
+	return CheckEnv(s.Env)
+}
+
+// CheckEnv refuses names and values that an environment cannot hold.
+func CheckEnv(env map[string]string) error {
+	for name, value := range env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return invalid("env: %q cannot be a name", name)
+		}
+		if strings.IndexByte(value, 0) >= 0 {
+			return invalid("env: the value of %s holds a NUL byte", name)
+		}
+	}
+	return nil
+}
+
+func (s *Spec) ringBytes() int {
+	if s.RingBytes == nil {
+		return defaultRingBytes
+	}
+	return *s.RingBytes
+}
+
+// plan works out what to execute, as whom and where. It answers the argv to run, and the user and directory as named.
+func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.User, err error) {
+	name := defaults.User
+	if s.User != nil {
+		name = *s.User
+	}
+	user = &accounts.User{Name: "root", Home: "/root", Shell: "/bin/sh"}
+	if name != "" {
+		if user, err = accounts.Current().Lookup(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	dir := defaults.Workdir
+	if s.Cwd != nil {
+		dir = *s.Cwd
+	}
+	if dir == "" {
+		dir = "/"
+	}
+	if err := checkDirectory(dir); err != nil {
+		return nil, nil, err
+	}
+	env := mergeEnv(defaults.Env, user, s.Env)
+	argv := s.Argv
+	if s.Command != nil {
+		argv = []string{"/bin/sh", "-c", *s.Command}
+	}
+	path, err := lookProgram(argv[0], env["PATH"], dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	start = &supervise.Start{
+		Path: path, Argv: argv, Env: flatten(env), Dir: dir,
+		UID: user.UID, GID: user.GID, Groups: user.Groups, Switch: !isSelf(user),
+	}
+	return start, user, nil
+}
+
+// isSelf tells whether commands of this user need no change of credentials.
+func isSelf(user *accounts.User) bool {
+	if user.UID != uint32(unix.Geteuid()) || user.GID != uint32(unix.Getegid()) {
+		return false
+	}
+	groups, err := unix.Getgroups()
+	return err == nil && len(groups) == 0 && len(user.Groups) == 0
+}
+
+func checkDirectory(dir string) error {
+	if !strings.HasPrefix(dir, "/") || strings.IndexByte(dir, 0) >= 0 {
+		return invalid("cwd %q: not an absolute path", dir)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return invalid("cwd %s: %s", dir, err.Error())
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return invalid("cwd %s: not a directory", dir)
+	}
+	return nil
+}
+
+// mergeEnv lays the command's environment over the user's, and that over the bound one.
+func mergeEnv(bound map[string]string, user *accounts.User, own map[string]string) map[string]string {
+	env := map[string]string{"PATH": defaultPath}
+	for k, v := range bound {
+		env[k] = v
+	}
+	env["HOME"], env["USER"], env["LOGNAME"], env["SHELL"] = user.Home, user.Name, user.Name, user.Shell
+	for k, v := range own {
+		env[k] = v
+	}
+	return env
+}
+
+func flatten(env map[string]string) []string {
+	list := make([]string, 0, len(env))
+	for k, v := range env {
+		list = append(list, k+"="+v)
+	}
+	return list
+}
+
+// lookProgram finds what argv[0] names, as execvp(3) does: with a slash it is a path, else it is looked for in PATH.
+func lookProgram(name, path, dir string) (string, error) {
+	if name == "" {
+		return "", invalid("argv: the program's name is empty")
+	}
+	candidates := []string{name}
+	if !strings.Contains(name, "/") {
+		candidates = strings.Split(path, ":")
+		for i, place := range candidates {
+			if place == "" {
+				place = "."
+			}
+			candidates[i] = place + "/" + name
+		}
+	}
+	problem := unix.ENOENT
+	for _, candidate := range candidates {
+		errno := programAt(candidate, dir)
+		if errno == 0 {
+			return candidate, nil
+		}
+		if problem == unix.ENOENT {
+			problem = errno // a file that cannot be run says more than a place without one
+		}
+	}
+	return "", spawnError(name, problem)
+}
+
+// spawnError says in a caller's words why a program cannot run.
+func spawnError(name string, errno unix.Errno) error {
+	switch errno {
+	case unix.ENOENT:
+		return invalid("%s: no such program", name)
+	case unix.ENOEXEC:
+		return invalid("%s: not a program that this machine can run, nor a script with a #! line", name)
+	case unix.E2BIG:
+		return invalid("%s: arguments and environment together are too long", name)
+	case unix.EAGAIN:
+		return fault.New(fault.Conflict, "%s: the runtime is at its limit of processes", name)
+	case unix.ENOMEM:
+		return fault.New(fault.Conflict, "%s: the runtime is out of memory", name)
+	default:
+		return invalid("%s: %s", name, errno.Error())
+	}
+}
+
+func programAt(path, dir string) unix.Errno {
+	if !strings.HasPrefix(path, "/") {
+		path = dir + "/" + path
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		errno, _ := err.(unix.Errno)
+		return errno
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o111 == 0 {
+		return unix.EACCES
+	}
+	return 0
+}

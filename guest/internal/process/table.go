@@ -1,0 +1,217 @@
+package process
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/supervise"
+)
+
+const (
+	// maxEnded is how many processes that have ended are remembered.
+	maxEnded = 1000
+	// maxEndedBytes is how much output of processes that have ended is kept, all together.
+	maxEndedBytes = 64 << 20
+)
+
+// Table is every process that runs, and the last ones that have ended.
+type Table struct {
+	pool *supervise.Pool
+
+	mu        sync.Mutex
+	byID      map[string]*Process // nil while it is being started
+	order     []*Process          // oldest first
+	ended     []*Process          // in the order in which they ended
+	endedHeld int64
+	held      map[*Process]int64
+}
+
+// NewTable makes an empty table whose commands run under supervisors of this pool.
+func NewTable(pool *supervise.Pool) *Table {
+	return &Table{pool: pool, byID: map[string]*Process{}, held: map[*Process]int64{}}
+}
+
+// Start runs a command. Where it fails, nothing has run and the id is free again.
+func (t *Table) Start(spec Spec, defaults Defaults) (*Process, error) {
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	if _, taken := t.byID[spec.ID]; taken {
+		t.mu.Unlock()
+		return nil, fault.New(fault.AlreadyExists, "process %s: there is one with this id", spec.ID)
+	}
+	t.byID[spec.ID] = nil
+	t.mu.Unlock()
+
+	p, err := t.launch(spec, defaults)
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		delete(t.byID, spec.ID)
+		return nil, err
+	}
+	t.byID[spec.ID] = p
+	t.order = append(t.order, p)
+	return p, nil
+}
+
+func (t *Table) launch(spec Spec, defaults Defaults) (*Process, error) {
+	start, user, err := spec.plan(defaults)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{
+		spec: spec, cwd: start.Dir, user: user.Name,
+		ring: newRing(spec.ringBytes()), stdin: &input{}, gone: make(chan struct{}),
+	}
+	stdio, err := p.openPipes()
+	if err != nil {
+		return nil, fault.New(fault.Internal, "pipes: %s", err)
+	}
+	ready := make(chan struct{}) // what is heard of a command waits until it is wholly set up
+	p.started = time.Now()
+	p.command, err = t.pool.Run(start, stdio, supervise.Events{
+		Exited: func(status unix.WaitStatus, gone bool) {
+			<-ready
+			p.onExited(&status, gone)
+			t.noteEnded(p)
+		},
+		Gone: func() {
+			<-ready
+			if p.onGone() {
+				t.noteEnded(p)
+			}
+		},
+	})
+	p.closeChildEnds(stdio)
+	if err != nil {
+		p.closeOwnEnds()
+		if errno, ok := err.(syscall.Errno); ok {
+			return nil, spawnError(start.Argv[0], errno)
+		}
+		return nil, fault.New(fault.Internal, "%s: %s", start.Argv[0], err)
+	}
+	go p.stdout.run()
+	go p.stderr.run()
+	if len(spec.StdinData) > 0 {
+		go func() {
+			_, _ = p.stdin.write(context.Background(), spec.StdinData, spec.Stdin != "pipe") // it need not read
+		}()
+	}
+	if spec.TimeoutMs > 0 {
+		p.timer = time.AfterFunc(time.Duration(spec.TimeoutMs)*time.Millisecond, p.expire)
+	}
+	p.spec.StdinData, p.spec.Env = nil, nil // not kept for as long as the process is known
+	close(ready)
+	return p, nil
+}
+
+// openPipes makes the process's three standard descriptors.
+func (p *Process) openPipes() (stdio [3]int, err error) {
+	stdio = [3]int{supervise.Null(), -1, -1}
+	if p.spec.Stdin == "pipe" || len(p.spec.StdinData) > 0 {
+		if p.stdin, stdio[0], err = newInput(); err != nil {
+			return stdio, err
+		}
+	}
+	if p.stdout, stdio[1], err = newDrain(p.ring, Stdout); err == nil {
+		p.stderr, stdio[2], err = newDrain(p.ring, Stderr)
+	}
+	if err != nil {
+		p.closeChildEnds(stdio)
+		p.closeOwnEnds()
+	}
+	return stdio, err
+}
+
+func (p *Process) closeChildEnds(stdio [3]int) {
+	for _, fd := range stdio {
+		if fd >= 0 && fd != supervise.Null() {
+			_ = unix.Close(fd) // the command has its own
+		}
+	}
+}
+
+func (p *Process) closeOwnEnds() {
+	p.stdin.close()
+	for _, d := range []*drain{p.stdout, p.stderr} {
+		if d != nil {
+			_ = d.file.Close() // nothing was written
+		}
+	}
+}
+
+// noteEnded remembers that a process has ended, and forgets the oldest ones over the bounds.
+func (t *Table) noteEnded(p *Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = append(t.ended, p)
+	t.held[p] = p.ring.held()
+	t.endedHeld += t.held[p]
+	for i := 0; t.endedHeld > maxEndedBytes && i < len(t.ended)-1; i++ {
+		t.dropOutput(t.ended[i])
+	}
+	for i := 0; len(t.ended) > maxEnded && i < len(t.ended); {
+		old := t.ended[i]
+		if old.active() { // it can still be killed, so it stays known
+			i++
+			continue
+		}
+		t.dropOutput(old)
+		delete(t.held, old)
+		delete(t.byID, old.spec.ID)
+		t.ended = slices.Delete(t.ended, i, i+1)
+		t.order = slices.DeleteFunc(t.order, func(o *Process) bool { return o == old })
+	}
+}
+
+func (t *Table) dropOutput(p *Process) {
+	if t.held[p] > 0 {
+		t.endedHeld -= t.held[p]
+		t.held[p] = 0
+		p.ring.drop()
+	}
+}
+
+// Get finds a process by id.
+func (t *Table) Get(id string) (*Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.byID[id]; p != nil {
+		return p, nil
+	}
+	return nil, fault.New(fault.CommandNotFound, "process %s: not known", id)
+}
+
+// List answers every process that is known, newest first.
+func (t *Table) List() []Info {
+	t.mu.Lock()
+	list := slices.Clone(t.order)
+	t.mu.Unlock()
+	infos := make([]Info, 0, len(list))
+	for _, p := range slices.Backward(list) {
+		infos = append(infos, p.Info())
+	}
+	return infos
+}
+
+// Active counts the processes of which anything still runs.
+func (t *Table) Active() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, p := range t.byID {
+		if p == nil || p.active() {
+			n++
+		}
+	}
+	return n
+}

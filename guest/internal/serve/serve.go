@@ -1,0 +1,142 @@
+// Package serve speaks HTTP/2 on one connection that the guest itself has dialled.
+package serve
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// windowBytes is how much of uploads may be on its way unread: the most that the library takes.
+	windowBytes = 4<<20 - 1
+	frameBytes  = 1 << 20
+	maxStreams  = 1000
+	// maxHeaderBytes has room for two paths of 4096 bytes, each percent-encoded.
+	maxHeaderBytes = 64 << 10
+	// drainTimeout bounds how long requests may take to end once they are told to.
+	drainTimeout = 2 * time.Second
+	// flushTimeout is how long a connection is kept for the last frames, should they not be seen to leave.
+	flushTimeout = 100 * time.Millisecond
+)
+
+// Session is one connection and the requests on it.
+type Session struct {
+	conn    *watchedConn
+	server  *http.Server
+	cancel  context.CancelFunc
+	ending  atomic.Bool
+	closing sync.Once
+	done    chan struct{}
+}
+
+type sessionKey struct{}
+
+// Of answers the session that a request came in.
+func Of(r *http.Request) *Session {
+	s, _ := r.Context().Value(sessionKey{}).(*Session)
+	return s
+}
+
+// Conn serves requests on a connection until it is closed, and returns when their handlers have ended, too.
+func Conn(conn net.Conn, handler http.Handler) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s := &Session{cancel: cancel, done: make(chan struct{})}
+	s.conn = &watchedConn{Conn: conn, session: s}
+	var handlers sync.WaitGroup
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	s.server = &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handlers.Add(1)
+			defer handlers.Done()
+			handler.ServeHTTP(w, r)
+		}),
+		Protocols:      &protocols,
+		MaxHeaderBytes: maxHeaderBytes,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreams,
+			MaxReadFrameSize:              frameBytes,
+			MaxReceiveBufferPerConnection: windowBytes,
+			MaxReceiveBufferPerStream:     windowBytes,
+		},
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, sessionKey{}, s) },
+		ConnState:   s.onState,
+		ErrorLog:    log.New(io.Discard, "", 0), // what a broken stream says is in its handler's error
+	}
+	_ = s.server.Serve(&singleListener{conn: s.conn, done: s.done}) // ends with the listener, which says nothing new
+	cancel()
+	handlers.Wait()
+}
+
+// Quiesce ends every stream and then the connection, once the calling handler has answered.
+func (s *Session) Quiesce() {
+	s.ending.Store(true)
+	s.cancel()
+	time.AfterFunc(drainTimeout, s.close)
+}
+
+// onState hears from the library when no stream is open any more, and when the connection is closed.
+func (s *Session) onState(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateIdle:
+		if s.ending.Load() {
+			// The last frame is in the library's buffer; the next write carries it.
+			s.conn.last.Store(true)
+			time.AfterFunc(flushTimeout, s.close)
+		}
+	case http.StateClosed, http.StateHijacked:
+		s.close()
+	}
+}
+
+func (s *Session) close() {
+	s.closing.Do(func() {
+		_ = s.conn.Conn.Close() // the host sees the end either way
+		close(s.done)
+	})
+}
+
+// watchedConn closes itself after the write that is marked as the last.
+type watchedConn struct {
+	net.Conn
+	session *Session
+	last    atomic.Bool
+}
+
+func (c *watchedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if c.last.Load() {
+		c.session.close()
+	}
+	return n, err
+}
+
+func (c *watchedConn) Close() error {
+	c.session.close()
+	return nil
+}
+
+// singleListener hands out one connection and then waits for its end.
+type singleListener struct {
+	conn net.Conn
+	done <-chan struct{}
+	used atomic.Bool
+}
+
+func (l *singleListener) Accept() (net.Conn, error) {
+	if l.used.CompareAndSwap(false, true) {
+		return l.conn, nil
+	}
+	<-l.done
+	return nil, net.ErrClosed
+}
+
+func (l *singleListener) Close() error   { return nil }
+func (l *singleListener) Addr() net.Addr { return l.conn.LocalAddr() }

@@ -1,0 +1,184 @@
+// Package supervise runs each command under a process of its own that adopts whatever the command leaves behind, so that
+// a kill finds every descendant by walking down from there.
+//
+// A supervisor is this binary re-executed, with one end of a socket pair as descriptor 3. It waits for a Start with three
+// descriptors, spawns, reports, reaps until nothing is left, reports that, and waits for the next Start.
+package supervise
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const controlFd = 3
+
+// Main is the life of a supervisor; it ends when the guest closes its end of the socket pair.
+func Main() int {
+	// The caller has locked this goroutine to the process's first thread: commands are born in that one's pids group.
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(20)
+	unix.CloseOnExec(controlFd)
+	unix.Umask(0o022)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 1
+	}
+	killable := openOomScore()
+	for {
+		start, fds, err := receive()
+		if err != nil {
+			return 0
+		}
+		killable.set("0")
+		pid, err := spawn(start, fds)
+		killable.set(unkillable)
+		for _, fd := range fds {
+			_ = unix.Close(fd) // the command has its own copies
+		}
+		if err != nil {
+			if report(appendReport(nil, reportFailed, uint32(errnoOf(err)))) != nil {
+				return 0
+			}
+			continue
+		}
+		if report(appendReport(nil, reportStarted, uint32(pid))) != nil || reap(pid) != nil {
+			return 0
+		}
+	}
+}
+
+// reap collects children until none is left, telling of the command's own end at once.
+func reap(leader int) error {
+	options := 0
+	var out []byte
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, options, nil)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil: // ECHILD: nothing is left
+			return report(appendReport(out, reportIdle, 0))
+		case pid == 0: // the command has ended, something it started has not
+			if err := report(out); err != nil {
+				return err
+			}
+			out, options = nil, 0
+		case pid == leader:
+			out, options = appendReport(nil, reportExited, uint32(status)), unix.WNOHANG
+		}
+	}
+}
+
+func spawn(start *Start, fds []int) (int, error) {
+	attr := &syscall.ProcAttr{
+		Dir:   start.Dir,
+		Env:   start.Env,
+		Files: []uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	}
+	if start.Switch {
+		attr.Sys.Credential = &syscall.Credential{Uid: start.UID, Gid: start.GID, Groups: start.Groups}
+	}
+	return syscall.ForkExec(start.Path, start.Argv, attr)
+}
+
+// receive reads one Start; the descriptors come with its first byte.
+func receive() (*Start, []int, error) {
+	head := make([]byte, 4)
+	oob := make([]byte, unix.CmsgSpace(3*4))
+	n, oobn, err := receiveRights(head, oob)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n != len(head) {
+		return nil, nil, errMalformed
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(messages) != 1 {
+		return nil, nil, errMalformed
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 3 {
+		return nil, nil, errMalformed
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size > maxStartBytes {
+		return nil, nil, errMalformed
+	}
+	body := make([]byte, size)
+	for done := 0; done < len(body); {
+		n, err := unix.Read(controlFd, body[done:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return nil, nil, errMalformed
+		}
+		done += n
+	}
+	start, err := decodeStart(body)
+	return start, fds, err
+}
+
+func receiveRights(head, oob []byte) (n, oobn int, err error) {
+	for {
+		n, oobn, _, _, err = unix.Recvmsg(controlFd, head, oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_WAITALL)
+		if err != unix.EINTR {
+			return n, oobn, err
+		}
+	}
+}
+
+func report(b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.SendmsgN(controlFd, b, nil, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+func errnoOf(err error) syscall.Errno {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return syscall.EIO
+}
+
+const unkillable = "-1000"
+
+// oomScore is the supervisor's own file of that name, or nil where the guest could not protect itself. A child has the
+// value of its parent at birth, so it is lifted around each spawn.
+type oomScore struct{ file *os.File }
+
+func openOomScore() *oomScore {
+	file, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
+	if err != nil {
+		return nil // nothing to protect or to lift
+	}
+	value := make([]byte, 16)
+	n, err := file.ReadAt(value, 0)
+	if err != nil && n == 0 || n < len(unkillable) || string(value[:len(unkillable)]) != unkillable {
+		_ = file.Close()
+		return nil
+	}
+	return &oomScore{file}
+}
+
+func (o *oomScore) set(value string) {
+	if o != nil {
+		_, _ = o.file.WriteAt([]byte(value), 0) // a wrong score only changes who dies first
+	}
+}
