@@ -1,0 +1,50 @@
+import type { CreateRuntimeInput, Isolation } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { environmentVariable, keyValue, positiveNumber, size } from './parse.ts'
+
+/** What can be said of a runtime that is made. */
+export interface CreateOptions {
+  readonly template?: string
+  readonly name?: string
+  readonly isolation?: Isolation
+  readonly cpu?: number
+  readonly memory?: number | string
+  readonly disk?: number | string
+  readonly env?: Record<string, string>
+  readonly metadata?: Record<string, string>
+}
+
+/** The option of an isolation class. */
+export function isolationOption(): Option {
+  return new Option('--isolation <class>', 'how it is kept apart from its host').choices(['gvisor', 'container'])
+}
+
+/** Adds the options of a runtime that is made. */
+export function addCreateOptions(command: Command): Command {
+  return command
+    .option('-t, --template <template>', 'template by name, name:tag or id (default: base-small)')
+    .option('-n, --name <name>', 'a name, unique among the runtimes that have not ended')
+    .addOption(isolationOption())
+    .option('--cpu <vCPUs>', "vCPUs (default: the template's)", positiveNumber)
+    .option('--memory <size>', 'GiB, or with a unit: 512MiB, 8GB', size)
+    .option('--disk <size>', 'GiB, or with a unit', size)
+    .option(
+      '-e, --env <KEY=VALUE>',
+      'environment variable; KEY alone passes on its value here; repeat',
+      environmentVariable,
+    )
+    .option('-m, --metadata <KEY=VALUE>', 'a label of your own; repeat', keyValue)
+}
+
+/** The body of the create that options ask for. */
+export function createBody(options: CreateOptions): CreateRuntimeInput {
+  const { template, name, isolation, cpu, memory, disk, env, metadata } = options
+  return dropUndefined({ template, name, isolation, cpu, memory, disk, env, metadata })
+}
+
+/** An object without the fields that are undefined, which JSON would drop as well. */
+export function dropUndefined<Fields extends object>(
+  fields: Fields,
+): { [Key in keyof Fields]: Exclude<Fields[Key], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+}

@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import { runDaemonVerb } from '../daemon/run-daemon-verb.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt doctor
+  holt doctor --json`
+
+/** Adds `holt doctor`: what this machine has and lacks. The service itself looks, so it and the doctor never disagree. */
+export function addDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('check this machine; what is missing is a line that begins with FIX: and says the command')
+    .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .option('--json', 'print the checks as JSON')
+    .addHelpText('after', examples)
+  act(command, async (options: { stateDir?: string; json?: boolean }) => {
+    if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
+    return runDaemonVerb(options.json === true ? ['doctor', '--json'] : ['doctor'])
+  })
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { runDaemonVerb } from '../daemon/run-daemon-verb.ts'
+import { findDaemon } from '../daemon/state.ts'
+import { stopProcess } from '../daemon/stop-daemon.ts'
+import { printJson, say } from '../output/print.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt down          stop the service; runtimes go on, and the next \`holt up\` finds them again
+  holt down --all    stop it and remove every runtime and everything it made in the kernel`
+
+/** Adds `holt down`: stop the service. */
+export function addDown(program: Command): void {
+  const command = program
+    .command('down')
+    .description('stop the service; runtimes go on without it')
+    .option('--all', 'remove every runtime and kernel object of the installation as well')
+    .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .option('--json', 'print what was done as JSON')
+    .addHelpText('after', examples)
+  act(command, async (options: { all?: boolean; stateDir?: string; json?: boolean }) => {
+    if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
+    const daemon = await findDaemon()
+    const how = daemon === null ? 'not_running' : await stopProcess(daemon.pid)
+    if (how === 'not_running') say('holtd does not run')
+    else say(how === 'ended' ? 'holtd has stopped' : 'holtd did not stop in time and was killed')
+    const exitCode = options.all === true ? await runDaemonVerb(['purge']) : 0
+    if (options.json === true) printJson({ daemon: how, purged: options.all === true && exitCode === 0 })
+    return exitCode
+  })
+}

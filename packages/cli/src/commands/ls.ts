@@ -1,0 +1,82 @@
+import type { Isolation, Runtime, RuntimeFilter, RuntimeState } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
+import { keyValue } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { ageOf, mib, printTable } from '../output/table.ts'
+import { act } from '../verb.ts'
+
+interface LsOptions {
+  readonly all?: boolean
+  readonly state?: RuntimeState
+  readonly template?: string
+  readonly name?: string
+  readonly isolation?: Isolation
+  readonly metadata?: Record<string, string>
+  readonly quiet?: boolean
+  readonly json?: boolean
+}
+
+const examples = `
+Examples:
+  holt ls
+  holt ls --metadata team=search --json
+  holt rm $(holt ls -q)`
+
+/** Adds `holt ls`: the runtimes. */
+export function addLs(program: Command): void {
+  const command = program
+    .command('ls')
+    .description('list runtimes, newest first')
+    .option('-a, --all', 'ended ones as well')
+    .addOption(
+      new Option('-s, --state <state>', 'only this state').choices([
+        'starting',
+        'running',
+        'terminating',
+        'terminated',
+        'failed',
+      ]),
+    )
+    .option('-t, --template <template>', 'only of this template')
+    .option('-n, --name <name>', 'only with this name')
+    .addOption(isolationOption())
+    .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeat', keyValue)
+    .option('-q, --quiet', 'only the ids')
+    .option('--json', 'print the list as JSON')
+    .addHelpText('after', examples)
+  act(command, listRuntimes)
+}
+
+async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise<number> {
+  const found = await connect()
+    .runtimes.list({ ...dropUndefined(filter), limit: 100 } satisfies RuntimeFilter)
+    .all()
+  const shown = found.filter((runtime) => all === true || filter.state !== undefined || !hasEnded(runtime))
+  if (json === true) printJson({ data: shown, next_cursor: null })
+  else if (quiet === true) for (const { runtime_id } of shown) print(runtime_id)
+  else if (shown.length === 0)
+    say(
+      found.length === 0
+        ? 'No runtimes. Make one: holt create'
+        : 'No runtimes that have not ended; --all shows those that have.',
+    )
+  else {
+    printTable(shown, [
+      ['RUNTIME', (runtime) => runtime.runtime_id],
+      ['NAME', (runtime) => runtime.name ?? ''],
+      ['STATE', (runtime) => runtime.state],
+      ['TEMPLATE', (runtime) => runtime.template.name],
+      ['ISOLATION', (runtime) => runtime.isolation],
+      ['CPU', (runtime) => String(runtime.cpu)],
+      ['MEMORY', (runtime) => mib(runtime.memory_mib)],
+      ['AGE', (runtime) => ageOf(runtime.created_at)],
+    ])
+  }
+  return 0
+}
+
+function hasEnded(runtime: Runtime): boolean {
+  return runtime.state === 'terminated' || runtime.state === 'failed'
+}

@@ -1,0 +1,44 @@
+import { type Command, Option } from 'commander'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import { printJson, say } from '../output/print.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt ps mine
+  holt ps mine --state running --json`
+
+/** Adds `holt ps`: the commands of a runtime. */
+export function addPs(program: Command): void {
+  const command = program
+    .command('ps')
+    .description("list a runtime's commands, newest first")
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .addOption(new Option('-s, --state <state>', 'only this state').choices(['running', 'exited']))
+    .option('--json', 'print the list as JSON')
+    .addHelpText('after', examples)
+  act(command, async (text: string, { state, json }: { state?: 'running' | 'exited'; json?: boolean }) => {
+    const runtime = await findRuntime(connect(), text)
+    const commands = await runtime.commands.list({ limit: 100, ...(state === undefined ? {} : { state }) }).all()
+    if (json === true) printJson({ data: commands, next_cursor: null })
+    else if (commands.length === 0) say('No commands.')
+    else {
+      printTable(commands, [
+        ['COMMAND', (one) => one.command_id],
+        ['PID', (one) => String(one.pid)],
+        ['STATE', (one) => one.state],
+        ['EXIT', (one) => (one.timed_out ? 'timed out' : String(one.exit_code ?? ''))],
+        ['USER', (one) => one.user],
+        ['AGE', (one) => ageOf(one.started_at)],
+        ['LINE', (one) => shortened(one.command ?? (one.argv ?? []).join(' '))],
+      ])
+    }
+    return 0
+  })
+}
+
+function shortened(line: string): string {
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line
+}

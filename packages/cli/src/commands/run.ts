@@ -1,0 +1,71 @@
+import { type CommandResult, HoltError } from '@holt/sdk'
+import type { Command } from 'commander'
+import { addCreateOptions, type CreateOptions, createBody, dropUndefined } from '../arguments/create-options.ts'
+import { positiveNumber } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { Interrupts } from '../interrupts.ts'
+import { printJson, say } from '../output/print.ts'
+import { reportError } from '../output/report-error.ts'
+import { exitCodeOf, runAttached } from '../run-attached.ts'
+import { act, holtFailedExitCode } from '../verb.ts'
+
+interface RunOptions extends CreateOptions {
+  readonly rm: boolean
+  readonly user?: string
+  readonly cwd?: string
+  readonly timeout: number
+  readonly json?: boolean
+}
+
+const examples = `
+Examples:
+  holt run -- python -c 'print(6 * 7)'
+  holt run --memory 2 -e DEBUG=1 -- sh -c 'make && make test'
+  cat script.py | holt run --timeout 30 -- python -
+  holt run --no-rm -n mine -- npm --version   (keeps the runtime; see holt exec)`
+
+/** After its command's own time limit a runtime that nobody deleted ends by itself. */
+const runtimeMarginSecs = 600
+
+/** Adds `holt run`: create, run, delete. */
+export function addRun(program: Command, passThrough: boolean): void {
+  const command = addCreateOptions(program.command('run'))
+    .description('run a command in a new runtime, then delete the runtime')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .option('--no-rm', 'keep the runtime afterwards')
+    .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
+    .option('-w, --cwd <path>', "working directory (default: the template's)")
+    .option('--timeout <seconds>', 'kill the command after so long; 0: never', positiveNumber, 0)
+    .option('--json', "print the command's result as JSON instead of its output")
+    .addHelpText('after', examples)
+    .passThroughOptions(passThrough)
+  act(command, runInNewRuntime, { failure: holtFailedExitCode })
+}
+
+async function runInNewRuntime(argv: string[], options: RunOptions): Promise<number> {
+  using interrupts = new Interrupts()
+  const limit =
+    options.timeout > 0 && options.rm ? { timeout_secs: Math.ceil(options.timeout) + runtimeMarginSecs } : {}
+  const runtime = await connect().runtimes.create({ ...createBody(options), ...limit })
+  try {
+    if (interrupts.first !== null) return interruptedExitCode
+    const how = dropUndefined({ user: options.user, cwd: options.cwd, timeout_secs: options.timeout })
+    if (options.json !== true) return await runAttached({ runtime, argv, options: how, interrupts })
+    const result: CommandResult = await runtime.commands.run(argv, how)
+    printJson(result)
+    return exitCodeOf(result)
+  } finally {
+    if (options.rm) await runtime.delete().catch((error: unknown) => tellKept(runtime.runtime_id, error))
+    else say(`holt: kept the runtime ${runtime.name ?? runtime.runtime_id}`)
+  }
+}
+
+/** As a shell counts an end by SIGINT. */
+const interruptedExitCode = 130
+
+/** The command's own end is what the exit code says; a runtime that could not be deleted is told beside it. */
+function tellKept(runtimeId: string, error: unknown): void {
+  reportError(error)
+  if (!(error instanceof HoltError && error.code === 'runtime_not_found'))
+    say(`holt: delete the runtime by hand: holt rm ${runtimeId}`)
+}

@@ -1,0 +1,84 @@
+import { readCredentialsFile } from '@holt/sdk'
+import type { Command } from 'commander'
+import { isolationOption } from '../arguments/create-options.ts'
+import { port } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { startDaemon } from '../daemon/start-daemon.ts'
+import { defaultPort, findDaemon, logPath, stateDir } from '../daemon/state.ts'
+import { waitReady } from '../daemon/wait-ready.ts'
+import { ourCommand } from '../our-command.ts'
+import { printJson, say, styled } from '../output/print.ts'
+import { act } from '../verb.ts'
+
+interface UpOptions {
+  readonly port?: number
+  readonly stateDir?: string
+  readonly isolation?: string
+  readonly json?: boolean
+}
+
+const examples = `
+Examples:
+  holt up
+  holt up --port 5000 --state-dir /srv/holt
+  holt up --isolation container   (the default of new runtimes, for code you trust)`
+
+/** One answer of the service while it starts may take this long; then it is asked again. */
+const askTimeoutMs = 5_000
+
+/** Adds `holt up`: start the service and wait until runtimes can be made. */
+export function addUp(program: Command): void {
+  const command = program
+    .command('up')
+    .description('start the service on this machine and wait until it is ready; does nothing when it is')
+    .option('-p, --port <port>', 'where it listens on the loopback (default: HOLT_PORT, else 4658)', port)
+    .option('--state-dir <path>', 'where it keeps everything (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .addOption(isolationOption())
+    .option('--json', 'print where it is and whether it is ready as JSON')
+    .addHelpText('after', examples)
+  act(command, up)
+}
+
+async function up(options: UpOptions): Promise<number> {
+  if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
+  const wanted = options.port ?? defaultPort()
+  const since = Date.now()
+  const running = await findDaemon()
+  const started = running === null ? await startDaemon({ port: wanted, isolation: options.isolation }) : null
+  if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
+
+  const readiness = await waitReady({
+    since,
+    connect: () => {
+      const file = readCredentialsFile()
+      const listensThere = file !== null && (started === null || new URL(file.url).port === String(wanted))
+      return listensThere ? connectTo(file) : null
+    },
+    checkAlive: async () => {
+      const end = started?.ended() ?? null
+      if (started !== null && end !== null) throw new Error(`holtd ended ${end}:\n${await started.lastWords()}`)
+      if (started === null && (await findDaemon()) === null) throw new Error(`holtd has ended; see ${logPath()}`)
+    },
+  })
+  const url = readCredentialsFile()?.url ?? ''
+  if (running !== null && options.port !== undefined && new URL(url).port !== String(options.port)) {
+    say(`It runs already, on another port; to change that: ${ourCommand()} down, then up again`)
+  }
+  if (options.json === true) printJson({ url, state_dir: stateDir(), ...readiness })
+  else tellNext(url, running !== null)
+  return 0
+}
+
+function connectTo(credentials: { url: string; key: string }) {
+  return connect({ url: credentials.url, apiKey: credentials.key, maxRetries: 0, timeoutMs: askTimeoutMs })
+}
+
+function tellNext(url: string, ranAlready: boolean): void {
+  const holt = ourCommand()
+  say(`${styled('green', '✓')} Holt ${ranAlready ? 'runs already' : 'is ready'} at ${styled('bold', url)}`)
+  say('')
+  say(`  ${holt} run -- python -c 'print(6 * 7)'   run something in a new runtime`)
+  say(`  ${holt} create -n mine                    keep a runtime; then: ${holt} exec mine -- sh -c 'id; ls'`)
+  say(`  ${holt} --help                            everything else`)
+  if (holt !== 'holt') say(`  ln -s ${holt} /usr/local/bin/holt   to type just: holt`)
+}

@@ -1,0 +1,99 @@
+import type { Argument, Command, Option } from 'commander'
+
+/** One thing that can stand at the cursor. */
+export interface Candidate {
+  readonly value: string
+  readonly about: string
+}
+
+/** What a position takes that only the service knows: each by the name of its argument or option. */
+export type Sources = Readonly<Record<string, (operands: readonly string[]) => Promise<readonly Candidate[]>>>
+
+/** What can stand at the cursor, and whether files of this machine can as well. */
+export interface Completion {
+  readonly candidates: readonly Candidate[]
+  readonly files: boolean
+}
+
+const nothing: Completion = { candidates: [], files: false }
+
+/** Completes the last of the words that follow the program's name, which may be empty. */
+export async function complete(program: Command, words: readonly string[], sources: Sources): Promise<Completion> {
+  const current = words.at(-1) ?? ''
+  const position = readWords(program, words.slice(0, -1))
+  if (position === null) return nothing
+  const { command, operands, option } = position
+  const found =
+    option !== null ? await ofOption(option, operands, sources) : await ofPosition(command, operands, current, sources)
+  return { ...found, candidates: found.candidates.filter(({ value }) => value.startsWith(current)) }
+}
+
+interface Position {
+  readonly command: Command
+  readonly operands: readonly string[]
+  /** The option whose value comes next. */
+  readonly option: Option | null
+}
+
+/** Where the words lead; null behind `--`, where the words are another program's. */
+function readWords(program: Command, words: readonly string[]): Position | null {
+  let command = program
+  let operands: string[] = []
+  let option: Option | null = null
+  for (const word of words) {
+    if (option !== null) option = null
+    else if (word === '--') return null
+    else if (word.startsWith('-')) option = takesValue(command, word)
+    else {
+      const verb = command.commands.find((one) => one.name() === word)
+      if (verb === undefined) operands.push(word)
+      else {
+        command = verb
+        operands = []
+      }
+    }
+  }
+  return { command, operands, option }
+}
+
+function takesValue(command: Command, word: string): Option | null {
+  const option = command.options.find((one) => one.short === word || one.long === word)
+  return option !== undefined && (option.required || option.optional) ? option : null
+}
+
+async function ofOption(option: Option, operands: readonly string[], sources: Sources): Promise<Completion> {
+  if (option.argChoices !== undefined)
+    return { candidates: option.argChoices.map((value) => ({ value, about: '' })), files: false }
+  return { candidates: (await sources[option.attributeName()]?.(operands)) ?? [], files: option.long === '--state-dir' }
+}
+
+async function ofPosition(
+  command: Command,
+  operands: readonly string[],
+  current: string,
+  sources: Sources,
+): Promise<Completion> {
+  if (current.startsWith('-')) return { candidates: optionsOf(command), files: false }
+  const verbs = command.commands.filter((one) => !one.name().startsWith('_'))
+  if (verbs.length > 0 && operands.length === 0)
+    return { candidates: verbs.map((one) => ({ value: one.name(), about: one.description() })), files: false }
+  const argument = argumentAt(command, operands.length)
+  if (argument === undefined) return nothing
+  if (argument.argChoices !== undefined)
+    return { candidates: argument.argChoices.map((value) => ({ value, about: '' })), files: false }
+  const candidates = (await sources[argument.name()]?.(operands)) ?? []
+  return { candidates, files: argument.name() === 'source' || argument.name() === 'destination' }
+}
+
+function optionsOf(command: Command): Candidate[] {
+  const visible = command.options.filter((option) => !option.hidden && option.long !== undefined)
+  return [
+    ...visible.map((option) => ({ value: option.long ?? '', about: option.description })),
+    { value: '--help', about: 'display help' },
+  ]
+}
+
+function argumentAt(command: Command, index: number): Argument | undefined {
+  const last = command.registeredArguments.at(-1)
+  return command.registeredArguments[index] ?? (last?.variadic === true ? last : undefined)
+}

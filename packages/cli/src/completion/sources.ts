@@ -1,0 +1,36 @@
+import type { Runtime } from '@holt/sdk'
+import { findRuntime, liveRuntimes } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import type { Candidate, Sources } from './candidates.ts'
+
+/** A person waits for this with a finger on the key. */
+const patienceMs = 1_500
+const client = () => connect({ maxRetries: 0, timeoutMs: patienceMs })
+
+/** The names that only the service knows. */
+export const sources: Sources = {
+  runtime: runtimeNames,
+  source: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
+  destination: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
+  template: async () =>
+    (await client().templates.list().all()).map(({ name, state }) => ({ value: name, about: state })),
+  key: async () => (await client().keys.list().all()).map(({ key_id, name }) => ({ value: key_id, about: name })),
+  command: async ([runtime, ...others]) => {
+    if (runtime === undefined || others.length > 0) return []
+    const { data } = await (await findRuntime(client(), runtime)).commands.list({ limit: 20 }).page()
+    return data.map(({ command_id, command, argv }) => ({
+      value: command_id,
+      about: command ?? (argv ?? []).join(' '),
+    }))
+  },
+}
+
+async function runtimeNames(): Promise<Candidate[]> {
+  const found: Candidate[] = []
+  for await (const runtime of liveRuntimes(client())) found.push(candidateOf(runtime))
+  return found
+}
+
+function candidateOf({ runtime_id, name, template, state }: Runtime): Candidate {
+  return { value: name ?? runtime_id, about: `${template.name}, ${state}` }
+}

@@ -1,0 +1,76 @@
+import { createWriteStream } from 'node:fs'
+import { chmod, link, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type FileInfo, type Holt, HoltError, type Runtime } from '@holt/sdk'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { arrival, type Location } from '../arguments/location.ts'
+import type { CpOptions } from '../commands/cp.ts'
+import { writeBytes } from '../output/print.ts'
+import { showTransfer } from './show-transfer.ts'
+
+type Remote = Extract<Location, { type: 'remote' }>
+type Here = Exclude<Location, Remote>
+
+/** Copies a file or a tree out of a runtime, or a file to our stdout. */
+export async function copyFromRuntime(
+  holt: Holt,
+  source: Remote,
+  destination: Here,
+  options: CpOptions,
+): Promise<unknown> {
+  const { files } = await findRuntime(holt, source.runtime)
+  const { recursive = false, overwrite = false } = options
+  if (destination.type === 'stream') {
+    for await (const chunk of await files.readStream(source.path)) await writeBytes(process.stdout, chunk)
+    return files.stat(source.path)
+  }
+  const info = await files.stat(source.path)
+  if (info.type === 'directory') {
+    if (!recursive)
+      throw new HoltError('is_directory', `${source.path} is a directory`, {
+        hint: 'Copy it with everything in it: holt cp -r',
+      })
+    const to = resolve(arrival(destination.path, nameOf(info)))
+    return showTransfer(`Copying ${nameOf(info)}`, (onProgress) =>
+      files.download(info.path, to, { overwrite, onProgress }),
+    )
+  }
+  const isFolder = await stat(destination.path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  const to = resolve(isFolder ? join(destination.path, nameOf(info)) : arrival(destination.path, nameOf(info)))
+  await fetchFile(files, info, to, overwrite)
+  return info
+}
+
+/** The runtime is not trusted with a name here: one that is no plain name is refused. */
+function nameOf({ path }: FileInfo): string {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  if (name === '' || name === '.' || name === '..')
+    throw new HoltError('invalid_path', 'Say under which name it is to arrive')
+  return name
+}
+
+/** Writes beside the destination, then puts it in place: whole or not at all, and never over what is there unless asked. */
+async function fetchFile(files: Runtime['files'], info: FileInfo, to: string, overwrite: boolean): Promise<void> {
+  await mkdir(dirname(to), { recursive: true })
+  const beside = join(dirname(to), `.holt-${crypto.randomUUID()}`)
+  try {
+    const content = await files.readStream(info.path)
+    await pipeline(Readable.fromWeb(content as never), createWriteStream(beside, { flags: 'wx', mode: 0o600 }))
+    await chmod(beside, info.type === 'file' ? Number.parseInt(info.mode, 8) & 0o777 : 0o644)
+    if (overwrite) await rename(beside, to)
+    else await link(beside, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new HoltError('already_exists', `${to} already exists`, {
+        hint: 'Replace it with --overwrite, or choose another destination.',
+      })
+    throw error
+  } finally {
+    await rm(beside, { force: true })
+  }
+}

@@ -1,0 +1,51 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { type Holt, HoltError } from '@holt/sdk'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { arrival, type Location } from '../arguments/location.ts'
+import type { CpOptions } from '../commands/cp.ts'
+import { UsageError } from '../verb.ts'
+import { showTransfer } from './show-transfer.ts'
+
+type Remote = Extract<Location, { type: 'remote' }>
+type Here = Exclude<Location, Remote>
+
+/** Copies a file, a tree or our stdin into a runtime. A symlink that is named itself is followed. */
+export async function copyToRuntime(
+  holt: Holt,
+  source: Here,
+  destination: Remote,
+  options: CpOptions,
+): Promise<unknown> {
+  const { files } = await findRuntime(holt, destination.runtime)
+  const { recursive = false, overwrite = false, user } = options
+  const owner = user === undefined ? {} : { user }
+  if (source.type === 'stream') {
+    if (destination.path.endsWith('/')) throw new UsageError('What comes from - needs a file name at the destination')
+    return files.write(destination.path, Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>, {
+      overwrite,
+      ...owner,
+    })
+  }
+  const from = resolve(source.path)
+  const to = arrival(destination.path, basename(from))
+  const found = await stat(from)
+  if (found.isDirectory()) {
+    if (!recursive)
+      throw new HoltError('is_directory', `${source.path} is a directory`, {
+        hint: 'Copy it with everything in it: holt cp -r',
+      })
+    return showTransfer(`Copying ${basename(from)}`, (onProgress) =>
+      files.upload(from, to, { overwrite, onProgress, ...owner }),
+    )
+  }
+  if (!found.isFile()) throw new HoltError('not_a_file', `${source.path} is neither a file nor a directory`)
+  const mode = `0${(found.mode & 0o777).toString(8).padStart(3, '0')}`
+  return files.write(to, () => Readable.toWeb(createReadStream(from)) as ReadableStream<Uint8Array>, {
+    overwrite,
+    mode,
+    ...owner,
+  })
+}

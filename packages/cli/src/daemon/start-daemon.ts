@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { daemonProgram, logPath, stateDir } from './state.ts'
+
+/** How a service is started. */
+export interface StartOptions {
+  readonly port: number
+  readonly isolation?: string | undefined
+}
+
+/** A service that was started: whether its process has ended, and what it wrote. */
+export interface StartedDaemon {
+  readonly pid: number
+  /** Null while it runs. */
+  readonly ended: () => string | null
+  /** What it has written since the start, the last lines of it. */
+  readonly lastWords: () => Promise<string>
+}
+
+const wordsShown = 20
+
+/** Starts the service apart from this process: it outlives the terminal, and writes to its log. */
+export async function startDaemon({ port, isolation }: StartOptions): Promise<StartedDaemon> {
+  await mkdir(stateDir(), { recursive: true, mode: 0o700 })
+  await using log = await open(logPath(), 'a', 0o600)
+  const { size } = await log.stat()
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', daemonProgram(), 'serve'], {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    env: {
+      ...process.env,
+      HOLT_STATE_DIR: stateDir(),
+      HOLT_PORT: String(port),
+      ...(isolation === undefined ? {} : { HOLT_ISOLATION: isolation }),
+    },
+  })
+  await once(child, 'spawn')
+  child.unref()
+  return { pid: child.pid ?? 0, ended: () => endOf(child), lastWords: () => wordsSince(size) }
+}
+
+function endOf(child: ChildProcess): string | null {
+  if (child.exitCode !== null) return `with exit code ${child.exitCode}`
+  return child.signalCode === null ? null : `by ${child.signalCode}`
+}
+
+async function wordsSince(offset: number): Promise<string> {
+  const words = (await readFile(logPath())).subarray(offset).toString()
+  return words.trimEnd().split('\n').slice(-wordsShown).join('\n')
+}

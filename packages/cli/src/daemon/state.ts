@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The directory in which the service keeps everything. */
+export function stateDir(): string {
+  return process.env.HOLT_STATE_DIR || '/var/lib/holt'
+}
+
+/** Where the service's words go. */
+export function logPath(): string {
+  return join(stateDir(), 'holtd.log')
+}
+
+/** The port the service listens on unless told otherwise. */
+export function defaultPort(): number {
+  return Number(process.env.HOLT_PORT || 4658)
+}
+
+/** The service's program. HOLT_DAEMON names it where a package has put it elsewhere. */
+export function daemonProgram(): string {
+  return process.env.HOLT_DAEMON || fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url))
+}
+
+/** The service that runs over this state directory; null when none does. A pid that another process has now does not count. */
+export async function findDaemon(): Promise<{ readonly pid: number } | null> {
+  let holder: { pid?: unknown; start_time?: unknown }
+  try {
+    holder = JSON.parse(await readFile(join(stateDir(), 'holtd.pid'), 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null
+    throw error
+  }
+  const { pid, start_time } = holder ?? {}
+  if (typeof pid !== 'number' || start_time === undefined) return null
+  return (await startTimeOf(pid)) === String(start_time) ? { pid } : null
+}
+
+/** Whether exactly this process still runs. */
+export async function startTimeOf(pid: number): Promise<string | null> {
+  try {
+    // Field 22 of proc_pid_stat(5), counted after the name, which may contain anything. A zombie has ended.
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? null : (fields[19] ?? null)
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
+  }
+}

@@ -1,0 +1,70 @@
+import { type Holt, HoltConnectionError, HoltError, type Readiness, type Template } from '@holt/sdk'
+import { Progress } from '../output/progress.ts'
+import { printable } from '../output/report-error.ts'
+
+/** Often enough to look alive, seldom enough to cost nothing. */
+const pollMs = 200
+/** The base template takes minutes where everything has to be fetched; a service that is silent about it this long is stuck. */
+const longestWaitMs = 45 * 60_000
+
+/** What to wait for, and how to know that it will not come. */
+export interface WaitOptions {
+  /** Makes the client; null while there are no credentials yet. */
+  readonly connect: () => Holt | null
+  /** Throws when the service has ended. */
+  readonly checkAlive: () => Promise<void>
+  /** Failures of templates before this moment are of an earlier start. */
+  readonly since: number
+}
+
+/** Waits until runtimes can be made, and shows meanwhile how far the base template is. */
+export async function waitReady({ connect, checkAlive, since }: WaitOptions): Promise<Readiness> {
+  const progress = new Progress()
+  const deadline = Date.now() + longestWaitMs
+  for (;;) {
+    const holt = connect()
+    const readiness = holt === null ? null : await answerOf(holt.ready())
+    if (readiness?.status === 'ready') {
+      progress.end('The base template is ready')
+      return readiness
+    }
+    await checkAlive()
+    if (holt !== null && readiness !== null)
+      await showTemplates(await answerOf(holt.templates.list().all()), since, progress)
+    if (Date.now() > deadline)
+      throw new HoltError(
+        'timeout',
+        `Not ready after ${longestWaitMs / 60_000} minutes: ${readiness?.reasons.join('; ')}`,
+      )
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
+
+async function showTemplates(templates: readonly Template[] | null, since: number, progress: Progress): Promise<void> {
+  const failed = templates?.find((template) => template.state === 'failed' && Date.parse(template.updated_at) >= since)
+  if (failed !== undefined) {
+    progress.end(`${failed.name} failed`)
+    throw new HoltError(
+      'unavailable',
+      `The template ${failed.name} cannot be made: ${failed.state_reason?.message ?? 'no reason is known'}`,
+      {
+        hint: 'See what is missing: holt doctor',
+      },
+    )
+  }
+  const building = templates?.find((template) => template.progress !== null)
+  if (building?.progress == null) return
+  const { phase, done, total } = building.progress
+  await progress.update({ phase: `Making the base template: ${printable(phase)}`, done, total })
+}
+
+/** The answer; null while the service does not answer yet, or is busy starting. */
+async function answerOf<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof HoltConnectionError || (error instanceof HoltError && error.code === 'unavailable'))
+      return null
+    throw error
+  }
+}

@@ -1,0 +1,48 @@
+import { say } from './output/print.ts'
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+type Passed = (typeof signals)[number]
+type Receiver = (signal: Passed, count: number) => Promise<void>
+
+/** A signal that came, and how many have come with it. */
+export interface Interrupt {
+  readonly signal: Passed
+  readonly count: number
+}
+
+/** Holds back the signals that would end us, so that what was begun can be finished or passed on. A third one ends us. */
+export class Interrupts implements Disposable {
+  #count = 0
+  #receiver: Receiver | null = null
+  #first: Passed | null = null
+  readonly #listeners = signals.map((signal) => ({ signal, listener: () => this.#take(signal) }))
+
+  constructor() {
+    for (const { signal, listener } of this.#listeners) process.on(signal, listener)
+  }
+
+  /** The first signal that came; null when none did. */
+  get first(): Passed | null {
+    return this.#first
+  }
+
+  /** Gives each signal to a receiver from now on, those that came before as well. */
+  passOn(receiver: Receiver): void {
+    this.#receiver = receiver
+    if (this.#first !== null) void receiver(this.#first, this.#count)
+  }
+
+  [Symbol.dispose](): void {
+    for (const { signal, listener } of this.#listeners) process.off(signal, listener)
+  }
+
+  #take(signal: Passed): void {
+    this.#count += 1
+    this.#first ??= signal
+    if (this.#count > 2) {
+      say('holt: ended at once; what was begun may still be there: holt ls')
+      process.exit(130)
+    }
+    if (this.#receiver !== null) void this.#receiver(signal, this.#count)
+  }
+}

@@ -1,0 +1,23 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** How a person types this program: `holt` where PATH has it, else the whole path of the launcher. */
+export function ourCommand(): string {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  return folders.some((folder) => isProgram(join(folder, 'holt'))) ? 'holt' : launcherPath()
+}
+
+/** The launcher beside this package. */
+export function launcherPath(): string {
+  return fileURLToPath(new URL('../bin/holt', import.meta.url))
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false // Not there, or not a program: PATH goes on with the next folder.
+  }
+}

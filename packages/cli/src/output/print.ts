@@ -1,0 +1,51 @@
+import { styleText } from 'node:util'
+
+/** Prints a line of data on stdout. */
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Prints the API's own object on stdout. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2))
+}
+
+/** Tells people something, on stderr. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Styles text for stderr: plain where that is no terminal, or where NO_COLOR says so. */
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stderr })
+}
+
+/** Styles text for stdout. */
+export function styledData(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout })
+}
+
+/** A reader that has seen enough, such as `head`, closes the pipe; writing on then is no failure of ours. */
+export function ignoreClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+}
+
+/** Writes bytes as they are and waits while the reader is slow. Gone readers are no failure. */
+export async function writeBytes(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
+  if (stream.destroyed || stream.write(bytes)) return
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      stream.off('drain', done)
+      stream.off('close', done)
+      resolve()
+    }
+    stream.on('drain', done)
+    stream.on('close', done)
+  })
+}

@@ -1,0 +1,41 @@
+import { type ErrorCode, HoltApiError, HoltConnectionError, HoltError } from '@holt/sdk'
+import { say, styled } from './print.ts'
+
+/** Tells an error in lines: what happened, each wrong field, what to do next, and what the operator can look up. */
+export function reportError(error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error)
+  say(`${styled('red', 'error')}: ${message.split('\n').map(printable).join('\n  ')}`)
+  if (error instanceof HoltError) {
+    for (const { pointer, message } of error.details?.issues ?? [])
+      say(`  ${printable(pointer)}: ${printable(message)}`)
+  }
+  const hint = hintOf(error)
+  if (hint !== undefined) say(`${styled('yellow', 'hint')}: ${printable(hint)}`)
+  if (error instanceof HoltApiError && error.requestId !== null) say(`request: ${printable(error.requestId)}`)
+}
+
+/** Text that came from elsewhere, on one line and without control characters that a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+}
+
+/** What to type next, where the API's own hint speaks of requests. */
+const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
+  already_exists: 'Replace it with --overwrite, or choose another destination.',
+  command_not_found: 'See which there are: holt ps RUNTIME',
+  is_directory: 'Name a file, or copy everything in it with -r.',
+  key_not_found: 'See which there are: holt key ls',
+  name_taken: 'Choose another name, or delete the runtime that has it: holt rm NAME',
+  runtime_not_found: 'See which there are: holt ls',
+  runtime_not_running: 'See its state and the reason: holt get RUNTIME',
+  runtime_terminated: 'Make a new one: holt create',
+  template_not_found: 'See which there are: holt template ls',
+  unauthenticated: 'Set HOLT_API_KEY to a key of that service.',
+}
+
+function hintOf(error: unknown): string | undefined {
+  if (error instanceof HoltApiError) return hintsHere[error.code] ?? error.hint
+  if (error instanceof HoltError) return error.hint
+  if (!(error instanceof HoltConnectionError)) return undefined
+  return error.reason === 'refused' ? 'Start the service: holt up' : 'See what the service does: holt status'
+}

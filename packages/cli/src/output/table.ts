@@ -1,0 +1,34 @@
+import { print, styledData } from './print.ts'
+import { printable } from './report-error.ts'
+
+/** A column of a table: its title, and what a row has in it. */
+export type Column<Row> = readonly [title: string, cell: (row: Row) => string]
+
+/** Prints rows under titles, each column as wide as its longest cell. */
+export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): void {
+  const cells = rows.map((row) => columns.map(([, cell]) => printable(cell(row)) || '-'))
+  const widths = columns.map(([title], index) =>
+    Math.max(title.length, ...cells.map((line) => line[index]?.length ?? 0)),
+  )
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, index) => text.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd()
+  print(styledData('bold', line(columns.map(([title]) => title))))
+  for (const row of cells) print(line(row))
+}
+
+/** How long ago a moment was: `12s`, `5m`, `3h`, `2d`. */
+export function ageOf(moment: string | null, now: number = Date.now()): string {
+  if (moment === null) return ''
+  const seconds = Math.max(0, Math.floor((now - Date.parse(moment)) / 1000))
+  if (seconds < 120) return `${seconds}s`
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)}m`
+  return seconds < 48 * 3600 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`
+}
+
+/** An amount of memory or disk: `512 MiB`, `4 GiB`. */
+export function mib(amount: number): string {
+  return amount % 1024 === 0 ? `${amount / 1024} GiB` : `${amount} MiB`
+}

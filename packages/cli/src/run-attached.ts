@@ -1,0 +1,85 @@
+import { fstatSync } from 'node:fs'
+import type { CommandOptions, OutputItem, Runtime } from '@holt/sdk'
+import { HoltConnectionError, HoltError, outputBytes } from '@holt/sdk'
+import type { Interrupt, Interrupts } from './interrupts.ts'
+import { say, writeBytes } from './output/print.ts'
+import { holtFailedExitCode } from './verb.ts'
+
+/** The exit code of a command that took longer than it was allowed. */
+export const timedOutExitCode = 124
+
+/** A command that is run as if it were here. */
+export interface Attached {
+  readonly runtime: Runtime
+  readonly argv: readonly string[]
+  readonly options: CommandOptions
+  readonly interrupts: Interrupts
+}
+
+/**
+ * Runs a command with its output on ours, what is piped to us on its stdin, and our signals passed on: the first as it
+ * is, a second kills. Answers the exit code for the shell.
+ */
+export async function runAttached({ runtime, argv, options, interrupts }: Attached): Promise<number> {
+  const piped = stdinIsPiped()
+  const ended = new AbortController()
+  let exit: Extract<OutputItem, { type: 'exit' }> | undefined
+  let dropped = 0
+  for await (const item of runtime.commands.stream(argv, { ...options, stdin: piped })) {
+    if (item.type === 'start') {
+      interrupts.passOn((signal, count) => passOn(runtime, item.command_id, { signal, count }))
+      if (piped) void pipeStdin(runtime, item.command_id, ended.signal)
+    } else if (item.type === 'stdout') await writeBytes(process.stdout, outputBytes(item))
+    else if (item.type === 'stderr') await writeBytes(process.stderr, outputBytes(item))
+    else if (item.type === 'dropped') dropped += item.dropped_bytes
+    else if (item.type === 'exit') exit = item
+  }
+  ended.abort()
+  process.stdin.destroy()
+  if (dropped > 0) say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
+  return exitCodeOf(exit)
+}
+
+/** The exit code for the shell: the command's own where it is known. */
+export function exitCodeOf(exit: { exit_code: number | null; timed_out: boolean } | undefined): number {
+  if (exit?.timed_out === true) {
+    say('holt: the command took longer than its time limit and was killed')
+    return timedOutExitCode
+  }
+  if (exit !== undefined && exit.exit_code !== null) return exit.exit_code
+  say('holt: how the command ended is not known')
+  return holtFailedExitCode
+}
+
+async function passOn(runtime: Runtime, commandId: string, { signal, count }: Interrupt): Promise<void> {
+  try {
+    const command = await runtime.commands.get(commandId)
+    if (count === 1) await command.sendSignal(signal)
+    else await command.kill()
+  } catch (error) {
+    // A command that has ended meanwhile needs no signal; anything else the stream itself will meet.
+    if (!(error instanceof HoltError || error instanceof HoltConnectionError)) throw error
+  }
+}
+
+/** Passes on what is piped to us, until its end, or until the command has ended or no longer reads. */
+async function pipeStdin(runtime: Runtime, commandId: string, signal: AbortSignal): Promise<void> {
+  try {
+    const command = await runtime.commands.get(commandId, { signal })
+    for await (const chunk of process.stdin) await command.writeStdin(chunk as Buffer, { signal })
+    await command.closeStdin({ signal })
+  } catch (error) {
+    // An ended command is what the stream tells; a closed stdin is the command's own business, as a broken pipe is here.
+    if (signal.aborted || (error instanceof HoltError && error.code === 'conflict')) return
+    say(`holt: stdin could not be passed on: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** A pipe, a file or a socket is passed on; a terminal and /dev/null are not. */
+function stdinIsPiped(): boolean {
+  try {
+    return !fstatSync(0).isCharacterDevice()
+  } catch {
+    return false // Closed: there is nothing to pass on.
+  }
+}

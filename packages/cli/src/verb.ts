@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+
+/** The command line is wrong in a way that only the verb can see. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Ends the CLI with an exit code; `cause` is told to the user first. */
+export class ExitStatus extends Error {
+  override readonly name = 'ExitStatus'
+  readonly exitCode: number
+  constructor(exitCode: number, cause?: unknown) {
+    super(`exit ${exitCode}`, cause === undefined ? undefined : { cause })
+    this.exitCode = exitCode
+  }
+}
+
+/** The exit code of a verb that failed, and of `run` and `exec` where Holt itself failed. */
+export const failedExitCode = 1
+export const holtFailedExitCode = 125
+
+/** Lets a verb answer its exit code, and turns what it throws into one. */
+export function act<Args extends unknown[]>(
+  command: Command,
+  verb: (...args: Args) => Promise<number | undefined>,
+  { failure = failedExitCode }: { failure?: number } = {},
+): Command {
+  return command.action(async (...args) => {
+    let exitCode: number | undefined
+    try {
+      exitCode = await verb(...(args as Args))
+    } catch (error) {
+      throw new ExitStatus(failure, error)
+    }
+    if (exitCode !== undefined && exitCode !== 0) throw new ExitStatus(exitCode)
+  })
+}

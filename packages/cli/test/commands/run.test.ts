@@ -1,0 +1,192 @@
+import { execFile, spawn } from 'node:child_process'
+import { openSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Holt } from '../../../sdk/src/index.ts'
+import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { endOf, holtArgv, runHolt, startHolt } from '../support/run-holt.ts'
+
+let service: TestService
+beforeEach(async () => {
+  service = await startTestService()
+})
+afterEach(() => service.close())
+
+const states = () => [...service.runtimes.values()].map((runtime) => runtime.state)
+
+describe('run', () => {
+  test('passes through output and exit code, and deletes the runtime', async () => {
+    const ended = await runHolt(['run', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7'], { service })
+    expect(ended).toEqual({ code: 7, stdout: 'out\n', stderr: 'err\n' })
+    expect(states()).toEqual(['terminated'])
+  })
+
+  test('works without -- and gives the command its own options', async () => {
+    expect(await runHolt(['run', 'printf', '%s', '--json'], { service })).toMatchObject({ code: 0, stdout: '--json' })
+  })
+
+  test('takes its own options before --', async () => {
+    const args = [
+      'run',
+      '--memory',
+      '2',
+      '--cpu',
+      '0.5',
+      '-e',
+      'A=1',
+      '-e',
+      'B',
+      '-n',
+      'mine',
+      '--isolation',
+      'container',
+      '--',
+      'true',
+    ]
+    await runHolt(args, { service, env: { B: '2' } })
+    const body = service.calls.find((call) => call.route === 'createRuntime')?.body
+    expect(body).toMatchObject({
+      memory: 2048,
+      cpu: 0.5,
+      env: { A: '1', B: '2' },
+      name: 'mine',
+      isolation: 'container',
+    })
+  })
+
+  test('bytes that are no text arrive as they were', async () => {
+    const { stdout } = await promisify(execFile)(holtArgv[0], [holtArgv[1], 'run', '--', 'printf', '\\377\\000\\001'], {
+      env: { PATH: process.env.PATH, HOLT_URL: service.url, HOLT_API_KEY: service.key },
+      encoding: 'buffer',
+    })
+    expect(stdout).toEqual(Buffer.from([255, 0, 1]))
+  })
+
+  test('stdin that is piped is passed on', async () => {
+    const input = Buffer.alloc(700_000, 'x')
+    expect(await runHolt(['run', '--', 'wc', '-c'], { service, input })).toMatchObject({ code: 0, stdout: '700000\n' })
+  })
+
+  test('a command that does not read its stdin ends all the same', async () => {
+    expect(await runHolt(['run', '--', 'true'], { service, input: Buffer.alloc(700_000) })).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
+  })
+
+  test('a stdin that stays open does not hold it up', async () => {
+    const child = startHolt(['run', '--', 'echo', 'done'], { service })
+    expect(await endOf(child)).toMatchObject({ code: 0, stdout: 'done\n' })
+  })
+
+  test('/dev/null is not passed on', async () => {
+    const child = spawn(holtArgv[0], [holtArgv[1], 'run', '--', 'true'], {
+      env: { PATH: process.env.PATH, HOLT_URL: service.url, HOLT_API_KEY: service.key },
+      stdio: [openSync('/dev/null', 'r'), 'ignore', 'ignore'],
+    })
+    await new Promise((resolve) => child.on('close', resolve))
+    expect(service.calls.find((call) => call.route === 'startCommand')?.body).toMatchObject({ stdin: false })
+  })
+
+  test('exits 124 when the command took too long', async () => {
+    const ended = await runHolt(['run', '--timeout', '0.2', '--', 'sleep', '60'], { service })
+    expect(ended.code).toBe(124)
+    expect(ended.stderr).toContain('longer than its time limit')
+    expect(states()).toEqual(['terminated'])
+  })
+
+  test('exits 125 with a hint and the request id when Holt itself fails', async () => {
+    const ended = await runHolt(['run', '-t', 'nothing', '--', 'true'], { service })
+    expect(ended.code).toBe(125)
+    expect(ended.stderr).toMatch(/^error: No template nothing\nhint: .*\nrequest: rq0+\n$/)
+  })
+
+  test('exits 125 when the service is not there', async () => {
+    const ended = await runHolt(['run', '--', 'true'], { env: { HOLT_URL: 'http://127.0.0.1:2', HOLT_API_KEY: 'x' } })
+    expect(ended.code).toBe(125)
+    expect(ended.stderr).toMatch(
+      /^error: Holt at http:\/\/127\.0\.0\.1:2 cannot be reached.*\nhint: Start the service: holt up\n$/,
+    )
+  })
+
+  test('names every wrong field', async () => {
+    const ended = await runHolt(['run', '--cpu', '0', '-n', 'NO', '--', 'true'], { service })
+    expect(ended.code).toBe(125)
+    expect(ended.stderr).toMatch(/ {2}\/name: .*/)
+    expect(ended.stderr).toMatch(/ {2}\/cpu: .*/)
+  })
+
+  test('keeps the runtime with --no-rm and says which', async () => {
+    const ended = await runHolt(['run', '--no-rm', '-n', 'mine', '--', 'true'], { service })
+    expect(ended).toMatchObject({ code: 0, stderr: 'holt: kept the runtime mine\n' })
+    expect(states()).toEqual(['running'])
+  })
+
+  test('prints the result as the API says it with --json, and still exits with the exit code', async () => {
+    const ended = await runHolt(['run', '--json', '--', 'sh', '-c', 'echo hi; exit 3'], { service })
+    expect(ended.code).toBe(3)
+    expect(JSON.parse(ended.stdout)).toMatchObject({ stdout: 'hi\n', exit_code: 3, timed_out: false })
+  })
+
+  test('goes on when the connection breaks', async () => {
+    service.faults.push({ route: 'startCommand', type: 'cut', items: 2 })
+    const ended = await runHolt(['run', '--', 'sh', '-c', 'echo one; sleep 0.1; echo two'], { service })
+    expect(ended).toMatchObject({ code: 0, stdout: 'one\ntwo\n' })
+  })
+})
+
+describe('signals', () => {
+  const trapping = ['run', '--', 'sh', '-c', 'trap "echo caught; exit 9" INT; echo ready; while :; do sleep 0.02; done']
+
+  async function startReady(args: readonly string[]) {
+    const child = startHolt(args, { service })
+    await new Promise<void>((resolve) => child.stdout.once('data', () => resolve()))
+    return child
+  }
+
+  test('the first goes to the command, and the runtime is deleted', async () => {
+    const child = await startReady(trapping)
+    child.kill('SIGINT')
+    expect(await endOf(child)).toMatchObject({ code: 9, stdout: 'caught\n' })
+    expect(states()).toEqual(['terminated'])
+  })
+
+  test('exec passes them on as well', async () => {
+    await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+    const child = await startReady(['exec', 'mine', ...trapping.slice(1)])
+    child.kill('SIGINT')
+    expect(await endOf(child)).toMatchObject({ code: 9, stdout: 'caught\n' })
+  })
+
+  test('the second kills a command that ignores the first', async () => {
+    const child = await startReady([
+      'run',
+      '--',
+      'sh',
+      '-c',
+      'trap "echo caught" INT; echo ready; while :; do sleep 0.02; done',
+    ])
+    child.kill('SIGINT')
+    await new Promise<void>((resolve) => child.stdout.once('data', () => resolve()))
+    child.kill('SIGINT')
+    expect((await endOf(child)).code).toBe(137)
+    expect(states()).toEqual(['terminated'])
+  })
+})
+
+test('a reader that closes the pipe early is no failure', async () => {
+  const child = startHolt(
+    [
+      'run',
+      '--',
+      'sh',
+      '-c',
+      'i=0; while [ $i -lt 2000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done',
+    ],
+    { service },
+  )
+  child.stdout.once('data', () => child.stdout.destroy())
+  const { code, stderr } = await endOf(child)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(states()).toEqual(['terminated'])
+})

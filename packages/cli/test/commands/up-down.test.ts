@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startTimeOf } from '../../src/daemon/state.ts'
+import { runHolt } from '../support/run-holt.ts'
+
+let stateDir: string
+let port: string
+let env: Record<string, string>
+beforeEach(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'holt-up-'))
+  port = String(await freePort())
+  env = {
+    HOLT_STATE_DIR: join(stateDir, 'state'),
+    HOLT_PORT: port,
+    HOLT_DAEMON: fileURLToPath(new URL('../support/fake-daemon.ts', import.meta.url)),
+  }
+})
+afterEach(async () => {
+  await holt(['down'])
+  await rm(stateDir, { recursive: true, force: true })
+})
+
+const holt = (args: string[], more: Record<string, string> = {}) => runHolt(args, { env: { ...env, ...more } })
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+async function pidOf(): Promise<number> {
+  return JSON.parse(await readFile(join(env.HOLT_STATE_DIR ?? '', 'holtd.pid'), 'utf8')).pid
+}
+
+test('up starts the service, shows how far the template is, and says what to type next', async () => {
+  const ended = await holt(['up'])
+  expect(ended).toMatchObject({ code: 0, stdout: '' })
+  expect(ended.stderr).toContain('Making the base template: install packages...')
+  expect(ended.stderr).toContain(`✓ Holt is ready at http://127.0.0.1:${port}`)
+  expect(ended.stderr).toMatch(/run -- python/)
+  expect((await stat(join(env.HOLT_STATE_DIR ?? '', 'holtd.log'))).mode & 0o777).toBe(0o600)
+})
+
+test('up again does nothing', async () => {
+  await holt(['up'])
+  const pid = await pidOf()
+  expect(await holt(['up'])).toMatchObject({ code: 0, stderr: expect.stringContaining('runs already') })
+  expect(await pidOf()).toBe(pid)
+})
+
+test('up --json says where it is', async () => {
+  const { stdout } = await holt(['up', '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({ url: `http://127.0.0.1:${port}`, status: 'ready' })
+})
+
+test('up after a crash starts anew, though the pid file names a process', async () => {
+  await holt(['up'])
+  const pid = await pidOf()
+  process.kill(pid, 'SIGKILL')
+  expect(await holt(['up'])).toMatchObject({ code: 0 })
+  expect(await pidOf()).not.toBe(pid)
+})
+
+test('a service that ends at once is told with its last words', async () => {
+  const ended = await holt(['up'], { FAKE_DAEMON: 'end' })
+  expect(ended.code).toBe(1)
+  expect(ended.stderr).toMatch(/error: holtd ended with exit code 3:\n {2}FIX: free the port\n/)
+})
+
+test('a template that cannot be made is told with its reason', async () => {
+  const ended = await holt(['up'], { FAKE_DAEMON: 'template' })
+  expect(ended.code).toBe(1)
+  expect(ended.stderr).toContain('error: The template base-small cannot be made: no mirror answers')
+})
+
+test('status says whether it runs', async () => {
+  expect(await holt(['status'])).toMatchObject({ code: 1, stdout: expect.stringContaining('does not answer') })
+  await holt(['up'])
+  const { code, stdout } = await holt(['status', '--json'])
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ pid: await pidOf(), readiness: { status: 'ready' } })
+})
+
+test('down stops the service, and again is no failure', async () => {
+  await holt(['up'])
+  const pid = await pidOf()
+  expect(await holt(['down'])).toMatchObject({ code: 0, stderr: 'holtd has stopped\n' })
+  expect(await startTimeOf(pid)).toBeNull()
+  expect(await holt(['down'])).toMatchObject({ code: 0, stderr: 'holtd does not run\n' })
+})
+
+test('down never touches a process that has only the pid', async () => {
+  await holt(['up'])
+  const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
+  const real = await readFile(path, 'utf8')
+  await writeFile(path, JSON.stringify({ pid: process.pid, start_time: '1' }))
+  expect(await holt(['down'])).toMatchObject({ code: 0, stderr: 'holtd does not run\n' })
+  await writeFile(path, real)
+})
+
+test('down --all also removes what the installation made', async () => {
+  await holt(['up'])
+  expect(await holt(['down', '--all', '--json'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"purged": true'),
+  })
+  expect(existsSync(join(env.HOLT_STATE_DIR ?? '', 'purged'))).toBe(true)
+})
+
+test('doctor is the service looking at its machine', async () => {
+  expect(await holt(['doctor'])).toMatchObject({ code: 0, stdout: 'ok node\n' })
+  expect(JSON.parse((await holt(['doctor', '--json'])).stdout)).toEqual({ checks: [] })
+})

@@ -1,0 +1,78 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Holt } from '../../sdk/src/index.ts'
+import { startTestService, type TestService } from '../../sdk/test/support/test-service.ts'
+import { runHolt } from './support/run-holt.ts'
+
+let service: TestService
+let folder: string
+beforeEach(async () => {
+  service = await startTestService()
+  folder = await mkdtemp(join(tmpdir(), 'holt-completion-'))
+  await symlink(fileURLToPath(new URL('../bin/holt', import.meta.url)), join(folder, 'holt'))
+  await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+})
+afterEach(async () => {
+  await service.close()
+  await rm(folder, { recursive: true })
+})
+
+/** What bash offers for a line, by the script as a person sources it. */
+async function offered(line: string): Promise<string[]> {
+  const words = line.split(' ')
+  const script = `
+    source <(holt completion bash)
+    COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
+    _holt; printf '%s\\n' "\${COMPREPLY[@]}"`
+  const env = { PATH: `${folder}:${process.env.PATH}`, HOLT_URL: service.url, HOLT_API_KEY: service.key }
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { env, cwd: folder })
+  return stdout.split('\n').filter((word) => word !== '')
+}
+
+describe('bash completes', () => {
+  test.each([
+    ['verbs', 'holt c', ['create', 'cp', 'completion']],
+    ['verbs of a group', 'holt key ', ['create', 'ls', 'rm']],
+    ['options', 'holt run --is', ['--isolation']],
+    ['choices of an option', 'holt create --isolation ', ['gvisor', 'container']],
+    ['runtimes', 'holt exec m', ['mine']],
+    ['several runtimes', 'holt rm mine m', ['mine']],
+    ['templates', 'holt run -t base', ['base-small']],
+    ['shells', 'holt completion f', ['fish']],
+    ['nothing behind --', 'holt run -- l', []],
+    ['nothing where nothing can stand', 'holt ls x', []],
+  ])('%s', async (_, line, expected) => {
+    expect(await offered(line)).toEqual(expected)
+  })
+
+  test('runtimes and files in cp', async () => {
+    await writeFile(join(folder, 'mind.txt'), '')
+    expect(await offered('holt cp mi')).toEqual(['mine:', 'mind.txt'])
+  })
+})
+
+test('a service that is not there makes no noise', async () => {
+  const ended = await runHolt(['__complete', '--', 'exec', ''], {
+    env: { HOLT_URL: 'http://127.0.0.1:2', HOLT_API_KEY: 'x' },
+  })
+  expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
+test.each(['bash', 'zsh', 'fish'])(
+  'the script for %s is what that shell can read, where it is installed',
+  async (shell) => {
+    const { stdout } = await runHolt(['completion', shell])
+    expect(stdout).toContain('__complete')
+    const path = join(folder, 'script')
+    await writeFile(path, stdout)
+    const installed = execFileSync('sh', ['-c', `command -v ${shell} || true`])
+      .toString()
+      .trim()
+    if (installed !== '') execFileSync(installed, ['-n', path])
+  },
+)

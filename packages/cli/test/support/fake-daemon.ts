@@ -1,0 +1,47 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TestService } from '../../../sdk/test/support/test-service.ts'
+
+/**
+ * A service's program for tests: keeps the state directory as the real one does, and is ready after being asked a few
+ * times. FAKE_DAEMON makes it fail: `end` at once, `template` while it makes the template; `stubborn` does not stop.
+ */
+const stateDir = process.env.HOLT_STATE_DIR ?? ''
+const mode = process.env.FAKE_DAEMON
+const questionsUntilReady = 3
+
+const verbs: Readonly<Record<string, () => Promise<void>>> = {
+  serve,
+  purge: async () => writeFile(join(stateDir, 'purged'), ''),
+  doctor: async () => console.log(process.argv.includes('--json') ? '{"checks":[]}' : 'ok node'),
+}
+await verbs[process.argv[2] ?? '']?.()
+
+async function serve(): Promise<void> {
+  if (mode === 'end') {
+    console.error('FIX: free the port')
+    process.exit(3)
+  }
+  if (mode === 'stubborn') process.on('SIGTERM', () => undefined)
+  const stat = await readFile('/proc/self/stat', 'utf8')
+  const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  await writeFile(join(stateDir, 'holtd.pid'), JSON.stringify({ pid: process.pid, start_time: startTime }))
+  const service = new TestService(join(stateDir, 'service'))
+  service.ready = false
+  service.onCall = (route) => {
+    if (route !== 'readiness') return
+    const asked = service.count('readiness')
+    service.ready = asked >= questionsUntilReady
+    const progress = service.ready ? null : { phase: 'install packages', done: asked, total: questionsUntilReady }
+    const failed =
+      mode === 'template'
+        ? { state: 'failed', state_reason: { code: 'step_failed', message: 'no mirror answers' }, progress: null }
+        : {}
+    Object.assign(service.template, { progress, updated_at: new Date().toISOString(), ...failed })
+    if (mode === 'template') service.ready = false
+  }
+  await service.listen(Number(process.env.HOLT_PORT))
+  await writeFile(join(stateDir, 'credentials.json'), JSON.stringify({ url: service.url, key: service.key }), {
+    mode: 0o600,
+  })
+}

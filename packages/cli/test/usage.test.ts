@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { buildProgram } from '../src/program.ts'
+import { holtArgv, runHolt } from './support/run-holt.ts'
+
+const launcher = fileURLToPath(new URL('../bin/holt', import.meta.url))
+const nowhere = { HOLT_URL: 'http://127.0.0.1:2', HOLT_API_KEY: 'x' }
+
+describe('wrong usage exits 2 and says what is wrong', () => {
+  test.each([
+    [['nonsense'], 'unknown command'],
+    [['ls', '--nonsense'], 'unknown option'],
+    [['ls', 'extra'], 'too many arguments'],
+    [['get'], 'missing required argument'],
+    [['create', '--isolation', 'none'], 'Allowed choices are gvisor, container'],
+    [['create', '--cpu', 'many'], 'It must be a number'],
+    [['create', '-e', '=x'], 'It must be KEY=VALUE'],
+    [['up', '--port', '70000'], 'It must be a port'],
+    [['key', 'create', 'x', '--expires', 'soon'], 'is not a date'],
+    [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish'],
+  ])('%j', async (args, told) => {
+    const ended = await runHolt(args, { env: nowhere })
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toContain(told)
+  })
+})
+
+test('every verb has a description and examples', () => {
+  for (const command of buildProgram().commands.filter((one) => one.name() !== '__complete')) {
+    let help = ''
+    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+    expect(help, command.name()).toContain('Examples:')
+    expect(command.description(), command.name()).not.toBe('')
+  }
+})
+
+test('help goes to stdout and is no failure', async () => {
+  expect(await runHolt(['--help'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Exit codes:'),
+    stderr: '',
+  })
+  expect(await runHolt(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
+
+test('the launcher works through a symlink, from another directory', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holt-launcher-'))
+  await symlink(launcher, join(folder, 'holt'))
+  expect(await runHolt(['--version'], { argv: [join(folder, 'holt')], cwd: '/' })).toMatchObject({
+    code: 0,
+    stderr: '',
+  })
+  await rm(folder, { recursive: true })
+})
+
+describe('colours', () => {
+  const onTerminal = (env: Record<string, string>) =>
+    execFileSync('script', ['-qec', `${holtArgv.join(' ')} ls || true`, '/dev/null'], {
+      env: { PATH: process.env.PATH, TERM: 'xterm', ...nowhere, ...env },
+    }).toString()
+
+  test('are there on a terminal', () => {
+    expect(onTerminal({})).toContain('\u001b[31merror')
+  })
+
+  test('are not there where NO_COLOR says so', () => {
+    expect(onTerminal({ NO_COLOR: '1' })).not.toContain('\u001b')
+  })
+})
+
+test('control characters of a hostile answer never reach the terminal', async () => {
+  const ended = await runHolt(['get', 'a\u001b[2Jb'], { env: nowhere })
+  expect(ended.stderr).not.toContain('\u001b')
+})

@@ -1,0 +1,142 @@
+import type { CommandResult, OutputItem, StartCommandInput } from '@holt/protocol'
+import { type CommandHandle, makeCommandHandle } from './command-handle.ts'
+import { HoltConnectionError } from './errors.ts'
+import { eventStream, resumeItems } from './item-stream.ts'
+import { collectOutput, type OutputListener } from './output.ts'
+import { type Paginated, paginate } from './pages.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** How a command is run, in the API's own words. */
+export type CommandOptions = Omit<StartCommandInput, 'command' | 'argv' | 'background'> & CallOptions
+
+/** How a command is run and listened to. */
+export type RunOptions = CommandOptions & OutputListener
+
+/** An answer without a byte for this long is taken for lost by the fetch of Node, so longer commands are streamed. */
+const longestSilentWaitSecs = 240
+const defaultTimeoutSecs = 60
+/** What the service and the network may add to a command's own time limit. */
+const answerMarginMs = 45_000
+
+/** The commands of one runtime. A string is run by `/bin/sh -c`, an array as it is. */
+export class Commands {
+  readonly #transport: Transport
+  readonly #runtimeId: string
+  constructor(transport: Transport, runtimeId: string) {
+    this.#transport = transport
+    this.#runtimeId = runtimeId
+  }
+
+  /**
+   * Runs a command and waits for its end. A failed or timed-out command is a result, not an error. `stdout` and `stderr`
+   * hold up to 1 MiB each; `onStdout` and `onStderr` hear everything, as it comes.
+   */
+  async run(command: string | readonly string[], options: RunOptions = {}): Promise<CommandResult> {
+    const { onStdout, onStderr, ...rest } = options
+    const timeoutSecs = options.timeout_secs ?? defaultTimeoutSecs
+    const streamed = onStdout !== undefined || onStderr !== undefined
+    if (streamed || timeoutSecs === 0 || timeoutSecs > longestSilentWaitSecs)
+      return this.#runStreamed(command, rest, { onStdout, onStderr })
+    const answer = await this.#transport.call('startCommand', {
+      signal: options.signal,
+      params: { runtime_id: this.#runtimeId },
+      json: bodyOf(command, rest, false),
+      timeoutMs: timeoutSecs * 1000 + answerMarginMs,
+    })
+    if ('stdout' in answer) return answer
+    throw new HoltConnectionError('lost', 'The service answered before the command ended')
+  }
+
+  /** Starts a command in the background. Without `timeout_secs` it may run as long as its runtime. */
+  async start(command: string | readonly string[], options: CommandOptions = {}): Promise<CommandHandle> {
+    const answer = await this.#transport.call('startCommand', {
+      signal: options.signal,
+      params: { runtime_id: this.#runtimeId },
+      json: bodyOf(command, options, true),
+    })
+    return makeCommandHandle(this.#transport, this.#runtimeId, answer)
+  }
+
+  /**
+   * Runs a command and yields what happens as it happens, from `start` to `end`. A broken connection is made again after
+   * the last item. Leaving the loop does not end the command.
+   */
+  async *stream(
+    command: string | readonly string[],
+    options: CommandOptions = {},
+  ): AsyncGenerator<OutputItem, void, undefined> {
+    const { signal } = options
+    const { resumeTimeoutMs } = this.#transport.options
+    let commandId: string | undefined
+    const first = await this.#transport.open('startCommand', {
+      signal,
+      params: { runtime_id: this.#runtimeId },
+      json: bodyOf(command, options, false),
+      headers: { accept: eventStream },
+    })
+    const open = (cursor: number) => (commandId === undefined ? null : this.#openOutput(commandId, cursor, signal))
+    for await (const item of resumeItems({ first, open, cursor: 0, resumeTimeoutMs, signal })) {
+      if (item.type === 'start') commandId = item.command_id
+      yield item
+    }
+  }
+
+  /** Lists commands, newest first. */
+  list(
+    filter: { readonly state?: 'running' | 'exited'; readonly limit?: number } = {},
+    options: CallOptions = {},
+  ): Paginated<CommandHandle> {
+    return paginate(async (cursor) => {
+      const params = { runtime_id: this.#runtimeId }
+      const page = await this.#transport.call('listCommands', { ...options, params, query: { ...filter, cursor } })
+      const data = page.data.map((command) => makeCommandHandle(this.#transport, this.#runtimeId, command))
+      return { data, next_cursor: page.next_cursor }
+    })
+  }
+
+  /** Gets a command by its id. */
+  async get(commandId: string, options: CallOptions = {}): Promise<CommandHandle> {
+    const params = { runtime_id: this.#runtimeId, command_id: commandId }
+    return makeCommandHandle(
+      this.#transport,
+      this.#runtimeId,
+      await this.#transport.call('getCommand', { ...options, params }),
+    )
+  }
+
+  async #runStreamed(
+    command: string | readonly string[],
+    options: CommandOptions,
+    listener: OutputListener,
+  ): Promise<CommandResult> {
+    const started: { commandId?: string } = {}
+    const output = await collectOutput(noteStart(this.stream(command, options), started), listener)
+    const params = { runtime_id: this.#runtimeId, command_id: started.commandId ?? '' }
+    return { ...(await this.#transport.call('getCommand', { signal: options.signal, params })), ...output }
+  }
+
+  #openOutput(commandId: string, cursor: number, signal: AbortSignal | undefined): Promise<Response> {
+    const params = { runtime_id: this.#runtimeId, command_id: commandId }
+    return this.#transport.open('readOutput', {
+      signal,
+      params,
+      query: { cursor, follow: true },
+      headers: { accept: eventStream },
+    })
+  }
+}
+
+async function* noteStart(
+  items: AsyncIterable<OutputItem>,
+  started: { commandId?: string },
+): AsyncGenerator<OutputItem, void, undefined> {
+  for await (const item of items) {
+    if (item.type === 'start') started.commandId = item.command_id
+    yield item
+  }
+}
+
+function bodyOf(command: string | readonly string[], options: CommandOptions, background: boolean): StartCommandInput {
+  const { signal: _, ...settings } = options
+  return { ...settings, background, ...(typeof command === 'string' ? { command } : { argv: [...command] }) }
+}

@@ -1,0 +1,111 @@
+import { type ErrorCode, type ErrorDetails, errorCatalogue, HoltError } from '@holt/protocol'
+
+/** Why no answer came: nothing was sent, the answer was lost, or it took too long. */
+export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
+
+/** The service could not be reached, or its answer was lost. With `refused` the service has certainly done nothing. */
+export class HoltConnectionError extends Error {
+  readonly reason: ConnectionFailure
+  constructor(reason: ConnectionFailure, message: string, options: { cause?: unknown } = {}) {
+    super(message, options)
+    this.name = 'HoltConnectionError'
+    this.reason = reason
+  }
+}
+
+/** An error that the service answered. `code`, `hint` and `details` are the service's own. */
+export class HoltApiError extends HoltError {
+  /** The status of the answer. */
+  readonly httpStatus: number
+  /** The code as it was sent: differs from `code` where this client does not know it. */
+  readonly wireCode: string
+  /** What the operator can look up. */
+  readonly requestId: string | null
+  /** How long the service asks to wait before the next try. */
+  readonly retryAfterMs: number | null
+  constructor(facts: {
+    code: ErrorCode
+    wireCode: string
+    message: string
+    httpStatus: number
+    hint?: string | undefined
+    details?: ErrorDetails | undefined
+    requestId: string | null
+    retryAfterMs: number | null
+  }) {
+    super(facts.code, facts.message, {
+      ...(facts.hint === undefined ? {} : { hint: facts.hint }),
+      ...(facts.details === undefined ? {} : { details: facts.details }),
+    })
+    this.name = 'HoltApiError'
+    this.httpStatus = facts.httpStatus
+    this.wireCode = facts.wireCode
+    this.requestId = facts.requestId
+    this.retryAfterMs = facts.retryAfterMs
+  }
+}
+
+const codeByStatus: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'route_not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  410: 'runtime_terminated',
+  413: 'too_large',
+  415: 'unsupported_media_type',
+  429: 'rate_limited',
+  501: 'not_supported_here',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'timeout',
+  507: 'disk_full',
+}
+
+/** Makes the error of an answer that is no success, also where a proxy in between wrote it. */
+export function errorOfAnswer(response: Response, text: string): HoltApiError {
+  const body = parseError(text)
+  const code = body === null ? undefined : knownCode(body.code)
+  const wireCode = typeof body?.code === 'string' ? body.code : String(response.status)
+  return new HoltApiError({
+    code: code ?? codeByStatus[response.status] ?? (response.status >= 500 ? 'internal' : 'invalid_request'),
+    wireCode,
+    message:
+      textOf(body?.message) ?? `The service answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`,
+    httpStatus: response.status,
+    hint: textOf(body?.hint),
+    details: isRecord(body?.details) ? body.details : undefined,
+    requestId: textOf(body?.request_id) ?? response.headers.get('x-request-id'),
+    retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
+  })
+}
+
+/** Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3), as milliseconds from now. */
+export function parseRetryAfter(value: string | null, nowMs: number): number | null {
+  if (value === null) return null
+  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
+}
+
+function parseError(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) && isRecord(value.error) ? value.error : null
+  } catch {
+    // Not JSON: the answer is not from the service itself, and the status tells what can be told.
+    return null
+  }
+}
+
+function knownCode(code: unknown): ErrorCode | undefined {
+  return typeof code === 'string' && Object.hasOwn(errorCatalogue, code) ? (code as ErrorCode) : undefined
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

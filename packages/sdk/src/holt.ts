@@ -1,0 +1,69 @@
+import { HoltError, type Readiness } from '@holt/protocol'
+import { findCredentials } from './credentials.ts'
+import { Keys } from './keys.ts'
+import { Runtimes } from './runtimes.ts'
+import { Templates } from './templates.ts'
+import { type CallOptions, Transport } from './transport.ts'
+
+/** How a client reaches the service. */
+export interface HoltOptions {
+  /** Default: HOLT_URL, else what `holt up` left in the state directory, else the loopback address. */
+  readonly url?: string
+  /** Default: HOLT_API_KEY, else what `holt up` left in the state directory. */
+  readonly apiKey?: string
+  /** Default: the global one. */
+  readonly fetch?: typeof globalThis.fetch
+  /** How often a request is sent again where that is safe. Default 4. */
+  readonly maxRetries?: number
+  /** How long a request may take. Default 120,000. Streams, transfers and waiting for a command are not limited by it. */
+  readonly timeoutMs?: number
+  /** How long a broken stream of output is tried to be resumed. Default 30,000. */
+  readonly resumeTimeoutMs?: number
+}
+
+/** A create may take the service a minute, so less would give up on what still works. */
+const defaultTimeoutMs = 120_000
+const defaultMaxRetries = 4
+/** A service that is started again, and adopts its runtimes, is back by then. */
+const defaultResumeTimeoutMs = 30_000
+
+/** The client of a Holt service. */
+export class Holt {
+  readonly url: string
+  readonly runtimes: Runtimes
+  readonly templates: Templates
+  readonly keys: Keys
+  readonly #transport: Transport
+
+  constructor(options: HoltOptions = {}) {
+    const { url, apiKey } = findCredentials({ url: options.url, apiKey: options.apiKey })
+    if (!isAddress(url))
+      throw new HoltError('invalid_request', `${url} is not an http address`, { hint: 'Correct url or HOLT_URL.' })
+    this.url = url
+    this.#transport = new Transport({
+      url,
+      apiKey,
+      fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+      maxRetries: options.maxRetries ?? defaultMaxRetries,
+      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+      resumeTimeoutMs: options.resumeTimeoutMs ?? defaultResumeTimeoutMs,
+    })
+    this.runtimes = new Runtimes(this.#transport)
+    this.templates = new Templates(this.#transport)
+    this.keys = new Keys(this.#transport)
+  }
+
+  /** Asks whether the service answers at all. */
+  async health(options: CallOptions = {}): Promise<{ readonly status: 'ok' }> {
+    return this.#transport.call('health', options)
+  }
+
+  /** Asks whether runtimes can be made, and if not, why. Not being ready is an answer, not an error. */
+  async ready(options: CallOptions = {}): Promise<Readiness> {
+    return this.#transport.call('readiness', { ...options, accepted: [503] })
+  }
+}
+
+function isAddress(url: string): boolean {
+  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
+}

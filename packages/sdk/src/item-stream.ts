@@ -1,0 +1,89 @@
+import type { OutputItem } from '@holt/protocol'
+import { HoltApiError, HoltConnectionError } from './errors.ts'
+import { backoffMs, sleep } from './retry.ts'
+
+/** The media type of a stream of items. Server-Sent Events, as the service keeps them alive while a command is silent. */
+export const eventStream = 'text/event-stream'
+
+/** A connection that lived this long was a good one: its end is not counted together with the break before. */
+const goodConnectionMs = 10_000
+
+/** Reads an answer's body as Server-Sent Events (HTML Standard, 9.2), whose data is JSON. What is cut off is not yielded. */
+export async function* readEvents<Item>(response: Response): AsyncGenerator<Item, void, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let data: string[] = []
+  for await (const chunk of response.body ?? []) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines.map((text) => text.replace(/\r$/, ''))) {
+      if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5))
+      if (line !== '' || data.length === 0) continue
+      yield JSON.parse(data.join('\n')) as Item
+      data = []
+    }
+  }
+}
+
+/** How a stream of items is opened, first and again. */
+export interface ResumableStream {
+  /** The stream, where it is open already. */
+  readonly first?: Response
+  /** Opens the stream after a cursor; null where it cannot be opened again. */
+  readonly open: (cursor: number) => Promise<Response> | null
+  /** The cursor to begin after. */
+  readonly cursor: number
+  /** How long a stream may stay broken. */
+  readonly resumeTimeoutMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * Yields the items of a stream up to and with its `end`. A stream that breaks off is opened again after the last item
+ * that came, so that none is lost or repeated; it gives up when it has been broken for too long, as a service that
+ * starts again takes its time.
+ */
+export async function* resumeItems(stream: ResumableStream): AsyncGenerator<OutputItem, void, undefined> {
+  let { cursor, first } = stream
+  let breaks = 0
+  let brokenSinceMs = 0
+  for (;;) {
+    let failure: unknown
+    const opening = first ?? stream.open(cursor)
+    if (opening === null) throw new HoltConnectionError('lost', lostBeforeStart)
+    first = undefined
+    const openedMs = performance.now()
+    try {
+      for await (const item of readEvents<OutputItem>(await opening)) {
+        cursor = item.cursor
+        breaks = 0
+        yield item
+        if (item.type === 'end') return
+      }
+      failure = new HoltConnectionError('lost', 'The stream ended before the command did')
+    } catch (error) {
+      failure = error
+    }
+    stream.signal?.throwIfAborted()
+    const nowMs = performance.now()
+    if (breaks === 0 || nowMs - openedMs > goodConnectionMs) [breaks, brokenSinceMs] = [0, nowMs]
+    breaks += 1
+    if (!mayResume(failure) || nowMs - brokenSinceMs > stream.resumeTimeoutMs) throw asConnectionError(failure)
+    await sleep(backoffMs(breaks), stream.signal)
+  }
+}
+
+const lostBeforeStart =
+  'The connection was lost before the command was known to have started; list the commands to see whether it runs'
+
+/** A stream breaks with a TypeError (the connection) or a SyntaxError (a line cut in two); the rest is not about the connection. */
+function mayResume(failure: unknown): boolean {
+  if (failure instanceof HoltApiError) return failure.httpStatus === 503
+  if (failure instanceof HoltConnectionError) return failure.reason !== 'timeout'
+  return failure instanceof TypeError || failure instanceof SyntaxError
+}
+
+function asConnectionError(failure: unknown): unknown {
+  if (!(failure instanceof TypeError || failure instanceof SyntaxError)) return failure
+  return new HoltConnectionError('lost', `The stream broke off: ${failure.message}`, { cause: failure })
+}

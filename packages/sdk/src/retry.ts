@@ -1,0 +1,70 @@
+import { HoltApiError, HoltConnectionError } from './errors.ts'
+
+/** What is known of a request that failed. */
+export interface FailedTry {
+  readonly method: string
+  readonly error: unknown
+  /** Tries made so far, at least 1. */
+  readonly tries: number
+  readonly maxRetries: number
+  /** True where the service recognises a repetition by its Idempotency-Key. */
+  readonly keyed: boolean
+  /** False where the body is gone after the first try. */
+  readonly repeatable: boolean
+}
+
+const firstDelayMs = 100
+const longestDelayMs = 5_000
+/** A service that asks for more than this is told to the caller, who can plan for it. */
+const longestRetryAfterMs = 60_000
+const idempotentMethods: readonly string[] = ['GET', 'PUT', 'DELETE']
+
+/**
+ * Decides whether a request is sent again: after how many milliseconds, or null for never.
+ *
+ * What the service refused before doing anything (429; 503 with `Retry-After`; a refused connection) may always be sent
+ * again. What may have been done is sent again only where doing it twice is the same as once.
+ */
+export function retryDelayMs(failed: FailedTry, random: () => number = Math.random): number | null {
+  if (failed.tries > failed.maxRetries || !failed.repeatable) return null
+  const twiceIsOnce = failed.keyed || idempotentMethods.includes(failed.method)
+  const { error } = failed
+  if (error instanceof HoltConnectionError) {
+    if (error.reason === 'timeout') return null
+    return error.reason === 'refused' || twiceIsOnce ? backoffMs(failed.tries, random) : null
+  }
+  if (!(error instanceof HoltApiError)) return null
+  if (!isTemporary(error, twiceIsOnce)) return null
+  if (error.retryAfterMs === null) return backoffMs(failed.tries, random)
+  if (error.retryAfterMs > longestRetryAfterMs) return null
+  return error.retryAfterMs + firstDelayMs * random()
+}
+
+/** Doubles from 100 ms to 5 s, with the upper half random, so that many clients do not come back together. */
+export function backoffMs(tries: number, random: () => number = Math.random): number {
+  const full = Math.min(longestDelayMs, firstDelayMs * 2 ** (tries - 1))
+  return full / 2 + (full / 2) * random()
+}
+
+/** Waits, and throws the signal's reason as soon as it is aborted. */
+export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+function isTemporary(error: HoltApiError, twiceIsOnce: boolean): boolean {
+  if (error.wireCode === 'quota_exceeded') return false
+  if (error.httpStatus === 429) return true
+  if (error.httpStatus === 503) return twiceIsOnce || error.retryAfterMs !== null
+  return error.wireCode === 'idempotency_in_progress'
+}

@@ -1,0 +1,170 @@
+import { type Route, type RouteName, routes } from '@holt/protocol'
+import { errorOfAnswer, HoltConnectionError } from './errors.ts'
+import { retryDelayMs, sleep } from './retry.ts'
+import type { BodyOf, JsonAnswer } from './route-types.ts'
+
+/** What every call may be given. */
+export interface CallOptions {
+  /** Ends the call: it throws the signal's reason. What the service has begun, it may finish. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Bytes to send. A function is called anew for each try, so that what it opens can be sent again. */
+export type RequestBytes =
+  | string
+  | Uint8Array<ArrayBuffer>
+  | Blob
+  | ReadableStream<Uint8Array>
+  | (() => ReadableStream<Uint8Array>)
+
+/** One request, in the route table's words. */
+export interface Request<Name extends RouteName> extends CallOptions {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly json?: BodyOf<Name>
+  readonly bytes?: RequestBytes
+  readonly headers?: Readonly<Record<string, string>>
+  readonly idempotencyKey?: string | undefined
+  /** Replaces the client's own time limit; null: none. */
+  readonly timeoutMs?: number | null
+  /** Statuses besides 2xx that are answers, not errors. */
+  readonly accepted?: readonly number[]
+}
+
+/** How to reach a service. */
+export interface TransportOptions {
+  readonly url: string
+  readonly apiKey: string | undefined
+  readonly fetch: typeof globalThis.fetch
+  readonly maxRetries: number
+  readonly timeoutMs: number
+  readonly resumeTimeoutMs: number
+}
+
+/** Sends requests of the route table: authenticates, limits their time, tries again where that is safe, turns failures into errors. */
+export class Transport {
+  readonly options: TransportOptions
+  constructor(options: TransportOptions) {
+    this.options = options
+  }
+
+  /** Sends a request whose answer is JSON. */
+  async call<Name extends RouteName>(name: Name, request: Request<Name> = {}): Promise<JsonAnswer<Name>> {
+    return this.#send(name, request, async (response) => JSON.parse(await response.text()) as JsonAnswer<Name>)
+  }
+
+  /** Sends a request whose answer has no body. */
+  async run<Name extends RouteName>(name: Name, request: Request<Name> = {}): Promise<void> {
+    return this.#send(name, request, async (response) => {
+      await response.body?.cancel()
+    })
+  }
+
+  /** Sends a request whose answer is read as it comes; the time limit ends with the headers. */
+  async open<Name extends RouteName>(name: Name, request: Request<Name> = {}): Promise<Response> {
+    return this.#send(name, request, async (response) => response)
+  }
+
+  async #send<Name extends RouteName, Answer>(
+    name: Name,
+    request: Request<Name>,
+    read: (response: Response) => Promise<Answer>,
+  ): Promise<Answer> {
+    const route: Route = routes[name]
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#tryOnce(route, request, read)
+      } catch (error) {
+        request.signal?.throwIfAborted()
+        const delayMs = retryDelayMs({
+          method: route.method,
+          error,
+          tries,
+          maxRetries: this.options.maxRetries,
+          keyed: request.idempotencyKey !== undefined,
+          repeatable: !(request.bytes instanceof ReadableStream),
+        })
+        if (delayMs === null) throw error
+        await sleep(delayMs, request.signal)
+      }
+    }
+  }
+
+  async #tryOnce<Name extends RouteName, Answer>(
+    route: Route,
+    request: Request<Name>,
+    read: (response: Response) => Promise<Answer>,
+  ): Promise<Answer> {
+    request.signal?.throwIfAborted()
+    const limit = new AbortController()
+    const timeoutMs = request.timeoutMs === undefined ? this.options.timeoutMs : request.timeoutMs
+    const timer = timeoutMs === null ? undefined : setTimeout(() => limit.abort(), timeoutMs)
+    const signal = request.signal === undefined ? limit.signal : AbortSignal.any([request.signal, limit.signal])
+    try {
+      const response = await this.options.fetch(this.#address(route, request), this.#init(route, request, signal))
+      if (!response.ok && !request.accepted?.includes(response.status))
+        throw errorOfAnswer(response, await response.text())
+      return await read(response)
+    } catch (error) {
+      request.signal?.throwIfAborted()
+      if (limit.signal.aborted) throw this.#failure('timeout', `did not answer within ${timeoutMs} ms`, error)
+      throw error instanceof TypeError || error instanceof SyntaxError ? this.#connectionError(error) : error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #address(route: Route, request: Request<RouteName>): URL {
+    const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(request.params?.[name] ?? ''))
+    const base = this.options.url.endsWith('/') ? this.options.url : `${this.options.url}/`
+    const url = new URL(path.slice(1), base)
+    for (const [name, value] of Object.entries(request.query ?? {})) {
+      if (value !== undefined) url.searchParams.append(name, String(value))
+    }
+    return url
+  }
+
+  #init(route: Route, request: Request<RouteName>, signal: AbortSignal): RequestInit {
+    const headers: Record<string, string> = { accept: 'application/json', ...request.headers }
+    if (this.options.apiKey !== undefined && route.scope !== null)
+      headers.authorization = `Bearer ${this.options.apiKey}`
+    if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
+    const init: RequestInit = { method: route.method, headers, signal, redirect: 'error' }
+    if (request.json !== undefined) {
+      headers['content-type'] = 'application/json'
+      return { ...init, body: JSON.stringify(request.json) }
+    }
+    if (request.bytes === undefined) return init
+    headers['content-type'] = 'application/octet-stream'
+    const body = typeof request.bytes === 'function' ? request.bytes() : request.bytes
+    return body instanceof ReadableStream ? { ...init, body, duplex: 'half' } : { ...init, body }
+  }
+
+  #connectionError(error: Error): HoltConnectionError {
+    const cause = error.cause as { code?: string; message?: string } | undefined
+    const refused = notSentCodes.includes(cause?.code ?? '') || cause?.message === badPort
+    const why = cause?.message || cause?.code || error.message
+    return refused
+      ? this.#failure('refused', `cannot be reached: ${why}`, error)
+      : this.#failure('lost', `was cut off: ${why}`, error)
+  }
+
+  #failure(reason: 'refused' | 'lost' | 'timeout', what: string, cause: unknown): HoltConnectionError {
+    const message =
+      reason === 'lost' ? `The connection to ${this.options.url} ${what}` : `Holt at ${this.options.url} ${what}`
+    return new HoltConnectionError(reason, message, { cause })
+  }
+}
+
+/** What fetch says of a port that it never connects to (Fetch Standard, 2.9 Port blocking). */
+const badPort = 'bad port'
+
+/** Failures that come before a byte of the request is sent. */
+const notSentCodes: readonly string[] = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Holt, type Runtime } from '../src/index.ts'
+import { startTestService, type TestService } from './support/test-service.ts'
+
+let service: TestService
+let runtime: Runtime
+beforeEach(async () => {
+  service = await startTestService()
+  runtime = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create()
+})
+afterEach(() => service.close())
+
+test('writes and reads text and bytes', async () => {
+  await runtime.files.write('/d/text', 'grüße', { mode: '0600' })
+  expect(await runtime.files.readText('/d/text')).toBe('grüße')
+  const bytes = Uint8Array.of(0, 255, 10)
+  expect(await runtime.files.write('/d/bytes', bytes)).toMatchObject({ path: '/d/bytes', size_bytes: 3 })
+  expect(await runtime.files.read('/d/bytes')).toEqual(bytes)
+  expect((await runtime.files.stat('/d/text')).mode).toBe('0600')
+})
+
+test('writes from a stream and reads as one', async () => {
+  const size = 3_000_000
+  const stream = () => new Blob([new Uint8Array(size)]).stream()
+  await runtime.files.write('/big', stream)
+  let read = 0
+  for await (const chunk of await runtime.files.readStream('/big')) read += chunk.length
+  expect(read).toBe(size)
+})
+
+test('a write from a function is sent again whole after a lost answer', async () => {
+  service.faults.push({ route: 'writeFile', type: 'lose' })
+  await runtime.files.write('/again', () => new Blob(['all of it']).stream())
+  expect(await runtime.files.readText('/again')).toBe('all of it')
+  expect(service.count('writeFile')).toBe(2)
+})
+
+test('reads a range', async () => {
+  await runtime.files.write('/text', '0123456789')
+  expect(await runtime.files.readText('/text', { start: 2, end: 5 })).toBe('234')
+  expect(await runtime.files.readText('/text', { start: 7 })).toBe('789')
+  expect(await runtime.files.readText('/text', { end: 3 })).toBe('012')
+})
+
+test('refuses to replace when asked to', async () => {
+  await runtime.files.write('/once', '1', { overwrite: false })
+  await expect(runtime.files.write('/once', '2', { overwrite: false })).rejects.toMatchObject({
+    code: 'already_exists',
+  })
+})
+
+test('copies, moves, lists, makes and removes', async () => {
+  await runtime.files.makeDirectory('/tree/sub')
+  await runtime.files.write('/tree/sub/file', 'x')
+  await expect(runtime.files.copy('/tree', '/copy')).rejects.toMatchObject({ code: 'is_directory' })
+  expect(await runtime.files.copy('/tree', '/copy', { recursive: true })).toMatchObject({
+    success: true,
+    destination: '/copy',
+  })
+  await runtime.files.move('/copy', '/moved')
+  const paths = (await runtime.files.list('/moved', { depth: 8, limit: 1 }).all()).map((entry) => entry.path)
+  expect(paths).toEqual(['/moved/sub', '/moved/sub/file'])
+  expect(await runtime.files.exists('/copy')).toBe(false)
+  await runtime.files.remove('/moved', { recursive: true })
+  expect(await runtime.files.exists('/moved')).toBe(false)
+})
+
+test('an error that is not about absence is not taken for absence', async () => {
+  await runtime.delete()
+  await expect(runtime.files.exists('/x')).rejects.toMatchObject({ code: 'runtime_terminated' })
+})

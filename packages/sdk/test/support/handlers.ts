@@ -1,0 +1,172 @@
+import {
+  type CreateKeyInput,
+  HoltError,
+  makeId,
+  type OutputItem,
+  type RouteName,
+  type SendSignalInput,
+  type StartCommand,
+  type UpdateRuntime,
+  type WriteStdinInput,
+} from '@holt/protocol'
+import { fileHandlers } from './file-handlers.ts'
+import { runningOf, runtimeOf } from './named-runtime.ts'
+import { TestProcess } from './processes.ts'
+import { now, runningRuntime } from './samples.ts'
+import type { TestAnswer, TestCall } from './test-service.ts'
+
+type Handler = (call: TestCall) => TestAnswer | Promise<TestAnswer>
+
+/** What each route does. */
+export const handlers: Readonly<Record<RouteName, Handler>> = {
+  createRuntime: ({ service, body, request }) => {
+    const key = request.headers['idempotency-key'] as string | undefined
+    const replay = key === undefined ? undefined : service.replays.get(key)
+    if (replay !== undefined) return { status: 201, json: replay }
+    const wanted = body as Record<string, unknown>
+    if (wanted.template !== service.template.name)
+      throw new HoltError('template_not_found', `No template ${wanted.template}`)
+    const runtime = runningRuntime(wanted, service.template)
+    service.runtimes.set(runtime.runtime_id as string, runtime)
+    if (key !== undefined) service.replays.set(key, runtime)
+    return { status: 201, json: runtime }
+  },
+  listRuntimes: ({ service, query }) => {
+    const wanted = [...service.runtimes.values()].reverse().filter((runtime) => matches(runtime, query))
+    return { status: 200, json: pageOf(wanted, query) }
+  },
+  getRuntime: (call) => ({ status: 200, json: runtimeOf(call) }),
+  updateRuntime: (call) => ({ status: 200, json: Object.assign(runtimeOf(call), call.body as UpdateRuntime) }),
+  deleteRuntime: (call) => {
+    Object.assign(runtimeOf(call), { state: 'terminated' })
+    return { status: 204 }
+  },
+  startCommand: async (call) => {
+    const body = call.body as StartCommand
+    const { runtime_id } = runningOf(call)
+    const process = new TestProcess(
+      body,
+      body.cwd === undefined ? '/' : call.service.place(String(runtime_id), body.cwd),
+    )
+    call.service.processes.set(process.command.command_id, process)
+    if (body.background) return { status: 201, json: process.command }
+    if (call.request.headers.accept === 'text/event-stream') return streamItems(call, process, 0, true)
+    while (!process.ended) await process.more(process.items.length)
+    const output = {
+      stdout: process.text('stdout'),
+      stderr: process.text('stderr'),
+      truncated: { stdout: false, stderr: false },
+    }
+    return { status: 200, json: { ...process.command, ...output } }
+  },
+  listCommands: ({ service, query }) => {
+    const all = [...service.processes.values()].reverse().map((process) => process.command)
+    return { status: 200, json: pageOf(all, query) }
+  },
+  getCommand: (call) => ({ status: 200, json: processOf(call).command }),
+  readOutput: (call) =>
+    streamItems(
+      call,
+      processOf(call),
+      Number(call.query.cursor ?? 0),
+      ['true', '1'].includes(String(call.query.follow)),
+    ),
+  writeStdin: (call) => {
+    const process = processOf(call)
+    const { data = '', encoding, eof = false } = call.body as WriteStdinInput
+    if (!process.stdinIsOpen) throw new HoltError('conflict', 'stdin is closed')
+    const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
+    process.write(bytes, eof)
+    return { status: 200, json: { written_bytes: bytes.length } }
+  },
+  sendSignal: (call) => {
+    processOf(call).kill((call.body as SendSignalInput).signal)
+    return { status: 200, json: processOf(call).command }
+  },
+  killCommand: async (call) => {
+    const process = processOf(call)
+    process.kill('SIGKILL')
+    while (!process.ended) await process.more(process.items.length)
+    return { status: 200, json: process.command }
+  },
+  ...fileHandlers,
+  listTemplates: ({ service, query }) => ({ status: 200, json: pageOf([service.template], query) }),
+  getTemplate: ({ service, params }) => {
+    if (params.template_id === service.template.name) return { status: 200, json: service.template }
+    throw new HoltError('template_not_found', 'No such template')
+  },
+  createKey: ({ service, body }) => {
+    const key = {
+      key_id: makeId('key'),
+      prefix: 'holt_abc',
+      created_at: now(),
+      last_used_at: null,
+      ...(body as CreateKeyInput),
+    }
+    service.keys.set(key.key_id, key)
+    return { status: 201, json: { ...key, key: 'holt_secret' } }
+  },
+  listKeys: ({ service, query }) => ({ status: 200, json: pageOf([...service.keys.values()], query) }),
+  revokeKey: ({ service, params }) => {
+    if (!service.keys.delete(params.key_id ?? '')) throw new HoltError('key_not_found', 'No such key')
+    return { status: 204 }
+  },
+  health: () => ({ status: 200, json: { status: 'ok' } }),
+  readiness: ({ service: { ready } }) => ({
+    status: ready ? 200 : 503,
+    json: {
+      status: ready ? 'ready' : 'not_ready',
+      version: '0.1.0',
+      reasons: ready ? [] : ['the base template is being made'],
+      isolation: {},
+    },
+  }),
+  openapi: () => ({ status: 200, json: {} }),
+}
+
+function processOf(call: TestCall): TestProcess {
+  runningOf(call)
+  const process = call.service.processes.get(call.params.command_id ?? '')
+  if (process === undefined) throw new HoltError('command_not_found', 'No such command')
+  return process
+}
+
+async function streamItems(
+  { response }: TestCall,
+  process: TestProcess,
+  cursor: number,
+  follow: boolean,
+): Promise<undefined> {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.flushHeaders()
+  for (let at = cursor; ; at++) {
+    if (follow) while (!process.ended && process.items.length <= at) await process.more(process.items.length)
+    if (response.locals !== undefined && response.locals.itemsLeft-- === 0) {
+      response.destroy()
+      return
+    }
+    const item = process.items[at]
+    if (item === undefined) break
+    writeEvent(response, item)
+  }
+  if (!process.ended) writeEvent(response, { type: 'end', cursor: process.items.length })
+  response.end()
+}
+
+/** An event, after a comment as the service sends them while nothing happens. */
+function writeEvent(response: TestCall['response'], item: OutputItem): void {
+  response.write(`: quiet\n\nevent: ${item.type}\nid: ${item.cursor}\ndata: ${JSON.stringify(item)}\n\n`)
+}
+
+function pageOf(all: readonly unknown[], query: Readonly<Record<string, unknown>>): unknown {
+  const start = Number(query.cursor ?? 0)
+  const end = start + Number(query.limit)
+  return { data: all.slice(start, end), next_cursor: end < all.length ? String(end) : null }
+}
+
+function matches(runtime: Readonly<Record<string, unknown>>, query: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(query).every(([name, value]) => {
+    if (name.startsWith('metadata.')) return (runtime.metadata as Record<string, string>)[name.slice(9)] === value
+    return !['state', 'name', 'isolation'].includes(name) || runtime[name] === value
+  })
+}

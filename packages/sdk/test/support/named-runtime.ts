@@ -1,0 +1,16 @@
+import { HoltError } from '@holt/protocol'
+import type { TestCall } from './test-service.ts'
+
+/** The runtime a call names. */
+export function runtimeOf({ service, params }: TestCall): Record<string, unknown> {
+  const runtime = service.runtimes.get(params.runtime_id ?? '')
+  if (runtime === undefined) throw new HoltError('runtime_not_found', 'No such runtime')
+  return runtime
+}
+
+/** The runtime a call names, which must run. */
+export function runningOf(call: TestCall): Record<string, unknown> {
+  const runtime = runtimeOf(call)
+  if (runtime.state === 'terminated') throw new HoltError('runtime_terminated', 'The runtime has ended')
+  return runtime
+}

@@ -1,0 +1,66 @@
+import { makeId, systemTemplateSizes } from '@holt/protocol'
+
+/** The base template, ready. */
+export function readyTemplate(): Record<string, unknown> {
+  const [size] = systemTemplateSizes
+  return {
+    template_id: makeId('template'),
+    name: size.name,
+    tag: 'latest',
+    kind: 'system',
+    state: 'ready',
+    state_reason: null,
+    progress: null,
+    source: 'test',
+    image_digest: null,
+    cpu: size.cpu,
+    memory_mib: size.memoryMiB,
+    disk_mib: size.diskMiB,
+    size_bytes: 1,
+    env: {},
+    user: 'user',
+    workdir: '/workspace',
+    facts: {},
+    has_checkpoint: false,
+    created_at: now(),
+    updated_at: now(),
+  }
+}
+
+/** A runtime that runs, made as a create asks. */
+export function runningRuntime(
+  body: Readonly<Record<string, unknown>>,
+  template: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return {
+    runtime_id: makeId('runtime'),
+    name: body.name ?? null,
+    state: 'running',
+    state_reason: null,
+    template: { template_id: template.template_id, name: template.name },
+    snapshot_id: null,
+    cloud: 'aws',
+    region: 'us-east-1',
+    isolation: body.isolation ?? 'gvisor',
+    cpu: body.cpu ?? 1,
+    memory_mib: body.memory ?? 1024,
+    disk_mib: body.disk ?? 4096,
+    env: body.env ?? {},
+    metadata: body.metadata ?? {},
+    secrets: [],
+    network_policy: null,
+    timeout_secs: body.timeout_secs ?? null,
+    on_timeout: 'terminate',
+    idle_timeout_secs: null,
+    expires_at: null,
+    created_at: now(),
+    started_at: now(),
+    paused_at: null,
+    updated_at: now(),
+  }
+}
+
+/** This moment as the API writes it. */
+export function now(): string {
+  return new Date().toISOString()
+}

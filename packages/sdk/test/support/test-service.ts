@@ -1,0 +1,166 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ErrorCode, HoltError, type Route, type RouteName, routes } from '@holt/protocol'
+import { handlers } from './handlers.ts'
+import type { TestProcess } from './processes.ts'
+import { readyTemplate } from './samples.ts'
+
+/** A request as a handler gets it: parsed by the route's own schemas. */
+export interface TestCall {
+  readonly service: TestService
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+  readonly bytes: Buffer
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** What the service does to a request instead of, or besides, answering it. */
+export interface Fault {
+  readonly route: RouteName
+  /** `refuse`: answer an error. `lose`: do it, then cut the connection without an answer. `cut`: end a stream after some items. */
+  readonly type: 'refuse' | 'lose' | 'cut' | 'hang'
+  readonly code?: ErrorCode
+  readonly headers?: Readonly<Record<string, string>>
+  readonly items?: number
+}
+
+/** A service that speaks the contract: runtimes are folders, commands are processes of this machine. Answers are checked by schema. */
+export class TestService {
+  readonly key = 'holt_test'
+  readonly calls: { route: RouteName; headers: IncomingMessage['headers']; body: unknown }[] = []
+  readonly faults: Fault[] = []
+  readonly runtimes = new Map<string, Record<string, unknown>>()
+  readonly processes = new Map<string, TestProcess>()
+  readonly keys = new Map<string, Record<string, unknown>>()
+  readonly replays = new Map<string, unknown>()
+  template: Record<string, unknown> = readyTemplate()
+  ready = true
+  /** Hears of each call before it is answered. */
+  onCall: (route: RouteName) => void = () => undefined
+  readonly folder: string
+  readonly #server: Server
+
+  constructor(folder: string) {
+    this.folder = folder
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch((error: unknown) => response.destroy(error as Error))
+    })
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** How often a route was called. */
+  count(route: RouteName): number {
+    return this.calls.filter((call) => call.route === route).length
+  }
+
+  /** Where a runtime's path is on this machine. */
+  place(runtimeId: string | undefined, path: string): string {
+    return join(this.folder, runtimeId ?? '', path)
+  }
+
+  async listen(port = 0): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
+  }
+
+  async close(): Promise<void> {
+    for (const process of this.processes.values()) process.kill('SIGKILL')
+    this.#server.closeAllConnections()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const bytes = Buffer.concat(chunks)
+    try {
+      const { name, route, params, url } = findRoute(request)
+      if (route.scope !== null && request.headers.authorization !== `Bearer ${this.key}`)
+        throw new HoltError('unauthenticated', 'No valid key')
+      const body = route.body.type === 'json' ? parse(route.body.schema, JSON.parse(bytes.toString())) : undefined
+      const query =
+        route.query === undefined
+          ? {}
+          : (parse(route.query, Object.fromEntries(url.searchParams)) as Record<string, unknown>)
+      this.calls.push({ route: name, headers: request.headers, body })
+      this.onCall(name)
+      const fault = this.#takeFault(name)
+      if (fault?.type === 'hang') return
+      if (fault?.type === 'refuse') {
+        for (const [header, value] of Object.entries(fault.headers ?? {})) response.setHeader(header, value)
+        throw new HoltError(fault.code ?? 'unavailable', 'A fault of the test')
+      }
+      if (fault?.type === 'cut') response.locals = { itemsLeft: fault.items ?? 0 }
+      const answer = await handlers[name]({ service: this, params, query, body, bytes, request, response })
+      if (fault?.type === 'lose') response.destroy()
+      else if (answer !== undefined) sendAnswer(response, route, answer)
+    } catch (error) {
+      sendError(response, error)
+    }
+  }
+
+  #takeFault(name: RouteName): Fault | undefined {
+    const index = this.faults.findIndex((fault) => fault.route === name)
+    return index === -1 ? undefined : this.faults.splice(index, 1)[0]
+  }
+}
+
+/** What a handler answers; undefined where it has written the answer itself. */
+export type TestAnswer = { readonly status: number; readonly json?: unknown } | undefined
+
+declare module 'node:http' {
+  interface ServerResponse {
+    locals?: { itemsLeft: number }
+  }
+}
+
+/** Starts a service on a free port of the loopback. */
+export async function startTestService(): Promise<TestService> {
+  const service = new TestService(await mkdtemp(join(tmpdir(), 'holt-test-service-')))
+  await service.listen()
+  return service
+}
+
+function findRoute(request: IncomingMessage) {
+  const url = new URL(request.url ?? '/', 'http://localhost')
+  for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) {
+    const pattern = new RegExp(`^${route.path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
+    const match = pattern.exec(url.pathname)
+    if (match === null || route.method !== request.method) continue
+    const params = Object.fromEntries(
+      Object.entries(match.groups ?? {}).map(([key, value]) => [key, decodeURIComponent(value)]),
+    )
+    return { name, route, params, url }
+  }
+  throw new HoltError('route_not_found', `No route ${request.method} ${url.pathname}`)
+}
+
+function parse(schema: NonNullable<Route['query']>, value: unknown): unknown {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map(({ path, message }) => ({ pointer: `/${path.join('/')}`, message }))
+  throw new HoltError('invalid_request', 'The request is wrong', { details: { issues } })
+}
+
+function sendAnswer(response: ServerResponse, route: Route, answer: NonNullable<TestAnswer>): void {
+  const described = route.answers[answer.status]
+  if (described === undefined) throw new Error(`${route.summary} has no answer ${answer.status}`)
+  if (described.type === 'json') described.schema.parse(answer.json)
+  response.writeHead(answer.status, { 'content-type': 'application/json', 'x-request-id': 'rqtest' })
+  response.end(described.type === 'json' ? JSON.stringify(answer.json) : undefined)
+}
+
+function sendError(response: ServerResponse, error: unknown): void {
+  const known = error instanceof HoltError ? error : new HoltError('internal', String(error))
+  const { code, message, hint, details } = known
+  response.writeHead(known.status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ error: { code, message, hint, details, request_id: 'rq00000000000000000000' } }))
+}

@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Holt, type Runtime } from '../../src/index.ts'
+import { startTestService, type TestService } from '../support/test-service.ts'
+
+let service: TestService
+let runtime: Runtime
+let here: string
+beforeEach(async () => {
+  service = await startTestService()
+  runtime = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create()
+  here = await mkdtemp(join(tmpdir(), 'holt-tree-'))
+})
+afterEach(async () => {
+  await service.close()
+  await rm(here, { recursive: true, force: true })
+})
+
+async function makeTree(root: string): Promise<void> {
+  await mkdir(join(root, 'a/b'), { recursive: true })
+  await mkdir(join(root, 'empty'))
+  for (let i = 0; i < 30; i++) await writeFile(join(root, 'a', `file ${i}`), `content ${i}`)
+  await writeFile(join(root, 'a/b/run.sh'), '#!/bin/sh\n')
+  await chmod(join(root, 'a/b/run.sh'), 0o755)
+  await writeFile(join(root, 'big'), Buffer.alloc(3_000_000, 'x'))
+  await symlink('a/b/run.sh', join(root, 'link'))
+  await symlink('nowhere', join(root, 'a/dangling'))
+}
+
+function same(left: string, right: string): boolean {
+  execFileSync('diff', ['-r', '--no-dereference', left, right])
+  return true
+}
+
+test('a tree comes back as it went', async () => {
+  await makeTree(join(here, 'tree'))
+  const progress: number[] = []
+  const sent = await runtime.files.upload(join(here, 'tree'), '/work/tree', {
+    onProgress: ({ files }) => progress.push(files),
+  })
+  expect(sent).toMatchObject({ files: 32, directories: 4, symlinks: 2, skipped: [] })
+  expect(progress.at(-1)).toBe(32)
+  const got = await runtime.files.download('/work/tree', join(here, 'back'))
+  expect(got).toMatchObject({ files: 32, directories: 4, symlinks: 2, skipped: [] })
+  expect(same(join(here, 'tree'), join(here, 'back'))).toBe(true)
+  expect((await stat(join(here, 'back/a/b/run.sh'))).mode & 0o777).toBe(0o755)
+  expect(await readlink(join(here, 'back/link'))).toBe('a/b/run.sh')
+})
+
+test('an existing destination is kept, or replaced and never merged', async () => {
+  await makeTree(join(here, 'tree'))
+  await runtime.files.write('/work/tree/old', 'old')
+  await expect(runtime.files.upload(join(here, 'tree'), '/work/tree')).rejects.toMatchObject({ code: 'already_exists' })
+  await runtime.files.upload(join(here, 'tree'), '/work/tree', { overwrite: true })
+  expect(await runtime.files.exists('/work/tree/old')).toBe(false)
+  await expect(runtime.files.download('/work/tree', here)).rejects.toMatchObject({ code: 'already_exists' })
+  await mkdir(join(here, 'back'))
+  await writeFile(join(here, 'back/old'), 'old')
+  await runtime.files.download('/work/tree', join(here, 'back'), { overwrite: true })
+  expect(same(join(here, 'tree'), join(here, 'back'))).toBe(true)
+})
+
+test('an upload that fails leaves nothing behind', async () => {
+  await makeTree(join(here, 'tree'))
+  service.faults.push({ route: 'writeFile', type: 'refuse', code: 'disk_full' })
+  await expect(runtime.files.upload(join(here, 'tree'), '/work/tree')).rejects.toMatchObject({ code: 'disk_full' })
+  expect(await readdir(service.place(runtime.runtime_id, '/work'))).toEqual([])
+})
+
+test('a download that fails leaves nothing behind', async () => {
+  await runtime.files.write('/tree/a', 'a')
+  await runtime.files.write('/tree/b', 'b')
+  service.faults.push({ route: 'readFile', type: 'refuse', code: 'path_permission_denied' })
+  await expect(runtime.files.download('/tree', join(here, 'back'))).rejects.toMatchObject({
+    code: 'path_permission_denied',
+  })
+  expect(await readdir(here)).toEqual([])
+})
+
+test('a symlink that leads out is not made, and is told', async () => {
+  await runtime.files.write('/tree/file', 'x')
+  await symlink('/etc/passwd', service.place(runtime.runtime_id, '/tree/out'))
+  const got = await runtime.files.download('/tree', join(here, 'back'))
+  expect(got.skipped).toEqual([{ path: 'out', reason: 'the symlink to /etc/passwd leads out of the tree' }])
+  expect(await readdir(join(here, 'back'))).toEqual(['file'])
+})
+
+test('a file that is neither file, directory nor symlink is named', async () => {
+  await mkdir(join(here, 'tree'))
+  execFileSync('mkfifo', [join(here, 'tree/pipe')])
+  await expect(runtime.files.upload(join(here, 'tree'), '/t')).rejects.toThrow(/tree\/pipe is neither/)
+})
+
+test('an abort in the middle cleans up', async () => {
+  await makeTree(join(here, 'tree'))
+  const controller = new AbortController()
+  const onProgress = () => controller.abort(new Error('stop'))
+  await expect(
+    runtime.files.upload(join(here, 'tree'), '/work/tree', { signal: controller.signal, onProgress }),
+  ).rejects.toThrow('stop')
+  expect(await readdir(service.place(runtime.runtime_id, '/work'))).toEqual([])
+  expect(await readFile(join(here, 'tree/link'), 'utf8')).toBe('#!/bin/sh\n')
+})
