@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto'
+import { randomText } from '@holt/protocol'
+
+/** How many characters of a secret are kept to recognise it: `holt_` and seven of forty. */
+const prefixLength = 12
+
+/** A new key's secret: `holt_` and 40 characters of `[a-z0-9]` (206 random bits). */
+export function makeSecret(): string {
+  return `holt_${randomText(40)}`
+}
+
+/** The digest under which a secret is stored. The secret is random, so one round of SHA-256 is enough. */
+export function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+/** The part of a secret that may be shown. */
+export function prefixOf(secret: string): string {
+  return secret.slice(0, prefixLength)
+}

@@ -1,0 +1,66 @@
+import type { GuestItem } from '@holt/engine'
+import type { Id, OutputItem } from '@holt/protocol'
+
+type Stream = 'stdout' | 'stderr'
+
+/** Bytes at the end of a chunk that begin a character whose rest has not come. */
+interface Held {
+  readonly stream: Stream
+  readonly bytes: Buffer
+}
+
+/**
+ * Turns a guest's items into the API's: bytes become text where they are UTF-8. A character that is cut between two chunks of a stream is put together again;
+ * an item's cursor counts only what has been given out, so that resuming there loses nothing.
+ */
+export async function* decodeOutput(
+  items: AsyncIterable<GuestItem>,
+  commandId: Id<'command'>,
+): AsyncGenerator<OutputItem> {
+  let held: Held | null = null
+  let at = 0
+  for await (const item of items) {
+    if (!('data' in item)) {
+      if (held !== null) yield base64Item(held.stream, at, held.bytes)
+      held = null
+      yield item.type === 'start' ? { ...item, command_id: commandId } : item
+      continue
+    }
+    const { type } = item
+    if (held !== null && held.stream !== type) {
+      yield base64Item(held.stream, at, held.bytes)
+      held = null
+    }
+    const bytes: Buffer = Buffer.concat([...(held === null ? [] : [held.bytes]), Buffer.from(item.data, 'base64')])
+    const cut = bytes.length - incompleteTail(bytes)
+    at = item.cursor
+    held = cut === bytes.length ? null : { stream: type, bytes: bytes.subarray(cut) }
+    if (cut > 0) yield textItem(type, at - (bytes.length - cut), bytes.subarray(0, cut))
+  }
+}
+
+/** How many bytes at the end begin a UTF-8 character (RFC 3629) without ending it; 0 where none do. */
+export function incompleteTail(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    const length =
+      byte >= 0xf0 && byte < 0xf5 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 1
+    return length > back ? back : 0
+  }
+  return 0
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function textItem(type: Stream, cursor: number, bytes: Buffer): OutputItem {
+  try {
+    return { type, cursor, data: strict.decode(bytes), encoding: 'utf-8' }
+  } catch {
+    return base64Item(type, cursor, bytes) // Not text: the bytes travel as they are.
+  }
+}
+
+function base64Item(type: Stream, cursor: number, bytes: Buffer): OutputItem {
+  return { type, cursor, data: bytes.toString('base64'), encoding: 'base64' }
+}

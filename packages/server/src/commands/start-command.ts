@@ -1,0 +1,147 @@
+import type { GuestItem, GuestProcess, StartProcess } from '@holt/engine'
+import { type CommandResult, HoltError, type Id, type StartCommand } from '@holt/protocol'
+import type { Answer, Call } from '../http/call.ts'
+import { acceptedFormat } from '../http/stream-items.ts'
+import { type OpenRuntime, openGuest } from '../runtimes/open-guest.ts'
+import { moment } from '../store/moment.ts'
+import { type Collected, collectResult } from './collect-result.ts'
+import { decodeOutput } from './decode-output.ts'
+import { presentCommand } from './present-command.ts'
+
+/** Time for the guest to answer a start, and how much longer than the command's own timeout a wait lasts. */
+const graceMs = 30_000
+
+/** Starts a command, and answers at once, streams it, or waits for its end, as the request asks. */
+export async function startCommand(call: Call<'startCommand'>): Promise<Answer> {
+  const { service, caller, params, body } = call
+  const runtime = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const timeoutMs = body.background && !call.sentFields.has('timeout_secs') ? 0 : Math.round(body.timeout_secs * 1000)
+  const request = processOf(body, { id: call.newId('command'), timeoutMs })
+  if (body.background) {
+    const process = await startOrFind(runtime, request, AbortSignal.any([call.gone, AbortSignal.timeout(graceMs)]))
+    return { status: 201, json: presentCommand(process, request.id) }
+  }
+  if (acceptedFormat(call.headers.accept) !== null) {
+    const items = await runOrFollow(runtime, request, call.gone)
+    return { status: 200, items: decodeOutput(items, request.id as Id<'command'>) }
+  }
+  return { status: 200, json: await waitFor(call, { runtime, request, timeoutMs }) }
+}
+
+function processOf(body: StartCommand, { id, timeoutMs }: { id: string; timeoutMs: number }): StartProcess {
+  return {
+    id,
+    command: body.command ?? null,
+    argv: body.argv ?? null,
+    cwd: body.cwd ?? null,
+    env: body.env,
+    user: body.user ?? null,
+    stdin: body.stdin === true ? 'pipe' : 'none',
+    stdin_data: typeof body.stdin === 'string' ? Buffer.from(body.stdin, 'utf8').toString('base64') : null,
+    timeout_ms: timeoutMs,
+    ring_bytes: null,
+  }
+}
+
+async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {
+  try {
+    return await guest.startProcess(request, signal)
+  } catch (error) {
+    if (isKnown(error)) return guest.getProcess(request.id, signal)
+    throw error
+  }
+}
+
+async function runOrFollow(
+  { guest }: OpenRuntime,
+  request: StartProcess,
+  signal: AbortSignal,
+): Promise<AsyncIterable<GuestItem>> {
+  try {
+    return await guest.runProcess(request, signal)
+  } catch (error) {
+    if (isKnown(error)) return guest.readOutput(request.id, { cursor: 0, follow: true }, signal)
+    throw error
+  }
+}
+
+/** An id that the guest knows is a request that is repeated: its command runs or ran, and is not started twice. */
+function isKnown(error: unknown): boolean {
+  return error instanceof HoltError && error.code === 'already_exists'
+}
+
+interface Waiting {
+  readonly runtime: OpenRuntime
+  readonly request: StartProcess
+  readonly timeoutMs: number
+}
+
+async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs }: Waiting): Promise<CommandResult> {
+  const signal = timeoutMs === 0 ? call.gone : AbortSignal.any([call.gone, AbortSignal.timeout(timeoutMs + graceMs)])
+  const startedAt = call.service.now()
+  const items = await runOrFollow(runtime, request, signal)
+  let collected: Collected
+  try {
+    collected = await collectResult(items)
+  } catch (cause) {
+    throw brokeOff(request.id, cause)
+  }
+  const result = resultOf({ runtime, request, collected, startedAt, endedAt: call.service.now() })
+  if (collected.droppedBytes === 0) return result
+  return withWhatWasDropped(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
+}
+
+/** How a command ended is the guest's word or nobody's. Not 503: a client that repeats the request would run the command twice. */
+function brokeOff(commandId: string, cause: unknown): HoltError {
+  return new HoltError('timeout', 'The connection to the runtime broke while the command ran. It may still run.', {
+    hint: 'Read the command by its id: GET .../commands/{command_id}.',
+    details: { command_id: commandId },
+    cause,
+  })
+}
+
+interface Finished {
+  readonly runtime: OpenRuntime
+  readonly request: StartProcess
+  readonly collected: Collected
+  readonly startedAt: number
+  readonly endedAt: number
+}
+
+function resultOf({ runtime, request, collected, startedAt, endedAt }: Finished): CommandResult {
+  const { stdout, stderr } = collected
+  return {
+    command_id: request.id as CommandResult['command_id'],
+    pid: collected.pid,
+    state: 'exited',
+    command: request.command,
+    argv: request.argv === null ? null : [...request.argv],
+    cwd: request.cwd ?? runtime.row.workdir,
+    user: request.user ?? runtime.row.user,
+    exit_code: collected.exitCode,
+    signal: collected.signal,
+    timed_out: collected.timedOut,
+    started_at: moment(startedAt),
+    ended_at: moment(endedAt),
+    duration_ms: Math.max(0, Math.round(endedAt - startedAt)),
+    stdout_bytes: stdout.bytes,
+    stderr_bytes: stderr.bytes,
+    dropped_bytes: collected.droppedBytes,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    truncated: { stdout: stdout.truncated, stderr: stderr.truncated },
+  }
+}
+
+/** Bytes fell out of the guest's ring before they were read: its own counts tell which stream they are missing from. */
+function withWhatWasDropped(result: CommandResult, process: GuestProcess): CommandResult {
+  return {
+    ...result,
+    stdout_bytes: process.stdout_bytes,
+    stderr_bytes: process.stderr_bytes,
+    truncated: {
+      stdout: result.truncated.stdout || process.stdout_bytes > result.stdout_bytes,
+      stderr: result.truncated.stderr || process.stderr_bytes > result.stderr_bytes,
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { Isolation } from '@holt/protocol'
+import { z } from 'zod'
+
+const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
+
+const path = z.string().regex(/^\/[^\0]*$/, 'must be an absolute path')
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`)
+
+const remoteRefused =
+  'is not a loopback address: keys and files would cross the network unencrypted. Put a TLS proxy in front of 127.0.0.1, or set HOLT_ALLOW_REMOTE=1 to accept that'
+
+/** The schema of the environment. What one variable allows another is told before, so that all that is wrong is found at once. */
+const environment = ({ allowRemote }: { allowRemote: boolean }) =>
+  z.object({
+    HOLT_STATE_DIR: path.default('/var/lib/holt'),
+    HOLT_RUN_DIR: path.optional(),
+    HOLT_HOST: z
+      .string()
+      .max(255)
+      .default('127.0.0.1')
+      .refine((host) => allowRemote || loopback.test(host), remoteRefused),
+    HOLT_PORT: wholeNumber(0, 65_535).default(4658),
+    HOLT_ALLOW_REMOTE: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+    HOLT_ISOLATION: Isolation.optional(),
+    HOLT_BASE_IMAGE: z.string().min(1).max(500).optional(),
+    HOLT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    HOLT_CLOUD: z.string().min(1).max(64).default('aws'),
+    HOLT_REGION: z.string().min(1).max(64).default('us-east-1'),
+    HOLT_RUNSC: path.optional(),
+    HOLT_GUEST: path.optional(),
+    HOLT_MEMORY_OVERCOMMIT: wholeNumber(1, 1000).default(16),
+  })
+
+/** Where and how the service runs. */
+export interface ServerConfig {
+  readonly stateDir: string
+  /** Null: `/run/holt/` and the installation's id. */
+  readonly runDir: string | null
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  /** What a create without `isolation` gets; null: `gvisor`. */
+  readonly isolation: Isolation | null
+  /** A container image to make the base templates from; null: distribution packages. */
+  readonly baseImage: string | null
+  readonly logLevel: string
+  readonly cloud: string
+  readonly region: string
+  readonly runsc: string | null
+  /** The guest program; null: the one built beside this package. */
+  readonly guest: string | null
+  /** How many times the host's memory the limits of all runtimes may add up to; a runtime uses a fraction of its limit. */
+  readonly memoryOvercommit: number
+}
+
+/** Settings that are wrong, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** Reads the configuration from the environment. An empty variable counts as absent. Names every wrong one at once. */
+export function parseConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = environment({ allowRemote: given.HOLT_ALLOW_REMOTE === '1' }).safeParse(given)
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
+  }
+  const { data } = parsed
+  return {
+    stateDir: data.HOLT_STATE_DIR,
+    runDir: data.HOLT_RUN_DIR ?? null,
+    host: data.HOLT_HOST,
+    port: data.HOLT_PORT,
+    isolation: data.HOLT_ISOLATION ?? null,
+    baseImage: data.HOLT_BASE_IMAGE ?? null,
+    logLevel: data.HOLT_LOG_LEVEL,
+    cloud: data.HOLT_CLOUD,
+    region: data.HOLT_REGION,
+    runsc: data.HOLT_RUNSC ?? null,
+    guest: data.HOLT_GUEST ?? null,
+    memoryOvercommit: data.HOLT_MEMORY_OVERCOMMIT,
+  }
+}

@@ -1,0 +1,49 @@
+import { pino } from 'pino'
+import type { ServerConfig } from '../config/config.ts'
+import { releaseLock, takeLock } from '../config/daemon-lock.ts'
+import { openInstallation } from '../config/installation.ts'
+import { version } from '../config/version.ts'
+import { createServer } from '../create-server.ts'
+import type { Log } from '../service.ts'
+import { imageSource, recipeSource } from '../templates/recipe-source.ts'
+import { freeMemoryMiB } from './free-memory.ts'
+import { baseRecipeDir } from './installed-files.ts'
+import { openEngine } from './open-engine.ts'
+
+/** A stop that takes longer than this is a kill; nothing is lost by it. */
+const stopTimeoutMs = 5_000
+
+/** Runs the service until it is told to stop. What nobody expected ends the process: the next start repairs. */
+export async function serve(config: ServerConfig): Promise<void> {
+  const log = makeLog(config)
+  const die = (error: unknown, message: string) => {
+    log.error({ err: error }, message)
+    process.exit(1)
+  }
+  process.on('uncaughtException', (error) => die(error, 'an exception that nobody caught'))
+  process.on('unhandledRejection', (error) => die(error, 'a rejection that nobody handled'))
+
+  const installationId = await openInstallation(config.stateDir)
+  await takeLock(config.stateDir)
+  const engine = await openEngine(config, { installationId, log })
+  const baseSource = config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage)
+  const server = await createServer({ config, engine, log, baseSource, freeMemoryMiB })
+  log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
+
+  const stop = async () => {
+    setTimeout(() => process.exit(0), stopTimeoutMs).unref()
+    await server.close()
+    await engine.close()
+    await releaseLock(config.stateDir)
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())
+}
+
+/** JSON lines on stdout, written before the next step, so that a crash has its reason in the log. */
+export function makeLog({ logLevel }: Pick<ServerConfig, 'logLevel'>): Log {
+  return pino(
+    { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ fd: 1, sync: true }),
+  )
+}

@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EngineFacts } from '@holt/engine'
+import { Readiness, randomText } from '@holt/protocol'
+import type { ServerConfig } from '../config/config.ts'
+import { readCredentials } from '../config/credentials.ts'
+import { findDaemon } from '../config/daemon-lock.ts'
+import { openEngine } from '../daemon/open-engine.ts'
+import { makeLog } from '../daemon/serve.ts'
+import { type Check, mustFix, ok, warn } from './check.ts'
+import {
+  checkBaseTools,
+  checkClock,
+  checkGuest,
+  checkNode,
+  checkPort,
+  checkRoot,
+  checkStateDir,
+} from './machine-checks.ts'
+
+/** A daemon that does not answer in this time does not answer. */
+const answerTimeoutMs = 5_000
+
+/** Looks at everything that the service needs of this machine. */
+export async function runDoctor(config: ServerConfig): Promise<readonly Check[]> {
+  const daemon = await findDaemon(config.stateDir)
+  const guest = await checkGuest(config)
+  const isolation =
+    daemon !== null ? await askDaemon(config, daemon.pid) : guest.status === 'ok' ? await askEngine(config) : []
+  return [
+    checkNode(process.versions.node),
+    checkRoot(process.geteuid?.()),
+    checkClock(Date.now()),
+    ...(await checkStateDir(config)),
+    ...(daemon === null ? [await checkPort(config)] : []),
+    await checkBaseTools(config),
+    guest,
+    ...isolation,
+  ]
+}
+
+/** A daemon that runs knows best. */
+async function askDaemon({ stateDir }: ServerConfig, pid: number): Promise<readonly Check[]> {
+  const credentials = await readCredentials(stateDir)
+  try {
+    const response = await fetch(`${credentials?.url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
+    const { isolation, reasons } = Readiness.parse(await response.json())
+    const state = reasons.length === 0 ? ok('holtd', `ready at ${credentials?.url}`) : warn('holtd', reasons.join(' '))
+    return [state, ...isolationChecks(isolation)]
+  } catch {
+    return [mustFix('holtd', `process ${pid} runs and does not answer`, 'holt down && holt up')]
+  }
+}
+
+/** Without one, an engine is opened over a place of its own, asked, and closed. */
+async function askEngine(config: ServerConfig): Promise<readonly Check[]> {
+  const place = await mkdtemp(join(tmpdir(), 'holt-doctor-'))
+  try {
+    const own = { ...config, stateDir: join(place, 's'), runDir: join(place, 'r') }
+    const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log: makeLog({ logLevel: 'silent' }) })
+    const { isolation } = await engine.describe()
+    await engine.close()
+    return isolationChecks({ gvisor: flat(isolation.gvisor), container: flat(isolation.container) })
+  } catch (error) {
+    return [mustFix('engine', error instanceof Error ? error.message : 'unknown', 'holt doctor')]
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+function flat(facts: EngineFacts['isolation']['gvisor']): Readiness['isolation'][string] {
+  return facts.available
+    ? { available: true, reason: null, fix: null }
+    : { available: false, reason: facts.reason, fix: facts.fix }
+}
+
+/** `gvisor` is the default and what untrusted code needs; `container` is for code you trust, so it may be missing. */
+function isolationChecks(isolation: Readiness['isolation']): readonly Check[] {
+  return Object.entries(isolation).map(([name, { available, reason, fix }]) => {
+    if (available) return ok(name, 'available')
+    if (name === 'gvisor' && fix !== null) return mustFix(name, reason ?? 'not available', fix)
+    return warn(name, reason ?? 'not available', fix)
+  })
+}

@@ -1,0 +1,31 @@
+import { EngineError, type EngineErrorKind } from '@holt/engine'
+import { type ErrorCode, HoltError } from '@holt/protocol'
+
+/** What an engine's failure means to a client. Its own message may name host paths and stays in the log. */
+const meanings: Readonly<Record<EngineErrorKind, { readonly code: ErrorCode; readonly message: string }>> = {
+  conflict: { code: 'conflict', message: 'The runtime is being changed by something else.' },
+  not_found: { code: 'runtime_not_running', message: 'The runtime does not run.' },
+  gone: { code: 'runtime_not_running', message: 'The runtime has ended.' },
+  in_use: { code: 'in_use', message: 'It is in use.' },
+  invalid: { code: 'unsupported_setting', message: 'The host refuses this combination of settings.' },
+  not_supported: { code: 'not_supported_here', message: 'This host cannot do that.' },
+  no_space: { code: 'disk_full', message: "The host's disk is full." },
+  unavailable: { code: 'unavailable', message: "The runtime's guest does not answer." },
+  failed: { code: 'unavailable', message: "The runtime's guest or its host failed." },
+}
+
+/** True for an engine's own error. */
+export function isEngineError(error: unknown): error is EngineError {
+  return error instanceof EngineError
+}
+
+/** The error of the catalogue that stands for an engine's. */
+export function fromEngineError(error: EngineError): HoltError {
+  const { code, message } = meanings[error.kind]
+  return new HoltError(code, message, { cause: error })
+}
+
+/** True for the reason of a signal that ended because its time was up. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'TimeoutError'
+}

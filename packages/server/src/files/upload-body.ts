@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { HoltError } from '@holt/protocol'
+
+/** An upload that sends nothing for this long is given up. */
+const idleMs = 60_000
+
+/** A request's bytes as a stream that fails, and does not merely end, where the client breaks off or falls silent. */
+export function uploadBody(request: IncomingMessage): Readable {
+  return Readable.from(chunks(request), { objectMode: false, highWaterMark: 256 * 1024 })
+}
+
+async function* chunks(request: IncomingMessage): AsyncGenerator<Buffer> {
+  const onIdle = () => request.destroy(new HoltError('timeout', `Nothing arrived for ${idleMs / 1000} seconds.`))
+  const timer = setTimeout(onIdle, idleMs)
+  try {
+    for await (const chunk of request) {
+      timer.refresh()
+      yield chunk
+      timer.refresh()
+    }
+    if (!request.complete) throw new HoltError('invalid_request', 'The upload broke off.')
+  } finally {
+    clearTimeout(timer)
+  }
+}

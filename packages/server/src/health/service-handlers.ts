@@ -1,0 +1,60 @@
+import type { EngineFacts, IsolationFacts } from '@holt/engine'
+import { defaultTemplate, openApi, type Readiness } from '@holt/protocol'
+import { version } from '../config/version.ts'
+import type { Answer, Call, Handlers } from '../http/call.ts'
+import type { Service } from '../service.ts'
+
+const description = openApi(version)
+
+/** The routes about the service itself. */
+export const serviceHandlers = {
+  health: async () => ({ status: 200, json: { status: 'ok' } }),
+  readiness,
+  openapi: async () => ({ status: 200, json: description }),
+} satisfies Partial<Handlers>
+
+async function readiness({ service }: Call<'readiness'>): Promise<Answer> {
+  const facts = await service.engine.describe().catch((error) => {
+    service.log.error({ err: error }, 'the engine cannot be described')
+    return null
+  })
+  const reasons = [...engineReasons(facts), ...(await templateReasons(service))]
+  const json: Readiness = {
+    status: reasons.length === 0 ? 'ready' : 'not_ready',
+    version,
+    reasons,
+    isolation:
+      facts === null ? {} : { gvisor: present(facts.isolation.gvisor), container: present(facts.isolation.container) },
+  }
+  return { status: reasons.length === 0 ? 200 : 503, json }
+}
+
+function engineReasons(facts: EngineFacts | null): readonly string[] {
+  if (facts === null) return ['The engine does not answer.']
+  if (Object.values(facts.isolation).some(({ available }) => available)) return []
+  return ['No class of isolation is available on this host.']
+}
+
+/** The default template must be ready, and the others not on their way. */
+async function templateReasons({ store, templateProgress }: Service): Promise<readonly string[]> {
+  const rows = await store.db
+    .selectFrom('templates')
+    .select(['template_id', 'name', 'state'])
+    .where('kind', '=', 'system')
+    .orderBy('seq')
+    .execute()
+  if (rows.length === 0) return ['The base templates are not made yet.']
+  return rows.flatMap(({ template_id, name, state }) => {
+    if (state === 'building') {
+      const phase = templateProgress.get(template_id)?.phase
+      return [`The template ${name} is being made${phase === undefined ? '' : `: ${phase}`}.`]
+    }
+    return state === 'failed' && name === defaultTemplate ? [`The template ${name} could not be made.`] : []
+  })
+}
+
+function present(facts: IsolationFacts): Readiness['isolation'][string] {
+  return facts.available
+    ? { available: true, reason: null, fix: null }
+    : { available: false, reason: facts.reason, fix: facts.fix }
+}

@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { IdKind, Page, RouteName, routes } from '@holt/protocol'
+import type { z } from 'zod'
+import type { Caller } from '../auth/authenticate.ts'
+import type { Service } from '../service.ts'
+
+type RouteOf<Name extends RouteName> = (typeof routes)[Name]
+type Parsed<Value> = Value extends z.ZodType ? z.output<Value> : undefined
+type ParamsOf<Name extends RouteName> = RouteOf<Name> extends { params: infer Schema } ? Parsed<Schema> : undefined
+type QueryOf<Name extends RouteName> = RouteOf<Name> extends { query: infer Schema } ? Parsed<Schema> : undefined
+type BodyOf<Name extends RouteName> = RouteOf<Name>['body'] extends { type: 'json'; schema: infer Schema }
+  ? Parsed<Schema>
+  : RouteOf<Name>['body'] extends { type: 'bytes' }
+    ? Readable
+    : undefined
+type CallerOf<Name extends RouteName> = RouteOf<Name>['scope'] extends null ? null : Caller
+
+/** A request of one route: authenticated, authorised and parsed. */
+export interface Call<Name extends RouteName> {
+  readonly service: Service
+  readonly caller: CallerOf<Name>
+  readonly params: ParamsOf<Name>
+  readonly query: QueryOf<Name>
+  /** The parsed JSON, or the bytes as they come. */
+  readonly body: BodyOf<Name>
+  /** The names of the JSON fields that were sent, to tell a default from the same value given. */
+  readonly sentFields: ReadonlySet<string>
+  readonly headers: IncomingHttpHeaders
+  /** Ends when the client is gone, its key is revoked, or the service closes. */
+  readonly gone: AbortSignal
+  /** The id for what the request makes. It is the same when a request is repeated with its `Idempotency-Key` after a crash. */
+  newId<Kind extends IdKind>(kind: Kind): string
+}
+
+/** An answer: JSON, bytes or items as they come, or nothing. */
+export type Answer =
+  | { readonly status: number; readonly json: unknown }
+  | { readonly status: number; readonly bytes: Readable; readonly headers: Readonly<Record<string, string>> }
+  | { readonly status: number; readonly items: AsyncIterable<StreamItem> }
+  | { readonly status: 204 }
+
+/** An item of a stream; `cursor` is where to resume after it. */
+export interface StreamItem {
+  readonly type: string
+  readonly cursor: number
+}
+
+/** Answers one route. */
+type Handler<Name extends RouteName> = (call: Call<Name>) => Promise<Answer>
+
+/** A handler for every route: one that is missing is a type error. */
+export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
+
+/** A page as an answer. */
+export function answerPage<Item>(page: Page<Item>): Answer {
+  return { status: 200, json: page }
+}

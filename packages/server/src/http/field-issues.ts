@@ -1,0 +1,74 @@
+import { type ErrorCode, type FieldIssue, HoltError } from '@holt/protocol'
+import type { z } from 'zod'
+
+/** The most wrong fields that one answer names. */
+const maxIssues = 100
+const maxPointerLength = 300
+
+/** Turns what a schema found wrong into fields and why, one for each unknown field as well. */
+function fieldIssues(error: z.ZodError, prefix: '' | '/query' | '/path'): readonly FieldIssue[] {
+  return error.issues.flatMap((issue) => describe(issue, prefix))
+}
+
+/** The one answer for everything wrong with a request. Only wrong paths: `invalid_path`, else `invalid_request`. */
+export function invalidRequest(
+  errors: readonly { readonly error: z.ZodError; readonly prefix: '' | '/query' | '/path' }[],
+): HoltError {
+  const issues = errors.flatMap(({ error, prefix }) => fieldIssues(error, prefix)).slice(0, maxIssues)
+  const code: ErrorCode = errors.every(({ error }) => error.issues.every(isPathIssue))
+    ? 'invalid_path'
+    : 'invalid_request'
+  const named = issues.map(({ pointer, message }) => `${pointer || 'the body'} ${message}`).join('; ')
+  return new HoltError(code, `The request is not valid: ${named.slice(0, 2000)}.`, { details: { issues } })
+}
+
+/** The answer for a single wrong field. */
+export function invalidField(pointer: string, message: string): HoltError {
+  return new HoltError('invalid_request', `The request is not valid: ${pointer || 'the body'} ${message}.`, {
+    details: { issues: [{ pointer, message }] },
+  })
+}
+
+function isPathIssue(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params?.error === 'invalid_path'
+}
+
+function describe(issue: z.core.$ZodIssue, prefix: string): FieldIssue[] {
+  const at = (...more: PropertyKey[]) => pointerOf(prefix, [...issue.path, ...more])
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ pointer: at(key), message: 'is not a known field' }))
+    case 'invalid_key':
+      return [{ pointer: at(), message: issue.issues[0]?.message ?? 'is not a valid name' }]
+    case 'invalid_type':
+      return [
+        {
+          pointer: at(),
+          message:
+            issue.input === undefined
+              ? `is required: ${article(issue.expected)}`
+              : `must be ${article(issue.expected)}`,
+        },
+      ]
+    case 'invalid_value':
+      return [{ pointer: at(), message: `must be ${issue.values.map(String).join(' or ')}` }]
+    default:
+      return [{ pointer: at(), message: lowerFirst(issue.message) }]
+  }
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+/** A JSON pointer (RFC 6901). */
+function pointerOf(prefix: string, path: readonly PropertyKey[]): string {
+  const pointer = path
+    .map((part) => `/${String(part).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('')
+  return `${prefix}${pointer}`.slice(0, maxPointerLength)
+}

@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http'
+import type { Service } from '../service.ts'
+
+/** A signal that ends when the client of a response has left before its end, or the service closes. Made when first asked for. */
+export function goneSignal(service: Service, response: ServerResponse): () => AbortSignal {
+  let signal: AbortSignal | null = null
+  return () => {
+    signal ??= watch(service, response)
+    return signal
+  }
+}
+
+function watch(service: Service, response: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  const end = () => controller.abort(service.closing.reason ?? new Error('the client is gone'))
+  service.closing.addEventListener('abort', end)
+  response.once('close', () => {
+    service.closing.removeEventListener('abort', end)
+    if (!response.writableFinished) end()
+  })
+  if (service.closing.aborted || response.destroyed) end()
+  return controller.signal
+}

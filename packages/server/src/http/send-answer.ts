@@ -1,0 +1,44 @@
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../auth/authenticate.ts'
+import type { Service } from '../service.ts'
+import type { Answer } from './call.ts'
+import { acceptedFormat, writeItems } from './stream-items.ts'
+
+interface Outgoing {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly answer: Answer
+  readonly caller: Caller | null
+}
+
+/** Writes a handler's answer. */
+export function sendAnswer(service: Service, { request, reply, answer, caller }: Outgoing): FastifyReply {
+  reply.code(answer.status)
+  if ('json' in answer)
+    return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer.json))
+  if ('items' in answer) {
+    const format = acceptedFormat(request.headers.accept) ?? 'application/x-ndjson'
+    reply
+      .header('content-type', format === 'text/event-stream' ? `${format}; charset=utf-8` : format)
+      .header('x-accel-buffering', 'no')
+    return reply.send(watched(service, { reply, caller, body: writeItems(answer.items, format) }))
+  }
+  if ('bytes' in answer)
+    return reply.headers(answer.headers).send(watched(service, { reply, caller, body: answer.bytes }))
+  return reply.send()
+}
+
+/** A body that is cut when its key is revoked, and let go of when its reader leaves. */
+function watched(
+  service: Service,
+  { reply, caller, body }: { reply: FastifyReply; caller: Caller | null; body: Readable },
+): Readable {
+  body.on('error', (error) => service.log.debug({ err: error }, 'a stream broke off'))
+  reply.raw.once('close', () => body.destroy())
+  service.streams.add(caller?.keyId ?? '', reply.raw, (reason) => {
+    body.destroy(reason)
+    reply.raw.destroy()
+  })
+  return body
+}

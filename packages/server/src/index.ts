@@ -1,0 +1,5 @@
+export { ConfigError, parseConfig, type ServerConfig } from './config/config.ts'
+export { createServer, type Server, type ServerOptions } from './create-server.ts'
+export type { Log } from './service.ts'
+export type { BaseSource, BaseTree } from './templates/base-source.ts'
+export type { Progress } from './templates/template-progress.ts'

@@ -1,0 +1,71 @@
+#!/usr/bin/env node
+import { ConfigError, parseConfig, type ServerConfig } from './config/config.ts'
+import { version } from './config/version.ts'
+
+const usage = `holtd: the Holt service
+
+  holtd [serve]          run the service
+  holtd doctor [--json]  check this machine; what is missing is a line that begins with FIX:
+  holtd purge            remove every runtime and kernel object of the installation
+  holtd version          print the version
+
+Settings come from the environment: HOLT_STATE_DIR HOLT_HOST HOLT_PORT HOLT_ALLOW_REMOTE HOLT_ISOLATION HOLT_BASE_IMAGE
+HOLT_RUN_DIR HOLT_LOG_LEVEL HOLT_CLOUD HOLT_REGION HOLT_RUNSC HOLT_GUEST HOLT_MEMORY_OVERCOMMIT
+`
+
+/** Exit codes: 0 done, 1 failed, 2 wrong arguments or settings. */
+async function main([verb = 'serve', ...options]: readonly string[]): Promise<number | null> {
+  process.umask(0o077)
+  const json = verb === 'doctor' && options[0] === '--json'
+  if (options.length > (json ? 1 : 0)) return misused()
+  switch (verb) {
+    case 'version':
+      process.stdout.write(`${version}\n`)
+      return 0
+    case 'help':
+    case '--help':
+      process.stdout.write(usage)
+      return 0
+    case 'serve':
+      return serve(parseConfig(process.env))
+    case 'doctor':
+      return doctor(parseConfig(process.env), json)
+    case 'purge':
+      return purge(parseConfig(process.env))
+    default:
+      return misused()
+  }
+}
+
+function misused(): number {
+  process.stderr.write(usage)
+  return 2
+}
+
+async function serve(config: ServerConfig): Promise<null> {
+  await (await import('./daemon/serve.ts')).serve(config)
+  return null
+}
+
+async function doctor(config: ServerConfig, json: boolean): Promise<number> {
+  const [{ runDoctor }, { lineOf }] = await Promise.all([import('./doctor/run-doctor.ts'), import('./doctor/check.ts')])
+  const checks = await runDoctor(config)
+  process.stdout.write(json ? `${JSON.stringify({ checks })}\n` : `${checks.map(lineOf).join('\n')}\n`)
+  return checks.some(({ status }) => status === 'fix') ? 1 : 0
+}
+
+async function purge(config: ServerConfig): Promise<number> {
+  const left = await (await import('./daemon/purge.ts')).purge(config)
+  for (const line of left) process.stderr.write(`error: could not remove ${line}\n`)
+  return left.length === 0 ? 0 : 1
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    if (code !== null) process.exitCode = code
+  },
+  (error: unknown) => {
+    process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(error instanceof ConfigError ? 2 : 1)
+  },
+)

@@ -1,0 +1,173 @@
+import type { EngineFacts, Isolation } from '@holt/engine'
+import { type CreateRuntime, HoltError } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import type { NewRuntimeRow, RuntimeRow, TemplateRow } from '../store/tables.ts'
+import { findTemplate, requireReady } from '../templates/find-template.ts'
+import { admit } from './admit.ts'
+import { decideSize, type Size } from './decide-size.ts'
+import { startRuntime } from './start-runtime.ts'
+import { endedStates } from './states.ts'
+
+/** Whose runtime, under which id, as asked for. */
+export interface Creation {
+  readonly projectId: string
+  readonly runtimeId: string
+  readonly request: CreateRuntime
+}
+
+/**
+ * Creates a runtime: decide everything that can be decided without the engine, write the row, start it, answer it running.
+ * Until the row is written nothing exists; from then on the row says what became of it.
+ */
+export async function createRuntime(service: Service, creation: Creation): Promise<RuntimeRow> {
+  const { request } = creation
+  requirePlace(service, request)
+  const earlier = await findEarlier(service, creation)
+  if (earlier !== null) return earlier
+  const [facts, template] = await Promise.all([
+    service.engine.describe(),
+    findTemplate(service, { projectId: creation.projectId, reference: request.template }),
+  ])
+  const isolation = decideIsolation(service, facts, request)
+  const imageDigest = requireReady(service, template)
+  const size = decideSize(request, template)
+  const row = newRow(service, creation, { template, isolation, size, imageDigest })
+  const freeMemoryMiB = await service.freeMemoryMiB()
+  const stored = await reserve(service, row, { facts, freeMemoryMiB })
+  return startRuntime(service, stored, JSON.parse(template.env_json))
+}
+
+/** The runtime of an earlier try under the same id, where that one came to its end and only the answer was lost. */
+async function findEarlier({ store }: Service, { projectId, runtimeId }: Creation): Promise<RuntimeRow | null> {
+  const row = await store.db
+    .selectFrom('runtimes')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('runtime_id', '=', runtimeId)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  if (row.state === 'running') return row
+  throw new HoltError('unavailable', 'The service stopped while it made this runtime.', {
+    hint: 'Send it again under another Idempotency-Key.',
+  })
+}
+
+function requirePlace({ config }: Service, { cloud, region }: CreateRuntime): void {
+  for (const [name, asked, served] of [
+    ['cloud', cloud, config.cloud],
+    ['region', region, config.region],
+  ] as const) {
+    if (asked === undefined || asked === served) continue
+    throw new HoltError('unsupported_setting', `This server serves the ${name} ${served} only.`, {
+      details: { issues: [{ pointer: `/${name}`, message: `must be ${served}` }] },
+    })
+  }
+}
+
+function decideIsolation({ config }: Service, facts: EngineFacts, request: CreateRuntime): Isolation {
+  const isolation = request.isolation ?? config.isolation ?? 'gvisor'
+  const fact = facts.isolation[isolation]
+  if (fact.available) return isolation
+  throw new HoltError(
+    'not_supported_here',
+    `The isolation ${isolation} is not available on this host: ${fact.reason}`,
+    {
+      details: { isolation },
+      ...(fact.fix === null ? {} : { hint: fact.fix }),
+    },
+  )
+}
+
+interface Decided {
+  readonly template: TemplateRow
+  readonly isolation: Isolation
+  readonly size: Size
+  readonly imageDigest: string
+}
+
+function newRow(
+  { now }: Service,
+  { projectId, runtimeId, request }: Creation,
+  { template, isolation, size, imageDigest }: Decided,
+): NewRuntimeRow {
+  const at = now()
+  // A checkpoint holds the memory and the processors of its runtime, so it fits that size only.
+  const fits = isolation === 'gvisor' && size.cpu === template.cpu && size.memoryMiB === template.memory_mib
+  return {
+    runtime_id: runtimeId,
+    project_id: projectId,
+    name: request.name ?? null,
+    state: 'starting',
+    state_reason_json: null,
+    template_id: template.template_id,
+    template_name: template.name,
+    image_digest: imageDigest,
+    checkpoint_id: fits ? template.checkpoint_id : null,
+    isolation,
+    cpu: size.cpu,
+    memory_mib: size.memoryMiB,
+    disk_mib: size.diskMiB,
+    env_json: JSON.stringify(request.env),
+    metadata_json: JSON.stringify(request.metadata),
+    user: template.user,
+    workdir: template.workdir,
+    timeout_secs: request.timeout_secs,
+    on_timeout: request.on_timeout,
+    expires_at: request.timeout_secs === null ? null : at + request.timeout_secs * 1000,
+    created_at: at,
+    started_at: null,
+    ended_at: null,
+    updated_at: at,
+    revision: 1,
+  }
+}
+
+/** Writes the row if its name is free and the host has room, as one transaction. */
+async function reserve(
+  service: Service,
+  row: NewRuntimeRow,
+  { facts, freeMemoryMiB }: { facts: EngineFacts; freeMemoryMiB: number | null },
+): Promise<RuntimeRow> {
+  const { store, starts, config } = service
+  return store.change(async (changes) => {
+    const { name } = row
+    if (name !== null && name !== undefined) {
+      const taken = await changes
+        .selectFrom('runtimes')
+        .select('runtime_id')
+        .where('project_id', '=', row.project_id)
+        .where('name', '=', name)
+        .where('state', 'not in', endedStates)
+        .executeTakeFirst()
+      if (taken !== undefined)
+        throw new HoltError('name_taken', `A runtime named ${name} exists.`, {
+          details: { runtime_id: taken.runtime_id },
+        })
+    }
+    // The host is one for all projects, so this sum alone is over every project.
+    const { promised } = await changes
+      .selectFrom('runtimes')
+      .select(({ fn, val }) => fn.coalesce(fn.sum<number>('memory_mib'), val(0)).as('promised'))
+      .where('state', 'not in', endedStates)
+      .executeTakeFirstOrThrow()
+    admit({
+      hostMemoryMiB: facts.memoryMiB,
+      diskFreeMiB: facts.diskFreeMiB,
+      freeMemoryMiB,
+      promisedMiB: Number(promised),
+      starting: starts.size,
+      overcommit: config.memoryOvercommit,
+      memoryMiB: row.memory_mib,
+    })
+    const stored = await changes.insertInto('runtimes').values(row).returningAll().executeTakeFirstOrThrow()
+    await recordEvent(changes, {
+      projectId: row.project_id,
+      type: 'runtime.starting',
+      subjectId: row.runtime_id,
+      data: { from: null, to: 'starting', reason: null },
+      at: row.created_at,
+    })
+    return stored
+  })
+}

@@ -1,0 +1,39 @@
+import { HoltError, isIdParam } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+
+/** Whose runtime, and which. */
+export interface RuntimeRef {
+  readonly projectId: string
+  readonly runtimeId: string
+}
+
+/** A project's runtime. One of another project is the same as none. */
+export async function findRuntime({ store }: Service, { projectId, runtimeId }: RuntimeRef): Promise<RuntimeRow> {
+  const row = isIdParam('runtime_id', runtimeId)
+    ? await store.db
+        .selectFrom('runtimes')
+        .selectAll()
+        .where('project_id', '=', projectId)
+        .where('runtime_id', '=', runtimeId)
+        .executeTakeFirst()
+    : undefined
+  if (row === undefined) throw new HoltError('runtime_not_found', 'There is no such runtime.')
+  return row
+}
+
+/** A project's runtime that runs. */
+export async function findRunning(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+  const row = await findRuntime(service, ref)
+  if (row.state === 'running') return row
+  throw notRunning(row)
+}
+
+/** The error for a runtime that does not run. */
+export function notRunning(row: RuntimeRow): HoltError {
+  const details = { state: row.state }
+  if (row.state === 'terminated' || row.state === 'terminating') {
+    return new HoltError('runtime_terminated', `The runtime is ${row.state}.`, { details })
+  }
+  return new HoltError('runtime_not_running', `The runtime is ${row.state}, not running.`, { details })
+}

@@ -1,0 +1,34 @@
+import type { Runtime } from '@holt/protocol'
+import type { ServerConfig } from '../config/config.ts'
+import { moment, momentOrNull } from '../store/moment.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+
+/** A stored runtime as the API shows it. */
+export function presentRuntime(row: RuntimeRow, { cloud, region }: Pick<ServerConfig, 'cloud' | 'region'>): Runtime {
+  return {
+    runtime_id: row.runtime_id as Runtime['runtime_id'],
+    name: row.name,
+    state: row.state,
+    state_reason: row.state_reason_json === null ? null : JSON.parse(row.state_reason_json),
+    template: { template_id: row.template_id as Runtime['template']['template_id'], name: row.template_name },
+    snapshot_id: null,
+    cloud,
+    region,
+    isolation: row.isolation,
+    cpu: row.cpu,
+    memory_mib: row.memory_mib,
+    disk_mib: row.disk_mib,
+    env: JSON.parse(row.env_json),
+    metadata: JSON.parse(row.metadata_json),
+    secrets: [],
+    network_policy: null,
+    timeout_secs: row.timeout_secs,
+    on_timeout: row.on_timeout,
+    idle_timeout_secs: null,
+    expires_at: momentOrNull(row.expires_at),
+    created_at: moment(row.created_at),
+    started_at: momentOrNull(row.started_at),
+    paused_at: null,
+    updated_at: moment(row.updated_at),
+  }
+}

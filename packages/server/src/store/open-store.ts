@@ -1,0 +1,56 @@
+import { chmodSync } from 'node:fs'
+import { Kysely, SqliteDialect, type Transaction } from 'kysely'
+import { migrations } from './migrations.ts'
+import { SqliteFile } from './sqlite-database.ts'
+import type { Tables } from './tables.ts'
+
+/** Queries inside one transaction. */
+type Changes = Transaction<Tables>
+
+/** What queries can be asked of: the store itself or a transaction. */
+export type Queries = Kysely<Tables>
+
+/** The service's database. */
+export interface Store {
+  readonly db: Queries
+  /** Runs a change as one durable transaction: all of it, or nothing when it throws. */
+  change<Result>(run: (changes: Changes) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+/** Opens the database file, making and migrating it as needed. `:memory:` is a store that ends with the process. */
+export function openStore(path: string): Store {
+  const file = new SqliteFile(path)
+  if (path !== ':memory:') chmodSync(path, 0o600)
+  try {
+    migrate(file)
+  } catch (error) {
+    file.close()
+    throw error
+  }
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: file }) })
+  return {
+    db,
+    change: (run) => db.transaction().execute(run),
+    close: async () => {
+      await db.destroy()
+      file.close()
+    },
+  }
+}
+
+function migrate(file: SqliteFile): void {
+  file.exec('CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT')
+  const [row] = file.prepare('SELECT coalesce(max(version), 0) AS version FROM migrations').all([]) as [
+    { version: number },
+  ]
+  if (row.version > migrations.length) {
+    throw new Error(
+      `the database has schema ${row.version}; this holtd knows ${migrations.length}: it was written by a newer one`,
+    )
+  }
+  for (const [index, sql] of migrations.entries()) {
+    if (index < row.version) continue
+    file.exec(`BEGIN IMMEDIATE; ${sql}; INSERT INTO migrations VALUES (${index + 1}, ${Date.now()}); COMMIT`)
+  }
+}

@@ -1,0 +1,42 @@
+import { HoltError } from '@holt/protocol'
+
+/** The cursor of a page: where the next one begins, opaque to clients. */
+export function encodeCursor(position: string | number): string {
+  return Buffer.from(`1:${position}`).toString('base64url')
+}
+
+/** The position in a cursor that this service made. Anything else is a wrong field. */
+export function decodeCursor(cursor: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8')
+  if (!text.startsWith('1:') || Buffer.from(text).toString('base64url') !== cursor) throw wrongCursor()
+  return text.slice(2)
+}
+
+/** A cursor whose position is a row's `seq`. Absent: before the newest row. */
+export function seqBefore(cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER
+  const position = decodeCursor(cursor)
+  if (!/^\d{1,15}$/.test(position)) throw wrongCursor()
+  return Number(position)
+}
+
+/** Cuts rows that were asked for with one more than `limit` into a page. */
+export function pageOfRows<Row extends { readonly seq: number }, Item>(
+  rows: readonly Row[],
+  limit: number,
+  present: (row: Row) => Item,
+): { data: Item[]; next_cursor: string | null } {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    data: shown.map(present),
+    next_cursor: rows.length > limit && last !== undefined ? encodeCursor(last.seq) : null,
+  }
+}
+
+/** The error for a cursor that is not one. */
+export function wrongCursor(): HoltError {
+  return new HoltError('invalid_request', 'The cursor is not one that this list gave.', {
+    details: { issues: [{ pointer: '/query/cursor', message: 'must be next_cursor of a page of this list' }] },
+  })
+}

@@ -1,0 +1,50 @@
+import { HoltError } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { TemplateRow } from '../store/tables.ts'
+
+const byName = /^([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?$/
+
+/** The tag of a reference without one. */
+export const defaultTag = 'latest'
+
+/** A project's template by name, `name:tag` or id. */
+export async function findTemplate(
+  { store }: Service,
+  { projectId, reference }: { projectId: string; reference: string },
+): Promise<TemplateRow> {
+  const [, name, tag = defaultTag] = byName.exec(reference) ?? []
+  const templates = store.db.selectFrom('templates').selectAll().where('project_id', '=', projectId)
+  const row =
+    name === undefined
+      ? undefined
+      : ((await templates.where('name', '=', name).where('tag', '=', tag).executeTakeFirst()) ??
+        (await templates.where('template_id', '=', reference).executeTakeFirst()))
+  if (row === undefined) throw new HoltError('template_not_found', 'There is no such template.')
+  return row
+}
+
+/** The image of a template that runtimes can be made of. One that is being made is worth waiting for. */
+export function requireReady({ templateProgress }: Pick<Service, 'templateProgress'>, row: TemplateRow): string {
+  if (row.state === 'ready' && row.image_digest !== null) return row.image_digest
+  if (row.state === 'failed') {
+    const reason = row.state_reason_json === null ? null : (JSON.parse(row.state_reason_json) as { message: string })
+    throw new HoltError(
+      'unavailable',
+      `The template ${row.name} could not be made: ${reason?.message ?? 'the reason is in the log of the service'}`,
+      {
+        hint: 'Correct the reason and start holtd again.',
+        details: { retry_after_secs: 60, template_state: row.state },
+      },
+    )
+  }
+  const progress = templateProgress.get(row.template_id)
+  const far = progress === null ? 'waiting for its turn' : `${progress.phase}, ${percent(progress)} % done`
+  throw new HoltError('unavailable', `The template ${row.name} is being made: ${far}.`, {
+    hint: 'Try again when GET /v1/agents/template says ready.',
+    details: { retry_after_secs: 5, template_state: row.state, progress },
+  })
+}
+
+function percent({ done, total }: { done: number; total: number }): number {
+  return total > 0 ? Math.min(100, Math.round((done / total) * 100)) : 0
+}

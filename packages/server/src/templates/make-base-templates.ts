@@ -1,0 +1,206 @@
+import { BuilderError } from '@holt/builder'
+import type { Checkpoints, ImageDigest, ImageStore } from '@holt/engine'
+import { isEngineError } from '../engine-errors.ts'
+import { endedStates } from '../runtimes/states.ts'
+import type { Service } from '../service.ts'
+import type { TemplateRow } from '../store/tables.ts'
+import type { BaseSource } from './base-source.ts'
+import { removeUnfinished, takeTemplateCheckpoint } from './take-checkpoint.ts'
+import { ensureSystemTemplates, readSystemTemplates, updateTemplate } from './template-rows.ts'
+
+/** How the work divides: the tree, its image, the checkpoints; measured with a tree from packages. */
+const shares = { tree: 780, image: 170, total: 1000 }
+
+/** A base tree has about this many bytes; only for the progress of writing its image. */
+const usualTreeBytes = 900e6
+
+/**
+ * Makes the system templates, or finds that they are made: one image from the source, and of it one checkpoint per size. The image is made again only
+ * when the source changed; runtimes are made of the old one until the new one is ready. A crash on the way leaves rows from which this begins anew.
+ */
+export async function makeBaseTemplates(
+  service: Service,
+  { projectId, source }: { projectId: string; source: BaseSource },
+): Promise<void> {
+  const { log, engine } = service
+  const images = engine.ability('images')
+  if (images === null) throw new Error('this engine keeps no images')
+  let rows = await ensureSystemTemplates(service, { projectId, source: source.name })
+  try {
+    rows = await Promise.all(rows.map((row) => beginAnew(service, row)))
+    const recipeDigest = await source.digest()
+    const made = await ensureImage(service, { rows, source, recipeDigest, images })
+    for (const row of rows) await makeReady(service, row, made)
+    await removeUnreferenced(service, images)
+  } catch (error) {
+    if (service.closing.aborted) return
+    log.error({ err: error }, 'the base templates could not be made')
+    await markFailed(service, projectId, error)
+  } finally {
+    for (const row of rows) service.templateProgress.clear(row.template_id)
+  }
+}
+
+/** Clears away what an earlier process left half-made. A template that failed then is tried again. */
+async function beginAnew(service: Service, row: TemplateRow): Promise<TemplateRow> {
+  const cleared = await removeUnfinished(service, row)
+  return cleared.state === 'failed'
+    ? updateTemplate(service, cleared, { state: 'building', state_reason_json: null })
+    : cleared
+}
+
+/** What every size shares. */
+type SharedImage = Required<
+  Pick<
+    TemplateRow,
+    'recipe_digest' | 'image_digest' | 'size_bytes' | 'env_json' | 'user' | 'workdir' | 'facts_json' | 'source'
+  >
+>
+
+interface ImageWork {
+  readonly rows: readonly TemplateRow[]
+  readonly source: BaseSource
+  readonly recipeDigest: string
+  readonly images: ImageStore
+}
+
+async function ensureImage(service: Service, { rows, source, recipeDigest, images }: ImageWork): Promise<SharedImage> {
+  for (const row of rows) {
+    if (
+      row.recipe_digest === recipeDigest &&
+      row.image_digest !== null &&
+      (await images.has(row.image_digest as ImageDigest))
+    )
+      return row
+  }
+  const say = (phase: string, done: number) => {
+    for (const row of rows)
+      service.templateProgress.set(row.template_id, {
+        phase,
+        done: Math.round(Math.min(done, shares.total)),
+        total: shares.total,
+      })
+  }
+  say('preparing', 0)
+  service.log.info({ source: source.name }, 'making the base image')
+  await using tree = await source.make({
+    onProgress: ({ phase, done, total }) => say(phase, (done / Math.max(1, total)) * shares.tree),
+    signal: service.closing,
+  })
+  const image = await images.import(
+    counted(tree.tar, (bytes) =>
+      say('writing the image', shares.tree + Math.min(1, bytes / usualTreeBytes) * shares.image),
+    ),
+    service.closing,
+  )
+  return {
+    source: source.name,
+    recipe_digest: recipeDigest,
+    image_digest: image.digest,
+    size_bytes: image.sizeBytes,
+    env_json: JSON.stringify(tree.env),
+    user: tree.user,
+    workdir: tree.workdir,
+    facts_json: JSON.stringify(tree.facts),
+  }
+}
+
+/** Tells how many bytes have passed, once per 8 MiB. */
+async function* counted(chunks: AsyncIterable<Uint8Array>, tell: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  let told = 0
+  for await (const chunk of chunks) {
+    yield chunk
+    bytes += chunk.length
+    if (bytes - told < 8 * 2 ** 20) continue
+    told = bytes
+    tell(bytes)
+  }
+}
+
+/** Gives one size its image and, where runtimes can be restored, its checkpoint. */
+async function makeReady(service: Service, row: TemplateRow, made: SharedImage): Promise<void> {
+  const sameImage = row.image_digest === made.image_digest
+  const checkpoints = await checkpointsHere(service)
+  const hasCheckpoint =
+    sameImage &&
+    row.checkpoint_id !== null &&
+    (checkpoints === null || (await checkpoints.usable(row.checkpoint_id)).usable)
+  if (row.state === 'ready' && sameImage && (hasCheckpoint || checkpoints === null)) return
+  const { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json } = made
+  const shared = { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json }
+  service.templateProgress.set(row.template_id, {
+    phase: 'taking the checkpoint',
+    done: shares.tree + shares.image,
+    total: shares.total,
+  })
+  let current = await updateTemplate(service, row, { ...shared, ...(hasCheckpoint ? {} : { checkpoint_id: null }) })
+  if (!hasCheckpoint && checkpoints !== null) {
+    current = await withCheckpoint(service, current, checkpoints)
+  }
+  await updateTemplate(service, current, { state: 'ready', state_reason_json: null })
+  service.templateProgress.clear(row.template_id)
+  service.log.info({ template: row.name, checkpoint: current.checkpoint_id !== null }, 'a template is ready')
+}
+
+/** A template without a checkpoint boots its runtimes cold: slower, and `has_checkpoint` says so. */
+async function withCheckpoint(service: Service, row: TemplateRow, checkpoints: Checkpoints): Promise<TemplateRow> {
+  try {
+    return await takeTemplateCheckpoint(service, row, checkpoints)
+  } catch (error) {
+    if (service.closing.aborted || !isWorthGoingOn(error)) throw error
+    service.log.warn(
+      { err: error, template: row.name },
+      'no checkpoint could be taken; runtimes of this template boot cold',
+    )
+    const [latest] = (await readSystemTemplates(service, row.project_id)).filter(
+      ({ template_id }) => template_id === row.template_id,
+    )
+    return removeUnfinished(service, latest ?? row)
+  }
+}
+
+/** A host whose disk is full, or that refuses the runtime, has a problem that a ready template would only hide. */
+function isWorthGoingOn(error: unknown): boolean {
+  return !isEngineError(error) || (error.kind !== 'no_space' && error.kind !== 'not_found')
+}
+
+async function checkpointsHere({ engine }: Service): Promise<Checkpoints | null> {
+  const { gvisor } = (await engine.describe()).isolation
+  return gvisor.available && gvisor.canCheckpoint ? engine.ability('checkpoints') : null
+}
+
+/** Lets go of images and checkpoints that an earlier recipe made. What a runtime still uses stays until a later start. */
+async function removeUnreferenced({ store, engine }: Service, images: ImageStore): Promise<void> {
+  const templates = await store.db.selectFrom('templates').select(['image_digest', 'checkpoint_id']).execute()
+  const runtimes = await store.db
+    .selectFrom('runtimes')
+    .select(['image_digest', 'checkpoint_id'])
+    .where('state', 'not in', endedStates)
+    .execute()
+  const used = new Set(
+    [...templates, ...runtimes].flatMap(({ image_digest, checkpoint_id }) => [image_digest, checkpoint_id]),
+  )
+  const checkpoints = engine.ability('checkpoints')
+  for (const { checkpointId } of (await checkpoints?.list()) ?? []) {
+    if (!used.has(checkpointId)) await checkpoints?.remove(checkpointId)
+  }
+  for (const { digest } of await images.list()) {
+    if (used.has(digest)) continue
+    await images.remove(digest).catch((error) => {
+      if (!isEngineError(error) || error.kind !== 'in_use') throw error
+    })
+  }
+}
+
+/** Templates that are not ready say why; those that are stay as they are. */
+async function markFailed(service: Service, projectId: string, error: unknown): Promise<void> {
+  const message = error instanceof BuilderError ? error.message : 'The reason is in the log of the service.'
+  for (const row of await readSystemTemplates(service, projectId)) {
+    if (row.state === 'ready') continue
+    await updateTemplate(service, row, {
+      state: 'failed',
+      state_reason_json: JSON.stringify({ code: 'build_failed', message: message.slice(0, 2000) }),
+    })
+  }
+}

@@ -1,0 +1,49 @@
+import type { Page, Template } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import { moment } from '../store/moment.ts'
+import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
+import type { TemplateRow } from '../store/tables.ts'
+import type { TemplateProgress } from './template-progress.ts'
+
+/** A stored template as the API shows it. */
+export function presentTemplate(row: TemplateRow, progress: TemplateProgress): Template {
+  return {
+    template_id: row.template_id as Template['template_id'],
+    name: row.name,
+    tag: row.tag,
+    kind: row.kind,
+    state: row.state,
+    state_reason: row.state_reason_json === null ? null : JSON.parse(row.state_reason_json),
+    progress: progress.get(row.template_id),
+    source: row.source,
+    image_digest: row.image_digest,
+    cpu: row.cpu,
+    memory_mib: row.memory_mib,
+    disk_mib: row.disk_mib,
+    size_bytes: row.size_bytes,
+    env: JSON.parse(row.env_json),
+    user: row.user,
+    workdir: row.workdir,
+    facts: JSON.parse(row.facts_json),
+    has_checkpoint: row.checkpoint_id !== null,
+    created_at: moment(row.created_at),
+    updated_at: moment(row.updated_at),
+  }
+}
+
+/** A project's templates, newest first. */
+export async function listTemplates(
+  { store, templateProgress }: Service,
+  projectId: string,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<Page<Template>> {
+  const rows = await store.db
+    .selectFrom('templates')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('seq', '<', seqBefore(cursor))
+    .orderBy('seq', 'desc')
+    .limit(limit + 1)
+    .execute()
+  return pageOfRows(rows, limit, (row) => presentTemplate(row, templateProgress))
+}

@@ -1,0 +1,14 @@
+import type { Handlers } from '../http/call.ts'
+import { answerPage } from '../http/call.ts'
+import { findTemplate } from './find-template.ts'
+import { listTemplates, presentTemplate } from './present-template.ts'
+
+/** The routes of templates. */
+export const templateHandlers = {
+  listTemplates: async ({ service, caller, query }) =>
+    answerPage(await listTemplates(service, caller.projectId, query)),
+  getTemplate: async ({ service, caller, params }) => {
+    const row = await findTemplate(service, { projectId: caller.projectId, reference: params.template_id })
+    return { status: 200, json: presentTemplate(row, service.templateProgress) }
+  },
+} satisfies Partial<Handlers>

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { readCredentials, writeCredentials } from '../../src/config/credentials.ts'
+import { findDaemon, releaseLock, takeLock } from '../../src/config/daemon-lock.ts'
+import { openInstallation } from '../../src/config/installation.ts'
+
+let dir = ''
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'holt-lock-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+})
+
+test('the lock names this process, and goes when it is released', async () => {
+  await takeLock(dir)
+  expect((await findDaemon(dir))?.pid).toBe(process.pid)
+  await takeLock(dir)
+  await releaseLock(dir)
+  expect(await findDaemon(dir)).toBeNull()
+})
+
+test('a lock of a process that runs is respected; of one that has ended, or another with its pid, it is not', async () => {
+  const other = spawn('sleep', ['60'], { stdio: 'ignore' })
+  onTestFinished(() => void other.kill('SIGKILL'))
+  const text = await readFile(`/proc/${other.pid}/stat`, 'utf8')
+  const start_time = text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+  const path = join(dir, 'holtd.pid')
+  await writeFile(path, JSON.stringify({ pid: other.pid, start_time }))
+  await expect(takeLock(dir)).rejects.toThrow(`process ${other.pid}`)
+  await writeFile(path, JSON.stringify({ pid: other.pid, start_time: '1' }))
+  expect(await findDaemon(dir)).toBeNull()
+  await writeFile(path, JSON.stringify({ pid: other.pid, start_time }))
+  const ended = once(other, 'exit')
+  other.kill('SIGKILL')
+  await ended
+  expect(await findDaemon(dir)).toBeNull()
+  await takeLock(dir)
+})
+
+test.each(['', '{', '[]', '{"pid": -1, "start_time": "1"}', '{"pid": "x"}'])(
+  'a lock file with %j holds nothing',
+  async (text) => {
+    await writeFile(join(dir, 'holtd.pid'), text)
+    expect(await findDaemon(dir)).toBeNull()
+  },
+)
+
+test('an installation keeps its id, and its directory is private', async () => {
+  const id = await openInstallation(join(dir, 'state'))
+  expect(id).toMatch(/^[a-z0-9]{8}$/)
+  expect(await openInstallation(join(dir, 'state'))).toBe(id)
+  expect((await stat(join(dir, 'state'))).mode & 0o777).toBe(0o700)
+})
+
+test('credentials are private, written when they change, and replaced when they cannot be read', async () => {
+  await writeCredentials(dir, { url: 'http://127.0.0.1:1', key: 'holt_a' })
+  const path = join(dir, 'credentials.json')
+  const first = await stat(path)
+  expect(first.mode & 0o777).toBe(0o600)
+  await writeCredentials(dir, { url: 'http://127.0.0.1:1', key: 'holt_a' })
+  expect((await stat(path)).ino).toBe(first.ino)
+  await writeFile(path, 'nonsense')
+  expect(await readCredentials(dir)).toBeNull()
+  await writeCredentials(dir, { url: 'http://127.0.0.1:2', key: 'holt_b' })
+  expect(await readCredentials(dir)).toEqual({ url: 'http://127.0.0.1:2', key: 'holt_b' })
+})

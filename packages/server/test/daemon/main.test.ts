@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { version } from '../../src/config/version.ts'
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** Runs holtd to its end over a state directory of its own. */
+async function holtd(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-main-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: '/',
+    env: {
+      PATH: process.env.PATH,
+      HOLT_STATE_DIR: join(dir, 'state'),
+      HOLT_RUN_DIR: join(dir, 'run'),
+      HOLT_PORT: '0',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { stdout, stderr, code, dir }
+}
+
+test("version is the package's", async () => {
+  expect(await holtd(['version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+})
+
+test.each([[['nothing']], [['serve', 'more']], [['doctor', '--xml']], [['version', '--json']]])(
+  'the arguments %j are misuse',
+  async (args) => {
+    const { code, stderr } = await holtd(args)
+    expect(code).toBe(2)
+    expect(stderr).toContain('holtd doctor')
+  },
+)
+
+test('wrong settings end it before anything is made, each named on a line', async () => {
+  const { code, stderr, dir } = await holtd([], { HOLT_HOST: '0.0.0.0', HOLT_PORT: 'http' })
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/HOLT_HOST: .*HOLT_ALLOW_REMOTE=1/)
+  expect(stderr).toMatch(/^HOLT_PORT: /m)
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('doctor without a guest names the command that builds it, and makes nothing', async () => {
+  const { code, stdout, dir } = await holtd(['doctor'], { HOLT_GUEST: '/nowhere/holt-guest' })
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^FIX: cd \/nowhere && CGO_ENABLED=0 go build/m)
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('doctor speaks JSON', async () => {
+  const { stdout } = await holtd(['doctor', '--json'], { HOLT_GUEST: '/nowhere/holt-guest' })
+  const { checks } = JSON.parse(stdout)
+  expect(checks.find(({ name }: { name: string }) => name === 'guest')).toMatchObject({
+    status: 'fix',
+    fix: expect.any(String),
+  })
+  expect(checks.find(({ name }: { name: string }) => name === 'node')).toMatchObject({ status: 'ok', fix: null })
+})

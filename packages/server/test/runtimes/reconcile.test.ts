@@ -1,0 +1,162 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { EngineError } from '@holt/engine'
+import { FakeEngine } from '@holt/engine/fake'
+import { describe, expect, test } from 'vitest'
+import { startTestServer } from '../support/start-test-server.ts'
+
+const path = '/v1/agents/runtime'
+
+/** Changes rows as only a crash leaves them. */
+function tamper(stateDir: string, sql: string): void {
+  const database = new DatabaseSync(join(stateDir, 'holt.db'))
+  database.exec(sql)
+  database.close()
+}
+
+describe('after a restart', () => {
+  test('runtimes that ran still run, with their commands', async () => {
+    const first = await startTestServer()
+    const id = await first.makeRuntime({ name: 'kept' })
+    const { command_id } = (
+      await first.ask('POST', `${path}/${id}/commands`, { json: { command: 'cat', stdin: true, background: true } })
+    ).json
+    await first.ask('POST', `${path}/${id}/commands/${command_id}/stdin`, { json: { data: 'before\n' } })
+    const second = await first.restart()
+    expect((await second.ask('GET', `${path}/${id}`)).json).toMatchObject({ state: 'running', name: 'kept' })
+    await second.ask('POST', `${path}/${id}/commands/${command_id}/stdin`, { json: { data: 'after\n', eof: true } })
+    const { text } = await second.ask('GET', `${path}/${id}/commands/${command_id}/output?follow=true`)
+    expect(text).toContain('before')
+    expect(text).toContain('after')
+  })
+
+  test('the same key opens the service, and the credentials name the new address', async () => {
+    const first = await startTestServer()
+    const second = await first.restart()
+    expect(second.server.adminKey).toBe(first.server.adminKey)
+    expect((await second.ask('GET', path)).status).toBe(200)
+  })
+
+  test.each([
+    [
+      'before the engine was asked',
+      `UPDATE runtimes SET state = 'starting', started_at = NULL`,
+      true,
+      'failed',
+      'interrupted',
+    ],
+    [
+      'between the engine and the row',
+      `UPDATE runtimes SET state = 'starting', started_at = NULL`,
+      false,
+      'failed',
+      'interrupted',
+    ],
+    [
+      'before the engine removed it',
+      `UPDATE runtimes SET state = 'terminating', updated_at = 0`,
+      false,
+      'terminated',
+      undefined,
+    ],
+    [
+      'after the engine removed it',
+      `UPDATE runtimes SET state = 'terminating', updated_at = 0`,
+      true,
+      'terminated',
+      undefined,
+    ],
+    [
+      'and the row had ended',
+      `UPDATE runtimes SET state = 'terminated', ended_at = updated_at`,
+      false,
+      'terminated',
+      undefined,
+    ],
+    ['and the host has lost it', 'SELECT 1', true, 'failed', 'lost'],
+  ])('a crash %s leaves no half', async (_when, sql, removed, state, reason) => {
+    const first = await startTestServer()
+    const id = await first.makeRuntime()
+    await first.server.close()
+    if (removed) await first.engine.remove(id, AbortSignal.timeout(1000))
+    tamper(first.stateDir, sql)
+    const second = await startTestServer({ engine: first.engine }, first.stateDir)
+    await expect.poll(async () => (await second.ask('GET', `${path}/${id}`)).json.state, { timeout: 8000 }).toBe(state)
+    expect((await second.ask('GET', `${path}/${id}`)).json.state_reason?.code).toBe(reason)
+    await expect.poll(() => first.engine.inspect(id)).toBeNull()
+  })
+
+  test('a runtime that ended meanwhile is failed, with the reason', async () => {
+    const first = await startTestServer()
+    const id = await first.makeRuntime()
+    await first.server.close()
+    first.engine.end(id, { reason: 'host_restarted', message: '' })
+    const second = await startTestServer({ engine: first.engine }, first.stateDir)
+    expect((await second.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('host_restarted')
+  })
+
+  test('a runtime that no row knows is reported and kept', async () => {
+    const first = await startTestServer()
+    const id = await first.makeRuntime()
+    await first.server.close()
+    tamper(first.stateDir, 'DELETE FROM runtimes')
+    const second = await startTestServer({ engine: first.engine }, first.stateDir)
+    expect(await first.engine.inspect(id)).not.toBeNull()
+    expect(second.logged.map(({ message }) => message).join()).toContain('does not know')
+  })
+
+  test('one record that cannot be handled does not stop the start or the others', async () => {
+    let bad = ''
+    const engine = new FakeEngine({
+      before: (verb, id) => {
+        if (verb === 'remove' && id === bad) throw new EngineError('failed', 'it resists')
+      },
+    })
+    const first = await startTestServer({ engine })
+    bad = await first.makeRuntime()
+    const good = await first.makeRuntime()
+    await first.server.close()
+    tamper(first.stateDir, `UPDATE runtimes SET state = 'starting'`)
+    const second = await startTestServer({ engine }, first.stateDir)
+    expect((await second.ask('GET', `${path}/${good}`)).json.state).toBe('failed')
+    expect(await engine.inspect(good)).toBeNull()
+    await second.makeRuntime()
+  })
+})
+
+test('a runtime that the engine drops while the service runs is failed', async () => {
+  const { ask, makeRuntime, engine } = await startTestServer()
+  const [dropped, crashed] = [await makeRuntime(), await makeRuntime()]
+  await engine.remove(dropped, AbortSignal.timeout(1000))
+  engine.end(crashed, { reason: 'crashed', message: '' })
+  await expect.poll(async () => (await ask('GET', `${path}/${dropped}`)).json.state_reason?.code).toBe('lost')
+  await expect.poll(async () => (await ask('GET', `${path}/${crashed}`)).json.state_reason?.code).toBe('crashed')
+  await expect.poll(() => engine.inspect(crashed)).toBeNull()
+})
+
+test('every change of state is an event', async () => {
+  const server = await startTestServer()
+  const id = await server.makeRuntime()
+  await server.ask('DELETE', `${path}/${id}`)
+  await server.server.close()
+  const database = new DatabaseSync(join(server.stateDir, 'holt.db'))
+  const types = database.prepare('SELECT type FROM events WHERE subject_id = ? ORDER BY seq').all(id)
+  database.close()
+  expect(types.map(({ type }) => type)).toEqual([
+    'runtime.starting',
+    'runtime.running',
+    'runtime.terminating',
+    'runtime.terminated',
+  ])
+})
+
+test('rows that are over go after seven days', async () => {
+  let now = Date.now()
+  const first = await startTestServer({ now: () => now })
+  const [over, live] = [await first.makeRuntime(), await first.makeRuntime()]
+  await first.ask('DELETE', `${path}/${over}`)
+  now += 7 * 24 * 3600 * 1000 + 1
+  const second = await first.restart()
+  await expect.poll(async () => (await second.ask('GET', `${path}/${over}`)).status).toBe(404)
+  expect((await second.ask('GET', `${path}/${live}`)).status).toBe(200)
+})

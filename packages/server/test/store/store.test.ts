@@ -1,0 +1,98 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { makeId } from '@holt/protocol'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { decodeCursor, encodeCursor, seqBefore } from '../../src/store/page-cursor.ts'
+
+async function place(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-store-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return join(dir, 'holt.db')
+}
+
+const event = (project_id: string) => ({
+  event_id: makeId('event'),
+  project_id,
+  type: 'x',
+  subject_id: 's',
+  data_json: '{}',
+  at: 1,
+})
+
+test('is durable, private, and opened again without a second migration', async () => {
+  const path = await place()
+  const first = openStore(path)
+  const project = await ensureDefaultProject(first, 1)
+  await first.close()
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  const second = openStore(path)
+  expect(await ensureDefaultProject(second, 2)).toBe(project)
+  await second.close()
+  const database = new DatabaseSync(path)
+  expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+  database.close()
+})
+
+test('a change that throws leaves nothing, and the next one works', async () => {
+  const store = openStore(':memory:')
+  const project = await ensureDefaultProject(store, 1)
+  const failing = store.change(async (changes) => {
+    await changes.insertInto('events').values(event(project)).execute()
+    throw new Error('no')
+  })
+  await expect(failing).rejects.toThrow('no')
+  expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([])
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
+  await store.close()
+})
+
+test('changes at once do not mix', async () => {
+  const store = openStore(':memory:')
+  const project = await ensureDefaultProject(store, 1)
+  const changes = Array.from({ length: 20 }, (_, index) =>
+    store
+      .change(async (inner) => {
+        await inner.insertInto('events').values(event(project)).execute()
+        await new Promise((resolve) => setImmediate(resolve))
+        if (index % 2 === 0) throw new Error('no')
+      })
+      .catch(() => {}),
+  )
+  await Promise.all(changes)
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(10)
+  await store.close()
+})
+
+test('a row of a project that does not exist is refused', async () => {
+  const store = openStore(':memory:')
+  await expect(store.db.insertInto('events').values(event('prnone')).execute()).rejects.toThrow(/FOREIGN KEY/)
+  await store.close()
+})
+
+test('a database of a newer service is refused, not changed', async () => {
+  const path = await place()
+  await openStore(path).close()
+  const database = new DatabaseSync(path)
+  database.exec('INSERT INTO migrations VALUES (99, 0)')
+  database.close()
+  expect(() => openStore(path)).toThrow('newer')
+})
+
+test('a cursor is read back, and nothing else is a cursor', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      expect(decodeCursor(encodeCursor(text.toWellFormed()))).toBe(text.toWellFormed())
+    }),
+  )
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(() => seqBefore(text)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+    }),
+  )
+})

@@ -1,0 +1,174 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { FakeEngine } from '@holt/engine/fake'
+import { type Route, type RouteName, routes } from '@holt/protocol'
+import { onTestFinished } from 'vitest'
+import {
+  type BaseSource,
+  createServer,
+  type Log,
+  parseConfig,
+  type Server,
+  type ServerOptions,
+} from '../../src/index.ts'
+
+/** What was logged at a level that operators look at. */
+export interface Logged {
+  readonly level: 'warn' | 'error'
+  readonly facts: { readonly err?: unknown }
+  readonly message: string
+}
+
+/** A log that keeps warnings and errors. */
+export function keepingLog(): { readonly log: Log; readonly logged: Logged[] } {
+  const logged: Logged[] = []
+  const keep = (level: Logged['level']) => (facts: object, message: string) =>
+    void logged.push({ level, facts, message })
+  return { log: { debug: () => {}, info: () => {}, warn: keep('warn'), error: keep('error') }, logged }
+}
+
+/** A base tree of a few bytes. */
+export const tinySource: BaseSource = {
+  name: 'a test',
+  digest: async () => 'recipe-1',
+  make: async ({ onProgress }) => {
+    onProgress({ phase: 'testing', done: 1, total: 2 })
+    return {
+      tar: (async function* () {
+        yield Buffer.from('a tree')
+      })(),
+      env: { PATH: '/bin', FROM_TEMPLATE: 'yes' },
+      user: 'user',
+      workdir: '/workspace',
+      facts: { python: '3.13' },
+      [Symbol.asyncDispose]: async () => {},
+    }
+  },
+}
+
+/** A request as tests write it. */
+interface TestRequest {
+  readonly json?: unknown
+  readonly body?: string | Uint8Array | ReadableStream<Uint8Array>
+  readonly headers?: Record<string, string>
+  /** Null sends none. */
+  readonly key?: string | null
+  readonly signal?: AbortSignal
+}
+
+/** An answer with its body read. */
+interface TestAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any
+}
+
+/** A server over a fake engine, and a client of it. */
+export interface TestServer {
+  readonly server: Server
+  readonly engine: FakeEngine
+  readonly stateDir: string
+  readonly logged: Logged[]
+  ask(method: string, path: string, request?: TestRequest): Promise<TestAnswer>
+  /** Makes a runtime and answers its id. */
+  makeRuntime(body?: object): Promise<string>
+  /** Makes a key with scopes and answers its secret. */
+  makeKey(...scopes: string[]): Promise<{ key: string; key_id: string }>
+  /** Ends the server without a word, as a crash would, and starts another over the same state and engine. */
+  restart(options?: Partial<ServerOptions>): Promise<TestServer>
+}
+
+/** Starts a server that ends with the test. */
+export async function startTestServer(options: Partial<ServerOptions> = {}, state?: string): Promise<TestServer> {
+  const stateDir = state ?? (await mkdtemp(join(tmpdir(), 'holt-server-')))
+  const engine = (options.engine as FakeEngine | undefined) ?? new FakeEngine()
+  const { log, logged } = keepingLog()
+  const config = { ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0' }), ...options.config }
+  const server = await createServer({ baseSource: tinySource, ...options, config, engine, log })
+  let closed = false
+  const close = async () => {
+    if (!closed) await server.close()
+    closed = true
+  }
+  onTestFinished(async () => {
+    await close()
+    if (state === undefined) await rm(stateDir, { recursive: true, force: true })
+  })
+  await server.templatesMade
+  const ask = (method: string, path: string, request: TestRequest = {}) => askServer(server, { method, path, request })
+  return {
+    server,
+    engine,
+    stateDir,
+    logged,
+    ask,
+    makeRuntime: async (body = {}) => {
+      const answer = await ask('POST', '/v1/agents/runtime', { json: body })
+      if (answer.status !== 201) throw new Error(answer.text)
+      return answer.json.runtime_id
+    },
+    makeKey: async (...scopes) => (await ask('POST', '/v1/agents/key', { json: { name: 'test', scopes } })).json,
+    restart: async (more = {}) => {
+      await close()
+      return startTestServer({ ...options, engine, ...more }, stateDir)
+    },
+  }
+}
+
+async function askServer(
+  server: Server,
+  { method, path, request }: { method: string; path: string; request: TestRequest },
+): Promise<TestAnswer> {
+  const { json, body, headers = {}, key = server.adminKey, signal } = request
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers: {
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json === undefined ? (body === undefined ? {} : { body, duplex: 'half' }) : { body: JSON.stringify(json) }),
+    ...(signal === undefined ? {} : { signal }),
+  } as RequestInit)
+  const text = await response.text()
+  const answer = { status: response.status, headers: response.headers, text, json: parse(text) }
+  checkAnswer(method, path, answer)
+  return answer
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // Not every answer is JSON.
+  }
+}
+
+/** Every answer that a test gets is held against the contract. */
+function checkAnswer(method: string, path: string, answer: TestAnswer): void {
+  if (!/^rq[a-z0-9]{20}$/.test(answer.headers.get('x-request-id') ?? ''))
+    throw new Error(`${method} ${path}: no request id`)
+  const name = routeOf(method, path)
+  const route: Route | null = name === null ? null : routes[name]
+  const expected = route?.answers[answer.status]
+  if (expected?.type === 'json' && answer.headers.get('content-type')?.startsWith('application/json') === true)
+    expected.schema.parse(answer.json)
+  else if (expected === undefined && answer.json?.error?.request_id !== answer.headers.get('x-request-id')) {
+    throw new Error(
+      `${method} ${path}: ${answer.status} is neither an answer of the route nor an error: ${answer.text}`,
+    )
+  }
+}
+
+/** The route that a request goes to. */
+function routeOf(method: string, path: string): RouteName | null {
+  const [bare = ''] = path.split('?', 1)
+  for (const [name, route] of Object.entries<Route>(routes)) {
+    if (route.method === method && new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(bare))
+      return name as RouteName
+  }
+  return null
+}
