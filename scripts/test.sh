@@ -40,7 +40,7 @@ count_report() {
 
 check types tsc -p tsconfig.json
 check lint biome check --error-on-warnings .
-check layers depcruise --config .dependency-cruiser.cjs packages bench e2e
+check layers node scripts/check-layers.ts
 check unused knip
 check 'guest vet' go -C guest vet ./...
 

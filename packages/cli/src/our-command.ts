@@ -9,7 +9,7 @@ export function ourCommand(): string {
 }
 
 /** The launcher beside this package. */
-export function launcherPath(): string {
+function launcherPath(): string {
   return fileURLToPath(new URL('../bin/holt', import.meta.url))
 }
 

@@ -6,7 +6,7 @@ import { say, writeBytes } from './output/print.ts'
 import { holtFailedExitCode } from './verb.ts'
 
 /** The exit code of a command that took longer than it was allowed. */
-export const timedOutExitCode = 124
+const timedOutExitCode = 124
 
 /** A command that is run as if it were here. */
 export interface Attached {

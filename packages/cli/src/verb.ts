@@ -16,7 +16,7 @@ export class ExitStatus extends Error {
 }
 
 /** The exit code of a verb that failed, and of `run` and `exec` where Holt itself failed. */
-export const failedExitCode = 1
+const failedExitCode = 1
 export const holtFailedExitCode = 125
 
 /** Lets a verb answer its exit code, and turns what it throws into one. */

@@ -138,7 +138,7 @@ export const routes = {
       200: { type: 'json', schema: CommandResult, description: 'It ended.', stream: OutputItem },
       201: answer(Command, 'It runs in the background.'),
     },
-    errors: [...insideErrors, 'unsupported_media_type'],
+    errors: [...insideErrors, 'invalid_path', 'unsupported_media_type'],
   },
   listCommands: {
     method: 'GET',

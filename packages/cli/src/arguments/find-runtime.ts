@@ -3,7 +3,7 @@ import { type Holt, HoltError, type Runtime, type RuntimeState } from '@holt/sdk
 import { UsageError } from '../verb.ts'
 
 /** The states in which a runtime can still be named by its name or the beginning of its id. */
-export const liveStates = ['running', 'starting', 'failed', 'terminating'] as const satisfies readonly RuntimeState[]
+const liveStates = ['running', 'starting', 'failed', 'terminating'] as const satisfies readonly RuntimeState[]
 
 /** Finds the runtime that a person means: by id, by name, or by the beginning of its id where only one begins so. */
 export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {

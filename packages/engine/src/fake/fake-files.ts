@@ -114,6 +114,7 @@ export class FakeFiles {
   }
 
   #makeParents(path: string): void {
+    if (path === '/') return
     const parent = parentOf(path)
     const existing = this.#nodes.get(parent)
     if (existing?.type === 'file') throw new HoltError('not_a_directory', `${parent} is not a directory`)

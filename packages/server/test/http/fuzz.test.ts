@@ -44,12 +44,7 @@ function encode(text: string): string {
 }
 
 /** What any route may refuse before it is asked. */
-const framing: readonly ErrorCode[] = [
-  'route_not_found',
-  'method_not_allowed',
-  'unsupported_media_type',
-  'invalid_path',
-]
+const framing: readonly ErrorCode[] = ['route_not_found', 'method_not_allowed', 'unsupported_media_type']
 
 test.each(Object.entries<Route>(routes))(
   '%s answers everything with what its contract names, and never 500',
