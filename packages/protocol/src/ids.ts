@@ -48,3 +48,10 @@ export function idSchema<Kind extends IdKind>(kind: Kind) {
       `must be a ${kind} id: ${idPrefixes[kind]} and 20 characters of a-z and 0-9`,
     ) as unknown as z.ZodType<Id<Kind>, string>
 }
+
+const idParams = { runtime_id: 'runtime', command_id: 'command', key_id: 'key' } as const
+
+/** True where a path parameter has the form of its id. What has not cannot exist, and is answered as such. */
+export function isIdParam(name: keyof typeof idParams, value: string): boolean {
+  return idSchema(idParams[name]).safeParse(value).success
+}

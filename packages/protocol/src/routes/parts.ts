@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import type { ErrorCode } from '../errors.ts'
+
+/** The parameters of routes below a runtime. */
+export const runtimeParams = z.strictObject({ runtime_id: z.string() })
+
+/** Where routes below a runtime begin. */
+export const runtimePath = '/v1/agents/runtime/{runtime_id}'
+
+/** What every route that goes on to a runtime's guest may answer. */
+export const insideErrors = [
+  'runtime_not_found',
+  'runtime_not_running',
+  'runtime_terminated',
+  'timeout',
+] as const satisfies readonly ErrorCode[]
+
+/** A request without a body. */
+export const none = { type: 'none' } as const
+
+/** A request with JSON of a schema. */
+export const json = <Schema extends z.ZodType>(schema: Schema) => ({ type: 'json', schema }) as const
+
+/** A success with JSON of a schema. */
+export const answer = <Schema extends z.ZodType>(schema: Schema, description: string) =>
+  ({ type: 'json', schema, description }) as const

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import type { Route } from '../route.ts'
+import { Health, Readiness } from '../service.ts'
+import { answer, none } from './parts.ts'
+
+/** The service itself; no key is needed. */
+export const serviceRoutes = {
+  health: {
+    method: 'GET',
+    path: '/healthz',
+    summary: 'Whether the service answers',
+    scope: null,
+    body: none,
+    answers: { 200: answer(Health, 'It does.') },
+    errors: [],
+  },
+  readiness: {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Whether runtimes can be made',
+    scope: null,
+    body: none,
+    answers: { 200: answer(Readiness, 'They can.'), 503: answer(Readiness, 'They cannot; the reasons are inside.') },
+    errors: [],
+  },
+  openapi: {
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This description',
+    scope: null,
+    body: none,
+    answers: { 200: answer(z.record(z.string(), z.unknown()).meta({ id: 'OpenApi' }), 'OpenAPI 3.1.') },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>
