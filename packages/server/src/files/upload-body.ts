@@ -14,7 +14,8 @@ async function* chunks(request: IncomingMessage): AsyncGenerator<Buffer> {
   const onIdle = () => request.destroy(new HoltError('timeout', `Nothing arrived for ${idleMs / 1000} seconds.`))
   const timer = setTimeout(onIdle, idleMs)
   try {
-    for await (const chunk of request) {
+    // Leaving the loop early must not destroy the request: that would cut it from its socket, which then nobody reads or closes.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       timer.refresh()
       yield chunk
       timer.refresh()

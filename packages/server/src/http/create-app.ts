@@ -47,7 +47,7 @@ export function createApp(
       maxHeaderSize: limits.maxHeaderBytes,
       connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
     },
-    routerOptions: { querystringParser: () => ({}), maxParamLength: 300 },
+    routerOptions: { querystringParser: () => ({}), maxParamLength: limits.maxHeaderBytes },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
   })

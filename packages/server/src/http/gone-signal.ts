@@ -1,6 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { Service } from '../service.ts'
 
+/** Why a request is given up: nobody is there to read the answer. It is no failure of the service. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
+
 /** A signal that ends when the client of a response has left before its end, or the service closes. Made when first asked for. */
 export function goneSignal(service: Service, response: ServerResponse): () => AbortSignal {
   let signal: AbortSignal | null = null
@@ -12,7 +17,7 @@ export function goneSignal(service: Service, response: ServerResponse): () => Ab
 
 function watch(service: Service, response: ServerResponse): AbortSignal {
   const controller = new AbortController()
-  const end = () => controller.abort(service.closing.reason ?? new Error('the client is gone'))
+  const end = () => controller.abort(service.closing.reason ?? new ClientGone('the client is gone'))
   service.closing.addEventListener('abort', end)
   response.once('close', () => {
     service.closing.removeEventListener('abort', end)

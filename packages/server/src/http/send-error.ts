@@ -3,6 +3,7 @@ import { type ErrorBody, HoltError } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import type { Log } from '../service.ts'
+import { ClientGone } from './gone-signal.ts'
 
 /** What fastify itself refuses, as errors of the catalogue. */
 const frameworkErrors: Readonly<Record<string, () => HoltError>> = {
@@ -21,7 +22,8 @@ function toHoltError(error: unknown, log: Log, requestId: string): HoltError {
   if (isTimeout(error)) return new HoltError('timeout', 'The runtime did not answer in time.')
   const known = frameworkErrors[(error as { code?: string } | null)?.code ?? '']
   if (known !== undefined) return known()
-  log.error({ err: error, request_id: requestId }, 'a request failed')
+  if (error instanceof ClientGone) log.debug({ request_id: requestId }, error.message)
+  else log.error({ err: error, request_id: requestId }, 'a request failed')
   return new HoltError('internal', 'The service failed.', { cause: error })
 }
 
