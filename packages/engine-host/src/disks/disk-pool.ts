@@ -11,6 +11,9 @@ const SIZES_KEPT = 4
 /** Formatting writes about a MiB; longer means a broken disk. */
 const FORMAT_TIMEOUT_MS = 60_000
 
+/** Counts the ways in which disks have been formatted. A spare of another way is thrown away: it may not take today's mount options. */
+const FORMAT = 2
+
 /** Sparse files with a fresh ext4, some of them formatted before somebody asks. */
 export class DiskPool {
   readonly #dir: string
@@ -27,11 +30,13 @@ export class DiskPool {
     this.#log = log
   }
 
-  /** Finds the disks an earlier process formatted. Call once, before `take`. */
+  /** Finds the disks an earlier process formatted, and throws away what it left half-made. Call once, before `take`. */
   async open(): Promise<void> {
     for (const name of await readdir(this.#dir)) {
-      const size = /^(\d+)-[0-9a-f]{16}\.img$/.exec(name)?.[1]
-      if (size !== undefined) this.#readyOf(Number(size)).push(name)
+      const [, format, size] = /^(?:\.tmp-)?f(\d+)-(\d+)-[0-9a-f]{16}\.img$/.exec(name) ?? []
+      if (format === undefined) continue // Not one of ours.
+      if (Number(format) === FORMAT && !name.startsWith('.')) this.#readyOf(Number(size)).push(name)
+      else await rm(join(this.#dir, name), { force: true })
     }
   }
 
@@ -79,7 +84,7 @@ export class DiskPool {
   }
 
   async #add(sizeMiB: number): Promise<void> {
-    const name = `${sizeMiB}-${randomBytes(8).toString('hex')}.img`
+    const name = `f${FORMAT}-${sizeMiB}-${randomBytes(8).toString('hex')}.img`
     const temporary = join(this.#dir, `.tmp-${name}`)
     await formatDisk(temporary, sizeMiB)
     await rename(temporary, join(this.#dir, name))

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, stat } from 'node:fs/promises'
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -54,4 +54,14 @@ test('leaves no file of a disk that could not be formatted', async () => {
   const disks = new DiskPool(dir.path, 0, log)
   await expect(disks.take(32, join(dir.path, 'x.img'), AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop')
   expect(await readdir(dir.path)).toEqual([])
+})
+
+test('throws away spares of another format and half-made ones, and keeps what is not its own', async () => {
+  await using dir = await temporaryDirectory()
+  for (const name of [`f1-32-${'0'.repeat(16)}.img`, `.tmp-f2-32-${'1'.repeat(16)}.img`, 'notes.txt']) {
+    await writeFile(join(dir.path, name), 'not a disk')
+  }
+  const disks = new DiskPool(dir.path, 0, log)
+  await disks.open()
+  expect(await readdir(dir.path)).toEqual(['notes.txt'])
 })
