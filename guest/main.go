@@ -1,4 +1,5 @@
-// Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it looks after one command.
+// Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it
+// looks after one command, and under the name "sudo" it asks the first process to run one as root.
 package main
 
 import (
@@ -6,6 +7,7 @@ import (
 	"runtime"
 
 	"holt.dev/guest/internal/initd"
+	"holt.dev/guest/internal/sudo"
 	"holt.dev/guest/internal/supervise"
 )
 
@@ -13,6 +15,9 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
+	if sudo.IsCalled(os.Args) {
+		os.Exit(sudo.Main())
+	}
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
 		os.Exit(supervise.Main())
 	}

@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, setUp(os.Args[2], os.Args[3]))
 		os.Exit(1)
 	}
+	if len(os.Args) > 1 && os.Args[1] == "hostile" {
+		hostile(os.Args[2])
+		os.Exit(0)
+	}
 	os.Exit(run(m))
 }
 
@@ -42,6 +46,9 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // commands of other users run it as sudo
+		panic(err)
+	}
 	guestBinary = filepath.Join(dir, "holt-guest")
 	build := exec.Command("go", "build", "-o", guestBinary, "..")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -98,7 +105,7 @@ func boot(t testing.TB) *guest {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
+		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWNET,
 		Pdeathsig:  unix.SIGKILL,
 	}
 	must(t, cmd.Start())
@@ -165,7 +172,7 @@ func (g *guest) quiesce(query string) {
 }
 
 const defaultBind = `{"runtime_id":"rt1","hostname":"box","machine_id":"0123456789abcdef0123456789abcdef","env":{"BOUND":"yes"},
-	"user":"root","workdir":"/","time_unix_ms":1,"entropy":"c2VlZA==","pids_max":null,"set_clock":false,"set_hostname":true}`
+	"user":"root","workdir":"/","time_unix_ms":1,"entropy":"c2VlZA==","pids_max":null,"set_clock":false,"set_hostname":true,"sudo":false}`
 
 // start boots a guest and binds it.
 func start(t testing.TB) *guest {

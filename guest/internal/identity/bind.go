@@ -30,6 +30,7 @@ type Request struct {
 	PidsMax     *int64            `json:"pids_max"`
 	SetClock    bool              `json:"set_clock"`
 	SetHostname bool              `json:"set_hostname"`
+	Sudo        bool              `json:"sudo"`
 }
 
 // Answer is what became of a bind. What could not be applied is said, never left to be found out.
@@ -38,6 +39,7 @@ type Answer struct {
 	Limits    Limits   `json:"limits"`
 	Clock     bool     `json:"clock"`    // whether it was set
 	Hostname  bool     `json:"hostname"` // whether the kernel's name was set
+	Sudo      bool     `json:"sudo"`     // whether it is served
 	Problems  []string `json:"problems"`
 }
 
@@ -54,6 +56,8 @@ type State struct {
 	bound process.Defaults
 	// LimitPids enforces a number of processes on everything that commands start.
 	LimitPids func(max int64) error
+	// ServeSudo lets those in the group sudo be root.
+	ServeSudo func() error
 }
 
 var (
@@ -141,6 +145,9 @@ func (s *State) Bind(r Request) (*Answer, error) {
 	try("/etc/hosts", addHost(r.Hostname))
 	if r.PidsMax != nil {
 		answer.Limits.Pids = try("pids_max", s.LimitPids(*r.PidsMax))
+	}
+	if r.Sudo {
+		answer.Sudo = try("sudo", s.ServeSudo())
 	}
 	s.bound = process.Defaults{Env: r.Env, User: r.User, Workdir: r.Workdir}
 	s.answer = answer

@@ -18,6 +18,7 @@ import (
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/serve"
+	"holt.dev/guest/internal/sudo"
 	"holt.dev/guest/internal/supervise"
 )
 
@@ -26,16 +27,20 @@ const defaultSocket = "/run/holt/control.sock"
 // Main never returns, unless the process is set up wrongly.
 func Main() int {
 	settle()
+	uncoverTmp()
 	supervise.Null()
 	pool := supervise.NewPool("/proc/self/exe")
 	go pool.Prepare()
-	state := &identity.State{LimitPids: func(max int64) error {
-		join, err := identity.LimitPids(max)
-		if err != nil {
-			return err
-		}
-		return pool.OnSpawn(join)
-	}}
+	state := &identity.State{
+		LimitPids: func(max int64) error {
+			join, err := identity.LimitPids(max)
+			if err != nil {
+				return err
+			}
+			return pool.OnSpawn(join)
+		},
+		ServeSudo: func() error { return sudo.Serve(pool) },
+	}
 	handler := api.New(state, process.NewTable(pool))
 	socket := os.Getenv("HOLT_GUEST_SOCKET")
 	if socket == "" {

@@ -12,7 +12,9 @@ import (
 )
 
 const (
-	defaultPath      = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	// DefaultPath is where programs are looked for where nobody says otherwise.
+	DefaultPath      = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	defaultUmask     = 0o022
 	defaultRingBytes = 1 << 20
 	minRingBytes     = 4 << 10
 	maxRingBytes     = 16 << 20
@@ -116,12 +118,12 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 	if s.Command != nil {
 		argv = []string{"/bin/sh", "-c", *s.Command}
 	}
-	path, err := lookProgram(argv[0], env["PATH"], dir)
+	path, err := LookProgram(argv[0], env["PATH"], dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	start = &supervise.Start{
-		Path: path, Argv: argv, Env: flatten(env), Dir: dir,
+		Path: path, Argv: argv, Env: flatten(env), Dir: dir, Umask: defaultUmask,
 		UID: user.UID, GID: user.GID, Groups: user.Groups, Switch: !isSelf(user),
 	}
 	return start, user, nil
@@ -152,7 +154,7 @@ func checkDirectory(dir string) error {
 
 // mergeEnv lays the command's environment over the user's, and that over the bound one.
 func mergeEnv(bound map[string]string, user *accounts.User, own map[string]string) map[string]string {
-	env := map[string]string{"PATH": defaultPath}
+	env := map[string]string{"PATH": DefaultPath}
 	for k, v := range bound {
 		env[k] = v
 	}
@@ -171,8 +173,8 @@ func flatten(env map[string]string) []string {
 	return list
 }
 
-// lookProgram finds what argv[0] names, as execvp(3) does: with a slash it is a path, else it is looked for in PATH.
-func lookProgram(name, path, dir string) (string, error) {
+// LookProgram finds what argv[0] names, as execvp(3) does: with a slash it is a path, else it is looked for in PATH.
+func LookProgram(name, path, dir string) (string, error) {
 	if name == "" {
 		return "", invalid("argv: the program's name is empty")
 	}

@@ -2,7 +2,8 @@ package supervise
 
 import (
 	"encoding/binary"
-	"errors"
+
+	"holt.dev/guest/internal/wire"
 )
 
 // Start is what a supervisor needs to run a command. Its three standard descriptors travel beside it.
@@ -11,6 +12,7 @@ type Start struct {
 	Argv   []string
 	Env    []string
 	Dir    string
+	Umask  uint32
 	UID    uint32
 	GID    uint32
 	Groups []uint32
@@ -20,95 +22,42 @@ type Start struct {
 // maxStartBytes bounds a start message; the kernel refuses longer arguments anyway.
 const maxStartBytes = 8 << 20
 
-var errMalformed = errors.New("malformed message")
-
-// encode writes the length of the rest as four bytes, then the fields; strings and lists carry their length.
+// encode writes the message with its head.
 func (s *Start) encode() []byte {
-	b := make([]byte, 4, 512)
-	b = appendString(b, s.Path)
-	b = appendStrings(b, s.Argv)
-	b = appendStrings(b, s.Env)
-	b = appendString(b, s.Dir)
-	b = binary.AppendUvarint(b, uint64(s.UID))
-	b = binary.AppendUvarint(b, uint64(s.GID))
-	b = binary.AppendUvarint(b, uint64(len(s.Groups)))
+	b := wire.Begin()
+	b = wire.AppendString(b, s.Path)
+	b = wire.AppendStrings(b, s.Argv)
+	b = wire.AppendStrings(b, s.Env)
+	b = wire.AppendString(b, s.Dir)
+	b = wire.AppendNumber(b, uint64(s.Umask))
+	b = wire.AppendNumber(b, uint64(s.UID))
+	b = wire.AppendNumber(b, uint64(s.GID))
+	b = wire.AppendNumber(b, uint64(len(s.Groups)))
 	for _, g := range s.Groups {
-		b = binary.AppendUvarint(b, uint64(g))
+		b = wire.AppendNumber(b, uint64(g))
 	}
+	switched := uint64(0)
 	if s.Switch {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
+		switched = 1
 	}
-	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
-	return b
+	return wire.Finish(wire.AppendNumber(b, switched))
 }
 
-func appendString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-func appendStrings(b []byte, list []string) []byte {
-	b = binary.AppendUvarint(b, uint64(len(list)))
-	for _, s := range list {
-		b = appendString(b, s)
-	}
-	return b
-}
-
-// decodeStart reads what follows the length.
+// decodeStart reads what follows the head.
 func decodeStart(b []byte) (*Start, error) {
-	d := decoder{b: b}
-	s := &Start{Path: d.text(), Argv: d.texts(), Env: d.texts(), Dir: d.text(), UID: uint32(d.number()), GID: uint32(d.number())}
-	for n := d.count(); n > 0; n-- {
-		s.Groups = append(s.Groups, uint32(d.number()))
+	d := wire.Decode(b)
+	s := &Start{
+		Path: d.Text(), Argv: d.Texts(), Env: d.Texts(), Dir: d.Text(),
+		Umask: uint32(d.Number()), UID: uint32(d.Number()), GID: uint32(d.Number()),
 	}
-	s.Switch = d.number() == 1
-	if d.bad || len(d.b) != 0 {
-		return nil, errMalformed
+	for n := d.Count(); n > 0; n-- {
+		s.Groups = append(s.Groups, uint32(d.Number()))
+	}
+	s.Switch = d.Number() == 1
+	if err := d.End(); err != nil {
+		return nil, err
 	}
 	return s, nil
-}
-
-type decoder struct {
-	b   []byte
-	bad bool
-}
-
-func (d *decoder) number() uint64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.bad, d.b = true, nil
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
-}
-
-// count reads the length of something whose items take at least a byte each.
-func (d *decoder) count() int {
-	v := d.number()
-	if v > uint64(len(d.b)) {
-		d.bad, d.b = true, nil
-		return 0
-	}
-	return int(v)
-}
-
-func (d *decoder) text() string {
-	n := d.count()
-	s := string(d.b[:n])
-	d.b = d.b[n:]
-	return s
-}
-
-func (d *decoder) texts() []string {
-	n := d.count()
-	list := make([]string, 0, n)
-	for ; n > 0; n-- {
-		list = append(list, d.text())
-	}
-	return list
 }
 
 // Kinds of report. Each is reportBytes long: the kind and one 32-bit value.

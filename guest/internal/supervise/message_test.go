@@ -8,7 +8,7 @@ import (
 func TestAStartArrivesAsItWasSent(t *testing.T) {
 	for _, s := range []*Start{
 		{Argv: []string{}, Env: []string{}},
-		{Path: "/bin/sh", Argv: []string{"sh", "", "a\xff b"}, Env: []string{"A=1", "B="}, Dir: "/x", UID: 1, GID: 1<<32 - 2, Groups: []uint32{3, 4}, Switch: true},
+		{Path: "/bin/sh", Argv: []string{"sh", "", "a\xff b"}, Env: []string{"A=1", "B="}, Dir: "/x", Umask: 0o27, UID: 1, GID: 1<<32 - 2, Groups: []uint32{3, 4}, Switch: true},
 	} {
 		got, err := decodeStart(s.encode()[4:])
 		if err != nil || !reflect.DeepEqual(got, s) {

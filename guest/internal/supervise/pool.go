@@ -21,17 +21,18 @@ const (
 
 // Pool starts supervisors, keeps a few idle ones, and reaps every child of this process.
 type Pool struct {
-	fork   sync.Mutex // held while a child is made and noted, and while children are reaped
-	mu     sync.Mutex
-	idle   []*Supervisor
-	known  map[int]*Supervisor
-	join   func(pid int) error
-	binary string
+	fork    sync.Mutex // held while a child is made and noted, and while children are reaped
+	mu      sync.Mutex
+	idle    []*Supervisor
+	known   map[int]*Supervisor
+	running map[int]*Command // by the pid of a supervisor that works for it
+	join    func(pid int) error
+	binary  string
 }
 
 // NewPool starts reaping. Supervisors are re-executions of binary.
 func NewPool(binary string) *Pool {
-	p := &Pool{binary: binary, known: map[int]*Supervisor{}}
+	p := &Pool{binary: binary, known: map[int]*Supervisor{}, running: map[int]*Command{}}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
 	go func() {

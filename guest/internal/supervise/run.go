@@ -6,11 +6,12 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/wire"
 )
 
 // Supervisor is the guest's end of one supervising process.
@@ -29,37 +30,57 @@ type Events struct {
 	Gone   func()
 }
 
-// Command is a command that runs, or whose descendants do.
-type Command struct {
-	Pid        int
-	supervisor *Supervisor
-	killing    sync.Mutex // while it is held the supervisor does not get another command
-	gone       chan struct{}
-}
-
 // Run starts a command with these standard descriptors, which stay the caller's. An errno says why nothing was started.
 func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) {
+	c := &Command{gone: make(chan struct{}), onGone: events.Gone}
+	var err error
+	c.Pid, err = p.runIn(c, start, stdio, Events{Exited: events.Exited, Gone: func() {}}, false)
+	return c, err
+}
+
+// RunWithin starts something more that belongs to a command: a kill of the command reaches it, and the command is not gone
+// before it. Its own Gone follows the end of its supervisor. ErrEnding when the command is being killed or is gone.
+func (p *Pool) RunWithin(c *Command, start *Start, stdio [3]int, events Events) (pid int, err error) {
+	return p.runIn(c, start, stdio, events, true)
+}
+
+func (p *Pool) runIn(c *Command, start *Start, stdio [3]int, events Events, within bool) (pid int, err error) {
 	for {
 		s, err := p.take()
 		if err != nil {
-			return nil, err
+			return 0, err
+		}
+		if err := c.enter(s); err != nil {
+			p.release(s)
+			return 0, err
 		}
 		pid, err := s.begin(start, stdio)
 		if err == nil {
-			c := &Command{Pid: pid, supervisor: s, gone: make(chan struct{})}
 			spare := time.AfterFunc(spareAfter, p.Prepare)
 			go func() {
 				s.follow(c, events)
 				spare.Stop()
 			}()
-			return c, nil
+			return pid, nil
 		}
-		if _, refused := err.(syscall.Errno); refused {
-			p.release(s)
-			return nil, err
+		last := false
+		if within {
+			last = c.leave(s)
+		} else {
+			c.retract(s)
 		}
-		// The supervisor was killed while it was idle, so nothing has run: take the next one.
-		s.abandon()
+		_, refused := err.(syscall.Errno)
+		if refused {
+			s.free(c)
+		} else {
+			s.abandon() // it was killed while it was idle, so nothing has run: take the next one
+		}
+		if last {
+			c.onGone()
+		}
+		if refused {
+			return 0, err
+		}
 	}
 }
 
@@ -83,7 +104,7 @@ func (s *Supervisor) begin(start *Start, stdio [3]int) (int, error) {
 	case kind == reportFailed:
 		return 0, syscall.Errno(value)
 	default:
-		return 0, lostError{errMalformed}
+		return 0, lostError{wire.ErrMalformed}
 	}
 }
 
@@ -109,40 +130,59 @@ func (s *Supervisor) next() (byte, uint32, error) {
 	return b[0], binary.BigEndian.Uint32(b[1:]), nil
 }
 
-// follow hears the supervisor out and returns when nothing of the command is left.
+// follow hears the supervisor out and returns when nothing is left below it.
 func (s *Supervisor) follow(c *Command, events Events) {
 	for {
 		kind, value, err := s.next()
 		switch {
 		case err != nil:
-			s.abandon()
-			s.pool.killOrphans()
-			close(c.gone)
-			events.Gone()
+			s.lose(c, events)
 			return
 		case kind == reportExited:
-			// Both reports come together when the command left nothing behind.
-			gone := s.in.Buffered() >= reportBytes
+			// Both reports come together when nothing was left behind.
+			gone := s.in.Buffered() >= reportBytes && c.leaveIfLast(s)
 			if gone {
-				s.finish(c)
+				s.free(c)
 			}
 			events.Exited(unix.WaitStatus(value), gone)
 			if gone {
 				events.Gone()
+				c.onGone()
 				return
 			}
 		case kind == reportIdle:
-			s.finish(c)
+			last := c.leave(s)
+			s.free(c)
 			events.Gone()
+			if last {
+				c.onGone()
+			}
 			return
 		}
 	}
 }
 
-// finish lets go of a command of which nothing is left. What was read ahead is the supervisor's word for that.
-func (s *Supervisor) finish(c *Command) {
+// lose is the end of a supervisor that was killed. What else ran within its command is killed, too: who started it is dead.
+func (s *Supervisor) lose(c *Command, events Events) {
+	c.close()
+	s.abandon()
+	s.pool.killOrphans()
+	last := c.leave(s)
+	if !last {
+		ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
+		defer cancel()
+		_ = c.Kill(ctx) // what is stuck in the kernel shows as descendants
+	}
+	events.Gone()
+	if last {
+		c.onGone()
+	}
+}
+
+// free lets another command have the supervisor, once no kill walks down from it any more. What was read ahead is its word
+// that nothing is left.
+func (s *Supervisor) free(c *Command) {
 	_, _ = s.in.Discard(s.in.Buffered())
-	close(c.gone)
 	c.killing.Lock()
 	defer c.killing.Unlock()
 	s.pool.release(s)
@@ -169,19 +209,6 @@ func (s *Supervisor) abandon() {
 func (s *Supervisor) close() {
 	_ = s.conn.Close() // closing twice is harmless, and there is nothing to flush
 }
-
-// Kill ends the command and every descendant, and returns when none is left, or with the context's error.
-func (c *Command) Kill(ctx context.Context) error {
-	c.killing.Lock()
-	defer c.killing.Unlock()
-	return killUntil(ctx, c.gone, func() []int {
-		_ = unix.Kill(c.supervisor.pid, unix.SIGCONT) // root inside may have stopped it, and it has to reap
-		return []int{c.supervisor.pid}
-	}, false)
-}
-
-// Gone is closed when nothing that the command started is left.
-func (c *Command) Gone() <-chan struct{} { return c.gone }
 
 // killOrphans ends what a killed supervisor left behind: it can no longer be told which command it belonged to.
 func (p *Pool) killOrphans() {

@@ -11,9 +11,13 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/wire"
 )
 
 const controlFd = 3
@@ -24,19 +28,18 @@ func Main() int {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(20)
 	unix.CloseOnExec(controlFd)
-	unix.Umask(0o022)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
-	killable := openOomScore()
+	score := openOomScore()
 	for {
 		start, fds, err := receive()
 		if err != nil {
 			return 0
 		}
-		killable.set("0")
+		score.raise()
 		pid, err := spawn(start, fds)
-		killable.set(unkillable)
+		score.restore()
 		for _, fd := range fds {
 			_ = unix.Close(fd) // the command has its own copies
 		}
@@ -76,6 +79,7 @@ func reap(leader int) error {
 }
 
 func spawn(start *Start, fds []int) (int, error) {
+	unix.Umask(int(start.Umask))
 	attr := &syscall.ProcAttr{
 		Dir:   start.Dir,
 		Env:   start.Env,
@@ -90,26 +94,26 @@ func spawn(start *Start, fds []int) (int, error) {
 
 // receive reads one Start; the descriptors come with its first byte.
 func receive() (*Start, []int, error) {
-	head := make([]byte, 4)
+	head := make([]byte, wire.HeadBytes)
 	oob := make([]byte, unix.CmsgSpace(3*4))
 	n, oobn, err := receiveRights(head, oob)
 	if err != nil {
 		return nil, nil, err
 	}
 	if n != len(head) {
-		return nil, nil, errMalformed
+		return nil, nil, wire.ErrMalformed
 	}
 	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
 	if err != nil || len(messages) != 1 {
-		return nil, nil, errMalformed
+		return nil, nil, wire.ErrMalformed
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil || len(fds) != 3 {
-		return nil, nil, errMalformed
+		return nil, nil, wire.ErrMalformed
 	}
 	size := binary.BigEndian.Uint32(head)
 	if size > maxStartBytes {
-		return nil, nil, errMalformed
+		return nil, nil, wire.ErrMalformed
 	}
 	body := make([]byte, size)
 	for done := 0; done < len(body); {
@@ -118,7 +122,7 @@ func receive() (*Start, []int, error) {
 			continue
 		}
 		if err != nil || n == 0 {
-			return nil, nil, errMalformed
+			return nil, nil, wire.ErrMalformed
 		}
 		done += n
 	}
@@ -157,28 +161,53 @@ func errnoOf(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-const unkillable = "-1000"
+const (
+	// unkillable is the score of a process that the kernel never kills for memory (proc_pid_oom_score_adj(5)).
+	unkillable = -1000
+	// commandScore is how much sooner a command dies than the guest, where the guest can be killed.
+	commandScore = 500
+	maxScore     = 1000
+)
 
-// oomScore is the supervisor's own file of that name, or nil where the guest could not protect itself. A child has the
-// value of its parent at birth, so it is lifted around each spawn.
-type oomScore struct{ file *os.File }
+// oomScore is the supervisor's own file of that name, or nil where there is none. A child has the value of its parent at
+// birth, so it is raised around each spawn: the kernel is to choose a command, never the guest.
+type oomScore struct {
+	file         *os.File
+	own, command string
+}
 
 func openOomScore() *oomScore {
 	file, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
 	if err != nil {
-		return nil // nothing to protect or to lift
+		return nil // there is nothing to raise
 	}
-	value := make([]byte, 16)
-	n, err := file.ReadAt(value, 0)
-	if err != nil && n == 0 || n < len(unkillable) || string(value[:len(unkillable)]) != unkillable {
+	text := make([]byte, 16)
+	n, _ := file.ReadAt(text, 0) // nothing read is no number
+	own, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err != nil {
 		_ = file.Close()
 		return nil
 	}
-	return &oomScore{file}
+	return &oomScore{file: file, own: strconv.Itoa(own), command: strconv.Itoa(scoreOfCommand(own))}
 }
 
-func (o *oomScore) set(value string) {
+func scoreOfCommand(own int) int {
+	if own == unkillable {
+		return 0
+	}
+	return min(own+commandScore, maxScore)
+}
+
+// A score that could not be written only changes who dies first.
+
+func (o *oomScore) raise() {
 	if o != nil {
-		_, _ = o.file.WriteAt([]byte(value), 0) // a wrong score only changes who dies first
+		_, _ = o.file.WriteAt([]byte(o.command), 0)
+	}
+}
+
+func (o *oomScore) restore() {
+	if o != nil {
+		_, _ = o.file.WriteAt([]byte(o.own), 0)
 	}
 }

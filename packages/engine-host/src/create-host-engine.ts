@@ -47,15 +47,15 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Sta
     findProgram(options.runscPath ?? process.env.HOLT_RUNSC ?? 'runsc'),
     options.runcPath === undefined ? findProgram('runc', 'crun') : findProgram(options.runcPath),
     detectCgroups(),
-    installGuest(layout, options.guestBinary),
+    options.guestBinary === null ? null : installGuest(layout, options.guestBinary),
     readFile('/proc/sys/kernel/random/boot_id', 'utf8').then((text) => text.trim()),
   ])
   const platform = options.platform ?? 'systrap'
   const observers = new Observers()
-  const identity = { installationId: options.installationId, bootId, guest: guest.sha256 }
+  const identity = { installationId: options.installationId, bootId, guest: guest?.sha256 ?? 'none' }
   const runtimes = new RuntimeRegistry(layout, identity, observers, options.log)
   const images = new HostImages(layout, (digest) => runtimes.uses(digest))
-  const maker = await makerHere(runsc, platform, guest.sha256)
+  const maker = await makerHere(runsc, platform, identity.guest)
   const host: Host = {
     layout,
     log: options.log,
@@ -92,6 +92,7 @@ async function repair(
   await host.disks.open()
   await findRuntimes(host, identity)
   await host.imageMounts.releaseUnused((digest) => host.runtimes.uses(digest, 'container'))
+  if (host.guest === null) return
   await removeOldGuests(
     host.layout,
     new Set([host.guest.sha256, ...host.runtimes.all().map((runtime) => runtime.record.guest)]),

@@ -5,7 +5,7 @@ import type { BundleInput } from './bundles/bundle-input.ts'
 import { containerConfig } from './bundles/container-config.ts'
 import { gvisorConfig } from './bundles/gvisor-config.ts'
 import { diskDirs, mountDisk } from './disks/mount-disk.ts'
-import { cgroupOf, driverOf, type Host } from './host/host.ts'
+import { cgroupOf, driverOf, guestOf, type Host } from './host/host.ts'
 import { mountRoot } from './images/mount-root.ts'
 import { clearRuntime, endProcesses, forgetRuntime } from './remove-runtime.ts'
 import { checkSpec, sameSpec } from './runtimes/check-spec.ts'
@@ -102,7 +102,7 @@ async function writeBundle(host: Host, { record: { spec }, paths }: Runtime): Pr
     spec,
     paths,
     image: host.layout.image(spec.imageDigest),
-    guest: host.guest.path,
+    guest: guestOf(host).path,
     upper: diskDirs(paths).upper,
     cgroupsPath: cgroupOf(host, spec.id).path,
     limitsSwap: host.limitsSwap,

@@ -17,8 +17,8 @@ export interface HostEngineOptions {
   readonly runDir: string
   /** Marks this installation's kernel objects: `[a-z0-9-]`, 1 to 32 characters. */
   readonly installationId: string
-  /** Path of a static `holt-guest` for this architecture. */
-  readonly guestBinary: string
+  /** Path of a static `holt-guest` for this architecture; null for an engine that only finds and removes. */
+  readonly guestBinary: string | null
   /** Default: `$HOLT_RUNSC`, else `runsc` on the PATH. */
   readonly runscPath?: string
   /** Default: `runc`, else `crun` on the PATH. */

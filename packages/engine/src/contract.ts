@@ -124,6 +124,8 @@ export interface Abilities {
 
 /** Root filesystems by digest. */
 export interface ImageStore {
+  /** How images are written here. The same tar gives another image where this is another: what was kept of an older one is out of date. */
+  readonly format: string
   /** Reads a tar stream to its end and publishes it as an image. The same content gives the same digest and is stored once. */
   import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<ImageInfo>
   has(digest: ImageDigest): Promise<boolean>

@@ -21,7 +21,8 @@ export interface Host {
   readonly cgroupParent: string
   readonly limitsSwap: boolean
   readonly openFilesMax: number
-  readonly guest: GuestFile
+  /** Null where the engine makes no runtimes. */
+  readonly guest: GuestFile | null
   readonly gvisor: CheckpointDriver | null
   readonly container: Driver | null
   readonly disks: DiskPool
@@ -40,6 +41,12 @@ export interface Host {
 export interface GuestFile {
   readonly path: string
   readonly sha256: string
+}
+
+/** The guest that runtimes get. Kind `not_supported` where the engine was opened without. */
+export function guestOf(host: Host): GuestFile {
+  if (host.guest === null) throw new EngineError('not_supported', 'this engine was opened without a guest')
+  return host.guest
 }
 
 /** The cgroups of one runtime. */

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError, type ImageDigest, type ImageInfo, type ImageStore } from '@holt/engine'
-import { ErofsInputError, readTar, writeImage } from '@holt/erofs'
+import { ErofsInputError, readTar, WRITER_VERSION, writeImage } from '@holt/erofs'
 import type { Layout } from '../layout.ts'
 import { hasCode, syncPath } from '../tools/durable-files.ts'
 
 /** Images as EROFS files named by their digest. One that has its name is whole: it was synced under another name before. */
 export class HostImages implements ImageStore {
+  readonly format = `erofs ${WRITER_VERSION}`
   readonly #layout: Layout
   readonly #isUsed: (digest: ImageDigest) => boolean
 

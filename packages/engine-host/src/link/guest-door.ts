@@ -37,8 +37,9 @@ export class GuestDoor implements GuestLink {
     this.#onDrop = onDrop
   }
 
+  /** A session that its guest has said farewell to takes no request more, though its last streams may go on for long. */
   get connected(): boolean {
-    return this.#session !== null
+    return this.#session !== null && !this.#session.closed && !this.#session.destroyed
   }
 
   /** Listens. A socket file of an earlier process is replaced. */
@@ -76,7 +77,8 @@ export class GuestDoor implements GuestLink {
   }
 
   request(request: GuestRequest): Promise<GuestResponse> {
-    if (this.#session === null) return Promise.reject(new EngineError('unavailable', 'the guest is not connected'))
+    if (this.#session === null || !this.connected)
+      return Promise.reject(new EngineError('unavailable', 'the guest is not connected'))
     return sendRequest(this.#session, request)
   }
 

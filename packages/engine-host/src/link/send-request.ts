@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine'
 
 /** Sends one request over a session and resolves with the answer's headers and its body as a stream. */
-export function sendRequest(session: ClientHttp2Session, request: GuestRequest): Promise<GuestResponse> {
+export async function sendRequest(session: ClientHttp2Session, request: GuestRequest): Promise<GuestResponse> {
   request.signal.throwIfAborted()
-  const { method, path, headers = {}, body } = request
-  const stream = session.request({ ...headers, ':method': method, ':path': path }, { endStream: body === undefined })
+  const { body } = request
+  const stream = openStream(session, request)
   return new Promise((resolve, reject) => {
     let failure: unknown = null
     let answered = false
@@ -35,6 +35,18 @@ export function sendRequest(session: ClientHttp2Session, request: GuestRequest):
     })
     sendBody(stream, body, end)
   })
+}
+
+/** A session may have been closed by the other side a moment ago, or be out of stream numbers: it refuses by throwing. */
+function openStream(
+  session: ClientHttp2Session,
+  { method, path, headers = {}, body }: GuestRequest,
+): ClientHttp2Stream {
+  try {
+    return session.request({ ...headers, ':method': method, ':path': path }, { endStream: body === undefined })
+  } catch (cause) {
+    throw new EngineError('unavailable', 'the connection to the guest takes no request', { cause })
+  }
 }
 
 function sendBody(stream: ClientHttp2Stream, body: GuestRequest['body'], fail: (reason: unknown) => void): void {

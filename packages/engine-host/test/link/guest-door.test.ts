@@ -94,6 +94,24 @@ test('says unavailable while nobody is connected, and when the connection breaks
   expect(door.connected).toBe(false)
 })
 
+test('asks nothing of a guest that has said farewell and keeps a stream open, until it dials again', async () => {
+  const { door, path } = await openDoor()
+  dial(path, (stream) => {
+    stream.on('error', () => {}) // The door cuts it.
+    stream.respond({ ':status': 200 })
+    stream.write('and on')
+    stream.session?.goaway()
+  })
+  await door.whenConnected(signal())
+  const { body } = await door.request({ method: 'GET', path: '/', signal: signal() })
+  body.on('error', () => {}) // The new connection ends the old one.
+  await expect.poll(() => door.connected).toBe(false)
+  await expect(get(door)).rejects.toMatchObject({ kind: 'unavailable' })
+  dial(path, say('again'))
+  await door.whenConnected(signal())
+  expect(await get(door)).toBe('again')
+})
+
 test('ends a request with its signal, and the guest sees the stream end', async () => {
   const { door, path } = await openDoor()
   const closed = Promise.withResolvers<void>()

@@ -101,6 +101,7 @@ export async function startGuest(engine: Engine, spec: RuntimeSpec): Promise<Gue
       pids_max: spec.isolation === 'gvisor' ? spec.pidsMax : null,
       set_clock: false,
       set_hostname: false,
+      sudo: false,
     },
     timeout(),
   )

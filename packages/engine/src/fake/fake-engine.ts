@@ -143,6 +143,7 @@ export class FakeEngine implements Engine {
   }
 
   readonly #imageStore: ImageStore = {
+    format: 'fake',
     import: async (tar, signal) => {
       const hash = createHash('sha256')
       let sizeBytes = 0

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
+import { type AnswerBudget, budgetOf } from './answer-budget.ts'
 import { readAnswer, readFailure } from './read-answer.ts'
 import { readItems } from './read-items.ts'
 import {
@@ -30,6 +31,8 @@ export interface BindRequest {
   readonly pids_max: number | null
   readonly set_clock: boolean
   readonly set_hostname: boolean
+  /** Whether members of the group `sudo` may be root by the guest's leave, where the kernel ignores the setuid bit. */
+  readonly sudo: boolean
 }
 
 /** A process to start. Exactly one of `command` and `argv` is not null. */
@@ -63,8 +66,10 @@ const Nothing = z.object({})
  */
 export class GuestClient {
   readonly #link: GuestLink
+  readonly #budget: AnswerBudget
   constructor(link: GuestLink) {
     this.#link = link
+    this.#budget = budgetOf(link)
   }
 
   info(signal: AbortSignal): Promise<GuestInfo> {
@@ -93,7 +98,7 @@ export class GuestClient {
       ...json(request),
       signal,
     })
-    if (response.status >= 400) throw await readFailure(response)
+    if (response.status >= 400) throw await readFailure(response, this.#budget)
     return readItems(response.body)
   }
 
@@ -113,7 +118,7 @@ export class GuestClient {
   ): Promise<AsyncGenerator<GuestItem>> {
     const path = `/v1/processes/${id}/output?cursor=${cursor}&follow=${follow ? 1 : 0}`
     const response = await this.#link.request({ method: 'GET', path, signal })
-    if (response.status >= 400) throw await readFailure(response)
+    if (response.status >= 400) throw await readFailure(response, this.#budget)
     return readItems(response.body)
   }
 
@@ -161,7 +166,7 @@ export class GuestClient {
       signal,
     })
     if (response.status === 200 || response.status === 206) return { ...response, status: response.status }
-    throw await readFailure(response)
+    throw await readFailure(response, this.#budget)
   }
 
   async writeContent(
@@ -174,7 +179,7 @@ export class GuestClient {
   ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
     const path = `/v1/files/content?${query({ ...rest, create_only: createOnly ? 1 : 0 })}`
     const response = await this.#link.request({ method: 'PUT', path, body, signal })
-    return { created: response.status === 201, file: await readAnswer(response, GuestFile) }
+    return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
   }
 
   async makeDirectory(
@@ -182,7 +187,7 @@ export class GuestClient {
     signal: AbortSignal,
   ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
     const response = await this.#link.request({ method: 'POST', path: '/v1/files/mkdir', ...json(request), signal })
-    return { created: response.status === 201, file: await readAnswer(response, GuestFile) }
+    return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
   }
 
   async remove(request: { path: string; recursive: boolean }, signal: AbortSignal): Promise<void> {
@@ -211,7 +216,7 @@ export class GuestClient {
 
   async #ask<Schema extends z.ZodType>(request: GuestRequest, answer: Schema): Promise<z.output<Schema>> {
     const response: GuestResponse = await this.#link.request(request)
-    return readAnswer(response, answer)
+    return readAnswer(response, answer, this.#budget)
   }
 }
 

@@ -2,10 +2,14 @@ import { type ErrorCode, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
 import type { GuestResponse } from '../guest-link.ts'
+import type { AnswerBudget } from './answer-budget.ts'
 import { GuestFailure } from './schemas.ts'
 
 /** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024
+
+/** The most bytes of a failing answer: a code and a sentence. */
+const maxFailureBytes = 64 * 1024
 
 /** The error codes a guest may cause. Any other is the guest's fault and becomes `unavailable`. */
 const allowedCodes: ReadonlySet<string> = new Set<ErrorCode>([
@@ -30,9 +34,10 @@ const allowedCodes: ReadonlySet<string> = new Set<ErrorCode>([
 export async function readAnswer<Schema extends z.ZodType>(
   response: GuestResponse,
   schema: Schema,
+  budget: AnswerBudget,
 ): Promise<z.output<Schema>> {
-  if (response.status >= 400) throw await readFailure(response)
-  const parsed = schema.safeParse(parseJson(await readBytes(response, maxAnswerBytes)))
+  if (response.status >= 400) throw await readFailure(response, budget)
+  const parsed = schema.safeParse(parseJson(await readBytes(response, { maxBytes: maxAnswerBytes, budget })))
   if (!parsed.success)
     throw new EngineError(
       'failed',
@@ -42,26 +47,33 @@ export async function readAnswer<Schema extends z.ZodType>(
 }
 
 /** Reads a failing answer as the error it stands for. */
-export async function readFailure(response: GuestResponse): Promise<HoltError | EngineError> {
-  const parsed = GuestFailure.safeParse(parseJson(await readBytes(response, 64 * 1024)))
+export async function readFailure(response: GuestResponse, budget: AnswerBudget): Promise<HoltError | EngineError> {
+  const parsed = GuestFailure.safeParse(parseJson(await readBytes(response, { maxBytes: maxFailureBytes, budget })))
   if (!parsed.success) return new EngineError('failed', `the guest answered ${response.status} without saying why`)
   const { code, message } = parsed.data.error
   if (!allowedCodes.has(code)) return new EngineError('failed', `the guest failed: ${code}: ${message}`)
   return new HoltError(code as ErrorCode, message)
 }
 
-async function readBytes(response: GuestResponse, maxBytes: number): Promise<string> {
+async function readBytes(
+  response: GuestResponse,
+  { maxBytes, budget }: { maxBytes: number; budget: AnswerBudget },
+): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of response.body) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size > maxBytes) {
-      response.body.destroy()
-      throw new EngineError('failed', `the guest's answer is larger than ${maxBytes} bytes`)
+  try {
+    // Leaving the loop by an error destroys the body, which resets its stream.
+    for await (const chunk of response.body) {
+      if (size + chunk.length > maxBytes)
+        throw new EngineError('failed', `the guest's answer is larger than ${maxBytes} bytes`)
+      budget.take(chunk.length)
+      size += chunk.length
+      chunks.push(chunk)
     }
+    return Buffer.concat(chunks).toString('utf8')
+  } finally {
+    budget.give(size)
   }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parseJson(text: string): unknown {

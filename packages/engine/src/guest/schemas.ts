@@ -21,6 +21,10 @@ export type GuestInfo = z.infer<typeof GuestInfo>
 export const GuestBound = z.object({
   runtime_id: name,
   limits: z.object({ pids: z.boolean() }).partial().optional(),
+  clock: z.boolean().optional(),
+  hostname: z.boolean().optional(),
+  sudo: z.boolean().optional(),
+  problems: z.array(text).max(32).optional(),
 })
 export type GuestBound = z.infer<typeof GuestBound>
 

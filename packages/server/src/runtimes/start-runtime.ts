@@ -70,6 +70,7 @@ async function bind(
       pids_max: ownsKernel ? pidsMax : null,
       set_clock: ownsKernel,
       set_hostname: ownsKernel,
+      sudo: ownsKernel,
     },
     signal,
   )
