@@ -1,0 +1,118 @@
+import type { Isolation, Runtime } from '@holt/sdk'
+import type { RawRunner } from '../support/raw-runner.ts'
+import {
+  compare,
+  type Findings,
+  medianWithin,
+  rateAtLeast,
+  type SeriesReport,
+  seriesReports,
+  type Verdict,
+} from '../support/report.ts'
+import type { Stage } from '../support/stage.ts'
+import { type Subject, timed } from '../support/subject.ts'
+import type { Row, RowOptions } from './row.ts'
+
+const clientCounts = [1, 8] as const
+/** With several clients a round is so many commands of each, one after the other. */
+const commandsOfEach = 10
+
+/** B5: how long a command takes that does nothing, and how many go through. */
+export const b5: Row = {
+  id: 'B5',
+  title: 'command round trip of `true`, 1 and 8 clients, by the SDK over HTTP with a key',
+  measure: async (stage, options) => {
+    const classes = [await roundTrips(stage, options, 'gvisor'), await roundTrips(stage, options, 'container')]
+    return {
+      series: classes.flatMap(({ series }) => series),
+      verdicts: classes.flatMap(({ verdicts }) => verdicts),
+      absent: ['podman exec: runc exec stands for it'],
+      notes: [
+        `With 8 clients a round is 8 clients with ${commandsOfEach} commands each; the two classes are measured one after the other.`,
+      ],
+    }
+  },
+}
+
+async function roundTrips(
+  stage: Stage,
+  options: RowOptions,
+  isolation: Isolation,
+): Promise<Pick<Findings, 'series' | 'verdicts'>> {
+  await using raw = await stage.openRawRunner(isolation)
+  await raw.writeBundle('idle', ['/bin/sleep', '7200'])
+  await raw.createAndStart('idle')
+  await using runtime = await stage.holt.runtimes.create({ isolation }, { signal: stage.signal })
+  const series: SeriesReport[] = []
+  for (const clients of clientCounts) {
+    const subjects = [holtSubject({ stage, runtime, clients }), rawSubject({ stage, raw, clients })]
+    const rounds = options.rounds ?? (clients === 1 ? null : 10)
+    const length = { rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
+    series.push(...seriesReports(await stage.batch(`commands, ${isolation}, ${clients} clients`, subjects, length)))
+  }
+  return { series, verdicts: verdictsOf(series, isolation, raw.name) }
+}
+
+function verdictsOf(
+  series: readonly SeriesReport[],
+  isolation: Isolation,
+  runner: RawRunner['name'],
+): readonly Verdict[] {
+  const comparisons = clientCounts.map((clients) =>
+    compare(series, {
+      what: `command, ${isolation}, ${clients} client${clients === 1 ? '' : 's'}`,
+      subject: seriesName(isolation, clients),
+      baseline: seriesName(`${runner} exec`, clients),
+      atMost: isolation === 'gvisor' && clients === 1 ? 0.35 : null,
+    }),
+  )
+  const many = seriesName(isolation, 8)
+  return [
+    ...comparisons,
+    ...(isolation === 'container'
+      ? [
+          medianWithin(series, { what: 'command, container, 1 client', subject: seriesName(isolation, 1), ms: 2 }),
+          rateAtLeast(series, { what: 'commands, container, 8 clients', subject: many, perSecond: 1000 }),
+        ]
+      : [rateAtLeast(series, { what: 'commands, gvisor, 8 clients', subject: many, perSecond: 1000 })]),
+  ]
+}
+
+function holtSubject({ stage, runtime, clients }: { stage: Stage; runtime: Runtime; clients: number }): Subject {
+  const series = seriesName(runtime.isolation, clients)
+  const command = async () => {
+    const { exit_code } = await runtime.commands.run(['/bin/true'], { signal: stage.signal })
+    if (exit_code !== 0) throw new Error(`true ended with ${exit_code}`)
+  }
+  return {
+    series: [series],
+    perform: () => fromClients(series, clients, command),
+    cpuMs: stage.holtCpuMs,
+    background: false,
+  }
+}
+
+function rawSubject({ stage, raw, clients }: { stage: Stage; raw: RawRunner; clients: number }): Subject {
+  const series = seriesName(`${raw.name} exec`, clients)
+  const command = () => raw.exec('idle', ['/bin/true'])
+  return {
+    series: [series],
+    perform: () => fromClients(series, clients, command),
+    cpuMs: stage.rawCpuMs,
+    background: false,
+  }
+}
+
+async function fromClients(series: string, clients: number, command: () => Promise<void>) {
+  const perClient = clients === 1 ? 1 : commandsOfEach
+  const client = async () => {
+    const operations = []
+    for (let done = 0; done < perClient; done++) operations.push(await timed(series, command))
+    return operations
+  }
+  return (await Promise.all(Array.from({ length: clients }, client))).flat()
+}
+
+function seriesName(what: string, clients: number): string {
+  return clients === 1 ? what : `${what}, ${clients} clients`
+}

@@ -1,0 +1,42 @@
+/** Files in a directory of a tree. */
+const filesOfDirectory = 200
+
+/** Makes a tree of `count` files of up to 8 KiB, or one file of 1 GiB, of bytes that no file system can leave out. */
+const script = `
+import os, random, sys
+path, count = sys.argv[1], int(sys.argv[2])
+if count == 0:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'wb') as file:
+        for _ in range(256):
+            file.write(os.urandom(4 << 20))
+else:
+    pick = random.Random(1)
+    block = os.urandom(16384)
+    for number in range(count):
+        directory = os.path.join(path, 'd%d' % (number // ${filesOfDirectory}))
+        if number % ${filesOfDirectory} == 0:
+            os.makedirs(directory)
+        with open(os.path.join(directory, 'file-%d' % number), 'wb', buffering=0) as file:
+            start = pick.randrange(8192)
+            file.write(block[start:start + pick.randrange(1, 8192)])
+`
+
+/** The command that makes what is copied: a tree of so many files, or with null one file. */
+export function makeSource(path: string, files: number | null): readonly string[] {
+  return ['python3', '-c', script, path, String(files ?? 0)]
+}
+
+/** The command that copies and says what its own clock read before and after. */
+export function timedCopy(source: string, destination: string): readonly string[] {
+  const shell = 'from=$EPOCHREALTIME; cp -a -- "$1" "$2" || exit; echo "$from $EPOCHREALTIME"'
+  return ['bash', '-c', shell, 'timed-copy', source, destination]
+}
+
+/** Milliseconds between the two readings of `timedCopy`. Throws where there are not two. */
+export function parseClock(output: string): number {
+  const [from, to] = output.trim().split(/\s+/).map(Number)
+  if (from === undefined || to === undefined || !Number.isFinite(to - from))
+    throw new Error(`not two times: ${output.slice(0, 100)}`)
+  return (to - from) * 1000
+}

@@ -1,0 +1,121 @@
+import type { Isolation, Runtime } from '@holt/sdk'
+import { compare, type SeriesReport, seriesReports } from '../support/report.ts'
+import type { Stage } from '../support/stage.ts'
+import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
+import { makeSource, parseClock, timedCopy } from './copy-source.ts'
+import type { Row, RowOptions } from './row.ts'
+
+/** What is copied. */
+const shapes = [
+  { name: '1 GiB file', source: '/bench/file', files: null },
+  { name: 'tree of 20,000 files', source: '/bench/tree-20k', files: 20_000 },
+  { name: 'tree of 100,000 files', source: '/bench/tree-100k', files: 100_000 },
+] as const
+
+/** A class's shapes together then take some minutes, making and removing included. */
+const budgetSecs = 40
+const leastRounds = 3
+const commandTimeoutSecs = 1800
+
+/** B7: copying inside a runtime. */
+export const b7: Row = {
+  id: 'B7',
+  title: '`files/copy` by the SDK over HTTP with a key, against `cp -a` in the same runtime',
+  measure: async (stage, options) => {
+    const classes = [await copiesIn(stage, options, 'gvisor'), await copiesIn(stage, options, 'container')]
+    const series = classes.flat()
+    return {
+      series,
+      verdicts: (['gvisor', 'container'] as const).flatMap((isolation) =>
+        shapes.map(({ name }) =>
+          compare(series, {
+            what: `copy of a ${name}, ${isolation}`,
+            subject: seriesName(isolation, name, 'files/copy'),
+            baseline: seriesName(isolation, name, 'cp -a'),
+            atMost: 1,
+          }),
+        ),
+      ),
+      absent: [],
+      notes: [
+        `A batch ends after ${options.budgetSecs ?? budgetSecs} s (at least ${leastRounds} rounds): a copy of a large tree takes seconds. Removing what was copied is neither timed nor counted.`,
+        'The copy is timed from the request to its answer; `cp -a` by the shell inside the runtime, so that no round trip is in it.',
+        'CPU time of `cp -a` includes the daemon and the guest that carry it.',
+      ],
+    }
+  },
+}
+
+async function copiesIn(stage: Stage, options: RowOptions, isolation: Isolation): Promise<readonly SeriesReport[]> {
+  const series: SeriesReport[] = []
+  for (const { name, source, files } of shapes) {
+    await using runtime = await stage.holt.runtimes.create(
+      { template: 'base-medium', isolation },
+      { signal: stage.signal },
+    )
+    stage.say(`copies, ${isolation}: making a ${name}`)
+    await runAsRoot(runtime, makeSource(source, files), stage.signal)
+    const copy = { stage, runtime, source, name }
+    const length = { rounds: options.rounds, budgetMs: (options.budgetSecs ?? budgetSecs) * 1000, leastRounds }
+    series.push(
+      ...seriesReports(await stage.batch(`copies, ${isolation}, ${name}`, [apiSubject(copy), cpSubject(copy)], length)),
+    )
+  }
+  return series
+}
+
+interface Copy {
+  readonly stage: Stage
+  readonly runtime: Runtime
+  readonly source: string
+  readonly name: string
+}
+
+function apiSubject({ stage, runtime, source, name }: Copy): Subject {
+  const series = seriesName(runtime.isolation, name, 'files/copy')
+  const destination = `${source}.copy`
+  const perform = async () => [
+    await timed(series, () => runtime.files.copy(source, destination, { recursive: true, signal: stage.signal })),
+  ]
+  return {
+    series: [series],
+    prepare: () => remove(stage, runtime, source),
+    perform,
+    cpuMs: stage.holtCpuMs,
+    background: false,
+  }
+}
+
+function cpSubject({ stage, runtime, source, name }: Copy): Subject {
+  const series = seriesName(runtime.isolation, name, 'cp -a')
+  const perform = async (): Promise<readonly Operation[]> => {
+    try {
+      const output = await runAsRoot(runtime, timedCopy(source, `${source}.cp`), stage.signal)
+      return [{ series, ms: parseClock(output), error: null }]
+    } catch (error) {
+      return [{ series, ms: 0, error: reasonOf(error) }]
+    }
+  }
+  return {
+    series: [series],
+    prepare: () => remove(stage, runtime, source),
+    perform,
+    cpuMs: stage.holtCpuMs,
+    background: false,
+  }
+}
+
+/** Removes what either has made, so that each finds the disk as the other did. */
+async function remove(stage: Stage, runtime: Runtime, source: string): Promise<void> {
+  await runAsRoot(runtime, ['rm', '-rf', '--', `${source}.copy`, `${source}.cp`], stage.signal)
+}
+
+async function runAsRoot(runtime: Runtime, argv: readonly string[], signal: AbortSignal): Promise<string> {
+  const result = await runtime.commands.run(argv, { user: 'root', cwd: '/', timeout_secs: commandTimeoutSecs, signal })
+  if (result.exit_code !== 0) throw new Error(`${argv[0]} ended with ${result.exit_code}: ${result.stderr.slice(-300)}`)
+  return result.stdout
+}
+
+function seriesName(isolation: Isolation, name: string, by: string): string {
+  return `${by}, ${name}, ${isolation}`
+}

@@ -1,0 +1,119 @@
+import type { Isolation, Runtime } from '@holt/sdk'
+import { podmanRun } from '../support/podman.ts'
+import type { RawRunner } from '../support/raw-runner.ts'
+import { compare, type Findings, medianWithin, seriesReports } from '../support/report.ts'
+import type { Stage } from '../support/stage.ts'
+import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
+import type { Row, RowOptions } from './row.ts'
+
+interface Targets {
+  readonly createMs: number
+  readonly withCommandMs: number
+  readonly ofRun: number
+}
+
+/** B1: from nothing to the end of a first command, for code that is not trusted. */
+export const b1: Row = {
+  id: 'B1',
+  title: 'create and run `true`, class gvisor, by the SDK over HTTP with a key',
+  measure: (stage, options) => createAndRun(stage, options, 'gvisor', { createMs: 5, withCommandMs: 15, ofRun: 0.1 }),
+}
+
+/** B2: the same for code that is trusted. */
+export const b2: Row = {
+  id: 'B2',
+  title: 'create and run `true`, class container, by the SDK over HTTP with a key',
+  measure: (stage, options) => createAndRun(stage, options, 'container', { createMs: 5, withCommandMs: 8, ofRun: 0.4 }),
+}
+
+async function createAndRun(
+  stage: Stage,
+  options: RowOptions,
+  isolation: Isolation,
+  targets: Targets,
+): Promise<Findings> {
+  await using raw = await stage.openRawRunner(isolation)
+  await raw.writeBundle('true', ['/bin/true'])
+  const podman = isolation === 'container' ? podmanSubject(stage, raw) : null
+  const subjects = [holtSubject(stage, isolation), rawSubject(stage, raw), ...(podman === null ? [] : [podman])]
+  const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
+  const series = seriesReports(await stage.batch(`create and run, ${isolation}`, subjects, length))
+  const runs = [`${raw.name} run`, ...(podman === null ? [] : ['podman run'])]
+  return {
+    series,
+    verdicts: [
+      medianWithin(series, { what: `create, ${isolation}`, subject: 'create', ms: targets.createMs }),
+      medianWithin(series, {
+        what: `create + true, ${isolation}`,
+        subject: 'create + true',
+        ms: targets.withCommandMs,
+      }),
+      ...runs.map((baseline) =>
+        compare(series, {
+          what: `create + true, ${isolation}`,
+          subject: 'create + true',
+          baseline,
+          atMost: baseline === `${raw.name} run` ? targets.ofRun : null,
+        }),
+      ),
+    ],
+    absent: podman === null ? [podmanAbsence(isolation)] : [],
+    notes: [
+      'The targets are for pooled runtimes; these come from no pool.',
+      'Deleting is not timed, but its CPU time counts.',
+    ],
+  }
+}
+
+function holtSubject(stage: Stage, isolation: Isolation): Subject {
+  let runtime: Runtime | null = null
+  return {
+    series: ['create', 'create + true'],
+    perform: async () => {
+      const startedAt = performance.now()
+      const operations: Operation[] = []
+      try {
+        runtime = await stage.holt.runtimes.create({ isolation }, { signal: stage.signal })
+        operations.push({ series: 'create', ms: performance.now() - startedAt, error: null })
+        const { exit_code } = await runtime.commands.run(['/bin/true'], { signal: stage.signal })
+        const error = exit_code === 0 ? null : `true ended with ${exit_code}`
+        operations.push({ series: 'create + true', ms: performance.now() - startedAt, error })
+      } catch (error) {
+        const missing = operations.length === 0 ? ['create', 'create + true'] : ['create + true']
+        operations.push(
+          ...missing.map((series) => ({ series, ms: performance.now() - startedAt, error: reasonOf(error) })),
+        )
+      }
+      return operations
+    },
+    tidy: async () => {
+      await runtime?.delete()
+      runtime = null
+    },
+    cpuMs: stage.holtCpuMs,
+    background: true,
+  }
+}
+
+function rawSubject(stage: Stage, raw: RawRunner): Subject {
+  const series = `${raw.name} run`
+  return {
+    series: [series],
+    perform: async () => [await timed(series, () => raw.run('true'))],
+    cpuMs: stage.rawCpuMs,
+    background: false,
+  }
+}
+
+function podmanSubject(stage: Stage, raw: RawRunner): Subject | null {
+  const run = podmanRun(raw.place, stage.signal)
+  if (run === null) return null
+  const series = 'podman run'
+  return { series: [series], perform: async () => [await timed(series, run)], cpuMs: stage.rawCpuMs, background: false }
+}
+
+function podmanAbsence(isolation: Isolation): string {
+  return isolation === 'container'
+    ? 'podman run: podman is not installed'
+    : 'podman run: compared in B2, it is no gVisor'
+}

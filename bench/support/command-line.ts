@@ -1,0 +1,18 @@
+import { parseArgs } from 'node:util'
+import type { RowOptions } from '../rows/row.ts'
+
+/** Reads what a run may choose. Throws what is wrong, in words for the terminal. */
+export function parseOptions(argv: readonly string[]): RowOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: { rounds: { type: 'string' }, 'budget-secs': { type: 'string' } },
+  })
+  return { rounds: positive('rounds', values.rounds), budgetSecs: positive('budget-secs', values['budget-secs']) }
+}
+
+function positive(name: string, text: string | undefined): number | null {
+  if (text === undefined) return null
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name} must be a whole number above 0`)
+  return value
+}

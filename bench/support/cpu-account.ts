@@ -1,0 +1,108 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Where this host accounts CPU time by group: the `cpuacct` hierarchy of version 1, or the tree of version 2. */
+export interface CpuHierarchy {
+  readonly version: 1 | 2
+  readonly mountPoint: string
+}
+
+/** Decides from `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) where CPU time is accounted; null where it is not. */
+export function cpuHierarchyOf(mountinfo: string): CpuHierarchy | null {
+  const mounts = mountsOf(mountinfo)
+  const v1 = mounts.find(({ type, options }) => type === 'cgroup' && options.includes('cpuacct'))
+  if (v1 !== undefined) return { version: 1, mountPoint: v1.mountPoint }
+  const v2 = mounts.find(({ type }) => type === 'cgroup2')
+  return v2 === undefined ? null : { version: 2, mountPoint: v2.mountPoint }
+}
+
+function mountsOf(mountinfo: string) {
+  return mountinfo.split('\n').flatMap((line) => {
+    const [left = '', right = ''] = line.split(' - ')
+    const mountPoint = left.split(' ')[4]
+    const [type = '', , options = ''] = right.split(' ')
+    return mountPoint === undefined || !type.startsWith('cgroup')
+      ? []
+      : [{ mountPoint, type, options: options.split(',') }]
+  })
+}
+
+/** A group's own CPU time in milliseconds, from `cpuacct.usage` (nanoseconds) or `cpu.stat` (microseconds). What has left the group stays in it. */
+export function parseCpuMs(version: 1 | 2, text: string): number {
+  return version === 1 ? Number(text.trim()) / 1e6 : Number(/^usage_usec (\d+)$/m.exec(text)?.[1]) / 1e3
+}
+
+/**
+ * Who used how much CPU time: groups for the daemon with its tools, and for this process with the programs that it starts. Groups count to the
+ * nanosecond, ended processes and the processes of a sandbox included, which no parent has waited for.
+ */
+export class CpuAccount implements Disposable {
+  readonly hierarchy: CpuHierarchy
+  readonly #ownGroup: string
+  readonly #made: string[] = []
+  readonly #mountPoints: readonly string[]
+
+  constructor(hierarchy: CpuHierarchy, mountPoints: readonly string[]) {
+    this.hierarchy = hierarchy
+    this.#mountPoints = mountPoints
+    this.#ownGroup = ownGroupOf(readFileSync('/proc/self/cgroup', 'utf8'), hierarchy.version)
+  }
+
+  /** Opens the account of this host; null where there is none. */
+  static open(): CpuAccount | null {
+    const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')
+    const hierarchy = cpuHierarchyOf(mountinfo)
+    const mountPoints = mountsOf(mountinfo).map((mount) => mount.mountPoint)
+    return hierarchy === null ? null : new CpuAccount(hierarchy, mountPoints)
+  }
+
+  /** Makes `group` and puts a process into it; what the process starts later is in it as well. */
+  move(pid: number, group: string): void {
+    mkdirSync(join(this.hierarchy.mountPoint, group), { recursive: true })
+    this.#made.push(group)
+    this.#put(pid, group)
+  }
+
+  /** CPU time of a group and those below it, in milliseconds; 0 where it is not yet there. */
+  readMs(group: string): number {
+    const file = this.hierarchy.version === 1 ? 'cpuacct.usage' : 'cpu.stat'
+    try {
+      return parseCpuMs(this.hierarchy.version, readFileSync(join(this.hierarchy.mountPoint, group, file), 'utf8'))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
+      throw error
+    }
+  }
+
+  /** Puts this process back where it was and removes the groups, with what runners have made of them in other hierarchies. */
+  [Symbol.dispose](): void {
+    this.#put(process.pid, this.#ownGroup)
+    const tops = new Set(this.#made.map((group) => `/${group.split('/').find(Boolean)}`))
+    for (const top of tops) for (const point of this.#mountPoints) removeGroups(join(point, top))
+  }
+
+  #put(pid: number, group: string): void {
+    writeFileSync(join(this.hierarchy.mountPoint, group, 'cgroup.procs'), String(pid))
+  }
+}
+
+/** The group of a process, from its `/proc/PID/cgroup` (`cgroups(7)`). */
+export function ownGroupOf(text: string, version: 1 | 2): string {
+  for (const line of text.split('\n')) {
+    const [, controllers = '', ...path] = line.split(':')
+    const wanted = version === 1 ? controllers.split(',').includes('cpuacct') : line.startsWith('0::')
+    if (wanted) return path.join(':')
+  }
+  return '/'
+}
+
+/** Removes a group and what is below it: some runners leave groups behind. */
+function removeGroups(dir: string): void {
+  try {
+    for (const entry of readdirSync(dir, { withFileTypes: true }))
+      if (entry.isDirectory()) removeGroups(join(dir, entry.name))
+    rmdirSync(dir)
+  } catch {
+    // It never was in this hierarchy, or a process that ends late is still in it: a group that is left costs nothing.
+  }
+}

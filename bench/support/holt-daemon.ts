@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Holt } from '@holt/sdk'
+
+/** A daemon of the bench's own. */
+export interface HoltDaemon extends AsyncDisposable {
+  readonly pid: number
+  readonly holt: Holt
+  readonly stateDir: string
+  /** The installation's id; its kernel objects carry it. */
+  readonly installation: string
+}
+
+/** How a daemon is started. */
+export interface DaemonOptions {
+  readonly repo: string
+  readonly stateDir: string
+  readonly signal: AbortSignal
+  readonly say: (line: string) => void
+}
+
+/** The first start makes the base template from distribution packages, over the network. */
+const readyTimeoutMs = 20 * 60_000
+const pollMs = 250
+/** A daemon leaves its runtimes alone when it ends, so it has nothing to wait for. */
+const stopTimeoutMs = 10_000
+/** A copy of a large tree in gVisor takes minutes. */
+const requestTimeoutMs = 15 * 60_000
+const templates = ['base-small', 'base-medium']
+
+/** Starts a daemon on a free port and waits until its templates are ready. Disposing of it removes every runtime and ends it. Runtimes that an earlier bench has left are removed. */
+export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
+  const { stateDir, signal } = options
+  await mkdir(stateDir, { recursive: true, mode: 0o700 })
+  const port = await freePort()
+  const child = await spawnDaemon(options, port)
+  try {
+    const { url, key } = await waitFor(() => readCredentials(stateDir, port), { what: 'credentials', child, signal })
+    // A request that has to be sent again is a failure here, so the client may not hide it.
+    const holt = new Holt({ url, apiKey: key, maxRetries: 0, timeoutMs: requestTimeoutMs })
+    await waitForTemplates(holt, child, options)
+    await removeRuntimes(holt)
+    const installation = (JSON.parse(await readFile(join(stateDir, 'installation.json'), 'utf8')) as { id: string }).id
+    const dispose = () => removeRuntimes(holt).finally(() => endDaemon(child))
+    return { pid: child.pid, holt, stateDir, installation, [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await endDaemon(child)
+    throw error
+  }
+}
+
+interface Child {
+  readonly pid: number
+  readonly kill: (signal: NodeJS.Signals) => void
+  readonly ended: Promise<void>
+  readonly hasEnded: () => boolean
+  readonly log: string
+}
+
+async function spawnDaemon({ repo, stateDir }: DaemonOptions, port: number): Promise<Child> {
+  const log = join(stateDir, 'holtd.log')
+  const file = await open(log, 'a', 0o600)
+  try {
+    const { HOLT_RUN_DIR: _, ...inherited } = process.env
+    const env = {
+      ...inherited,
+      HOLT_STATE_DIR: stateDir,
+      HOLT_PORT: String(port),
+      HOLT_HOST: '127.0.0.1',
+      HOLT_ISOLATION: 'gvisor',
+      NODE_ENV: 'production',
+    }
+    const main = join(repo, 'packages/server/src/main.ts')
+    const child = spawn(process.execPath, [main, 'serve'], {
+      cwd: '/',
+      env,
+      detached: true,
+      stdio: ['ignore', file.fd, file.fd],
+    })
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    child.on('exit', () => resolve())
+    child.on('error', () => resolve())
+    if (child.pid === undefined) throw new Error(`cannot start ${process.execPath}`)
+    return {
+      pid: child.pid,
+      kill: (name) => child.kill(name),
+      ended,
+      hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+      log,
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function endDaemon(child: Child): Promise<void> {
+  if (child.hasEnded()) return
+  child.kill('SIGTERM')
+  await Promise.race([child.ended, sleep(stopTimeoutMs, undefined, { ref: false })])
+  if (!child.hasEnded()) child.kill('SIGKILL')
+  await child.ended
+}
+
+async function removeRuntimes(holt: Holt): Promise<void> {
+  for (const state of ['starting', 'running', 'terminating'] as const) {
+    for await (const runtime of holt.runtimes.list({ state, limit: 100 })) await runtime.delete()
+  }
+}
+
+async function waitForTemplates(holt: Holt, child: Child, { signal, say }: DaemonOptions): Promise<void> {
+  let said = ''
+  for (const name of templates) {
+    await waitFor(
+      async () => {
+        const template = await holt.templates.get(name, { signal }).catch(() => null) // It may not answer yet; the wait is bounded.
+        if (template?.state === 'failed')
+          throw new Error(`${name} failed: ${template.state_reason?.message ?? 'see its log'}`)
+        const line = progressOf(template?.progress ?? null)
+        if (line !== said && line !== '') say(`${name}: ${line}`)
+        said = line
+        return template?.state === 'ready' ? template : null
+      },
+      { what: `template ${name}`, child, signal },
+    )
+  }
+  await waitFor(async () => ((await holt.ready({ signal })).status === 'ready' ? true : null), {
+    what: 'readiness',
+    child,
+    signal,
+  })
+}
+
+async function waitFor<Value>(
+  ask: () => Promise<Value | null>,
+  wait: { what: string; child: Child; signal: AbortSignal },
+): Promise<Value> {
+  const deadline = performance.now() + readyTimeoutMs
+  for (;;) {
+    wait.signal.throwIfAborted()
+    const value = await ask()
+    if (value !== null) return value
+    if (wait.child.hasEnded())
+      throw new Error(`holtd has ended while the bench waited for its ${wait.what}: see ${wait.child.log}`)
+    if (performance.now() > deadline)
+      throw new Error(`holtd: no ${wait.what} within ${readyTimeoutMs / 60_000} minutes: see ${wait.child.log}`)
+    await sleep(pollMs, undefined, { signal: wait.signal })
+  }
+}
+
+/** In steps of ten, so that a log stays readable. */
+function progressOf(progress: { phase: string; done: number; total: number } | null): string {
+  if (progress === null) return ''
+  return `${progress.phase}, ${10 * Math.floor((10 * progress.done) / Math.max(1, progress.total))} %`
+}
+
+/** Credentials of an earlier daemon name another port. */
+async function readCredentials(stateDir: string, port: number): Promise<{ url: string; key: string } | null> {
+  try {
+    const text = await readFile(join(stateDir, 'credentials.json'), 'utf8')
+    const credentials = JSON.parse(text) as { url: string; key: string }
+    return credentials.url.endsWith(`:${port}`) ? credentials : null
+  } catch {
+    return null // Not written yet.
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,92 @@
+import { nearestRank } from './statistics.ts'
+import type { Operation, Subject } from './subject.ts'
+
+/** When a batch is long enough. */
+export interface BatchLength {
+  /** Rounds to do; null: 100, or 30 where every operation is slower than 100 ms. */
+  readonly rounds: number | null
+  /** No round begins after this long, once `leastRounds` are done. */
+  readonly budgetMs: number
+  readonly leastRounds: number
+}
+
+/** What a subject did in a batch. */
+export interface Measured {
+  readonly subject: Subject
+  readonly rounds: number
+  readonly operations: readonly Operation[]
+  /** Time spent in the rounds of this subject. */
+  readonly wallMs: number
+  /** CPU time of all its operations; null where it cannot be told. */
+  readonly cpuMs: number | null
+}
+
+const manyRounds = 100
+const fewRounds = 30
+const slowMs = 100
+
+/** True when the rounds done are enough for what their operations took. */
+export function isEnough(
+  rounds: number,
+  operations: readonly Operation[],
+  length: BatchLength,
+  elapsedMs: number,
+): boolean {
+  if (rounds >= length.leastRounds && elapsedMs >= length.budgetMs) return true
+  if (length.rounds !== null) return rounds >= length.rounds
+  if (rounds >= manyRounds) return true
+  return rounds >= fewRounds && fastestMedian(operations) > slowMs
+}
+
+/** Runs the subjects in turn, A B A B, until the batch is long enough. Failed operations are kept as such; a failed `prepare` or `tidy` rejects. */
+export async function interleave(
+  subjects: readonly Subject[],
+  length: BatchLength,
+  options: { readonly signal: AbortSignal; readonly onRound?: (done: number) => void },
+): Promise<readonly Measured[]> {
+  const tallies = subjects.map((subject) => ({
+    subject,
+    operations: [] as Operation[],
+    wallMs: 0,
+    cpuMs: 0,
+    cpuStart: subject.cpuMs(),
+  }))
+  const startedAt = performance.now()
+  let rounds = 0
+  while (
+    !isEnough(
+      rounds,
+      tallies.flatMap((tally) => tally.operations),
+      length,
+      performance.now() - startedAt,
+    )
+  ) {
+    for (const tally of tallies) {
+      options.signal.throwIfAborted()
+      await tally.subject.prepare?.(rounds)
+      const cpuBefore = tally.subject.cpuMs()
+      const wallBefore = performance.now()
+      tally.operations.push(...(await tally.subject.perform(rounds)))
+      tally.wallMs += performance.now() - wallBefore
+      await tally.subject.tidy?.(rounds)
+      tally.cpuMs += (tally.subject.cpuMs() ?? Number.NaN) - (cpuBefore ?? Number.NaN)
+    }
+    rounds += 1
+    options.onRound?.(rounds)
+  }
+  return tallies.map(({ subject, operations, wallMs, cpuMs, cpuStart }) => {
+    const total = subject.background ? (subject.cpuMs() ?? Number.NaN) - (cpuStart ?? Number.NaN) : cpuMs
+    return { subject, rounds, operations, wallMs, cpuMs: Number.isNaN(total) ? null : total }
+  })
+}
+
+function fastestMedian(operations: readonly Operation[]): number {
+  const bySeries = Map.groupBy(operations, (operation) => operation.series)
+  const medians = [...bySeries.values()].map((list) =>
+    nearestRank(
+      list.map(({ ms }) => ms).toSorted((a, b) => a - b),
+      0.5,
+    ),
+  )
+  return Math.min(...medians)
+}

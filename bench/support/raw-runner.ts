@@ -1,0 +1,159 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Isolation } from '@holt/sdk'
+import type { RawPlace } from './podman.ts'
+import { type RawBundle, rawBundleConfig } from './raw-bundle.ts'
+import { runProgram, runSilently } from './run-program.ts'
+
+/** What a runner needs to know of its surroundings. */
+export interface RawRunnerOptions {
+  readonly isolation: Isolation
+  /** Path of runsc, or of runc. */
+  readonly program: string
+  /** A bundle of Holt's, of which the raw ones are made. */
+  readonly holtConfig: string
+  /** The EROFS image of the runtime. */
+  readonly image: string
+  /** A directory of its own. */
+  readonly scratch: string
+  /** Below which the cgroups of raw runtimes are made. */
+  readonly cgroupParent: string
+  readonly signal: AbortSignal
+}
+
+/** A verb takes tenths of a second; a loaded host may take ten times that. */
+const verbTimeoutMs = 60_000
+const logShown = 500
+
+/** The flags that packages/engine-host gives runsc. */
+const runscFlags = [
+  '--network=none',
+  '--host-uds=open',
+  '--overlay2=none',
+  '--directfs=false',
+  '--cpu-num-from-quota',
+  '--platform=systrap',
+]
+
+/**
+ * Runs raw runtimes with runsc or runc: the baselines. They start from a bundle that is written already, on a root that is mounted already and a disk that is the host's
+ * own file system, so what the runner alone costs is all that is timed.
+ */
+export class RawRunner implements AsyncDisposable {
+  readonly name: 'runsc' | 'runc'
+  /** Its root file system is empty under gVisor, which reads the image itself. */
+  readonly place: RawPlace
+  readonly #options: RawRunnerOptions
+  readonly #flags: readonly string[]
+  readonly #log: string
+  readonly #started = new Set<string>()
+  readonly #mounted: string[] = []
+
+  private constructor(options: RawRunnerOptions) {
+    this.#options = options
+    this.name = options.isolation === 'gvisor' ? 'runsc' : 'runc'
+    this.place = {
+      rootfs: join(options.scratch, 'rootfs'),
+      scratch: options.scratch,
+      cgroupParent: options.cgroupParent,
+    }
+    this.#log = join(options.scratch, 'log')
+    const flags = this.name === 'runsc' ? runscFlags : []
+    this.#flags = [`--root=${join(options.scratch, 'state')}`, `--log=${this.#log}`, ...flags]
+  }
+
+  /** Makes the root ready. */
+  static async open(options: RawRunnerOptions): Promise<RawRunner> {
+    const runner = new RawRunner(options)
+    for (const dir of ['rootfs', 'state', 'image', 'disk/upper', 'disk/work']) {
+      await mkdir(join(options.scratch, dir), { recursive: true, mode: 0o755 })
+    }
+    try {
+      if (runner.name === 'runc') await runner.#mountRoot()
+      return runner
+    } catch (error) {
+      await runner[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** Writes the bundle `id` whose first process is `args`. */
+  async writeBundle(id: string, args: readonly string[]): Promise<void> {
+    const { scratch, holtConfig, cgroupParent } = this.#options
+    const raw: RawBundle = {
+      args,
+      rootfs: this.place.rootfs,
+      upper: join(scratch, 'disk/upper'),
+      cgroupsPath: `${cgroupParent}/${id}`,
+    }
+    const config = rawBundleConfig(JSON.parse(await readFile(holtConfig, 'utf8')), raw)
+    await mkdir(this.#bundle(id), { recursive: true })
+    await writeFile(join(this.#bundle(id), 'config.json'), JSON.stringify(config))
+  }
+
+  /** Runs the bundle from its start to its end. */
+  async run(id: string): Promise<void> {
+    await this.#verb(['run', `--bundle=${this.#bundle(id)}`, id])
+  }
+
+  /** Starts the bundle and leaves it running. */
+  async createAndStart(id: string): Promise<void> {
+    this.#started.add(id)
+    await this.#verb(['create', `--bundle=${this.#bundle(id)}`, id])
+    await this.#verb(['start', id])
+  }
+
+  /** Runs a command in a running one. */
+  async exec(id: string, argv: readonly string[]): Promise<void> {
+    await this.#verb(['exec', id, ...argv])
+  }
+
+  /** Ends a running one and takes it away. */
+  async remove(id: string): Promise<void> {
+    await this.#verb(['delete', '--force', id])
+    this.#started.delete(id)
+  }
+
+  /** Takes away what is left of it all, also after a failure. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const id of this.#started) {
+      await this.#run([this.#options.program, ...this.#flags, 'delete', '--force', id]).catch(() => {
+        // It never was, or is gone.
+      })
+    }
+    for (const point of this.#mounted.toReversed()) await this.#run(['umount', point])
+    await rm(this.#options.scratch, { recursive: true, force: true })
+  }
+
+  async #mountRoot(): Promise<void> {
+    const { scratch, image } = this.#options
+    const lower = join(scratch, 'image')
+    const layers = `lowerdir=${lower},upperdir=${join(scratch, 'disk/upper')},workdir=${join(scratch, 'disk/work')}`
+    await this.#mount('erofs', 'loop,ro,nodev', image, lower)
+    await this.#mount('overlay', `${layers},redirect_dir=on,metacopy=off,nodev`, 'holt-bench', this.place.rootfs)
+  }
+
+  async #mount(type: string, options: string, source: string, point: string): Promise<void> {
+    await this.#run(['mount', '-t', type, '-o', options, source, point])
+    this.#mounted.push(point)
+  }
+
+  async #verb(verb: readonly string[]): Promise<void> {
+    const { program, signal } = this.#options
+    try {
+      await runSilently([program, ...this.#flags, ...verb], { timeoutMs: verbTimeoutMs, signal })
+    } catch (cause) {
+      const log = await readFile(this.#log, 'utf8').catch(() => '') // Nothing was said.
+      const last = log.trim().split('\n').at(-1) ?? ''
+      throw new Error(`${this.name} ${verb[0]} failed: ${last.slice(-logShown)}`, { cause })
+    }
+  }
+
+  async #run(argv: readonly string[]): Promise<void> {
+    await runProgram(argv, { timeoutMs: verbTimeoutMs })
+  }
+
+  #bundle(id: string): string {
+    return join(this.#options.scratch, 'bundles', id)
+  }
+}

@@ -1,0 +1,143 @@
+import type { Measured } from './interleave.ts'
+import type { MachineFacts } from './machine-facts.ts'
+import { type Distribution, distributionOf, significant } from './statistics.ts'
+
+/** What was measured of one series. `duration` is null when every operation failed. */
+export interface SeriesReport {
+  readonly name: string
+  readonly operations: number
+  readonly success_rate: number
+  /** The first few reasons. */
+  readonly failures: readonly string[]
+  readonly duration: Distribution | null
+  /** Time spent in the rounds of the subject. */
+  readonly wall_ms: number
+  readonly per_second: number
+  /** User and system time of everything that worked for it. */
+  readonly cpu_ms_per_operation: number | null
+}
+
+/** A bound, and whether it holds. */
+export interface Verdict {
+  readonly what: string
+  readonly value: number | null
+  readonly unit: 'ms' | '/s'
+  readonly baseline: { readonly name: string; readonly value: number | null } | null
+  /** `value` by the baseline's; null without one. */
+  readonly ratio: number | null
+  readonly target: { readonly of: 'ratio' | 'value'; readonly at: 'most' | 'least'; readonly bound: number } | null
+  readonly met: boolean | null
+}
+
+/** What a row has found. */
+export interface Findings {
+  readonly series: readonly SeriesReport[]
+  readonly verdicts: readonly Verdict[]
+  /** What is not there to be compared with, and why. */
+  readonly absent: readonly string[]
+  readonly notes: readonly string[]
+}
+
+/** The JSON line of a row. */
+export interface RowReport extends Findings {
+  readonly row: string
+  readonly title: string
+  readonly at: string
+  readonly elapsed_secs: number
+  readonly load_before: readonly number[]
+  readonly load_after: readonly number[]
+  readonly machine: MachineFacts
+}
+
+const failuresShown = 3
+
+/** Sums each series of a batch up. Failed operations count in the success rate and in nothing else. */
+export function seriesReports(batch: readonly Measured[]): readonly SeriesReport[] {
+  return batch.flatMap(({ subject, operations, wallMs, cpuMs }) =>
+    subject.series.map((name) => {
+      const all = operations.filter((operation) => operation.series === name)
+      const good = all.filter(({ error }) => error === null)
+      return {
+        name,
+        operations: all.length,
+        success_rate: all.length === 0 ? 0 : significant(good.length / all.length),
+        failures: [...new Set(all.flatMap(({ error }) => error ?? []))].slice(0, failuresShown),
+        duration: rounded(distributionOf(good.map(({ ms }) => ms))),
+        wall_ms: significant(wallMs),
+        per_second: wallMs === 0 ? 0 : significant((good.length / wallMs) * 1000),
+        cpu_ms_per_operation: cpuMs === null || all.length === 0 ? null : significant(cpuMs / all.length),
+      }
+    }),
+  )
+}
+
+/** Holds the p50 of one series against that of another. */
+export function compare(
+  series: readonly SeriesReport[],
+  asked: { readonly what: string; readonly subject: string; readonly baseline: string; readonly atMost: number | null },
+): Verdict {
+  const value = medianOf(series, asked.subject)
+  const base = medianOf(series, asked.baseline)
+  const ratio = value === null || base === null ? null : significant(value / base, 3)
+  return {
+    what: asked.what,
+    value,
+    unit: 'ms',
+    baseline: { name: asked.baseline, value: base },
+    ratio,
+    target: asked.atMost === null ? null : { of: 'ratio', at: 'most', bound: asked.atMost },
+    met: asked.atMost === null ? null : ratio !== null && ratio <= asked.atMost,
+  }
+}
+
+/** Holds the p50 of a series against a number of milliseconds. */
+export function medianWithin(
+  series: readonly SeriesReport[],
+  asked: { readonly what: string; readonly subject: string; readonly ms: number },
+): Verdict {
+  const value = medianOf(series, asked.subject)
+  const target = { of: 'value', at: 'most', bound: asked.ms } as const
+  return {
+    what: asked.what,
+    value,
+    unit: 'ms',
+    baseline: null,
+    ratio: null,
+    target,
+    met: value !== null && value <= asked.ms,
+  }
+}
+
+/** Holds the rate of a series against a number of operations a second. */
+export function rateAtLeast(
+  series: readonly SeriesReport[],
+  asked: { readonly what: string; readonly subject: string; readonly perSecond: number },
+): Verdict {
+  const value = series.find(({ name }) => name === asked.subject)?.per_second ?? null
+  const target = { of: 'value', at: 'least', bound: asked.perSecond } as const
+  return {
+    what: asked.what,
+    value,
+    unit: '/s',
+    baseline: null,
+    ratio: null,
+    target,
+    met: value !== null && value >= asked.perSecond,
+  }
+}
+
+function medianOf(series: readonly SeriesReport[], name: string): number | null {
+  return series.find((one) => one.name === name)?.duration?.p50_ms ?? null
+}
+
+function rounded(distribution: Distribution | null): Distribution | null {
+  if (distribution === null) return null
+  const { min_ms, p50_ms, p95_ms, p99_ms, max_ms } = distribution
+  return {
+    min_ms: significant(min_ms),
+    p50_ms: significant(p50_ms),
+    p95_ms: significant(p95_ms),
+    p99_ms: significant(p99_ms),
+    max_ms: significant(max_ms),
+  }
+}

@@ -1,0 +1,104 @@
+import { copyFile, mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Holt, Isolation } from '@holt/sdk'
+import { CpuAccount } from './cpu-account.ts'
+import { type HoltDaemon, startDaemon } from './holt-daemon.ts'
+import type { BatchLength, Measured } from './interleave.ts'
+import { interleave } from './interleave.ts'
+import { type MachineFacts, readMachineFacts } from './machine-facts.ts'
+import { RawRunner } from './raw-runner.ts'
+import { findProgram } from './run-program.ts'
+import type { Subject } from './subject.ts'
+
+/** What every row measures with. */
+export interface Stage {
+  readonly holt: Holt
+  readonly machine: MachineFacts
+  readonly signal: AbortSignal
+  readonly say: (line: string) => void
+  /** CPU time so far of the daemon, its tools and its runtimes. */
+  readonly holtCpuMs: () => number | null
+  /** CPU time so far of the programs that the bench has started, and of raw runtimes. */
+  readonly rawCpuMs: () => number | null
+  /** A runner of the same bundles and the same image as Holt's class. Rejects where it is not installed. */
+  openRawRunner(isolation: Isolation): Promise<RawRunner>
+  /** Runs subjects in turn and says how far it is. */
+  batch(what: string, subjects: readonly Subject[], length: BatchLength): Promise<readonly Measured[]>
+}
+
+/** How a stage is set. */
+export interface StageOptions {
+  readonly repo: string
+  readonly signal: AbortSignal
+  readonly say: (line: string) => void
+}
+
+const progressEveryMs = 5_000
+
+/** Sets the stage, hands it over, and clears it again whatever happens. */
+export async function withStage<Value>(options: StageOptions, use: (stage: Stage) => Promise<Value>): Promise<Value> {
+  const { repo, say, signal } = options
+  const stateDir = join(repo, '.holt/bench')
+  using account = CpuAccount.open()
+  await using daemon = await startDaemon({ repo, stateDir, signal, say })
+  const groups = { raw: `/holt-bench-${process.pid}`, daemon: `/holt-bench-${process.pid}-daemon` }
+  account?.move(process.pid, `${groups.raw}/bench`)
+  account?.move(daemon.pid, groups.daemon)
+  const machine = await readMachineFacts({
+    repo,
+    stateDir,
+    cgroup: account === null ? 'none' : `v${account.hierarchy.version}`,
+    tools: { runsc: runscPath(), runc: findProgram('runc'), podman: findProgram('podman') },
+  })
+  return await use({
+    holt: daemon.holt,
+    machine,
+    signal,
+    say,
+    holtCpuMs: () =>
+      account === null ? null : account.readMs(groups.daemon) + account.readMs(`/holt-${daemon.installation}`),
+    rawCpuMs: () => (account === null ? null : account.readMs(groups.raw) - ownCpuMs()),
+    openRawRunner: (isolation) => openRawRunner({ daemon, isolation, cgroupParent: groups.raw, signal }),
+    batch: (what, subjects, length) => interleave(subjects, length, { signal, onRound: progressOf(what, say) }),
+  })
+}
+
+async function openRawRunner(asked: {
+  daemon: HoltDaemon
+  isolation: Isolation
+  cgroupParent: string
+  signal: AbortSignal
+}): Promise<RawRunner> {
+  const { daemon, isolation, signal } = asked
+  const program = isolation === 'gvisor' ? runscPath() : findProgram('runc')
+  if (program === null)
+    throw new Error(`${isolation === 'gvisor' ? 'runsc' : 'runc'} is not installed: there is nothing to compare with`)
+  const scratch = await mkdtemp(join(tmpdir(), 'holt-bench-'))
+  await using model = await daemon.holt.runtimes.create({ isolation }, { signal })
+  const bundle = join(daemon.stateDir, 'runtimes', model.runtime_id, 'config.json')
+  const template = await daemon.holt.templates.get(model.template.template_id, { signal })
+  const holtConfig = join(scratch, 'holt-config.json')
+  await copyFile(bundle, holtConfig)
+  const image = join(daemon.stateDir, 'images', `${template.image_digest?.replace('sha256:', '')}.erofs`)
+  return RawRunner.open({ isolation, program, holtConfig, image, scratch, cgroupParent: asked.cgroupParent, signal })
+}
+
+/** Says how many rounds are done, but not more often than people read. */
+function progressOf(what: string, say: (line: string) => void): (done: number) => void {
+  let saidAt = performance.now()
+  return (done) => {
+    if (performance.now() - saidAt < progressEveryMs) return
+    saidAt = performance.now()
+    say(`${what}: ${done} rounds`)
+  }
+}
+
+function runscPath(): string | null {
+  return process.env.HOLT_RUNSC || findProgram('runsc')
+}
+
+function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}

@@ -1,0 +1,94 @@
+import type { RowReport, SeriesReport, Verdict } from './report.ts'
+
+/** A table for a terminal: the first column to the left, the others to the right. */
+export function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
+  const line = (row: readonly string[]) =>
+    widths
+      .map((width, column) => (column === 0 ? (row[column] ?? '').padEnd(width) : (row[column] ?? '').padStart(width)))
+      .join('  ')
+      .trimEnd()
+  return [line(head), ...rows.map(line)].join('\n')
+}
+
+/** A table for a Markdown page. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (row: readonly string[]) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+/** The head of `seriesCells`. */
+export const seriesHead = [
+  'series',
+  'n',
+  'ok',
+  'min',
+  'p50',
+  'p95',
+  'p99',
+  'max',
+  'wall',
+  'per s',
+  'CPU ms/op',
+] as const
+
+/** One series as cells; times in milliseconds, wall in seconds. */
+export function seriesCells(series: SeriesReport): readonly string[] {
+  const { duration } = series
+  return [
+    series.name,
+    String(series.operations),
+    `${figure(series.success_rate * 100)}%`,
+    ...(['min_ms', 'p50_ms', 'p95_ms', 'p99_ms', 'max_ms'] as const).map((key) =>
+      duration === null ? '-' : figure(duration[key]),
+    ),
+    `${figure(series.wall_ms / 1000)}s`,
+    figure(series.per_second),
+    series.cpu_ms_per_operation === null ? '-' : figure(series.cpu_ms_per_operation),
+  ]
+}
+
+/** The head of `verdictCells`. */
+export const verdictHead = ['what', 'Holt', 'baseline', 'ratio', 'target', 'result'] as const
+
+/** One verdict as cells. */
+export function verdictCells(verdict: Verdict): readonly string[] {
+  const { target, baseline } = verdict
+  const sign = target?.at === 'least' ? '>=' : '<='
+  return [
+    verdict.what,
+    quantity(verdict.value, verdict.unit),
+    baseline === null ? '-' : `${baseline.name} ${quantity(baseline.value, verdict.unit)}`,
+    verdict.ratio === null ? '-' : `${verdict.ratio}x`,
+    target === null
+      ? '-'
+      : `${sign} ${target.of === 'ratio' ? `${target.bound}x` : quantity(target.bound, verdict.unit)}`,
+    verdict.met === null ? '-' : verdict.met ? 'met' : 'missed',
+  ]
+}
+
+/** A row for people at a terminal. */
+export function rowText(report: RowReport): string {
+  const { machine } = report
+  return [
+    `${report.row}  ${report.title}`,
+    plainTable(seriesHead, report.series.map(seriesCells)),
+    '',
+    plainTable(verdictHead, report.verdicts.map(verdictCells)),
+    ...report.absent.map((line) => `absent: ${line}`),
+    ...report.notes.map((line) => `note: ${line}`),
+    ...report.series.flatMap(({ name, failures }) => failures.map((failure) => `failure of ${name}: ${failure}`)),
+    `load ${report.load_before.join(' ')} -> ${report.load_after.join(' ')}; ${machine.cpus} CPUs, ${machine.kernel}, ${machine.file_system}, ${report.elapsed_secs} s`,
+    '',
+  ].join('\n')
+}
+
+/** Three digits, and whole numbers whole. */
+export function figure(value: number): string {
+  return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
+}
+
+function quantity(value: number | null, unit: Verdict['unit']): string {
+  if (value === null) return 'failed'
+  return unit === 'ms' ? `${figure(value)} ms` : `${figure(value)}/s`
+}

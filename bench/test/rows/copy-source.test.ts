@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makeSource, parseClock, timedCopy } from '../../rows/copy-source.ts'
+
+describe('what is copied', () => {
+  let dir = ''
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'holt-bench-test-'))
+  })
+  afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+  it('has as many files as were asked for', () => {
+    const [program = '', ...args] = makeSource(join(dir, 'tree'), 450)
+    execFileSync(program, args)
+    const entries = readdirSync(join(dir, 'tree'), { recursive: true, withFileTypes: true })
+    expect(entries.filter((entry) => entry.isFile())).toHaveLength(450)
+    expect(entries.filter((entry) => entry.isDirectory())).toHaveLength(3)
+  })
+
+  it('is copied by cp, whose time is told by the clock where it ran', () => {
+    writeFileSync(join(dir, 'from'), 'content')
+    const [program = '', ...args] = timedCopy(join(dir, 'from'), join(dir, 'to'))
+    expect(parseClock(execFileSync(program, args, { encoding: 'utf8' }))).toBeGreaterThan(0)
+    expect(readFileSync(join(dir, 'to'), 'utf8')).toBe('content')
+  })
+
+  it('fails where cp fails, and has no time then', () => {
+    const [program = '', ...args] = timedCopy(join(dir, 'missing'), join(dir, 'to'))
+    expect(() => execFileSync(program, args, { stdio: 'pipe' })).toThrow()
+    expect(() => parseClock('')).toThrow('not two times')
+  })
+})

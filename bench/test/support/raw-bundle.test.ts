@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { rawBundleConfig } from '../../support/raw-bundle.ts'
+
+const config = {
+  process: { args: ['/run/holt-guest'], capabilities: { bounding: ['CAP_CHOWN'] } },
+  root: { path: '/holt/rootfs', readonly: false },
+  mounts: [
+    { destination: '/proc' },
+    { destination: '/run/holt' },
+    { destination: '/run/holt-guest' },
+    { destination: '/run' },
+  ],
+  annotations: { 'dev.gvisor.spec.rootfs.source': '/image.erofs', 'dev.gvisor.spec.rootfs.overlay': 'dir=/holt/disk' },
+  linux: { cgroupsPath: '/holt/rt', resources: { pids: { limit: 7 } } },
+}
+const raw = { args: ['/bin/true'], rootfs: '/raw/rootfs', upper: '/raw/upper', cgroupsPath: '/bench/true' }
+
+describe('rawBundleConfig', () => {
+  const made = rawBundleConfig(config, raw)
+
+  it('keeps image, limits, capabilities and the other mounts', () => {
+    expect(made.annotations['dev.gvisor.spec.rootfs.source']).toBe('/image.erofs')
+    expect(made.linux.resources).toEqual({ pids: { limit: 7 } })
+    expect(made.process.capabilities).toEqual({ bounding: ['CAP_CHOWN'] })
+    expect(made.mounts.map(({ destination }) => destination)).toEqual(['/proc', '/run'])
+  })
+
+  it('runs another program on a root, a disk and a cgroup of its own', () => {
+    expect(made.process.args).toEqual(['/bin/true'])
+    expect(made.root).toEqual({ path: '/raw/rootfs', readonly: false })
+    expect(made.annotations['dev.gvisor.spec.rootfs.overlay']).toBe('dir=/raw/upper')
+    expect(made.linux.cgroupsPath).toBe('/bench/true')
+  })
+
+  it('adds no annotations where there are none', () => {
+    const { annotations: _, ...container } = config
+    expect('annotations' in rawBundleConfig(container, raw)).toBe(false)
+  })
+})

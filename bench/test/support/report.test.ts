@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { compare, medianWithin, rateAtLeast, seriesReports } from '../../support/report.ts'
+import type { Operation, Subject } from '../../support/subject.ts'
+
+function measured(
+  series: string,
+  operations: readonly Operation[],
+  { wallMs = 1000, cpuMs = 50 as number | null } = {},
+) {
+  const subject: Subject = { series: [series], perform: async () => [], cpuMs: () => null, background: false }
+  return { subject, rounds: operations.length, operations, wallMs, cpuMs }
+}
+
+function good(series: string, ...times: number[]): Operation[] {
+  return times.map((ms) => ({ series, ms, error: null }))
+}
+
+const failed: Operation = { series: 'A', ms: 9999, error: 'no answer' }
+
+describe('seriesReports', () => {
+  it('counts failures in the success rate and in no duration', () => {
+    const [report] = seriesReports([measured('A', [...good('A', 10, 20, 30), failed])])
+    expect(report).toMatchObject({ operations: 4, success_rate: 0.75, failures: ['no answer'] })
+    expect(report?.duration?.max_ms).toBe(30)
+    expect(report?.per_second).toBe(3)
+  })
+
+  it('divides the CPU time among all operations, failed ones included', () => {
+    const [report] = seriesReports([measured('A', [...good('A', 10, 20, 30), failed], { cpuMs: 100 })])
+    expect(report?.cpu_ms_per_operation).toBe(25)
+  })
+
+  it('has no duration where everything failed', () => {
+    expect(seriesReports([measured('A', [failed])])[0]).toMatchObject({ success_rate: 0, duration: null })
+  })
+
+  it('survives JSON unchanged', () => {
+    const reports = seriesReports([measured('A', good('A', 1.23456), { cpuMs: null })])
+    expect(JSON.parse(JSON.stringify(reports))).toEqual(reports)
+  })
+})
+
+describe('verdicts', () => {
+  const series = seriesReports([
+    measured('A', good('A', 10, 20, 30)),
+    measured('B', good('B', 40)),
+    measured('C', [{ ...failed, series: 'C' }]),
+  ])
+
+  it.each([
+    [0.6, true],
+    [0.5, true],
+    [0.49, false],
+    [null, null],
+  ])('compares p50 with p50: at most %s of it', (atMost, met) => {
+    const verdict = compare(series, { what: 'A', subject: 'A', baseline: 'B', atMost })
+    expect(verdict).toMatchObject({ value: 20, baseline: { name: 'B', value: 40 }, ratio: 0.5, met })
+  })
+
+  it('is not met when either side failed', () => {
+    expect(compare(series, { what: 'A', subject: 'A', baseline: 'C', atMost: 9 })).toMatchObject({
+      ratio: null,
+      met: false,
+    })
+    expect(medianWithin(series, { what: 'C', subject: 'C', ms: 1e9 })).toMatchObject({ value: null, met: false })
+  })
+
+  it('holds a median and a rate against their bounds', () => {
+    expect(medianWithin(series, { what: 'A', subject: 'A', ms: 20 }).met).toBe(true)
+    expect(medianWithin(series, { what: 'A', subject: 'A', ms: 19 }).met).toBe(false)
+    expect(rateAtLeast(series, { what: 'A', subject: 'A', perSecond: 3 }).met).toBe(true)
+    expect(rateAtLeast(series, { what: 'A', subject: 'A', perSecond: 4 }).met).toBe(false)
+  })
+})

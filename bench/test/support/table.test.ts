@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { replaceMarkedSection } from '../../support/marked-section.ts'
+import { fullSection, summarySection } from '../../support/pages.ts'
+import type { RowReport } from '../../support/report.ts'
+import { figure, markdownTable, plainTable, rowText } from '../../support/table.ts'
+
+const report: RowReport = {
+  row: 'B9',
+  title: 'a row',
+  at: '2026-01-02T03:04:05.000Z',
+  elapsed_secs: 7,
+  load_before: [0.5, 0.4, 0.3],
+  load_after: [1, 0.5, 0.3],
+  series: [
+    {
+      name: 'ours',
+      operations: 100,
+      success_rate: 0.99,
+      failures: ['no answer'],
+      duration: { min_ms: 1, p50_ms: 2, p95_ms: 3, p99_ms: 4, max_ms: 5.4321 },
+      wall_ms: 1234,
+      per_second: 81.03,
+      cpu_ms_per_operation: null,
+    },
+  ],
+  verdicts: [
+    {
+      what: 'ours',
+      value: 2,
+      unit: 'ms',
+      baseline: { name: 'theirs', value: 4 },
+      ratio: 0.5,
+      target: { of: 'ratio', at: 'most', bound: 0.35 },
+      met: false,
+    },
+    {
+      what: 'rate',
+      value: 81.03,
+      unit: '/s',
+      baseline: null,
+      ratio: null,
+      target: { of: 'value', at: 'least', bound: 50 },
+      met: true,
+    },
+  ],
+  absent: ['podman run: podman is not installed'],
+  notes: ['a note'],
+  machine: {
+    cpus: 2,
+    cpu_model: 'Some CPU',
+    memory_mib: 1024,
+    os: 'Some Linux',
+    kernel: '6.1',
+    cgroup: 'v2',
+    file_system: 'ext4',
+    versions: { holt: '0.1.0' },
+  },
+}
+
+describe('tables', () => {
+  it('aligns columns for a terminal', () => {
+    expect(
+      plainTable(
+        ['name', 'n'],
+        [
+          ['a', '1'],
+          ['long name', '100'],
+        ],
+      ),
+    ).toBe('name         n\na            1\nlong name  100')
+  })
+
+  it('keeps a bar in a cell from ending it on a page', () => {
+    expect(markdownTable(['a'], [['x|y']])).toBe('| a |\n| --- |\n| x\\|y |')
+  })
+
+  it.each([
+    [0.001234, '0.00123'],
+    [12.345, '12.3'],
+    [1234.5, '1235'],
+  ])('shows %f as %s', (value, text) => {
+    expect(figure(value)).toBe(text)
+  })
+})
+
+describe('a row', () => {
+  it('says at the terminal what was measured, what was missed, what was absent and what failed', () => {
+    const text = rowText(report)
+    for (const part of [
+      '99%',
+      '5.43',
+      '0.5x',
+      '<= 0.35x',
+      'missed',
+      '>= 50/s',
+      'met',
+      'absent: podman run',
+      'failure of ours: no answer',
+    ]) {
+      expect(text).toContain(part)
+    }
+  })
+
+  it('is a line for each bound on the front page, with what it was measured on', () => {
+    const section = summarySection([report])
+    expect(section).toContain('| B9 | ours | 2 ms | theirs 4 ms | 0.5x | <= 0.35x | missed |')
+    expect(section).toContain('kernel 6.1')
+  })
+
+  it('is whole on the page of figures', () => {
+    expect(fullSection([report])).toContain('| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |')
+  })
+})
+
+describe('replaceMarkedSection', () => {
+  it('replaces what is between the markers and nothing else, again and again', () => {
+    const page = 'before\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nafter\n'
+    const once = replaceMarkedSection(page, 'new\n') ?? ''
+    expect(once).toBe('before\n<!-- bench:begin -->\nnew\n<!-- bench:end -->\nafter\n')
+    expect(replaceMarkedSection(once, 'new\n')).toBe(once)
+  })
+
+  it.each(['no markers', '<!-- bench:begin -->', '<!-- bench:end --><!-- bench:begin -->'])(
+    'refuses a page with %s',
+    (page) => {
+      expect(replaceMarkedSection(page, 'new')).toBeNull()
+    },
+  )
+})
