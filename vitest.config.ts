@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'e2e/**/*.test.ts', 'bench/**/*.test.ts'],
+    // The end-to-end tests have a configuration of their own: they share one service.
+    include: ['packages/*/test/**/*.test.ts', 'bench/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Real runtimes share two cores: more files at once only wait for each other.

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 HOLT_COMMAND='npm test' bash scripts/lib/setup.sh --tests
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
 
-readonly STATIC_TIMEOUT=300 GO_TIMEOUT=900 VITEST_TIMEOUT=3600
+readonly STATIC_TIMEOUT=300 GO_TIMEOUT=900 VITEST_TIMEOUT=1800
 results=$PWD/.holt/test
 passed=0 failed=0 skipped=0
 rm -rf "$results"
@@ -50,10 +50,18 @@ timeout "$GO_TIMEOUT" go -C guest test -json ./... >"$results/go.json" || status
 node scripts/lib/show-go-tests.mjs "$results/go.json"
 count_report go "$results/go.json" "$status"
 
-printf '\n== unit, conformance and end-to-end tests\n'
-status=0
-timeout --kill-after=60 "$VITEST_TIMEOUT" vitest run --reporter=default --reporter=json --outputFile.json="$results/vitest.json" "$@" || status=$?
-count_report vitest "$results/vitest.json" "$status"
+# A run of vitest, counted test by test: vitest_run NAME ARGUMENT...
+vitest_run() {
+	local name=$1 status=0
+	shift
+	printf '\n== %s tests\n' "$name"
+	timeout --kill-after=60 "$VITEST_TIMEOUT" vitest run --reporter=default --reporter=json \
+		--outputFile.json="$results/$name.json" "$@" || status=$?
+	count_report vitest "$results/$name.json" "$status"
+}
+
+vitest_run unit
+vitest_run end-to-end --config e2e/vitest.config.ts
 
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Layout } from '../layout.ts'
 import type { GuestFile } from './host.ts'
@@ -7,16 +7,20 @@ import type { GuestFile } from './host.ts'
 /** Every copy has this time of modification: gVisor refuses a checkpoint when a file it had open has another (`vfs.CompleteRestoreOptions`). */
 const MODIFIED_SECS = 1
 
+/** Users inside run it too (`sudo` leads to it), whatever the umask of this process is. */
+const MODE = 0o555
+
 /** Puts the guest binary under its digest, so that a new version never changes the file that runtimes and checkpoints refer to. */
 export async function installGuest(layout: Layout, source: string): Promise<GuestFile> {
   const content = await readFile(source)
   const sha256 = createHash('sha256').update(content).digest('hex')
   const path = join(layout.guests, sha256, 'holt-guest')
   const present = await stat(path).catch(() => null) // Absent.
-  if (present?.size === content.length) return { path, sha256 }
+  if (present?.size === content.length && (present.mode & 0o777) === MODE) return { path, sha256 }
   const temporary = `${path}.tmp`
-  await mkdir(join(layout.guests, sha256), { recursive: true, mode: 0o755 })
-  await writeFile(temporary, content, { mode: 0o755, flush: true })
+  await mkdir(join(layout.guests, sha256), { recursive: true, mode: 0o700 })
+  await writeFile(temporary, content, { flush: true })
+  await chmod(temporary, MODE)
   await utimes(temporary, MODIFIED_SECS, MODIFIED_SECS)
   await rename(temporary, path)
   return { path, sha256 }

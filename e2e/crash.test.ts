@@ -1,0 +1,172 @@
+import { Command, pageOf, Runtime } from '@holt/protocol'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { call, failure, runtimesPath, success } from './support/api.ts'
+import { classes } from './support/classes.ts'
+import { service } from './support/facts.ts'
+import { cgroupsOf, daemonPid, initOf, processesOf } from './support/host.ts'
+import { closeConnections } from './support/http.ts'
+import { bytesOf, collect } from './support/output.ts'
+import { findService, startService, stopService } from './support/service-process.ts'
+import { createRuntime, TestRuntime } from './support/test-runtime.ts'
+import { until } from './support/until.ts'
+
+/** Kills the daemon in the middle of whatever it does and starts the next one on the same port. */
+async function crash(): Promise<void> {
+  await stopService('SIGKILL')
+  closeConnections()
+}
+
+async function restart(): Promise<void> {
+  const before = findService()
+  if (before === null) await startService(service.port)
+  await until(
+    'holtd is ready again',
+    async () => {
+      const answer = await call('GET', '/readyz', { key: null, timeoutMs: 5_000 }).catch(() => null) // Not listening yet.
+      return answer?.status === 200
+    },
+    60_000,
+  )
+}
+
+describe('after a kill -9 of the service', () => {
+  const available = classes.filter((isolation) => service.unavailable[isolation] === null)
+
+  describe.each(available)('runtimes [%s]', (isolation) => {
+    let runtime: TestRuntime
+    let counting: Command
+    let initBefore: number
+    let deleted: TestRuntime
+    beforeAll(async () => {
+      runtime = await createRuntime({
+        isolation,
+        name: `survivor-${isolation}`,
+        metadata: { of: 'crash' },
+        env: { KEPT: 'yes' },
+      })
+      deleted = await createRuntime({ isolation })
+      const script = 'echo $KEPT; n=0; while [ ! -e /tmp/stop ]; do n=$((n+1)); echo $n; sleep 0.02; done; echo stopped'
+      counting = success(
+        await runtime.call('POST', '/commands', { json: { command: script, background: true } }),
+        201,
+        Command,
+      )
+      await until('it counts', async () => (await runtime.run('true')).exit_code === 0)
+      initBefore = initOf(runtime.id)
+
+      const interrupted = call('DELETE', deleted.path).catch(() => undefined) // The daemon dies while or after it answers.
+      const pid = daemonPid()
+      await crash()
+      await interrupted
+      expect(initOf(runtime.id)).toBe(initBefore)
+      await restart()
+      expect(daemonPid()).not.toBe(pid)
+    })
+
+    it('are the same ones', async () => {
+      const { updated_at: _, ...before } = runtime.data
+      expect(await runtime.refresh()).toMatchObject(before)
+      expect(initOf(runtime.id)).toBe(initBefore)
+    })
+
+    it('have gone on with their commands, and kept their output', async () => {
+      await runtime.sh('touch /tmp/stop')
+      const ended = await until('it has ended', async () => {
+        const now = success(await runtime.call('GET', `/commands/${counting.command_id}`), 200, Command)
+        return now.state === 'exited' ? now : null
+      })
+      expect(ended.exit_code).toBe(0)
+      const text = bytesOf(
+        await collect(runtime, 'GET', `/commands/${counting.command_id}/output`),
+        'stdout',
+      ).toString()
+      const lines = text.trimEnd().split('\n')
+      expect(lines[0]).toBe('yes')
+      expect(lines.at(-1)).toBe('stopped')
+      expect(lines.slice(1, -1)).toEqual(Array.from({ length: lines.length - 2 }, (_, index) => String(index + 1)))
+    })
+
+    it('take commands and files, with the environment they were given', async () => {
+      expect((await runtime.run('echo $KEPT')).stdout).toBe('yes\n')
+      await runtime.sh('echo x > /srv/a')
+      await runtime.copied({ source: '/srv/a', destination: '/srv/b' })
+    })
+
+    it('are deleted where that was asked for', async () => {
+      await until('it is gone', async () => {
+        const { state } = await deleted.refresh()
+        // The request may have been lost before the service wrote it down; then it still runs and says so.
+        return state === 'terminated' || state === 'running'
+      })
+      await deleted.delete()
+      expect(processesOf(deleted.id)).toEqual([])
+      expect(cgroupsOf(deleted.id)).toEqual([])
+      failure(await deleted.call('GET', '/commands'), 'runtime_terminated')
+    })
+
+    it('end like any other', async () => {
+      await runtime.delete()
+      expect(cgroupsOf(runtime.id)).toEqual([])
+    })
+  })
+
+  it.each(available)(
+    'creates that were under way are finished or cleaned up [%s]',
+    async (isolation) => {
+      const creates = [0, 20, 60, 120, 200]
+      for (const afterMs of creates) {
+        const metadata = { half: crypto.randomUUID() }
+        const creating = call('POST', runtimesPath, { json: { isolation, metadata } }).catch(() => undefined) // The answer is lost.
+        // Each kill falls into another step of the create: that is the point of the pause, not a hope.
+        await new Promise((resolve) => setTimeout(resolve, afterMs))
+        await crash()
+        await creating
+        await restart()
+        const { data } = await until(
+          'nothing is half made',
+          async () => {
+            const page = success(
+              await call('GET', runtimesPath, { query: { 'metadata.half': metadata.half } }),
+              200,
+              pageOf(Runtime),
+            )
+            return page.data.every(({ state }) => state !== 'starting' && state !== 'terminating') ? page : null
+          },
+          60_000,
+        )
+        expect(data.length).toBeLessThanOrEqual(1)
+        for (const found of data) {
+          const runtime = new TestRuntime(found)
+          if (found.state === 'running') expect((await runtime.run('echo works')).stdout).toBe('works\n')
+          else expect(['failed', 'terminated']).toContain(found.state)
+          await runtime.delete()
+          expect(cgroupsOf(found.runtime_id)).toEqual([])
+        }
+      }
+    },
+    120_000,
+  )
+
+  it('a runtime that ended meanwhile is failed, with the reason', async () => {
+    for (const isolation of available) {
+      const runtime = await createRuntime({ isolation })
+      const init = initOf(runtime.id)
+      await crash()
+      process.kill(init, 'SIGKILL')
+      await restart()
+      const failed = await until('it has failed', async () => {
+        const now = await runtime.refresh()
+        return now.state === 'failed' ? now : null
+      })
+      expect(failed.state_reason?.code).toBe('crashed')
+      await runtime.delete()
+    }
+  })
+
+  it('keys and templates are as they were', async () => {
+    const before = (await call('GET', '/v1/agents/template')).text
+    await crash()
+    await restart()
+    expect((await call('GET', '/v1/agents/template')).text).toBe(before)
+  })
+})

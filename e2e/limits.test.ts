@@ -1,0 +1,146 @@
+import { Command, CommandResult, type Runtime } from '@holt/protocol'
+import { beforeAll, expect, it } from 'vitest'
+import { success } from './support/api.ts'
+import { describeClasses } from './support/classes.ts'
+import { cpuTimeOf, processesOf } from './support/host.ts'
+import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
+import { until } from './support/until.ts'
+
+// Takes memory and touches it until it is stopped, and says after each 16 MiB how much it has.
+const hog = `
+import sys
+held = []
+while True:
+    held.append(bytearray(b'x') * (16 << 20))
+    print(16 * len(held), flush=True)`
+
+// Starts threads until that is refused, and says how many there were. A thread is what the kernel counts as a process, and costs the least.
+const threads = `
+import json, threading
+end = threading.Event()
+count = 0
+try:
+    while count < 20000:
+        threading.Thread(target=end.wait).start()
+        count += 1
+except RuntimeError: pass
+end.set()
+print(json.dumps(count))`
+
+/** How long another runtime may take to answer while this one misbehaves: much more than it needs, much less than a hang. */
+const SERVED_WITHIN_MS = 15_000
+
+describeClasses('limits', (isolation) => {
+  let bystander: TestRuntime
+  beforeAll(async () => {
+    bystander = await createRuntime({ isolation })
+  })
+
+  // gVisor keeps processes and inodes in its own memory, megabytes for a process: there it is the limit of memory that is met first, and the sooner the smaller.
+  const small = isolation === 'gvisor' ? { memory: '256MiB' } : {}
+
+  const served = async () => {
+    const answer = await bystander.call('POST', '/commands', {
+      json: { command: 'echo served' },
+      timeoutMs: SERVED_WITHIN_MS,
+    })
+    expect(answer.text).toContain('served')
+  }
+
+  it('memory ends a hog at its limit, and nobody else', async () => {
+    await using runtime = await createRuntime({ isolation, memory: '256MiB' })
+    const hogging = runtime.call('POST', '/commands', { json: { argv: ['python', '-c', hog], timeout_secs: 60 } })
+    const [answer] = await Promise.all([hogging, served()])
+    if (answer.status === 200) {
+      // The kernel ended the hog alone: the runtime goes on.
+      const { stdout, exit_code, timed_out } = success(answer, 200, CommandResult)
+      expect(exit_code).not.toBe(0)
+      expect(timed_out).toBe(false)
+      expect(Math.max(...stdout.trim().split('\n').map(Number))).toBeLessThanOrEqual(256)
+      expect((await runtime.run('echo on')).stdout).toBe('on\n')
+    } else {
+      expect((await failed(runtime)).state_reason?.code).toBe('out_of_memory')
+      expect(processesOf(runtime.id)).toEqual([])
+    }
+    await served()
+  })
+
+  it('processes are refused beyond a number, and the runtime goes on', async () => {
+    await using runtime = await createRuntime({ isolation })
+    const [count] = await Promise.all([runtime.python<number>(threads, [], { timeout_secs: 60 }), served()])
+    expect(count).toBeGreaterThan(100)
+    expect(count).toBeLessThan(5_000)
+    expect((await runtime.run('echo on')).stdout).toBe('on\n')
+  })
+
+  it('a fork bomb is bounded, and can be killed', async () => {
+    await using runtime = await createRuntime({ isolation, ...small })
+    const json = { command: 'bomb() { bomb | bomb & }; bomb; sleep 60', background: true }
+    const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
+    await until('it has exploded', async () => processesOf(runtime.id).length > 50)
+    await served()
+    // A kill that cannot keep up within its time says so, and is asked for again. Of gVisor the bomb may have taken all memory before.
+    const ended = await until(
+      'the bomb is dead',
+      async () => {
+        if ((await runtime.refresh()).state === 'failed') return 'failed'
+        return (await runtime.call('DELETE', `/commands/${command_id}`)).status === 200 ? 'killed' : null
+      },
+      45_000,
+    )
+    if (ended === 'killed') expect((await runtime.run('echo on')).stdout).toBe('on\n')
+    else expect((await failed(runtime)).state_reason?.code).toBe('out_of_memory')
+    await served()
+  })
+
+  it('processor time is the share that was asked for', async () => {
+    await using runtime = await createRuntime({ isolation, cpu: 0.5 })
+    await runtime.run('true')
+    const busy = runtime.run('for n in 1 2 3; do (while :; do :; done) & done; sleep 4', { timeout_secs: 4 })
+    await until('it is busy', async () => processesOf(runtime.id).length > 0)
+    const [startedAt, startedWith] = [process.hrtime.bigint(), cpuTimeOf(runtime.id)]
+    await served()
+    await busy
+    const share = (cpuTimeOf(runtime.id) - startedWith) / Number(process.hrtime.bigint() - startedAt)
+    expect(share).toBeLessThan(0.5 * 1.3)
+    expect(share).toBeGreaterThan(0.5 * 0.4)
+  })
+
+  it('files without content are bounded too', async () => {
+    await using runtime = await createRuntime({ isolation, ...small })
+    const making = runtime.call('POST', '/commands', {
+      json: { argv: ['python', '-c', manyFiles], user: 'root', timeout_secs: 55 },
+    })
+    const [answer] = await Promise.all([making, served()])
+    if (isolation === 'container') {
+      const { stdout, stderr } = success(answer, 200, CommandResult)
+      expect(stderr).toBe('')
+      expect(JSON.parse(stdout)).toMatchObject({ refused: 'ENOSPC' })
+      await runtime.sh('rm -rf /srv/0; echo on > /srv/again')
+    } else {
+      expect((await failed(runtime)).state_reason?.code).toBe('out_of_memory')
+    }
+    await served()
+  })
+})
+
+/** Waits until the runtime has failed. */
+function failed(runtime: TestRuntime): Promise<Runtime> {
+  return until('the runtime has failed', async () => {
+    const now = await runtime.refresh()
+    return now.state === 'failed' ? now : null
+  })
+}
+
+const manyFiles = `
+import errno, json, os
+made = 0
+refused = None
+while refused is None:
+    try:
+        folder = f'/srv/{made // 5000}'
+        if made % 5000 == 0: os.mkdir(folder)
+        os.close(os.open(f'{folder}/{made}', os.O_CREAT | os.O_WRONLY))
+        made += 1
+    except OSError as error: refused = errno.errorcode[error.errno]
+print(json.dumps({'made': made, 'refused': refused}))`

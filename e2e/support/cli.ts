@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { service } from './facts.ts'
+import { repository } from './service-process.ts'
+
+/** How a run of the CLI ended. */
+export interface CliResult {
+  readonly code: number | null
+  readonly stdout: Buffer
+  readonly stderr: string
+}
+
+/** How a run of the CLI is made. */
+export interface CliOptions {
+  readonly stdin?: string | Uint8Array
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Much longer than any of them takes. */
+const TIMEOUT_MS = 60_000
+
+/** Runs `holt` as a user would from a script: piped, in another directory, with the address and key in the environment. */
+export async function holt(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const child = spawn(join(repository, 'packages', 'cli', 'bin', 'holt'), args, {
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: TIMEOUT_MS,
+    env: { PATH: process.env.PATH, HOME: '/root', HOLT_URL: service.url, HOLT_API_KEY: service.key, ...options.env },
+  })
+  const stdout: Buffer[] = []
+  const stderr: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
+  child.stdin.on('error', () => undefined) // It need not read what it is given.
+  child.stdin.end(options.stdin)
+  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
+  return { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() }
+}

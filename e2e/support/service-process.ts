@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { until } from './until.ts'
+
+/** The repository. */
+export const repository = new URL('../..', import.meta.url).pathname.replace(/\/$/, '')
+
+/** Where the service under test keeps its state. Kept between runs, so that the base template is built once. */
+export const stateDir = join(repository, '.holt', 'e2e')
+
+/** The daemon's own place for temporary files, so that what it leaves there is known to be its own. */
+export const temporaryDir = join(repository, '.holt', 'e2e-tmp')
+
+/** A word in the service's environment that no runtime may ever see. */
+export const canary = 'canary-of-the-host-6f1d2c'
+
+const mainFile = join(repository, 'packages', 'server', 'src', 'main.ts')
+const logFile = join(stateDir, 'holtd.log')
+
+/** A daemon stops listening and exits; a second is much. */
+const STOP_TIMEOUT_MS = 20_000
+
+/** Node as the repository pins it. */
+export function nodeBinary(): string {
+  const pinned = join(repository, 'node_modules', '.bin', 'node')
+  return existsSync(pinned) ? pinned : process.execPath
+}
+
+/** The environment of every program of the installation under test. */
+export function serviceEnvironment(port: number): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    HOLT_STATE_DIR: stateDir,
+    HOLT_PORT: String(port),
+    HOLT_LOG_LEVEL: 'info',
+    HOLT_E2E_SECRET: canary,
+    TMPDIR: temporaryDir,
+  }
+}
+
+/** Starts the daemon. It outlives the process that started it. Answers its pid; the caller waits for `/readyz`. */
+export async function startService(port: number): Promise<number> {
+  await mkdir(stateDir, { recursive: true, mode: 0o700 })
+  await using log = await open(logFile, 'a', 0o600)
+  const child = spawn(nodeBinary(), [mainFile, 'serve'], {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    env: serviceEnvironment(port),
+  })
+  child.unref()
+  if (child.pid === undefined) throw new Error('holtd cannot be started')
+  return child.pid
+}
+
+/** The pid of the running daemon, from its lock file; null when none runs. The start time tells it from a later process of the same number. */
+export function findService(): number | null {
+  const path = join(stateDir, 'holtd.pid')
+  if (!existsSync(path)) return null
+  const holder = JSON.parse(readFileSync(path, 'utf8')) as { pid: number; start_time: string }
+  return startTimeOf(holder.pid) === holder.start_time ? holder.pid : null
+}
+
+/** Ends the daemon and waits until it is gone. None is success. */
+export async function stopService(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+  const pid = findService()
+  if (pid === null) return
+  const startTime = startTimeOf(pid)
+  process.kill(pid, signal)
+  const gone = async () => startTimeOf(pid) !== startTime
+  await until('holtd has ended', gone, STOP_TIMEOUT_MS).catch(() => process.kill(pid, 'SIGKILL'))
+  await until('holtd has ended', gone, STOP_TIMEOUT_MS)
+}
+
+/** Runs a subcommand of the daemon's program, such as `purge`. */
+export async function runService(subcommand: string, port: number): Promise<{ code: number | null; output: string }> {
+  const child = spawn(nodeBinary(), [mainFile, subcommand], {
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: serviceEnvironment(port),
+    timeout: 60_000,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
+  return { code, output }
+}
+
+/** The last lines the daemon has logged. */
+export function serviceLog(lines = 40): string {
+  return existsSync(logFile) ? readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n') : ''
+}
+
+/** A port of loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+/** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null for no process and for one that has ended but is not reaped. */
+function startTimeOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? null : (fields[19] ?? null)
+  } catch {
+    return null // No such process is an answer.
+  }
+}
