@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { ImageDigest, Observed } from '@holt/engine'
 import { z } from 'zod'
 import { hasCode, replaceFile } from '../tools/durable-files.ts'
@@ -44,9 +45,13 @@ export function writeRecord(path: string, record: RuntimeRecord, durable: boolea
 export async function readRecord(path: string): Promise<RuntimeRecord | 'absent' | 'unreadable'> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    // What is no file, a FIFO say, would be waited for without end.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    if (!(await file.stat()).isFile()) return 'unreadable'
+    text = await file.readFile('utf8')
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return 'absent'
+    if (hasCode(error, 'ELOOP', 'ENXIO')) return 'unreadable'
     throw error
   }
   try {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { GuestClient, type GuestLink } from '../../src/index.ts'
@@ -21,9 +20,10 @@ function endlessGuest() {
 }
 
 async function feed(body: PassThrough, mebibytes: number): Promise<void> {
-  const closed = once(body, 'close')
+  const closed = new Promise((resolve) => body.once('close', resolve))
   for (let sent = 0; sent < mebibytes && !body.destroyed; sent += 1) {
-    if (!body.write(Buffer.alloc(2 ** 20, ' '))) await Promise.race([once(body, 'drain'), closed])
+    if (body.write(Buffer.alloc(2 ** 20, ' '))) continue
+    await Promise.race([new Promise((resolve) => body.once('drain', resolve)), closed])
   }
 }
 
