@@ -1,9 +1,19 @@
+import { isImageReference } from '@holt/builder'
 import { Isolation } from '@holt/protocol'
 import { z } from 'zod'
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 
 const path = z.string().regex(/^\/[^\0]*$/, 'must be an absolute path')
+
+/** The characters are those that `mount(8)` and overlayfs take as separators or quotes in their options; escapes differ by version. */
+const statePath = z
+  .string()
+  .regex(
+    /^\/[^\p{Cc},:\\"]*$/u,
+    'must be an absolute path without commas, colons, backslashes, quotes and control characters',
+  )
+
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -17,7 +27,7 @@ const remoteRefused =
 /** The schema of the environment. What one variable allows another is told before, so that all that is wrong is found at once. */
 const environment = ({ allowRemote }: { allowRemote: boolean }) =>
   z.object({
-    HOLT_STATE_DIR: path.default('/var/lib/holt'),
+    HOLT_STATE_DIR: statePath.default('/var/lib/holt'),
     HOLT_RUN_DIR: path.optional(),
     HOLT_HOST: z
       .string()
@@ -27,11 +37,12 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_PORT: wholeNumber(0, 65_535).default(4658),
     HOLT_ALLOW_REMOTE: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
     HOLT_ISOLATION: Isolation.optional(),
-    HOLT_BASE_IMAGE: z.string().min(1).max(500).optional(),
+    HOLT_BASE_IMAGE: z.string().refine(isImageReference, 'is not an image reference').optional(),
     HOLT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     HOLT_CLOUD: z.string().min(1).max(64).default('aws'),
     HOLT_REGION: z.string().min(1).max(64).default('us-east-1'),
     HOLT_RUNSC: path.optional(),
+    HOLT_GVISOR_PLATFORM: z.enum(['systrap', 'ptrace']).default('systrap'),
     HOLT_GUEST: path.optional(),
     HOLT_MEMORY_OVERCOMMIT: wholeNumber(1, 1000).default(16),
   })
@@ -52,6 +63,8 @@ export interface ServerConfig {
   readonly cloud: string
   readonly region: string
   readonly runsc: string | null
+  /** How gVisor intercepts system calls: `systrap` is faster at them, `ptrace` at starting processes where there are few cores. */
+  readonly gvisorPlatform: 'systrap' | 'ptrace'
   /** The guest program; null: the one built beside this package. */
   readonly guest: string | null
   /** How many times the host's memory the limits of all runtimes may add up to; a runtime uses a fraction of its limit. */
@@ -82,6 +95,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     cloud: data.HOLT_CLOUD,
     region: data.HOLT_REGION,
     runsc: data.HOLT_RUNSC ?? null,
+    gvisorPlatform: data.HOLT_GVISOR_PLATFORM,
     guest: data.HOLT_GUEST ?? null,
     memoryOvercommit: data.HOLT_MEMORY_OVERCOMMIT,
   }

@@ -5,17 +5,18 @@ import type { ServerConfig } from '../config/config.ts'
 import type { Log } from '../service.ts'
 import { builtGuest } from './installed-files.ts'
 
-/** Opens this machine's engine for an installation. */
+/** Opens this machine's engine for an installation. Without a guest it can only find and remove. */
 export function openEngine(
   config: ServerConfig,
-  { installationId, log }: { installationId: string; log: Log },
+  { installationId, log, guest }: { installationId: string; log: Log; guest: 'needed' | 'none' },
 ): Promise<Engine> {
   return createHostEngine({
     stateDir: config.stateDir,
     runDir: config.runDir ?? join('/run/holt', installationId),
     installationId,
-    guestBinary: config.guest ?? builtGuest,
+    guestBinary: guest === 'none' ? null : (config.guest ?? builtGuest),
     ...(config.runsc === null ? {} : { runscPath: config.runsc }),
+    platform: config.gvisorPlatform,
     log,
   })
 }

@@ -1,0 +1,55 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { readItems } from '../../src/index.ts'
+
+const line = (item: object) => `${JSON.stringify(item)}\n`
+const start = { type: 'start', cursor: 0, pid: 7 }
+const out = { type: 'stdout', cursor: 2, data: Buffer.from('hi').toString('base64') }
+const end = { type: 'end', cursor: 2 }
+
+function bodyOf(...parts: readonly string[]): PassThrough {
+  const body = new PassThrough()
+  for (const part of parts) body.write(part)
+  return body
+}
+
+test('reads items, also where they are cut anywhere', async () => {
+  const text = [start, out, end].map(line).join('')
+  for (let cut = 1; cut < text.length; cut += 1) {
+    const items = await Array.fromAsync(readItems(bodyOf(text.slice(0, cut), text.slice(cut))))
+    expect(items).toEqual([start, out, end])
+  }
+})
+
+test('lets a stream end by itself after its last item, and does not reset it', async () => {
+  const body = bodyOf(line(start), line(end))
+  await Array.fromAsync(readItems(body))
+  expect(body.destroyed).toBe(false)
+  const closed = new Promise((resolve) => body.once('close', resolve))
+  body.end()
+  await closed
+  expect(body.errored).toBeNull()
+})
+
+test('ends a stream that goes on after its last item', async () => {
+  const body = bodyOf(line(end))
+  await Array.fromAsync(readItems(body))
+  await expect.poll(() => body.destroyed, { timeout: 10_000 }).toBe(true)
+})
+
+test('gives a stream up when its reader leaves', async () => {
+  const body = bodyOf(line(start), line(out))
+  for await (const item of readItems(body)) if (item.type === 'start') break
+  expect(body.destroyed).toBe(true)
+})
+
+test.each([
+  ['breaks off', [line(start)], 'unavailable'],
+  ['sends what is no item', [line({ type: 'other' })], 'failed'],
+  ['sends what is no JSON', ['{]\n'], 'failed'],
+  ['sends a line without end', ['x'.repeat(80 * 1024)], 'failed'],
+])('a guest that %s is an error', async (_what, parts, kind) => {
+  const body = bodyOf(...parts)
+  body.end()
+  await expect(Array.fromAsync(readItems(body))).rejects.toMatchObject({ kind })
+})
