@@ -11,18 +11,31 @@ ensure_npm_packages() {
 		return
 	fi
 	say 'installing npm packages'
-	# A lock file made where the registry lacks packages of other platforms is not complete enough for `npm ci`;
-	# `npm install` takes the versions it names all the same.
-	local quiet=(--no-audit --no-fund --loglevel=error)
-	if ! timeout 900 npm ci "${quiet[@]}" >"$npm_log" 2>&1 && ! timeout 900 npm install --no-save "${quiet[@]}" >>"$npm_log" 2>&1; then
+	if ! install_npm_packages; then
 		tail -n 15 "$npm_log"
-		fix 'npm cannot install the packages (see above: the registry may be out of reach)' 'npm ci'
+		if registry_failed; then
+			fix 'the npm registry cannot be reached' 'npm config set registry URL  (of one that can; or set HTTPS_PROXY, then try again)'
+		else
+			fix 'npm cannot install the packages (see above)' 'npm ci'
+		fi
 		return
 	fi
 	# npm since 12 runs no scripts of packages unless told to, and links no program that is not there yet.
 	local_node_works || fetch_node >"$npm_log" 2>&1 || tail -n 5 "$npm_log"
 	local_node_works || fix 'the npm package node did not bring its binary' 'npm ci --foreground-scripts'
 }
+
+# npm's own patience with a registry that does not answer is many minutes, in silence.
+install_npm_packages() {
+	local options=(--no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=2000 --fetch-timeout=60000)
+	timeout 900 npm ci "${options[@]}" >"$npm_log" 2>&1 && return
+	registry_failed && return 1
+	# A lock file made where the registry lacks packages of other platforms is not complete enough for `npm ci`;
+	# `npm install` takes the versions it names all the same.
+	timeout 900 npm install --no-save "${options[@]}" >>"$npm_log" 2>&1
+}
+
+registry_failed() { grep -qE 'ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ERR_SOCKET_TIMEOUT|network' "$npm_log"; }
 
 # What the package's own script does: it installs the binary for this platform and puts it in its place.
 fetch_node() {

@@ -4,7 +4,7 @@
 
 # program:package
 readonly RUN_PACKAGES=(
-	runc:runc mmdebstrap:mmdebstrap skopeo:skopeo mkfs.ext4:e2fsprogs losetup:util-linux mount:mount
+	runc:runc mmdebstrap:mmdebstrap skopeo:skopeo mkfs.ext4:e2fsprogs losetup:util-linux setpriv:util-linux mount:mount
 	python3:python3 tar:tar curl:curl
 )
 readonly TEST_PACKAGES=(

@@ -41,7 +41,8 @@ func Copy(ctx context.Context, from, to Place) error {
 		c.close()
 		// The context may be what ended the copy, and what is half made has to go all the same.
 		if left := fdtree.RemoveAll(context.WithoutCancel(ctx), to.Dir, to.Name); left != nil {
-			return fault.New(fault.Internal, "%s; and what was copied could not be removed: %s", fault.As(err).Message, left)
+			cause := fault.As(err)
+			return fault.New(cause.Code, "%s; and what was copied could not be removed: %s", cause.Message, left)
 		}
 	}
 	return err

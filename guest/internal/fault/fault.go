@@ -73,7 +73,7 @@ var errnoCodes = map[syscall.Errno]Code{
 	syscall.ENAMETOOLONG: InvalidPath, syscall.EEXIST: AlreadyExists, syscall.ENOTEMPTY: DirectoryNotEmpty,
 	syscall.EBUSY: InvalidRequest, syscall.ENOSPC: DiskFull, syscall.EDQUOT: DiskFull, syscall.EFBIG: TooLarge,
 	syscall.ENXIO: NotAFile, syscall.ENODEV: NotAFile, syscall.ESTALE: Conflict, syscall.ETXTBSY: Conflict,
-	syscall.EMLINK: Conflict,
+	syscall.EMLINK: Conflict, syscall.EIO: NotAFile, syscall.EINVAL: InvalidRequest,
 }
 
 // AtPath turns the error of a system call on path into a fault that names it. A fault stays what it is; nil stays nil.

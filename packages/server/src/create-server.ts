@@ -14,7 +14,7 @@ import { sweepForever } from './runtimes/sweep.ts'
 import type { Log, Service } from './service.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import type { BaseSource } from './templates/base-source.ts'
-import { makeBaseTemplates } from './templates/make-base-templates.ts'
+import { keepBaseTemplates } from './templates/keep-base-templates.ts'
 import { TemplateProgress } from './templates/template-progress.ts'
 
 /** Reconciling looks at each runtime once; past this the service starts and goes on reconciling beside requests. */
@@ -30,6 +30,8 @@ export interface ServerOptions {
   readonly now?: () => number
   readonly freeMemoryMiB?: () => Promise<number | null>
   readonly limits?: ConnectionLimits
+  /** How long after a failure the base templates are tried again for the first time. */
+  readonly templateRetryMs?: number
 }
 
 /** A server that answers. */
@@ -37,7 +39,7 @@ export interface Server {
   readonly url: string
   /** The admin key of this machine. */
   readonly adminKey: string
-  /** Settles when the base templates are made, or could not be. */
+  /** Settles when the base templates are made, or could not be for the first time. */
   readonly templatesMade: Promise<void>
   /** Ends requests and streams. Runtimes go on. */
   close(): Promise<void>
@@ -66,12 +68,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await app.listen({ host: config.host, port: config.port })
     const url = urlOf(config.host, (app.server.address() as AddressInfo).port)
     await writeCredentials(config.stateDir, { url, key: adminKey })
-    const templatesMade =
-      options.baseSource === null
-        ? Promise.resolve()
-        : makeBaseTemplates(service, { projectId, source: options.baseSource })
-    background.push(templatesMade, sweepForever(service))
-    return { url, adminKey, templatesMade, close }
+    const { baseSource: source, templateRetryMs } = options
+    const templates = source === null ? null : keepBaseTemplates(service, { projectId, source }, templateRetryMs)
+    background.push(templates?.ended ?? Promise.resolve(), sweepForever(service))
+    return { url, adminKey, templatesMade: templates?.tried ?? Promise.resolve(), close }
   } catch (error) {
     await close()
     throw error

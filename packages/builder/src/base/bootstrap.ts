@@ -84,7 +84,8 @@ const KEPT_LINES = 60
 
 /** Starts mmdebstrap; `onLine` sees each line it writes. */
 export function startBootstrap(plan: BootstrapPlan, onLine: (line: string) => void, signal: AbortSignal): Bootstrap {
-  const child = spawn('mmdebstrap', mmdebstrapArguments(plan), {
+  // Killed or not, this process takes mmdebstrap with it, which then unmounts and removes its tree (PR_SET_PDEATHSIG, prctl(2)).
+  const child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', 'mmdebstrap', ...mmdebstrapArguments(plan)], {
     cwd: '/',
     env: mmdebstrapEnv(plan),
     detached: true,
@@ -118,14 +119,16 @@ async function settle(
   signal: AbortSignal,
 ): Promise<void> {
   const [code] = await once(child, 'exit').catch((error: NodeJS.ErrnoException) => {
-    const missing = error.code === 'ENOENT'
-    throw missing
-      ? new BuilderError('tool_missing', 'The program mmdebstrap is not installed.', { cause: error })
+    throw error.code === 'ENOENT'
+      ? new BuilderError('tool_missing', 'The program setpriv is not installed.', { cause: error })
       : error
   })
   signal.throwIfAborted()
   if (code === 0) return
   const detail = lastLines(log.join('\n'))
+  if (code === 127 && log.length === 1 && log[0]?.startsWith('setpriv: failed to execute')) {
+    throw new BuilderError('tool_missing', 'The program mmdebstrap is not installed.', { detail })
+  }
   const offline = /Could not resolve|Failed to fetch|Unable to connect|Connection (refused|timed out)/.test(
     log.join('\n'),
   )

@@ -1,8 +1,9 @@
-import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Entry, readTar } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
 import { runCommand } from '../process/run-command.ts'
+import { defaultWorkDir, makeScratch } from '../scratch/make-scratch.ts'
 import { startBootstrap } from './bootstrap.ts'
 import { hostMirrors, sourceLines } from './mirror.ts'
 import { type BuildProgress, ProgressReader } from './progress.ts'
@@ -29,9 +30,6 @@ export interface BaseTree extends AsyncDisposable {
   readonly entries: AsyncIterable<Entry>
 }
 
-/** By FHS on a disk where /tmp may be memory, and open to apt's unprivileged user. */
-const DEFAULT_WORK_DIR = '/var/tmp'
-
 /** Makes the base template's tree from distribution packages. Needs root; nothing of it stays on the host. */
 export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> {
   const { recipeDir, signal, env = process.env } = options
@@ -42,7 +40,7 @@ export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> 
   report()
 
   await using owned = new AsyncDisposableStack()
-  const scratch = owned.use(await makeScratch(options.workDir ?? DEFAULT_WORK_DIR))
+  const scratch = await makePlaces(owned.use(await makeScratch(options.workDir ?? defaultWorkDir, 'base')).path)
   const onFetched = () => {
     reader.fetched()
     report()
@@ -85,26 +83,19 @@ async function hostAptOptions(signal: AbortSignal): Promise<readonly string[]> {
   return names.filter((_, index) => stdout.includes(`V${index}='false'`)).map((name) => `${name} "false"`)
 }
 
-interface Scratch extends AsyncDisposable {
+interface Places {
   readonly assets: string
   readonly out: string
   readonly tree: string
 }
 
-async function makeScratch(workDir: string): Promise<Scratch> {
-  await mkdir(workDir, { recursive: true })
-  const root = await mkdtemp(join(workDir, 'holt-base-'))
+/** The parts of the scratch directory. apt's own user has to enter it. */
+async function makePlaces(root: string): Promise<Places> {
   await chmod(root, 0o755)
-  const [assets, out, tree] = [join(root, 'assets'), join(root, 'out'), join(root, 'tree')]
-  for (const dir of [assets, out, tree]) await mkdir(dir, { mode: 0o755 })
-  return { assets, out, tree, [Symbol.asyncDispose]: () => removeUnmounted(root) }
-}
-
-/** Removes a scratch directory, unless something is still mounted in it: then the host's own /dev or /proc would go. */
-async function removeUnmounted(root: string): Promise<void> {
-  const mounts = await readFile('/proc/self/mountinfo', 'utf8')
-  if (mounts.split('\n').some((line) => (line.split(' ')[4] ?? '').startsWith(`${root}/`))) {
-    throw new BuilderError('tool_failed', `Something is still mounted in ${root}: unmount it and remove the directory.`)
+  const places = { assets: join(root, 'assets'), out: join(root, 'out'), tree: join(root, 'tree') }
+  for (const dir of Object.values(places)) {
+    await mkdir(dir)
+    await chmod(dir, 0o755)
   }
-  await rm(root, { recursive: true, force: true })
+  return places
 }

@@ -51,6 +51,7 @@ export type Recipe = z.infer<typeof recipeSchema>
 export async function loadRecipe(recipeDir: string): Promise<Recipe> {
   const path = join(recipeDir, 'recipe.json')
   const parsed = recipeSchema.safeParse(JSON.parse(await readFile(path, 'utf8')))
-  if (!parsed.success) throw new BuilderError('recipe_invalid', `${path}: ${z.prettifyError(parsed.error)}`)
+  if (!parsed.success)
+    throw new BuilderError('recipe_invalid', `recipe.json: ${z.prettifyError(parsed.error)}`, { detail: path })
   return parsed.data
 }

@@ -56,6 +56,7 @@ async function fetchNode({ recipe, dir, env, signal }: FetchOptions): Promise<vo
   const install = async (...specs: string[]) => {
     await mkdir(stage, { recursive: true })
     const flags = ['--prefix', stage, '--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--no-package-lock']
+    flags.push('--fetch-retries=1', '--fetch-retry-mintimeout=2000', '--fetch-timeout=60000')
     await mustRun(['npm', 'install', ...flags, ...specs], {
       ...fetchRun(env, signal),
       message: `npm could not fetch ${specs.join(' and ')}: see that the npm registry can be reached.`,
@@ -80,7 +81,8 @@ async function fetchNode({ recipe, dir, env, signal }: FetchOptions): Promise<vo
 
 async function fetchUv({ dir, env, signal }: FetchOptions): Promise<void> {
   const stage = join(dir, 'uv-stage')
-  const pip = ['python3', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--no-input'] as const
+  const patience = ['--retries', '1', '--timeout', '30'] as const
+  const pip = ['python3', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--no-input', ...patience] as const
   const message = 'pip could not fetch uv and pip: see that the Python package index can be reached.'
   const run = { ...fetchRun(env, signal), message }
   await mustRun([...pip, 'install', '--no-deps', '--only-binary', ':all:', '--target', stage, 'uv'], run)

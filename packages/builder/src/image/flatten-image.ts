@@ -1,9 +1,10 @@
-import { tmpdir } from 'node:os'
 import { type Entry, ErofsInputError, readTar } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
+import { defaultWorkDir } from '../scratch/make-scratch.ts'
 import { type ByteBudget, layerBytes } from './blob.ts'
+import { type ImageSettings, settingsOf } from './image-settings.ts'
 import { type Content, LayerTree } from './layer-tree.ts'
-import { type ImageConfig, type Layer, pullImage, type RegistryAuth } from './pull-image.ts'
+import { type Layer, pullImage, type RegistryAuth } from './pull-image.ts'
 import { parseReference } from './reference.ts'
 
 /** Limits of an image; what goes beyond is refused with `image_too_large`. */
@@ -19,19 +20,22 @@ export interface ImageLimits {
 /** Which image, and with what. */
 export interface FlattenOptions {
   readonly reference: string
-  /** Where the compressed layers stay until the tree is disposed. Default: the system's temporary directory. */
+  /** Where the compressed layers stay until the tree is disposed. Default: /var/tmp. */
   readonly workDir?: string
   readonly auth?: RegistryAuth
   readonly limits?: Partial<ImageLimits>
   readonly env?: NodeJS.ProcessEnv
+  /** Called when `done` of the `total` layers have been fetched and understood. */
+  readonly onLayer?: (done: number, total: number) => void
   readonly signal: AbortSignal
 }
 
 /** A flattened image: read `entries` once, then dispose. */
 export interface ImageTree extends AsyncDisposable {
-  /** The digest of the manifest for this host's platform. */
+  /** The digest under which the registry has the image, whatever its tag names later. */
   readonly digest: string
-  readonly config: ImageConfig
+  readonly settings: ImageSettings
+  /** The tree, with the working directory in it. */
   readonly entries: AsyncIterable<Entry>
 }
 
@@ -44,24 +48,31 @@ const defaultLimits: ImageLimits = { maxEntries: 2_000_000, maxLayerBytes: 16 * 
 export async function flattenImage(options: FlattenOptions): Promise<ImageTree> {
   const reference = parseReference(options.reference)
   const limits = { ...defaultLimits, ...options.limits }
-  const { workDir = tmpdir(), env = process.env, auth, signal } = options
+  const { workDir = defaultWorkDir, env = process.env, auth, onLayer, signal } = options
   await using owned = new AsyncDisposableStack()
   const { maxLayerBytes } = limits
   const image = owned.use(await pullImage({ reference, workDir, auth, env, signal, maxLayerBytes }))
   const tree = new LayerTree(limits.maxEntries)
   const budget = { left: limits.maxBytes }
   for (const [index, layer] of image.layers.entries()) {
+    onLayer?.(index, image.layers.length)
     await tree.addLayer(index, layerEntries(layer, { verify: true, budget }, signal))
   }
+  onLayer?.(image.layers.length, image.layers.length)
+  const settings = await settingsOf(image.config, (path) => readFile(image.layers, tree.find(path), signal))
+  tree.makeDirectory(settings.workdir)
   const { directories, contents } = tree.finish()
   const kept = owned.move()
   return {
-    digest: image.manifestDigest,
-    config: image.config,
+    digest: image.digest,
+    settings,
     entries: inOrder(image.layers, directories, contents, signal),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
+
+/** How a layer is read once its digests have been verified and its bytes counted. */
+const unverified = { verify: false, budget: { left: Number.POSITIVE_INFINITY } }
 
 async function* inOrder(
   layers: readonly Layer[],
@@ -75,11 +86,7 @@ async function* inOrder(
       [...contents].filter((content) => content.layer === index).map((content) => [content.position, content]),
     )
     let position = 0
-    for await (const entry of layerEntries(
-      layer,
-      { verify: false, budget: { left: Number.POSITIVE_INFINITY } },
-      signal,
-    )) {
+    for await (const entry of layerEntries(layer, unverified, signal)) {
       const [path, ...others] = wanted.get(position)?.paths ?? []
       position += 1
       if (path === undefined) continue
@@ -88,6 +95,34 @@ async function* inOrder(
       for (const other of others) yield { ...withoutContent(entry), type: 'hardlink', path: other, linkTarget: path }
     }
   }
+}
+
+/** What /etc/passwd has on a large system. */
+const MAX_SMALL_FILE = 2 ** 20
+
+/** The first part of a small file of the tree; null where there is none. */
+async function readFile(
+  layers: readonly Layer[],
+  content: Content | undefined,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const layer = content === undefined ? undefined : layers[content.layer]
+  if (content === undefined || layer === undefined) return null
+  let position = 0
+  for await (const entry of layerEntries(layer, unverified, signal)) {
+    if (position++ !== content.position) continue
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    if (entry.type === 'file') {
+      for await (const chunk of entry.body ?? []) {
+        chunks.push(chunk)
+        bytes += chunk.length
+        if (bytes >= MAX_SMALL_FILE) break
+      }
+    }
+    return Buffer.concat(chunks).subarray(0, MAX_SMALL_FILE).toString('utf8')
+  }
+  return null
 }
 
 function withoutContent({ mode, uid, gid, mtimeSecs, mtimeNanos }: Entry) {

@@ -64,6 +64,18 @@ export class LayerTree {
     for (const { position: at, path, entry } of placed) this.#place({ layer, position: at }, path.names, entry)
   }
 
+  /** The content of the file at a path; undefined where nothing stands, or no file. A link at the end is not followed. */
+  find(path: string): Content | undefined {
+    const names = layerNames(path)
+    const found = this.#findDirectory(names.slice(0, -1), path)?.children.get(names.at(-1) ?? '')
+    return found?.type === 'leaf' ? found.content : undefined
+  }
+
+  /** Makes a directory and its parents where they are missing. */
+  makeDirectory(path: string): void {
+    this.#makeDirectory(layerNames(path), path)
+  }
+
   /** The finished tree: its directories, parents first, and every content with the names it still has. */
   finish(): { readonly directories: readonly DirectoryEntry[]; readonly contents: ReadonlySet<Content> } {
     const directories: DirectoryEntry[] = []

@@ -1,11 +1,13 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { BuilderError } from '../errors.ts'
-import { lastLines, runCommand } from '../process/run-command.ts'
+import { KEPT_BYTES, lastLines, runCommand } from '../process/run-command.ts'
+import { makeScratch } from '../scratch/make-scratch.ts'
 import { readSmallBlob } from './blob.ts'
 import { configSchema, type Descriptor, indexSchema, manifestSchema } from './oci-schemas.ts'
-import type { ImageReference } from './reference.ts'
+import { type ImageReference, pinned } from './reference.ts'
 
 /** Name and password for the registry. */
 export interface RegistryAuth {
@@ -32,7 +34,8 @@ export interface Layer {
 
 /** An image in a private directory. */
 export interface PulledImage extends AsyncDisposable {
-  readonly manifestDigest: string
+  /** The digest under which the registry has the image, or the index of it that names several platforms. */
+  readonly digest: string
   readonly config: ImageConfig
   /** From the lowest to the highest. */
   readonly layers: readonly Layer[]
@@ -57,10 +60,12 @@ const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 /** Copies the image for this host's platform into an OCI layout and reads its manifest and configuration. */
 export async function pullImage(options: PullOptions): Promise<PulledImage> {
   await using owned = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(options.workDir, 'holt-image-'))
-  owned.defer(() => rm(dir, { recursive: true, force: true }))
+  const dir = owned.use(await makeScratch(options.workDir, 'image')).path
   const layout = join(dir, 'layout')
-  await copy(options, dir, layout)
+  const skopeo = await prepareSkopeo(options, dir)
+  // A tag may move between two requests; what is fetched is what it named at the first.
+  const digest = options.reference.digest ?? (await resolve(options.reference, skopeo))
+  await skopeo('copy', ['--quiet'], [`docker://${pinned(options.reference, digest)}`, `oci:${layout}`])
   const [top] = parse(indexSchema, await readFile(join(layout, 'index.json')), 'index').manifests
   if (top === undefined) throw new BuilderError('image_invalid', 'The image has no manifest.')
   const manifest = parse(manifestSchema, await readSmallBlob(layout, top), 'manifest')
@@ -70,7 +75,7 @@ export async function pullImage(options: PullOptions): Promise<PulledImage> {
   refuseLarge(layers, options.maxLayerBytes)
   const kept = owned.move()
   return {
-    manifestDigest: top.digest,
+    digest,
     config: toConfig(config),
     layers,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -87,60 +92,74 @@ function pairLayers(layout: string, descriptors: readonly Descriptor[], diffIds:
   })
 }
 
-async function copy({ reference, auth, env, signal }: PullOptions, dir: string, layout: string): Promise<void> {
-  const flags: string[] = []
-  if (reference.loopback) flags.push('--src-tls-verify=false')
-  if (auth !== undefined) {
-    const file = join(dir, 'auth.json')
-    const entry = { auth: Buffer.from(`${auth.username}:${auth.password}`).toString('base64') }
-    if (reference.registry === null) {
-      throw new BuilderError('reference_invalid', 'With credentials the reference has to name its registry.')
-    }
-    await writeFile(file, JSON.stringify({ auths: { [reference.registry]: entry } }), { mode: 0o600 })
-    flags.push('--src-authfile', file)
-  }
+/** Runs a verb of skopeo on the registry and answers what it printed. */
+type Skopeo = (verb: string, flags: readonly string[], places: readonly string[]) => Promise<string>
+
+async function prepareSkopeo({ reference, auth, env, signal }: PullOptions, dir: string): Promise<Skopeo> {
+  const authfile = auth === undefined ? null : await writeAuth(join(dir, 'auth.json'), reference, auth)
   // Where the operator wrote no signature policy there is none to follow, and skopeo wants that said.
   const policy = (await stat(POLICY).catch(() => null)) === null ? ['--insecure-policy'] : []
-  const argv = [
-    'skopeo',
-    ...policy,
-    'copy',
-    '--quiet',
-    '--retry-times',
-    '2',
-    ...flags,
-    '--',
-    `docker://${reference.text}`,
-    `oci:${layout}`,
-  ]
   const visible = Object.entries(env).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && passed.test(pair[0]),
   )
-  const result = await runCommand(argv as [string, ...string[]], {
-    env: Object.fromEntries(visible),
-    signal,
-    timeoutMs: PULL_TIMEOUT_MS,
-  })
-  if (result.code !== 0) throw pullError(reference.text, result.stderr)
+  return async (verb, flags, places) => {
+    const prefix = verb === 'copy' ? '--src-' : '--'
+    const shared = ['--retry-times', '1']
+    if (reference.loopback) shared.push(`${prefix}tls-verify=false`)
+    if (authfile !== null) shared.push(verb === 'copy' ? '--src-authfile' : '--authfile', authfile)
+    const result = await runCommand(['skopeo', ...policy, verb, ...shared, ...flags, '--', ...places], {
+      env: Object.fromEntries(visible),
+      signal,
+      timeoutMs: PULL_TIMEOUT_MS,
+    })
+    if (result.code !== 0) throw pullError(reference.text, result.stderr)
+    return result.stdout
+  }
 }
 
-function pullError(reference: string, log: string): BuilderError {
+async function writeAuth(path: string, { registry }: ImageReference, auth: RegistryAuth): Promise<string> {
+  if (registry === null) {
+    throw new BuilderError('reference_invalid', 'With credentials the reference has to name its registry.')
+  }
+  const entry = { auth: Buffer.from(`${auth.username}:${auth.password}`).toString('base64') }
+  await writeFile(path, JSON.stringify({ auths: { [registry]: entry } }), { mode: 0o600 })
+  return path
+}
+
+/** The digest of the manifest that a tag names now: that of its bytes (OCI distribution-spec, pulling manifests). */
+async function resolve(reference: ImageReference, skopeo: Skopeo): Promise<string> {
+  const manifest = Buffer.from(await skopeo('inspect', ['--raw'], [`docker://${reference.text}`]))
+  if (manifest.length >= KEPT_BYTES) throw new BuilderError('image_too_large', "The image's manifest is too large.")
+  return `sha256:${createHash('sha256').update(manifest).digest('hex')}`
+}
+
+/** What skopeo's last words mean. Addresses are taken out first: the digits of a port or a name may look like a status. */
+export function pullError(reference: string, log: string): BuilderError {
   const detail = lastLines(log)
-  if (/manifest unknown|name unknown|not found|404/i.test(log)) {
+  const words = lastLines(log, 1).replaceAll(/\S*\/\S*|\S+:\d+/g, '')
+  if (/manifest unknown|name unknown|repository name not known|status(code)?: 404/i.test(words)) {
     return new BuilderError('image_not_found', `The registry has no image ${reference}.`, { detail })
   }
-  if (/unauthorized|denied|authentication required|40[13]/i.test(log)) {
+  if (/unauthorized|denied|authentication required|status(code)?: 40[13]/i.test(words)) {
     return new BuilderError('image_refused', `The registry does not give ${reference} to these credentials.`, {
       detail,
     })
   }
-  if (/no image found in (manifest list|image index)/i.test(log)) {
-    return new BuilderError('platform_missing', `${reference} has no image for ${hostArchitecture()}.`, { detail })
+  if (/no image found in (manifest list|image index)/i.test(words)) {
+    return new BuilderError('platform_missing', `${reference} has no image for linux/${hostArchitecture()}.`, {
+      detail,
+    })
   }
-  if (/digest|manifest.*(invalid|does not match)/i.test(log)) {
+  if (/digest|manifest.*(invalid|does not match)/i.test(words)) {
     return new BuilderError('image_invalid', `${reference} is damaged.`, { detail })
   }
-  return new BuilderError('source_unreachable', `${reference} could not be fetched.`, { detail })
+  // Go's errors name their cause last.
+  const cause = /([^:]*[^:\s",][^:]*)"?\s*$/.exec(words)?.[1] ?? ''
+  const why = cause
+    .replaceAll(/["\\,]/g, '')
+    .trim()
+    .slice(0, 200)
+  return new BuilderError('source_unreachable', `${reference} could not be fetched: ${why}.`, { detail })
 }
 
 function hostArchitecture(): string {

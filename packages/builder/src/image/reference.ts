@@ -3,6 +3,10 @@ import { BuilderError } from '../errors.ts'
 /** An image reference that was read once; only `text` is passed on. */
 export interface ImageReference {
   readonly text: string
+  /** Without tag and digest. */
+  readonly name: string
+  /** The digest it is fixed to; null where it has none and a tag decides. */
+  readonly digest: string | null
   /** Host and port of the registry, null where the reference leaves it to the host's default. */
   readonly registry: string | null
   /** Whether the registry is this machine, the only place where plain HTTP is accepted. */
@@ -14,19 +18,29 @@ const MAX_LENGTH = 512
 const host = String.raw`(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?`
 const component = String.raw`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`
 const grammar = new RegExp(
-  String.raw`^(?:(?<host>${host})/)?(?<path>${component}(?:/${component})*)(?::(?<tag>[\w][\w.-]{0,127}))?(?:@sha256:[0-9a-f]{64})?$`,
+  String.raw`^(?<name>(?:(?<host>${host})/)?${component}(?:/${component})*)(?::[\w][\w.-]{0,127})?(?:@(?<digest>sha256:[0-9a-f]{64}))?$`,
 )
 
 /** Reads an image reference, or refuses it with `reference_invalid`. */
 export function parseReference(text: string): ImageReference {
-  const match = text.length <= MAX_LENGTH ? grammar.exec(text) : null
+  const match = isImageReference(text) ? grammar.exec(text) : null
   if (match === null) {
     throw new BuilderError('reference_invalid', `${JSON.stringify(text.slice(0, 80))} is not an image reference.`)
   }
   const first = match.groups?.host ?? ''
   // Without a dot or a port the first component belongs to the path.
   const registry = /[.:]|^localhost$/.test(first) ? first : null
-  const name = (registry ?? '').replace(/:\d+$/, '').toLowerCase()
-  const loopback = name === 'localhost' || name === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)
-  return { text, registry, loopback }
+  const machine = (registry ?? '').replace(/:\d+$/, '').toLowerCase()
+  const loopback = machine === 'localhost' || machine === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(machine)
+  return { text, name: match.groups?.name ?? text, digest: match.groups?.digest ?? null, registry, loopback }
+}
+
+/** Whether a text is an image reference. */
+export function isImageReference(text: string): boolean {
+  return text.length <= MAX_LENGTH && grammar.test(text)
+}
+
+/** The image as it is, whatever its tag names later. The tag goes: skopeo takes one or the other. */
+export function pinned({ name }: ImageReference, digest: string): string {
+  return `${name}@${digest}`
 }

@@ -17,7 +17,8 @@ export interface CommandResult {
   readonly stderr: string
 }
 
-const KEPT_BYTES = 256 * 1024
+/** How much of each stream of a command is kept. */
+export const KEPT_BYTES = 256 * 1024
 /** Time for a command to clean up after SIGTERM: mmdebstrap removes a tree of a gigabyte. */
 const GRACE_MS = 20_000
 

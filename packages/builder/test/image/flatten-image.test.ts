@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -73,7 +74,7 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
       const listing = await listEntries(watchLinks(image.entries, linked))
       const groups = [...linked].map(([target, paths]) => [target, ...paths].sort()).sort()
       expect(await readdir(workDir)).toHaveLength(1)
-      return { listing, linked: groups, config: image.config }
+      return { listing, linked: groups, settings: image.settings }
     }
   }
 
@@ -143,8 +144,7 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
     buildah('rm', first, second)
     const flat = await flatten(reference)
     expect(flat.listing).toEqual(unpacked(reference).listing)
-    expect(flat.config).toMatchObject({ user: '1000', workdir: '/a', command: ['sleep'] })
-    expect(flat.config.env).toContain('GREETING=hello world')
+    expect(flat.settings).toEqual({ user: '1000', workdir: '/a', env: { GREETING: 'hello world' } })
   })
 
   test('a hard link whose target is hidden later, or stands in a lower layer, keeps the content', async () => {
@@ -216,6 +216,29 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
   test('refuses an image for another platform', async () => {
     const reference = await publish(await layersOf(['echo a >a'], 'gzip'), { architecture: 's390x' })
     await expect(flatten(reference)).rejects.toMatchObject({ code: 'platform_missing' })
+  })
+
+  test('reads who works in it from the layers on top, and makes its working directory', async () => {
+    const layers = await layersOf(
+      [
+        'mkdir etc real; ln -s real link; echo app:x:7:8::/:/bin/sh >etc/passwd; echo staff:x:50: >etc/group',
+        'mkdir etc; echo app:x:1007:1008::/:/bin/sh >etc/passwd',
+      ],
+      'gzip',
+    )
+    const config = { User: 'app:staff', WorkingDir: '/link/deep/../work', Env: ['PATH=/x', 'A=1'] }
+    const flat = await flatten(await publish(layers, { config }))
+    expect(flat.settings).toEqual({ user: '1007:50', workdir: '/link/work', env: { A: '1' } })
+    expect(flat.listing.get('real/work')).toMatch(/^d 755 0 0/)
+  })
+
+  test('says the digest that the registry has it under, and takes it by that', async () => {
+    const first = await publish(await layersOf(['echo first >a'], 'gzip'))
+    const index = run(['skopeo', 'inspect', '--raw', '--tls-verify=false', `docker://${first}`])
+    await using image = await flattenImage({ reference: first, workDir: dir, signal })
+    expect(image.digest).toBe(`sha256:${createHash('sha256').update(index).digest('hex')}`)
+    await using same = await flattenImage({ reference: `${first}@${image.digest}`, workDir: dir, signal })
+    expect(same.digest).toBe(image.digest)
   })
 
   test('says that an image is not there', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BuilderError } from '../../src/errors.ts'
-import { parseReference } from '../../src/image/reference.ts'
+import { parseReference, pinned } from '../../src/image/reference.ts'
 
 test.each([
   ['debian', null, false],
@@ -15,7 +15,21 @@ test.each([
   ['localhost.evil.test/a', 'localhost.evil.test', false],
   ['127.0.0.1.evil.test/a', '127.0.0.1.evil.test', false],
 ])('%s is a reference', (text, registry, loopback) => {
-  expect(parseReference(text)).toEqual({ text, registry, loopback })
+  expect(parseReference(text)).toMatchObject({ text, registry, loopback })
+})
+
+test.each([
+  ['debian', 'debian', null],
+  ['debian:13-slim', 'debian', null],
+  ['registry.test:5000/a/b:1', 'registry.test:5000/a/b', null],
+  [`registry.test:5000/a:1@sha256:${'a'.repeat(64)}`, 'registry.test:5000/a', `sha256:${'a'.repeat(64)}`],
+])('%s is named %s, and its digest is %s', (text, name, digest) => {
+  const reference = parseReference(text)
+  expect(reference).toMatchObject({ name, digest })
+  expect(parseReference(pinned(reference, `sha256:${'b'.repeat(64)}`))).toMatchObject({
+    name,
+    registry: reference.registry,
+  })
 })
 
 test.each([

@@ -12,10 +12,10 @@ export interface Registry extends AsyncDisposable {
   readonly dir: string
 }
 
-/** Starts the distribution's own registry on a free port. */
-export async function startRegistry(): Promise<Registry> {
+/** Starts the distribution's own registry, on a free port unless told which. */
+export async function startRegistry(port?: number): Promise<Registry> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-registry-'))
-  const address = `127.0.0.1:${await freePort()}`
+  const address = `127.0.0.1:${port ?? (await freePort())}`
   const config = `version: 0.1
 log: {level: error}
 storage: {filesystem: {rootdirectory: ${dir}/data}}
@@ -47,7 +47,8 @@ async function answers(address: string): Promise<boolean> {
   )
 }
 
-async function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()

@@ -42,13 +42,13 @@ export function addUp(program: Command): void {
 async function up(options: UpOptions): Promise<number> {
   if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
   const wanted = options.port ?? defaultPort()
-  const since = Date.now()
+  const startedAt = Date.now()
   const running = await findDaemon()
   const started = running === null ? await startDaemon({ port: wanted, isolation: options.isolation }) : null
   if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
 
   const readiness = await waitReady({
-    since,
+    since: running === null ? startedAt : 0,
     connect: () => {
       const file = readCredentialsFile()
       const listensThere = file !== null && (started === null || new URL(file.url).port === String(wanted))

@@ -17,7 +17,7 @@ export async function showTransfer(
   try {
     result = await transfer(onProgress)
   } catch (error) {
-    progress.end(`${what}: failed`)
+    progress.fail(`${what}: failed`)
     throw error
   }
   progress.end(`${what}: ${result.files} files`)

@@ -18,16 +18,24 @@ export interface WaitOptions {
 }
 
 /** Waits until runtimes can be made, and shows meanwhile how far the base template is. */
-export async function waitReady({ connect, checkAlive, since }: WaitOptions): Promise<Readiness> {
-  const progress = new Progress()
+export async function waitReady(options: WaitOptions): Promise<Readiness> {
+  const progress = new Progress('Making the base template, which takes a minute or two, the first time only:')
+  try {
+    const readiness = await askUntilReady(options, progress)
+    progress.end('The base template is ready')
+    return readiness
+  } catch (error) {
+    progress.fail('Holt is not ready')
+    throw error
+  }
+}
+
+async function askUntilReady({ connect, checkAlive, since }: WaitOptions, progress: Progress): Promise<Readiness> {
   const deadline = Date.now() + longestWaitMs
   for (;;) {
     const holt = connect()
     const readiness = holt === null ? null : await answerOf(holt.ready())
-    if (readiness?.status === 'ready') {
-      progress.end('The base template is ready')
-      return readiness
-    }
+    if (readiness?.status === 'ready') return readiness
     await checkAlive()
     if (holt !== null && readiness !== null)
       await showTemplates(await answerOf(holt.templates.list().all()), since, progress)
@@ -43,19 +51,18 @@ export async function waitReady({ connect, checkAlive, since }: WaitOptions): Pr
 async function showTemplates(templates: readonly Template[] | null, since: number, progress: Progress): Promise<void> {
   const failed = templates?.find((template) => template.state === 'failed' && Date.parse(template.updated_at) >= since)
   if (failed !== undefined) {
-    progress.end(`${failed.name} failed`)
     throw new HoltError(
       'unavailable',
       `The template ${failed.name} cannot be made: ${failed.state_reason?.message ?? 'no reason is known'}`,
       {
-        hint: 'See what is missing: holt doctor',
+        hint: 'The service tries again by itself from time to time, and at once after holt down and holt up. What this machine lacks: holt doctor',
       },
     )
   }
   const building = templates?.find((template) => template.progress !== null)
   if (building?.progress == null) return
   const { phase, done, total } = building.progress
-  await progress.update({ phase: `Making the base template: ${printable(phase)}`, done, total })
+  await progress.update({ phase: printable(phase), done, total })
 }
 
 /** The answer; null while the service does not answer yet, or is busy starting. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startTimeOf } from '../../src/daemon/state.ts'
-import { runHolt } from '../support/run-holt.ts'
+import { holtArgv, runHolt } from '../support/run-holt.ts'
 
 let stateDir: string
 let port: string
@@ -42,7 +43,9 @@ async function pidOf(): Promise<number> {
 test('up starts the service, shows how far the template is, and says what to type next', async () => {
   const ended = await holt(['up'])
   expect(ended).toMatchObject({ code: 0, stdout: '' })
-  expect(ended.stderr).toContain('Making the base template: install packages...')
+  expect(ended.stderr).toMatch(/^Making the base template, which takes a minute or two/m)
+  expect(ended.stderr).toMatch(/^ 33 % {2}install packages$/m)
+  expect(ended.stderr).toMatch(/^100 % {2}The base template is ready$/m)
   expect(ended.stderr).toContain(`✓ Holt is ready at http://127.0.0.1:${port}`)
   expect(ended.stderr).toMatch(/run -- python/)
   expect((await stat(join(env.HOLT_STATE_DIR ?? '', 'holtd.log'))).mode & 0o777).toBe(0o600)
@@ -72,6 +75,18 @@ test('a service that ends at once is told with its last words', async () => {
   const ended = await holt(['up'], { FAKE_DAEMON: 'end' })
   expect(ended.code).toBe(1)
   expect(ended.stderr).toMatch(/error: holtd ended with exit code 3:\n {2}FIX: free the port\n/)
+})
+
+test('a service that dies while the bar is drawn ends the bar and the wait', () => {
+  const command = `stty cols 100 && ${holtArgv.join(' ')} up`
+  const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    env: { PATH: process.env.PATH, ...env, FAKE_DAEMON: 'die' },
+    encoding: 'utf8',
+    timeout: 40_000,
+  })
+  expect(status).toBe(1)
+  expect(stdout).toMatch(/━━━/)
+  expect(stdout).toContain('holtd ended with exit code 3')
 })
 
 test('a template that cannot be made is told with its reason', async () => {

@@ -33,3 +33,6 @@ export const FILE_TYPES = {
 export function roundUp(size: number, unit: number): number {
   return Math.ceil(size / unit) * unit
 }
+
+/** Rises with every change by which the same entries give other bytes: an image of an older writer may have what was wrong then. */
+export const WRITER_VERSION = 2

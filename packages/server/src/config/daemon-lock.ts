@@ -32,11 +32,12 @@ export async function releaseLock(stateDir: string): Promise<void> {
   if (holder?.pid === process.pid) await rm(lockPath(stateDir), { force: true })
 }
 
-/** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null when there is no such process. */
+/** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null when there is no such process, or only a zombie that nobody has waited for. */
 async function startTimeOf(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null)
   } catch {
     return null // The process has ended, which is what is asked.
   }

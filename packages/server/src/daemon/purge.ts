@@ -20,7 +20,7 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
   await takeLock(config.stateDir)
   try {
     const log = makeLog({ logLevel: 'warn' })
-    const engine = await openEngine(config, { installationId, log })
+    const engine = await openEngine(config, { installationId, log, guest: 'none' })
     const left = await removeAll(engine)
     await engine.close()
     if (left.length === 0) {

@@ -1,3 +1,4 @@
+import { sweepScratch } from '@holt/builder'
 import { pino } from 'pino'
 import type { ServerConfig } from '../config/config.ts'
 import { releaseLock, takeLock } from '../config/daemon-lock.ts'
@@ -25,8 +26,10 @@ export async function serve(config: ServerConfig): Promise<void> {
 
   const installationId = await openInstallation(config.stateDir)
   await takeLock(config.stateDir)
-  const engine = await openEngine(config, { installationId, log })
-  const baseSource = config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage)
+  const engine = await openEngine(config, { installationId, log, guest: 'needed' })
+  const baseSource =
+    config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage, baseRecipeDir)
+  void sweep(log)
   const server = await createServer({ config, engine, log, baseSource, freeMemoryMiB })
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
 
@@ -38,6 +41,17 @@ export async function serve(config: ServerConfig): Promise<void> {
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())
+}
+
+/** Takes away what builds that were killed have left on the disk, beside the start: nothing waits for it, and nothing fails by it. */
+async function sweep(log: Log): Promise<void> {
+  try {
+    const { removed, kept } = await sweepScratch()
+    if (removed.length > 0) log.info({ removed }, 'removed what builds that were killed have left')
+    if (kept.length > 0) log.warn({ kept }, 'could not remove what builds that were killed have left')
+  } catch (error) {
+    log.warn({ err: error }, 'could not look for what builds that were killed have left')
+  }
 }
 
 /** JSON lines on stdout, written before the next step, so that a crash has its reason in the log. */

@@ -58,7 +58,8 @@ async function askEngine(config: ServerConfig): Promise<readonly Check[]> {
   const place = await mkdtemp(join(tmpdir(), 'holt-doctor-'))
   try {
     const own = { ...config, stateDir: join(place, 's'), runDir: join(place, 'r') }
-    const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log: makeLog({ logLevel: 'silent' }) })
+    const log = makeLog({ logLevel: 'silent' })
+    const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log, guest: 'none' })
     const { isolation } = await engine.describe()
     await engine.close()
     return isolationChecks({ gvisor: flat(isolation.gvisor), container: flat(isolation.container) })

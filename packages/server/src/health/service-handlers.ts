@@ -39,17 +39,19 @@ function engineReasons(facts: EngineFacts | null): readonly string[] {
 async function templateReasons({ store, templateProgress }: Service): Promise<readonly string[]> {
   const rows = await store.db
     .selectFrom('templates')
-    .select(['template_id', 'name', 'state'])
+    .select(['template_id', 'name', 'state', 'state_reason_json'])
     .where('kind', '=', 'system')
     .orderBy('seq')
     .execute()
   if (rows.length === 0) return ['The base templates are not made yet.']
-  return rows.flatMap(({ template_id, name, state }) => {
+  return rows.flatMap(({ template_id, name, state, state_reason_json }) => {
     if (state === 'building') {
       const phase = templateProgress.get(template_id)?.phase
       return [`The template ${name} is being made${phase === undefined ? '' : `: ${phase}`}.`]
     }
-    return state === 'failed' && name === defaultTemplate ? [`The template ${name} could not be made.`] : []
+    if (state !== 'failed' || name !== defaultTemplate) return []
+    const reason = state_reason_json === null ? null : (JSON.parse(state_reason_json) as { message: string })
+    return [`The template ${name} could not be made${reason === null ? '.' : `: ${reason.message}`}`]
   })
 }
 

@@ -6,16 +6,19 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
 
-/** A signal that ends when the client of a response has left before its end, or the service closes. Made when first asked for. */
-export function goneSignal(service: Service, response: ServerResponse): () => AbortSignal {
+/**
+ * A signal that ends when the client of a response has left before its end, when its key is no longer valid, or when the service closes. Made when first
+ * asked for. `keyId` is null where the route takes no key.
+ */
+export function goneSignal(service: Service, response: ServerResponse, keyId: string | null): () => AbortSignal {
   let signal: AbortSignal | null = null
   return () => {
-    signal ??= watch(service, response)
+    signal ??= watch(service, response, keyId)
     return signal
   }
 }
 
-function watch(service: Service, response: ServerResponse): AbortSignal {
+function watch(service: Service, response: ServerResponse, keyId: string | null): AbortSignal {
   const controller = new AbortController()
   const end = () => controller.abort(service.closing.reason ?? new ClientGone('the client is gone'))
   service.closing.addEventListener('abort', end)
@@ -24,5 +27,6 @@ function watch(service: Service, response: ServerResponse): AbortSignal {
     if (!response.writableFinished) end()
   })
   if (service.closing.aborted || response.destroyed) end()
+  else if (keyId !== null) service.streams.add(keyId, response, () => response.destroy())
   return controller.signal
 }

@@ -54,7 +54,7 @@ async function answerRequest(
 ): Promise<{ answer: Answer; replayed: boolean }> {
   const caller = callers.get(request) ?? null
   const parsed = await parseRequest(route, request)
-  const gone = goneSignal(service, reply.raw)
+  const gone = goneSignal(service, reply.raw, caller?.keyId ?? null)
   const callWith = (newId: (kind: IdKind) => string): AnyCall =>
     ({
       service,

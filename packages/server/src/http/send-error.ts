@@ -3,6 +3,7 @@ import { type ErrorBody, HoltError } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import type { Log } from '../service.ts'
+import { isDiskFull } from '../store/sqlite-database.ts'
 import { ClientGone } from './gone-signal.ts'
 
 /** What fastify itself refuses, as errors of the catalogue. */
@@ -22,6 +23,10 @@ function toHoltError(error: unknown, log: Log, requestId: string): HoltError {
   if (isTimeout(error)) return new HoltError('timeout', 'The runtime did not answer in time.')
   const known = frameworkErrors[(error as { code?: string } | null)?.code ?? '']
   if (known !== undefined) return known()
+  if (isDiskFull(error)) {
+    log.error({ err: error, request_id: requestId }, 'the database cannot be written: the disk is full')
+    return new HoltError('disk_full', "The disk of the service's state directory is full.", { cause: error })
+  }
   if (error instanceof ClientGone) log.debug({ request_id: requestId }, error.message)
   else log.error({ err: error, request_id: requestId }, 'a request failed')
   return new HoltError('internal', 'The service failed.', { cause: error })

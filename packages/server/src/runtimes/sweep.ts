@@ -5,7 +5,7 @@ import { endRuntime } from './end-runtime.ts'
 /** How late a deadline may be. */
 const sweepMs = 1000
 
-/** Old rows are looked for once in so many sweeps. */
+/** Old rows are looked for, and the disk's reserve is seen to, once in so many sweeps. */
 const sweepsPerCleaning = 60
 
 const dayMs = 24 * 3600 * 1000
@@ -19,7 +19,10 @@ export async function sweepForever(service: Service): Promise<void> {
   for (let count = 0; !service.closing.aborted; count += 1) {
     try {
       await endOverdue(service, ending)
-      if (count % sweepsPerCleaning === 0) await removeOldRows(service)
+      if (count % sweepsPerCleaning === 0) {
+        await removeOldRows(service)
+        service.store.refillReserve()
+      }
     } catch (error) {
       service.log.error({ err: error }, 'a sweep failed')
     }

@@ -1,7 +1,8 @@
 import { chmodSync } from 'node:fs'
 import { Kysely, SqliteDialect, type Transaction } from 'kysely'
+import { DiskReserve } from './disk-reserve.ts'
 import { migrations } from './migrations.ts'
-import { SqliteFile } from './sqlite-database.ts'
+import { isDiskFull, SqliteFile } from './sqlite-database.ts'
 import type { Tables } from './tables.ts'
 
 /** Queries inside one transaction. */
@@ -13,8 +14,13 @@ export type Queries = Kysely<Tables>
 /** The service's database. */
 export interface Store {
   readonly db: Queries
-  /** Runs a change as one durable transaction: all of it, or nothing when it throws. */
+  /**
+   * Runs a change as one durable transaction: all of it, or nothing when it throws. On a full disk it is run once more with the room that is held in reserve,
+   * so `run` may be called twice.
+   */
   change<Result>(run: (changes: Changes) => Promise<Result>): Promise<Result>
+  /** Lays the reserve in again after the disk was full. Called now and then. */
+  refillReserve(): void
   close(): Promise<void>
 }
 
@@ -29,9 +35,19 @@ export function openStore(path: string): Store {
     throw error
   }
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: file }) })
+  const reserve = path === ':memory:' ? null : new DiskReserve(`${path}-reserve`)
+  reserve?.fill()
   return {
     db,
-    change: (run) => db.transaction().execute(run),
+    change: async (run) => {
+      try {
+        return await db.transaction().execute(run)
+      } catch (error) {
+        if (!isDiskFull(error) || reserve?.release() !== true) throw error
+        return db.transaction().execute(run)
+      }
+    },
+    refillReserve: () => reserve?.fill(),
     close: async () => {
       await db.destroy()
       file.close()

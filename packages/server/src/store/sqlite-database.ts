@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 
 /** Statements are few (one per query in the source), so the bound is only a guard against a query built from data. */
@@ -21,7 +21,7 @@ export class SqliteFile implements SqliteDatabase {
     const known = this.#statements.get(sql)
     if (known !== undefined) return known
     if (this.#statements.size >= maxStatements) this.#statements.clear()
-    const statement = adapt(this.#database.prepare(sql))
+    const statement = adapt(this.#database, sql)
     this.#statements.set(sql, statement)
     return statement
   }
@@ -36,11 +36,21 @@ export class SqliteFile implements SqliteDatabase {
   }
 }
 
-function adapt(statement: StatementSync): SqliteStatement {
+/** True for the failure of a write on a full disk (https://sqlite.org/rescode.html#full). */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === 13
+}
+
+function adapt(database: DatabaseSync, sql: string): SqliteStatement {
+  const statement = database.prepare(sql)
   return {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
-    run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
+    run: (parameters) => {
+      // On a full disk SQLite has rolled back by itself; a second rollback would fail and hide why.
+      if (/^rollback$/i.test(sql) && !database.isTransaction) return { changes: 0, lastInsertRowid: 0 }
+      return statement.run(...(parameters as SQLInputValue[]))
+    },
     iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
   }
 }

@@ -3,6 +3,8 @@ import type { Progress } from './template-progress.ts'
 /** A finished filesystem tree and how to work in it. Read `tar` once, then dispose. */
 export interface BaseTree extends AsyncDisposable {
   readonly tar: AsyncIterable<Uint8Array>
+  /** What exactly it was made from, for people. */
+  readonly origin: string
   readonly env: Readonly<Record<string, string>>
   readonly user: string
   readonly workdir: string

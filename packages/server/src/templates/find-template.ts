@@ -32,7 +32,7 @@ export function requireReady({ templateProgress }: Pick<Service, 'templateProgre
       'unavailable',
       `The template ${row.name} could not be made: ${reason?.message ?? 'the reason is in the log of the service'}`,
       {
-        hint: 'Correct the reason and start holtd again.',
+        hint: 'Correct the reason: the service tries again by itself, and at once when it is started again.',
         details: { retry_after_secs: 60, template_state: row.state },
       },
     )

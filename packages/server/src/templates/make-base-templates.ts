@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { BuilderError } from '@holt/builder'
 import type { Checkpoints, ImageDigest, ImageStore } from '@holt/engine'
 import { isEngineError } from '../engine-errors.ts'
@@ -9,33 +10,43 @@ import { removeUnfinished, takeTemplateCheckpoint } from './take-checkpoint.ts'
 import { ensureSystemTemplates, readSystemTemplates, updateTemplate } from './template-rows.ts'
 
 /** How the work divides: the tree, its image, the checkpoints; measured with a tree from packages. */
-const shares = { tree: 780, image: 170, total: 1000 }
+const shares = { tree: 780, image: 170, checkpoints: 50, total: 1000 }
 
 /** A base tree has about this many bytes; only for the progress of writing its image. */
 const usualTreeBytes = 900e6
 
+/** What is to be made, and whose it is. */
+export interface BaseWork {
+  readonly projectId: string
+  readonly source: BaseSource
+}
+
 /**
  * Makes the system templates, or finds that they are made: one image from the source, and of it one checkpoint per size. The image is made again only
- * when the source changed; runtimes are made of the old one until the new one is ready. A crash on the way leaves rows from which this begins anew.
+ * when the source or the way images are written changed; runtimes are made of the old one until the new one is ready. A crash on the way leaves rows from
+ * which this begins anew. Answers whether they are made; if not, the log and the rows of those that are not ready say why.
  */
-export async function makeBaseTemplates(
-  service: Service,
-  { projectId, source }: { projectId: string; source: BaseSource },
-): Promise<void> {
+export async function makeBaseTemplates(service: Service, { projectId, source }: BaseWork): Promise<boolean> {
   const { log, engine } = service
   const images = engine.ability('images')
   if (images === null) throw new Error('this engine keeps no images')
   let rows = await ensureSystemTemplates(service, { projectId, source: source.name })
   try {
     rows = await Promise.all(rows.map((row) => beginAnew(service, row)))
-    const recipeDigest = await source.digest()
+    const recipeDigest = await digestOf(source, images)
     const made = await ensureImage(service, { rows, source, recipeDigest, images })
-    for (const row of rows) await makeReady(service, row, made)
+    for (const [index, row] of rows.entries()) {
+      const done = shares.tree + shares.image + (shares.checkpoints * index) / rows.length
+      const onBegin = () => tell(service, rows.slice(index), { phase: 'taking the checkpoint', done })
+      await makeReady(service, { row, made, onBegin })
+    }
     await removeUnreferenced(service, images)
+    return true
   } catch (error) {
-    if (service.closing.aborted) return
+    if (service.closing.aborted) return false
     log.error({ err: error }, 'the base templates could not be made')
     await markFailed(service, projectId, error)
+    return false
   } finally {
     for (const row of rows) service.templateProgress.clear(row.template_id)
   }
@@ -73,14 +84,7 @@ async function ensureImage(service: Service, { rows, source, recipeDigest, image
     )
       return row
   }
-  const say = (phase: string, done: number) => {
-    for (const row of rows)
-      service.templateProgress.set(row.template_id, {
-        phase,
-        done: Math.round(Math.min(done, shares.total)),
-        total: shares.total,
-      })
-  }
+  const say = (phase: string, done: number) => tell(service, rows, { phase, done })
   say('preparing', 0)
   service.log.info({ source: source.name }, 'making the base image')
   await using tree = await source.make({
@@ -94,7 +98,7 @@ async function ensureImage(service: Service, { rows, source, recipeDigest, image
     service.closing,
   )
   return {
-    source: source.name,
+    source: tree.origin,
     recipe_digest: recipeDigest,
     image_digest: image.digest,
     size_bytes: image.sizeBytes,
@@ -103,6 +107,23 @@ async function ensureImage(service: Service, { rows, source, recipeDigest, image
     workdir: tree.workdir,
     facts_json: JSON.stringify(tree.facts),
   }
+}
+
+/** The same digest gives the same image. */
+async function digestOf(source: BaseSource, images: ImageStore): Promise<string> {
+  return createHash('sha256')
+    .update(`${await source.digest()}\0${images.format}`)
+    .digest('hex')
+}
+
+/** Says how far the work on these templates is. */
+function tell(
+  { templateProgress }: Service,
+  rows: readonly TemplateRow[],
+  { phase, done }: { phase: string; done: number },
+): void {
+  for (const { template_id } of rows)
+    templateProgress.set(template_id, { phase, done: Math.floor(Math.min(done, shares.total)), total: shares.total })
 }
 
 /** Tells how many bytes have passed, once per 8 MiB. */
@@ -119,21 +140,21 @@ async function* counted(chunks: AsyncIterable<Uint8Array>, tell: (bytes: number)
 }
 
 /** Gives one size its image and, where runtimes can be restored, its checkpoint. */
-async function makeReady(service: Service, row: TemplateRow, made: SharedImage): Promise<void> {
+async function makeReady(
+  service: Service,
+  { row, made, onBegin }: { row: TemplateRow; made: SharedImage; onBegin: () => void },
+): Promise<void> {
   const sameImage = row.image_digest === made.image_digest
   const checkpoints = await checkpointsHere(service)
   const hasCheckpoint =
     sameImage &&
     row.checkpoint_id !== null &&
     (checkpoints === null || (await checkpoints.usable(row.checkpoint_id)).usable)
-  if (row.state === 'ready' && sameImage && (hasCheckpoint || checkpoints === null)) return
+  const sameRecipe = row.recipe_digest === made.recipe_digest
+  if (row.state === 'ready' && sameImage && sameRecipe && (hasCheckpoint || checkpoints === null)) return
+  onBegin()
   const { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json } = made
   const shared = { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json }
-  service.templateProgress.set(row.template_id, {
-    phase: 'taking the checkpoint',
-    done: shares.tree + shares.image,
-    total: shares.total,
-  })
   let current = await updateTemplate(service, row, { ...shared, ...(hasCheckpoint ? {} : { checkpoint_id: null }) })
   if (!hasCheckpoint && checkpoints !== null) {
     current = await withCheckpoint(service, current, checkpoints)
@@ -195,7 +216,7 @@ async function removeUnreferenced({ store, engine }: Service, images: ImageStore
 
 /** Templates that are not ready say why; those that are stay as they are. */
 async function markFailed(service: Service, projectId: string, error: unknown): Promise<void> {
-  const message = error instanceof BuilderError ? error.message : 'The reason is in the log of the service.'
+  const message = reasonOf(error)
   for (const row of await readSystemTemplates(service, projectId)) {
     if (row.state === 'ready') continue
     await updateTemplate(service, row, {
@@ -203,4 +224,11 @@ async function markFailed(service: Service, projectId: string, error: unknown): 
       state_reason_json: JSON.stringify({ code: 'build_failed', message: message.slice(0, 2000) }),
     })
   }
+}
+
+/** What went wrong, for people who do not see the log. */
+function reasonOf(error: unknown): string {
+  if (error instanceof BuilderError) return error.message
+  if (isEngineError(error) && error.kind === 'no_space') return 'The disk of the service is full.'
+  return 'The reason is in the log of the service.'
 }

@@ -1,25 +1,24 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type BaseFacts, flattenImage, makeBaseTree } from '@holt/builder'
+import { type BaseFacts, type BuildProgress, flattenImage, loadRecipe, makeBaseTree } from '@holt/builder'
 import type { BaseSource } from './base-source.ts'
 import { writeTar } from './write-tar.ts'
 
-/** Variables of an image that describe its own login and not what a runtime's should be. */
-const skippedVariables: ReadonlySet<string> = new Set(['PATH', 'HOME', 'HOSTNAME', 'SHELL', 'USER', 'LOGNAME'])
-
-const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const distribution = 'distribution packages'
 
 /** The base templates from distribution packages, as a recipe directory says. */
 export function recipeSource(recipeDir: string): BaseSource {
   return {
-    name: 'distribution packages',
+    name: distribution,
     digest: () => digestOfTree(recipeDir),
     make: async ({ onProgress, signal }) => {
-      const tree = await makeBaseTree({ recipeDir, onProgress, signal })
+      const tell = ({ message, done, total }: BuildProgress) => onProgress({ phase: message, done, total })
+      const tree = await makeBaseTree({ recipeDir, onProgress: tell, signal })
       const { env, user, workdir } = tree.recipe
       return {
         tar: writeTar(tree.entries),
+        origin: distribution,
         env,
         user: user.name,
         workdir,
@@ -30,33 +29,32 @@ export function recipeSource(recipeDir: string): BaseSource {
   }
 }
 
-/** The base templates from a container image. */
-export function imageSource(reference: string): BaseSource {
+/**
+ * The base templates from a container image. Its PATH is not taken; every base template has the one of the recipe,
+ * whose first place is the environment seeded in the working directory.
+ */
+export function imageSource(reference: string, recipeDir: string): BaseSource {
   return {
     name: reference,
     digest: async () => createHash('sha256').update(`image ${reference}`).digest('hex'),
     make: async ({ onProgress, signal }) => {
-      onProgress({ phase: `fetching ${reference}`, done: 0, total: 1 })
-      const tree = await flattenImage({ reference, workDir: '/var/tmp', signal })
+      const { PATH = '' } = (await loadRecipe(recipeDir)).env
+      onProgress({ phase: 'fetching the image', done: 0, total: 1 })
+      const onLayer = (done: number, total: number) =>
+        onProgress({ phase: 'reading the image', done: total + done, total: 2 * total })
+      const tree = await flattenImage({ reference, onLayer, signal })
+      const { env, user, workdir } = tree.settings
       return {
         tar: writeTar(tree.entries),
-        env: { PATH: standardPath, ...environmentOf(tree.config.env) },
-        user: tree.config.user === '' ? 'root' : tree.config.user,
-        workdir: tree.config.workdir === '' ? '/' : tree.config.workdir,
-        facts: { image: reference, manifest: tree.digest },
+        origin: reference.includes('@') ? reference : `${reference}@${tree.digest}`,
+        env: { PATH, ...env },
+        user,
+        workdir,
+        facts: { image: reference, digest: tree.digest },
         [Symbol.asyncDispose]: () => tree[Symbol.asyncDispose](),
       }
     },
   }
-}
-
-function environmentOf(lines: readonly string[]): Record<string, string> {
-  const pairs = lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as const)
-  return Object.fromEntries(
-    pairs.filter(
-      ([name, value]) => /^[A-Za-z_]\w*$/.test(name) && !value.includes('\0') && !skippedVariables.has(name),
-    ),
-  )
 }
 
 function factsOf({ debian, python, node, npm, uv, recipe, version, packages }: BaseFacts): Record<string, string> {

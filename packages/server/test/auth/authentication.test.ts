@@ -126,6 +126,26 @@ describe('a key', () => {
     await expect(reading).rejects.toThrow()
   })
 
+  test('that is revoked loses the command it waits for and the upload it sends', async () => {
+    const { server, ask, makeKey, makeRuntime } = await startTestServer()
+    const { key, key_id } = await makeKey('runtime:read', 'runtime:write')
+    const runtime = `/v1/agents/runtime/${await makeRuntime()}`
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ command: 'sleep', timeout_secs: 0 })
+    const waiting = fetch(`${server.url}${runtime}/commands`, { method: 'POST', headers, body })
+    const upload = fetch(`${server.url}${runtime}/files/content?path=/tmp/endless`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${key}` },
+      body: new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('begun')) }),
+      duplex: 'half',
+    } as RequestInit)
+    const ends = Promise.allSettled([waiting, upload])
+    await expect.poll(async () => (await ask('GET', `${runtime}/commands`)).json.data.length).toBe(1)
+    await ask('DELETE', `/v1/agents/key/${key_id}`)
+    expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect((await ask('GET', `${runtime}/files/stat?path=/tmp/endless`)).status).toBe(404)
+  })
+
   test('that expires loses its open streams', async () => {
     let now = Date.now()
     const { server, ask, makeRuntime } = await startTestServer({ now: () => now })

@@ -27,6 +27,17 @@ test('names every wrong variable at once', () => {
   }
 })
 
+test.each(['/srv/a,b', '/srv/a:b', '/srv/a\\b', '/srv/a"b', '/srv/a\nb', 'srv'])(
+  'the state directory %j is refused: mount options cannot name it',
+  (dir) => {
+    expect(() => parseConfig({ HOLT_STATE_DIR: dir })).toThrow('HOLT_STATE_DIR: must be an absolute path')
+  },
+)
+
+test('a state directory may have spaces and letters of any script', () => {
+  expect(parseConfig({ HOLT_STATE_DIR: '/srv/my höl t' }).stateDir).toBe('/srv/my höl t')
+})
+
 describe('an address to listen on', () => {
   test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('%s is taken', (host) => {
     expect(parseConfig({ HOLT_HOST: host }).host).toBe(host)

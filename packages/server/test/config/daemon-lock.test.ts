@@ -40,6 +40,18 @@ test('a lock of a process that runs is respected; of one that has ended, or anot
   await takeLock(dir)
 })
 
+test('a lock of a zombie, which nobody has waited for, holds nothing', async () => {
+  // The shell becomes a program that does not wait for the child it has begot.
+  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void parent.kill('SIGKILL'))
+  const [line] = await once(parent.stdout, 'data')
+  const pid = Number(String(line).trim())
+  const stat = async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
+  await expect.poll(async () => (await stat())[0]).toBe('Z')
+  await writeFile(join(dir, 'holtd.pid'), JSON.stringify({ pid, start_time: (await stat())[19] }))
+  expect(await findDaemon(dir)).toBeNull()
+})
+
 test.each(['', '{', '[]', '{"pid": -1, "start_time": "1"}', '{"pid": "x"}'])(
   'a lock file with %j holds nothing',
   async (text) => {

@@ -57,6 +57,16 @@ test('doctor without a guest names the command that builds it, and makes nothing
   expect(await readdir(dir)).toEqual([])
 })
 
+test('purge needs no guest', async () => {
+  const { code, stderr } = await holtd(['purge'], { HOLT_GUEST: '/nowhere/holt-guest' })
+  expect([code, stderr]).toEqual([0, ''])
+})
+
+test('an image reference that is none is a wrong setting', async () => {
+  const { code, stderr } = await holtd([], { HOLT_BASE_IMAGE: 'oci:/etc' })
+  expect([code, stderr]).toEqual([2, 'error: HOLT_BASE_IMAGE: is not an image reference\n'])
+})
+
 test('doctor speaks JSON', async () => {
   const { stdout } = await holtd(['doctor', '--json'], { HOLT_GUEST: '/nowhere/holt-guest' })
   const { checks } = JSON.parse(stdout)

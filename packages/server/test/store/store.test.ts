@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makeId } from '@holt/protocol'
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { decodeCursor, encodeCursor, seqBefore } from '../../src/store/page-cursor.ts'
+import { isDiskFull } from '../../src/store/sqlite-database.ts'
 
 async function place(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-store-'))
@@ -95,4 +97,23 @@ test('a cursor is read back, and nothing else is a cursor', () => {
       expect(() => seqBefore(text)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
     }),
   )
+})
+
+test('a change that finds the disk full says so, leaves nothing, and the next one can be made', async () => {
+  const path = await place()
+  const store = openStore(path)
+  const project = await ensureDefaultProject(store, 1)
+  const { rows } = await sql<{ page_count: number }>`PRAGMA page_count`.execute(store.db)
+  await sql`PRAGMA max_page_count = ${sql.raw(String((rows[0]?.page_count ?? 0) + 2))}`.execute(store.db)
+  const big = { ...event(project), data_json: JSON.stringify('x'.repeat(100_000)) }
+  const writing = store.change(async (changes) => {
+    await changes.insertInto('events').values(event(project)).execute()
+    await changes.insertInto('events').values(big).execute()
+  })
+  const failure = await writing.catch((error: unknown) => error)
+  expect(isDiskFull(failure)).toBe(true)
+  expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([])
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
+  await store.close()
 })

@@ -38,6 +38,7 @@ export const tinySource: BaseSource = {
       tar: (async function* () {
         yield Buffer.from('a tree')
       })(),
+      origin: 'a test, exactly',
       env: { PATH: '/bin', FROM_TEMPLATE: 'yes' },
       user: 'user',
       workdir: '/workspace',

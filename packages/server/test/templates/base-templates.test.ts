@@ -1,6 +1,7 @@
+import { BuilderError } from '@holt/builder'
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { BaseSource } from '../../src/index.ts'
 import { startTestServer, tinySource } from '../support/start-test-server.ts'
 
@@ -40,6 +41,7 @@ test('three sizes share one image, each with a checkpoint of its own', async () 
       user: 'user',
       workdir: '/workspace',
       facts: { python: '3.13' },
+      source: 'a test, exactly',
     })
   }
   expect(await images(engine)).toHaveLength(1)
@@ -121,6 +123,76 @@ async function startTestServerWithoutWaiting(baseSource: BaseSource) {
   }
   return { ask, done: next.templatesMade }
 }
+
+test('are made anew when images are written in another way than they were', async () => {
+  const source = counting()
+  const first = await startTestServer({ baseSource: source })
+  const images = first.engine.ability('images')
+  if (images === null) throw new Error('no images')
+  Object.defineProperty(images, 'format', { value: 'newer' })
+  const second = await first.restart()
+  expect(source.made).toBe(2)
+  await second.restart()
+  expect(source.made).toBe(2)
+})
+
+test('progress only rises', async () => {
+  const dones: number[] = []
+  const { ask } = await startTestServerWithoutWaiting({
+    ...tinySource,
+    make: async (options) => {
+      for (const done of [0, 1, 2]) options.onProgress({ phase: 'testing', done, total: 2 })
+      return tinySource.make(options)
+    },
+  })
+  for (let ready = false; !ready; ) {
+    const { data } = (await ask('GET', '/v1/agents/template')).json
+    dones.push(
+      ...data.flatMap(({ progress }: { progress: { done: number } | null }) => progress?.done ?? []).slice(0, 1),
+    )
+    ready = data.every(({ state }: { state: string }) => state === 'ready')
+  }
+  expect(dones).toEqual(dones.toSorted((a, b) => a - b))
+})
+
+test('a source that was out of reach is asked again without a restart, and what failed says why until then', async () => {
+  let reachable = false
+  const source: BaseSource = {
+    ...tinySource,
+    make: async (options) => {
+      if (!reachable) throw new BuilderError('source_unreachable', 'the registry is asleep.')
+      return tinySource.make(options)
+    },
+  }
+  const { ask } = await startTestServer({ baseSource: source, templateRetryMs: 1 })
+  const { json, status } = await ask('GET', '/readyz')
+  expect([status, json.reasons[0]]).toEqual([
+    503,
+    expect.stringMatching(/base-small (could not be made: the registry is asleep\.|is being made)/),
+  ])
+  reachable = true
+  await vi.waitFor(async () => expect((await ask('GET', '/readyz')).status).toBe(200), {
+    timeout: 10_000,
+    interval: 10,
+  })
+  expect((await ask('GET', '/v1/agents/template/base-small')).json).toMatchObject({
+    state: 'ready',
+    state_reason: null,
+  })
+})
+
+test('templates that are ready stay so while their next image cannot be made, and get it later', async () => {
+  const first = await startTestServer({ baseSource: counting('one', 'old tree') })
+  let reachable = false
+  const next = counting('two', 'new tree')
+  const make = next.make
+  next.make = (options) => (reachable ? make(options) : Promise.reject(new BuilderError('source_unreachable', 'no')))
+  const second = await first.restart({ baseSource: next, templateRetryMs: 1 })
+  expect((await second.ask('GET', '/readyz')).status).toBe(200)
+  await second.makeRuntime()
+  reachable = true
+  await vi.waitFor(() => expect(next.made).toBe(1), { timeout: 10_000, interval: 10 })
+})
 
 test('a source that fails leaves failed templates with a reason, and the next start tries again', async () => {
   const failing: BaseSource = { ...tinySource, make: () => Promise.reject(new Error('/secret/path is gone')) }

@@ -1,0 +1,54 @@
+import { posix } from 'node:path'
+import { BuilderError } from '../errors.ts'
+import { findUser } from './find-user.ts'
+import type { ImageConfig } from './pull-image.ts'
+
+/** How a runtime works in an image's tree. What the image would have started (ENTRYPOINT, CMD) is not in it: a runtime starts nothing by itself. */
+export interface ImageSettings {
+  readonly env: Readonly<Record<string, string>>
+  readonly user: string
+  /** An absolute path. */
+  readonly workdir: string
+}
+
+/** Variables that say who the image's own process was, and where; a runtime sets its own. */
+const skipped: ReadonlySet<string> = new Set(['PATH', 'HOME', 'HOSTNAME', 'SHELL', 'USER', 'LOGNAME'])
+
+/** Every process of a runtime is started with all of it, and execve(2) takes no more for one variable. */
+const MAX_ENV_BYTES = 128 * 1024
+
+/** Reads what of an image's configuration holds in a runtime; `read` answers a file of its tree as text. */
+export async function settingsOf(
+  config: ImageConfig,
+  read: (path: string) => Promise<string | null>,
+): Promise<ImageSettings> {
+  const [passwd, group] = [await read('/etc/passwd'), await read('/etc/group')]
+  return {
+    env: environmentOf(config.env),
+    user: findUser(config.user, { passwd, group }),
+    workdir: workdirOf(config.workdir),
+  }
+}
+
+function environmentOf(lines: readonly string[]): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const line of lines) {
+    const [, name, value] = /^([^=\0]+)=([^\0]*)$/s.exec(line) ?? []
+    if (name !== undefined && value !== undefined && !skipped.has(name)) Object.defineProperty(env, name, own(value))
+  }
+  if (Buffer.byteLength(JSON.stringify(env)) > MAX_ENV_BYTES)
+    throw new BuilderError('image_too_large', `The image's environment has more than ${MAX_ENV_BYTES} bytes.`)
+  return env
+}
+
+/** A property of the object itself, also where its name is `__proto__`. */
+function own(value: string): PropertyDescriptor {
+  return { value, enumerable: true, configurable: true, writable: true }
+}
+
+/** Relative to the root, as container engines read it, and never above it. */
+function workdirOf(workdir: string): string {
+  if (workdir.includes('\0') || Buffer.byteLength(workdir) > 4096)
+    throw new BuilderError('image_invalid', "The image's WORKDIR is not a path.")
+  return posix.resolve('/', workdir)
+}

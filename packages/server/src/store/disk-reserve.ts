@@ -1,0 +1,47 @@
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Room for some thousand small changes. */
+const reserveBytes = 8 * 2 ** 20
+
+/** The reserve is laid in again only when the disk has room to spare. */
+const roomBytes = 8 * reserveBytes
+
+/**
+ * A file that does nothing but hold room on the disk. When the disk is full it is given up, so that what frees room (a delete) can still be written down.
+ */
+export class DiskReserve {
+  readonly #path: string
+  #held = false
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** Lays the reserve in, where the disk has room for it. */
+  fill(): void {
+    if (this.#held) return
+    const { bavail, bsize } = statfsSync(dirname(this.#path))
+    if (bavail * bsize < roomBytes) return
+    const file = openSync(this.#path, 'w', 0o600)
+    try {
+      const block = Buffer.alloc(2 ** 20)
+      for (let written = 0; written < reserveBytes; written += block.length) writeSync(file, block)
+      fsyncSync(file)
+      this.#held = true
+    } catch {
+      // The disk filled up meanwhile: half a reserve is worth nothing, and the next fill tries again.
+      rmSync(this.#path, { force: true })
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** Gives the reserve up. Answers whether there was one. */
+  release(): boolean {
+    if (!this.#held) return false
+    this.#held = false
+    rmSync(this.#path, { force: true })
+    return true
+  }
+}
