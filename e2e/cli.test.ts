@@ -39,6 +39,27 @@ describeClasses('holt run', (isolation) => {
     expect(result.stdout.equals(bytes)).toBe(true)
   })
 
+  it('loses nothing of a command that writes faster than it can be read', async () => {
+    const result = await run(['--', 'seq', '1', '2000000'])
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+    expect(result.stdout.length).toBe(14_888_896)
+    expect(result.stdout.subarray(-8).toString()).toBe('2000000\n')
+  })
+
+  it('ends, and ends the command, when nobody reads its output any more', async () => {
+    const before = (await alive()).length
+    const result = await run(['--', 'yes'], { readBytes: 4 })
+    expect(result).toMatchObject({ code: 141 })
+    expect((await alive()).length).toBe(before)
+  })
+
+  it('says why a runtime ended under its command', async () => {
+    const hog = 'x = bytearray(600 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1'
+    const result = await run(['--memory', '256MiB', '--', 'python', '-c', hog])
+    if (isolation === 'gvisor') expect(result.stderr).toContain('out_of_memory')
+    expect(result.code).not.toBe(0)
+  })
+
   it('takes environment, and prints the result as the API has it', async () => {
     const result = await run(['-e', 'A=b c', '--json', '--', 'printenv', 'A'])
     expect(CommandResult.parse(jsonOf(result))).toMatchObject({ stdout: 'b c\n', exit_code: 0 })

@@ -14,6 +14,8 @@ export interface CliResult {
 export interface CliOptions {
   readonly stdin?: string | Uint8Array
   readonly env?: Readonly<Record<string, string>>
+  /** Close our end of its stdout after so many bytes, as `head` does. */
+  readonly readBytes?: number
 }
 
 /** Much longer than any of them takes. */
@@ -29,7 +31,12 @@ export async function holt(args: readonly string[], options: CliOptions = {}): P
   })
   const stdout: Buffer[] = []
   const stderr: Buffer[] = []
-  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
+  let read = 0
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout.push(chunk)
+    read += chunk.length
+    if (options.readBytes !== undefined && read >= options.readBytes) child.stdout.destroy()
+  })
   child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
   child.stdin.on('error', () => undefined) // It need not read what it is given.
   child.stdin.end(options.stdin)

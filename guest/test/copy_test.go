@@ -221,6 +221,22 @@ func TestCopyAndMoveRefuseWhatCannotBe(t *testing.T) {
 	}
 }
 
+func TestACopyThatCannotBeMadeNamesItsDestination(t *testing.T) {
+	g := start(t)
+	g.write("dir/file", "in")
+	must(t, os.Symlink("nowhere", g.path("link")))
+	must(t, unix.Mkfifo(g.path("pipe"), 0o600))
+	for _, source := range []string{"dir", "dir/file", "link", "pipe"} {
+		t.Run(source, func(t *testing.T) {
+			g.t = t
+			e, _ := g.want(404, "POST", "/v1/files/copy", transfer(g.path(source), "/proc/new", "recursive"))["error"].(object)
+			if message := fmt.Sprint(e["message"]); message != "/proc/new: no such file or directory" {
+				t.Error(message)
+			}
+		})
+	}
+}
+
 func TestOverwriteReplacesAndNeverMerges(t *testing.T) {
 	g := start(t)
 	for _, verb := range []string{"copy", "move"} {

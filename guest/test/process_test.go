@@ -141,14 +141,37 @@ func TestAFloodDoesNotGrowTheGuest(t *testing.T) {
 
 func TestASlowReaderIsToldWhatItMissed(t *testing.T) {
 	g := start(t)
-	body := `{"id":"p","command":"seq 1 3000000","ring_bytes":65536}`
-	response, err := g.client.Post("http://guest/v1/processes?follow=1", "application/json", strings.NewReader(body))
+	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "echo; read line; seq 1 3000000", "stdin": "pipe", "ring_bytes": 65536})
+	response, err := g.client.Get("http://guest/v1/processes/p/output?cursor=0&follow=1")
 	must(t, err)
+	g.want(200, "POST", "/v1/processes/p/stdin?eof=1", "go\n")
 	eventually(t, "it ends unread", func() bool { return g.want(200, "GET", "/v1/processes/p", nil)["state"] == "exited" })
 	r := g.items(response)
 	if r.dropped == 0 || !r.ended || r.dropped+float64(len(r.stdout)) != r.cursor || !strings.HasSuffix(r.stdout, "\n3000000\n") {
 		t.Fatalf("dropped %v of %v", r.dropped, r.cursor)
 	}
+}
+
+func TestTheReaderThatStartedAProcessMissesNothing(t *testing.T) {
+	g := start(t)
+	body := `{"id":"p","command":"seq 1 3000000","ring_bytes":262144}`
+	response, err := g.client.Post("http://guest/v1/processes?follow=1", "application/json", strings.NewReader(body))
+	must(t, err)
+	eventually(t, "more is written than the ring holds", func() bool { return g.want(200, "GET", "/v1/processes/p", nil)["stdout_bytes"].(float64) > 300_000 })
+	r := g.items(response)
+	if r.dropped != 0 || !r.ended || float64(len(r.stdout)) != r.cursor || !strings.HasSuffix(r.stdout, "\n3000000\n") || !strings.HasPrefix(r.stdout, "1\n2\n") {
+		t.Fatalf("dropped %v of %v, %d bytes", r.dropped, r.cursor, len(r.stdout))
+	}
+}
+
+func TestAProcessNoLongerWaitsForAReaderThatHasLeft(t *testing.T) {
+	g := start(t)
+	body := `{"id":"p","command":"seq 1 3000000","ring_bytes":65536}`
+	response, err := g.client.Post("http://guest/v1/processes?follow=1", "application/json", strings.NewReader(body))
+	must(t, err)
+	eventually(t, "it writes", func() bool { return g.want(200, "GET", "/v1/processes/p", nil)["stdout_bytes"].(float64) > 0 })
+	must(t, response.Body.Close())
+	eventually(t, "it ends", func() bool { return g.want(200, "GET", "/v1/processes/p", nil)["state"] == "exited" })
 }
 
 func TestExitDoesNotWaitForABackgroundChildThatHoldsThePipe(t *testing.T) {

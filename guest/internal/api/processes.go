@@ -31,7 +31,7 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 		answer(w, http.StatusCreated, p.Info())
 		return nil
 	}
-	return stream(w, r, p, process.View{Story: true, Follow: true})
+	return stream(w, r, p, process.View{Story: true, Follow: true, Hold: true})
 }
 
 // stream writes a process's output. Once the first item is out, an error can only be told by cutting the stream.

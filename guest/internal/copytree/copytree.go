@@ -37,7 +37,7 @@ func Copy(ctx context.Context, from, to Place) error {
 	}
 	defer c.close()
 	err := c.run()
-	if err != nil {
+	if err != nil && exists(to) {
 		c.close()
 		// The context may be what ended the copy, and what is half made has to go all the same.
 		if left := fdtree.RemoveAll(context.WithoutCancel(ctx), to.Dir, to.Name); left != nil {
@@ -46,6 +46,12 @@ func Copy(ctx context.Context, from, to Place) error {
 		}
 	}
 	return err
+}
+
+// exists tells whether something is at a place. Where that cannot be told, something may be.
+func exists(at Place) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(at.Dir, at.Name, &st, unix.AT_SYMLINK_NOFOLLOW) != unix.ENOENT
 }
 
 type copier struct {
@@ -156,7 +162,7 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 		return c.fail(n, err)
 	}
 	if err := unix.Mkdirat(dstDir, dstName, 0o700); err != nil {
-		return c.fail(n, err)
+		return c.fail(n, c.notMade(err))
 	}
 	dstFd, err := fdtree.OpenDir(dstDir, dstName)
 	if err != nil {
@@ -230,6 +236,14 @@ func (c *copier) leave() error {
 		return c.fail(n, err)
 	}
 	return nil
+}
+
+// notMade tells why the copy itself could not be made: that is about the destination, and not about what was to be copied.
+func (c *copier) notMade(err error) error {
+	if c.root >= 0 {
+		return err
+	}
+	return fault.AtPath(c.to.Path, err)
 }
 
 // fail names the entry that an error is about.

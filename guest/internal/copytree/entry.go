@@ -64,7 +64,7 @@ func (c *copier) regular(srcFd, dstDir int, name string, st *unix.Stat_t) error 
 	}
 	dstFd, err := unix.Openat(dstDir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	if err != nil {
-		return err
+		return c.notMade(err)
 	}
 	defer unix.Close(dstFd)
 	if !inTree {
@@ -112,10 +112,10 @@ func (c *copier) special(srcDir, dstDir int, srcName, dstName string, st *unix.S
 			return err
 		}
 		if err := unix.Symlinkat(string(c.buffer[:n]), dstDir, dstName); err != nil {
-			return err
+			return c.notMade(err)
 		}
 	} else if err := unix.Mknodat(dstDir, dstName, unix.S_IFIFO|0o600, 0); err != nil {
-		return err
+		return c.notMade(err)
 	}
 	if c.root < 0 || st.Uid != c.uid || st.Gid != c.gid {
 		if err := unix.Fchownat(dstDir, dstName, int(st.Uid), int(st.Gid), unix.AT_SYMLINK_NOFOLLOW); err != nil {

@@ -21,6 +21,7 @@ type View struct {
 	Cursor int64 // where to begin
 	Story  bool  // begin with the start item
 	Follow bool  // wait for what is yet to come
+	Hold   bool  // and let the process wait for this reader, as for one of a pipe
 }
 
 // Follow writes the process's output as NDJSON items until it has ended, the context has, or, without View.Follow, what
@@ -29,7 +30,12 @@ func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func
 	if end, _, _, _ := p.ring.counts(); view.Cursor > end {
 		return fault.New(fault.InvalidRequest, "cursor: %d is after the output's end, %d", view.Cursor, end)
 	}
-	f := follower{p: p, w: w, flush: flush, cursor: view.Cursor, data: make([]byte, itemBytes)}
+	f := follower{p: p, w: w, flush: flush, cursor: view.Cursor, data: make([]byte, itemBytes), sent: func(int64) {}}
+	if view.Hold {
+		advance, release := p.ring.hold(view.Cursor)
+		defer release()
+		f.sent = advance
+	}
 	if view.Story {
 		f.item(`{"type":"start","cursor":%d,"pid":%d}`, f.cursor, p.command.Pid)
 		if err := f.send(); err != nil {
@@ -77,6 +83,7 @@ type follower struct {
 	cursor int64
 	data   []byte
 	out    []byte // items not yet written
+	sent   func(cursor int64)
 }
 
 // step makes the next item, not reading past limit if that is not negative.
@@ -149,5 +156,6 @@ func (f *follower) send() error {
 		return err
 	}
 	f.out = f.out[:0]
+	f.sent(f.cursor)
 	return f.flush()
 }

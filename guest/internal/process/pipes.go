@@ -19,7 +19,7 @@ const maxPipeBytes = 1 << 20
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); return &b }}
 
-// drain moves what a process writes to one stream into its ring, never waiting for anybody who reads the ring.
+// drain moves what a process writes to one stream into its ring. It waits for the ring's holder, as a pipe does for its reader, and for nobody else.
 type drain struct {
 	mu     sync.Mutex // held from a read to its append, so that nothing is between pipe and ring
 	file   *os.File
@@ -61,6 +61,9 @@ func pollable(fd int) (*os.File, syscall.RawConn, error) {
 func (d *drain) run() {
 	defer d.file.Close()
 	for {
+		for more := d.ring.wait(); more != nil; more = d.ring.wait() {
+			<-more
+		}
 		state := readMore
 		err := d.raw.Read(func(fd uintptr) bool {
 			_, state = d.once(int(fd))

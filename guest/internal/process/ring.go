@@ -34,6 +34,8 @@ type ring struct {
 	end      int64
 	totals   [3]int64
 	changed  chan struct{}
+	holder   *int64        // where the reader that output waits for is; nil when it waits for none
+	room     chan struct{} // closed when that reader has moved on or left
 }
 
 func newRing(size int) *ring { return &ring{size: size} }
@@ -110,6 +112,38 @@ func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from int64,
 	first := copy(buf[:n], r.memory[at:])
 	copy(buf[first:n], r.memory)
 	return n, seg.stream, from, nil
+}
+
+// hold makes output wait for one reader, which is at cursor and says so with advance, until it lets go. There is one at most.
+func (r *ring) hold(cursor int64) (advance func(int64), release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := cursor
+	r.holder = &at
+	move := func(change func()) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		change()
+		if r.room != nil {
+			close(r.room)
+			r.room = nil
+		}
+	}
+	return func(cursor int64) { move(func() { at = cursor }) }, func() { move(func() { r.holder = nil }) }
+}
+
+// wait answers nil when more output may be appended, or else what is closed once it is worth asking again. Half of the ring is kept free for what
+// a process leaves in its pipes at its end, which is read without waiting.
+func (r *ring) wait() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder == nil || (r.end-*r.holder < int64(r.size)/2 && len(r.segments)-r.find(*r.holder) < maxSegments/2) {
+		return nil
+	}
+	if r.room == nil {
+		r.room = make(chan struct{})
+	}
+	return r.room
 }
 
 // find answers the index of the segment that holds the byte at cursor.

@@ -2,11 +2,14 @@ import { fstatSync } from 'node:fs'
 import type { CommandOptions, OutputItem, Runtime } from '@holt/sdk'
 import { HoltConnectionError, HoltError, outputBytes } from '@holt/sdk'
 import type { Interrupt, Interrupts } from './interrupts.ts'
-import { say, writeBytes } from './output/print.ts'
+import { isGone, say, writeBytes } from './output/print.ts'
 import { holtFailedExitCode } from './verb.ts'
 
 /** The exit code of a command that took longer than it was allowed. */
 const timedOutExitCode = 124
+
+/** How a shell counts an end by SIGPIPE, which is how a command here would end when nobody reads its output any more. */
+const brokenPipeExitCode = 141
 
 /** A command that is run as if it were here. */
 export interface Attached {
@@ -25,19 +28,27 @@ export async function runAttached({ runtime, argv, options, interrupts }: Attach
   const ended = new AbortController()
   let exit: Extract<OutputItem, { type: 'exit' }> | undefined
   let dropped = 0
+  let commandId = ''
   for await (const item of runtime.commands.stream(argv, { ...options, stdin: piped })) {
     if (item.type === 'start') {
+      commandId = item.command_id
       interrupts.passOn((signal, count) => passOn(runtime, item.command_id, { signal, count }))
       if (piped) void pipeStdin(runtime, item.command_id, ended.signal)
     } else if (item.type === 'stdout') await writeBytes(process.stdout, outputBytes(item))
     else if (item.type === 'stderr') await writeBytes(process.stderr, outputBytes(item))
     else if (item.type === 'dropped') dropped += item.dropped_bytes
     else if (item.type === 'exit') exit = item
+    if (isGone(process.stdout) && exit === undefined) {
+      await passOn(runtime, commandId, { signal: 'SIGTERM', count: 2 })
+      return brokenPipeExitCode
+    }
   }
   ended.abort()
   process.stdin.destroy()
-  if (dropped > 0) say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
-  return exitCodeOf(exit)
+  const exitCode = exitCodeOf(exit)
+  if (dropped === 0) return exitCode
+  say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
+  return exitCode === 0 ? holtFailedExitCode : exitCode
 }
 
 /** The exit code for the shell: the command's own where it is known. */

@@ -55,6 +55,7 @@ test.skipIf(noContainer !== null)(
   async () => {
     const facts = await look('container')
     expectNoWayOut(facts)
+    expect(facts.writable).toEqual([])
     expect(facts.status).toMatch(/^NoNewPrivs:\t1$/m)
     expect(facts.status).toMatch(/^Seccomp:\t2$/m)
     // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE, SYS_CHROOT, SETFCAP.
@@ -74,6 +75,8 @@ test.skipIf(noGvisor !== null)(
   async () => {
     const facts = await look('gvisor')
     expectNoWayOut(facts)
+    // gVisor's own: it can be opened, a write to it answers EIO, and nothing of it reaches the host's kernel.
+    expect(facts.writable).toEqual(['/proc/sysrq-trigger'])
     expect(facts.blockNode).not.toBe('opened')
     if (arch() === 'x64') {
       // Mounts, namespaces and keyrings are gVisor's own there; what reaches for the host's kernel does not exist.

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { idSchema } from './ids.ts'
+import { ifSound } from './if-sound.ts'
 import { Timestamp } from './page.ts'
 import { Env } from './runtime.ts'
 import { RuntimePath } from './runtime-path.ts'
@@ -41,11 +42,14 @@ export const StartCommand = z
       .default(false)
       .describe('Answer at once; read the output later. Its timeout is 0 unless given.'),
   })
-  .superRefine((body, context) => {
-    if ((body.command === undefined) === (body.argv === undefined)) {
-      context.addIssue({ code: 'custom', path: ['command'], message: 'give exactly one of command and argv' })
-    }
-  })
+  .superRefine(
+    (body, context) => {
+      if ((body.command === undefined) === (body.argv === undefined)) {
+        context.addIssue({ code: 'custom', path: ['command'], message: 'give exactly one of command and argv' })
+      }
+    },
+    ifSound('command', 'argv'),
+  )
   .meta({ id: 'StartCommand' })
 export type StartCommandInput = z.input<typeof StartCommand>
 export type StartCommand = z.output<typeof StartCommand>
@@ -126,14 +130,17 @@ export const WriteStdin = z
     encoding: z.enum(['utf-8', 'base64']).default('utf-8'),
     eof: z.boolean().default(false).describe('Close stdin after the data.'),
   })
-  .superRefine((body, context) => {
-    if (
-      body.encoding === 'base64' &&
-      !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(body.data)
-    ) {
-      context.addIssue({ code: 'custom', path: ['data'], message: 'must be base64' })
-    }
-  })
+  .superRefine(
+    (body, context) => {
+      if (
+        body.encoding === 'base64' &&
+        !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(body.data)
+      ) {
+        context.addIssue({ code: 'custom', path: ['data'], message: 'must be base64' })
+      }
+    },
+    ifSound('data', 'encoding'),
+  )
   .meta({ id: 'WriteStdin' })
 export type WriteStdinInput = z.input<typeof WriteStdin>
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idSchema } from './ids.ts'
-import { Timestamp } from './page.ts'
+import { ifSound } from './if-sound.ts'
+import { pageQuery, Timestamp } from './page.ts'
 import { mibSchema } from './quantity.ts'
 
 /** Every state of a runtime. */
@@ -35,10 +36,12 @@ export const Env = z
   .refine((env) => Object.keys(env).length <= 256, 'must have at most 256 variables')
   .refine((env) => sizeOf(env) <= 256 * 1024, 'must be at most 256 KiB together')
 
+const metadataKey = /^[A-Za-z0-9_./-]{1,128}$/
+
 /** Labels of the client's own: at most 64, keys of 128 and values of 1,024 characters. */
 export const Metadata = z
   .record(
-    z.string().regex(/^[A-Za-z0-9_./-]{1,128}$/, 'must be 1 to 128 characters of letters, digits and _./-'),
+    z.string().regex(metadataKey, 'must be 1 to 128 characters of letters, digits and _./-'),
     textWithoutNul(1024),
   )
   .refine((metadata) => Object.keys(metadata).length <= 64, 'must have at most 64 keys')
@@ -86,6 +89,36 @@ export const UpdateRuntime = z
   .meta({ id: 'UpdateRuntime' })
 export type UpdateRuntimeInput = z.input<typeof UpdateRuntime>
 export type UpdateRuntime = z.output<typeof UpdateRuntime>
+
+const listFields = {
+  ...pageQuery,
+  state: z.enum(runtimeStates).optional(),
+  template: z.string().max(200).optional(),
+  name: z.string().max(63).optional(),
+  isolation: Isolation.optional(),
+}
+const metadataFilter = 'metadata.'
+
+/** The query of the list of runtimes. Fields named `metadata.KEY` filter by metadata; they repeat and mean AND. */
+export const ListRuntimesQuery = z.looseObject(listFields).superRefine((query, context) => {
+  for (const field of Object.keys(query)) {
+    if (Object.hasOwn(listFields, field)) continue
+    const isFilter = field.startsWith(metadataFilter)
+    if (isFilter && metadataKey.test(field.slice(metadataFilter.length))) continue
+    const message = isFilter ? 'is not a valid metadata key' : 'is not a known field'
+    context.addIssue({ code: 'custom', path: [field], message })
+  }
+}, ifSound())
+export type ListRuntimesQuery = z.output<typeof ListRuntimesQuery>
+
+/** The labels that a list of runtimes is filtered by, as pairs of key and value. */
+export function metadataFilters(query: ListRuntimesQuery): readonly (readonly [key: string, value: string])[] {
+  return Object.entries(query)
+    .filter(([field]) => field.startsWith(metadataFilter))
+    .flatMap(([field, values]) =>
+      [values].flat().map((value) => [field.slice(metadataFilter.length), String(value)] as const),
+    )
+}
 
 /** Why a runtime is in its state. */
 export const StateReason = z.object({ code: z.string(), message: z.string() })

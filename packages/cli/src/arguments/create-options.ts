@@ -1,6 +1,6 @@
 import type { CreateRuntimeInput, Isolation } from '@holt/sdk'
 import { type Command, Option } from 'commander'
-import { environmentVariable, keyValue, positiveNumber, size } from './parse.ts'
+import { environmentVariable, keyValue, notNegative, size } from './parse.ts'
 
 /** What can be said of a runtime that is made. */
 export interface CreateOptions {
@@ -25,7 +25,7 @@ export function addCreateOptions(command: Command): Command {
     .option('-t, --template <template>', 'template by name, name:tag or id (default: base-small)')
     .option('-n, --name <name>', 'a name, unique among the runtimes that have not ended')
     .addOption(isolationOption())
-    .option('--cpu <vCPUs>', "vCPUs (default: the template's)", positiveNumber)
+    .option('--cpu <vCPUs>', "vCPUs (default: the template's)", notNegative)
     .option('--memory <size>', 'GiB, or with a unit: 512MiB, 8GB', size)
     .option('--disk <size>', 'GiB, or with a unit', size)
     .option(

@@ -22,8 +22,8 @@ export function size(text: string): number | string {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** A number of seconds or vCPUs. */
-export function positiveNumber(text: string): number {
+/** A number of seconds or vCPUs, 0 or more. */
+export function notNegative(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || !Number.isFinite(value) || value < 0)
     throw new InvalidArgumentError('It must be a number, 0 or more.')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody } from '../arguments/create-options.ts'
-import { positiveNumber } from '../arguments/parse.ts'
+import { notNegative } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { mib } from '../output/table.ts'
@@ -16,7 +16,7 @@ Examples:
 export function addCreate(program: Command): void {
   const command = addCreateOptions(program.command('create'))
     .description('create a runtime and print its id')
-    .option('--timeout <seconds>', 'the runtime ends this long after its creation', positiveNumber)
+    .option('--timeout <seconds>', 'the runtime ends this long after its creation', notNegative)
     .option('--json', 'print the runtime as JSON')
     .addHelpText('after', examples)
   act(command, async (options: CreateOptions & { timeout?: number; json?: boolean }) => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { environmentVariable, positiveNumber } from '../arguments/parse.ts'
+import { environmentVariable, notNegative } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
 import { print, printJson } from '../output/print.ts'
@@ -39,7 +39,7 @@ export function addExec(program: Command, passThrough: boolean): void {
       'environment variable; KEY alone passes on its value here; repeat',
       environmentVariable,
     )
-    .option('--timeout <seconds>', 'kill the command after so long; 0: never', positiveNumber, 0)
+    .option('--timeout <seconds>', 'kill the command after so long; 0: never', notNegative, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)

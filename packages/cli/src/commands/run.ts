@@ -1,7 +1,7 @@
 import { type CommandResult, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody, dropUndefined } from '../arguments/create-options.ts'
-import { positiveNumber } from '../arguments/parse.ts'
+import { notNegative } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, say } from '../output/print.ts'
@@ -35,7 +35,7 @@ export function addRun(program: Command, passThrough: boolean): void {
     .option('--no-rm', 'keep the runtime afterwards')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
-    .option('--timeout <seconds>', 'kill the command after so long; 0: never', positiveNumber, 0)
+    .option('--timeout <seconds>', 'kill the command after so long; 0: never', notNegative, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)

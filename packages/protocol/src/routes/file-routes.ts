@@ -53,7 +53,7 @@ export const fileRoutes = {
     method: 'GET',
     path: `${runtimePath}/files/content`,
     summary: "Read a file's bytes",
-    description: 'One `Range: bytes=` is honoured.',
+    description: "One `Range: bytes=` is honoured. The header `X-Holt-Mode` has the file's mode, for example `0644`.",
     scope: 'runtime:read',
     params: runtimeParams,
     query: PathQuery,

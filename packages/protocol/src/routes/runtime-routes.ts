@@ -1,10 +1,9 @@
-import { z } from 'zod'
-import { pageOf, pageQuery } from '../page.ts'
+import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
-import { CreateRuntime, Isolation, Runtime, runtimeStates, UpdateRuntime } from '../runtime.ts'
+import { CreateRuntime, ListRuntimesQuery, Runtime, UpdateRuntime } from '../runtime.ts'
 import { answer, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** Runtimes. Filters of the list named `metadata.KEY` repeat and mean AND; they are read beside the schema. */
+/** Runtimes. */
 export const runtimeRoutes = {
   createRuntime: {
     method: 'POST',
@@ -31,13 +30,7 @@ export const runtimeRoutes = {
     summary: 'List runtimes',
     description: 'Newest first. `metadata.KEY=VALUE` filters by metadata; several mean AND.',
     scope: 'runtime:read',
-    query: z.looseObject({
-      ...pageQuery,
-      state: z.enum(runtimeStates).optional(),
-      template: z.string().max(200).optional(),
-      name: z.string().max(63).optional(),
-      isolation: Isolation.optional(),
-    }),
+    query: ListRuntimesQuery,
     body: none,
     answers: { 200: answer(pageOf(Runtime).meta({ id: 'RuntimePage' }), 'A page of runtimes.') },
     errors: [],

@@ -78,12 +78,15 @@ async function answerRequest(
   })
 }
 
+/** An issue keeps the value it is about: whether there was one tells a missing field from one of a wrong type. */
+const withInput = { reportInput: true } as const
+
 /** Parses everything of a request; all that is wrong with it is one error. */
 async function parseRequest(route: Route, request: FastifyRequest) {
   const params = route.params?.safeParse(request.params)
-  const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'))
+  const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'), withInput)
   const json = route.body.type === 'json' ? await readJson(request.raw) : undefined
-  const body = route.body.type === 'json' ? route.body.schema.safeParse(json) : null
+  const body = route.body.type === 'json' ? route.body.schema.safeParse(json, withInput) : null
   const errors = [
     { result: params, prefix: '/path' as const },
     { result: query, prefix: '/query' as const },

@@ -1,4 +1,4 @@
-import { HoltError, isIdParam } from '@holt/protocol'
+import { HoltError, isIdParam, StateReason } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
@@ -35,5 +35,10 @@ export function notRunning(row: RuntimeRow): HoltError {
   if (row.state === 'terminated' || row.state === 'terminating') {
     return new HoltError('runtime_terminated', `The runtime is ${row.state}.`, { details })
   }
-  return new HoltError('runtime_not_running', `The runtime is ${row.state}, not running.`, { details })
+  const reason = row.state_reason_json === null ? null : StateReason.parse(JSON.parse(row.state_reason_json))
+  if (reason === null)
+    return new HoltError('runtime_not_running', `The runtime is ${row.state}, not running.`, { details })
+  return new HoltError('runtime_not_running', `The runtime is ${row.state} (${reason.code}): ${reason.message}`, {
+    details: { ...details, state_reason: reason },
+  })
 }

@@ -88,6 +88,36 @@ test('every wrong field is named in one answer, body and query alike', async () 
   expect(pointers.sort()).toEqual(['/colour', '/cpu', '/env/1A', '/env/OK', '/memory', '/name', '/on_timeout'])
 })
 
+test('a check over several fields is told beside what is wrong with others', async () => {
+  const { ask, makeRuntime } = await startTestServer()
+  const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/commands`, {
+    json: { command: 'a', argv: ['b'], cwd: 5, pty: true },
+  })
+  expect(json.error.details.issues).toEqual([
+    { pointer: '/cwd', message: 'must be a string' },
+    { pointer: '/pty', message: 'is not a known field' },
+    { pointer: '/command', message: 'give exactly one of command and argv' },
+  ])
+})
+
+test.each([
+  [{}, '/source', 'is required: a string'],
+  [{ source: 5 }, '/source', 'must be a string'],
+  [{ source: null }, '/source', 'must be a string'],
+  [null, '', 'must be an object'],
+])('of the copy %j it says that %s %s', async (body, pointer, message) => {
+  const { ask, makeRuntime } = await startTestServer()
+  const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/files/copy`, { json: body })
+  expect(json.error.details.issues).toContainEqual({ pointer, message })
+})
+
+test('every wrong field of a list is named in one answer', async () => {
+  const { ask } = await startTestServer()
+  const { json } = await ask('GET', `${runtimes}?limit=0&state=asleep&colour=red&metadata.=x`)
+  const pointers = json.error.details.issues.map(({ pointer }: { pointer: string }) => pointer)
+  expect(pointers.sort()).toEqual(['/query/colour', '/query/limit', '/query/metadata.', '/query/state'])
+})
+
 test.each([
   ['relative', 'invalid_path'],
   ['/a/../b', 'invalid_path'],

@@ -169,6 +169,8 @@ describe('read', () => {
     ['name=a', ['a']],
     ['template=base-medium', ['b']],
     ['template=base-small:latest', ['a']],
+    ['template=base-small:latest2', []],
+    ['template=base-small:v2', []],
     ['isolation=container', ['b']],
     ['metadata.team=red', ['a', 'b']],
     ['metadata.team=red&metadata.tier=1', ['a']],

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import { makeId, type Route, type RouteName, routes } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { digestOf, makeSecret, prefixOf } from '../../src/auth/key-secret.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { startTestServer } from '../support/start-test-server.ts'
+
+const guarded = Object.entries<Route>(routes).filter(([, { scope }]) => scope !== null) as [RouteName, Route][]
+const ofOneThing = guarded.filter(([, { path }]) => path.includes('{'))
+const lists = guarded.filter(([name]) => name.startsWith('list') && !ofOneThing.some(([other]) => other === name))
+
+/** What each route that is about one thing needs to get as far as looking for it. */
+const requests: Partial<Record<RouteName, { readonly query?: string; readonly json?: object }>> = {
+  updateRuntime: { json: { metadata: { taken: 'over' } } },
+  startCommand: { json: { command: 'true' } },
+  writeStdin: { json: { data: 'x' } },
+  sendSignal: { json: { signal: 'SIGKILL' } },
+  copyFile: { json: { source: '/etc/passwd', destination: '/tmp/copy' } },
+  moveFile: { json: { source: '/etc/passwd', destination: '/tmp/moved' } },
+  makeDirectory: { json: { path: '/tmp/made' } },
+  removeFile: { json: { path: '/tmp', recursive: true } },
+  readFile: { query: '?path=/etc/passwd' },
+  writeFile: { query: '?path=/etc/passwd' },
+  statFile: { query: '?path=/etc/passwd' },
+  listFiles: { query: '?path=/etc' },
+}
+
+/** Makes a project and answers the secret of an admin key of it. */
+async function makeProject(stateDir: string): Promise<string> {
+  const store = openStore(join(stateDir, 'holt.db'))
+  const secret = makeSecret()
+  const project_id = makeId('project')
+  await store.db.insertInto('projects').values({ project_id, name: 'another', created_at: 1 }).execute()
+  await store.db
+    .insertInto('keys')
+    .values({
+      key_id: makeId('key'),
+      project_id,
+      name: 'admin of another',
+      prefix: prefixOf(secret),
+      digest: digestOf(secret),
+      scopes_json: JSON.stringify(['admin']),
+      expires_at: null,
+      revoked_at: null,
+      created_at: 1,
+      last_used_at: null,
+    })
+    .execute()
+  await store.close()
+  return secret
+}
+
+/** Something of each kind in the first project, and an admin key of another. */
+async function setUp() {
+  const server = await startTestServer()
+  const { ask, makeRuntime, makeKey, stateDir } = server
+  const runtime_id = await makeRuntime({ name: 'mine' })
+  const json = { command: 'sleep', background: true }
+  const { command_id } = (await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json })).json
+  const { key_id } = await makeKey('runtime:read')
+  const { template_id } = (await ask('GET', '/v1/agents/template')).json.data[0]
+  const own: Readonly<Record<string, string>> = { runtime_id, command_id, key_id, template_id }
+  return { ...server, own, foreign: await makeProject(stateDir) }
+}
+
+const fill = (path: string, ids: Readonly<Record<string, string>>) =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
+
+/** Ids of the right form that nothing has. */
+const missing = {
+  runtime_id: `rt${'a'.repeat(20)}`,
+  command_id: `cm${'a'.repeat(20)}`,
+  key_id: `ky${'a'.repeat(20)}`,
+  template_id: `tm${'a'.repeat(20)}`,
+}
+
+test('what belongs to another project is the same 404 as what is not there, on every route', async () => {
+  const { ask, own, foreign } = await setUp()
+  for (const [name, { method, path }] of ofOneThing) {
+    const { query = '', json } = requests[name] ?? {}
+    const request = { key: foreign, ...(json === undefined ? {} : { json }) }
+    const [theirs, none] = [
+      await ask(method, fill(path, own) + query, request),
+      await ask(method, fill(path, missing) + query, request),
+    ]
+    expect([name, theirs.status]).toEqual([name, 404])
+    const { request_id: _, ...error } = theirs.json.error
+    const { request_id: __, ...expected } = none.json.error
+    expect([name, error]).toEqual([name, expected])
+  }
+  const runtime = `/v1/agents/runtime/${own.runtime_id}`
+  expect((await ask('GET', runtime)).json).toMatchObject({ state: 'running', metadata: {} })
+  expect((await ask('GET', `${runtime}/commands/${own.command_id}`)).json.state).toBe('running')
+  expect((await ask('GET', '/v1/agents/key')).json.data[0].key_id).toBe(own.key_id)
+})
+
+test('lists have nothing of another project', async () => {
+  const { ask, own, foreign } = await setUp()
+  for (const [name, { method, path }] of lists) {
+    const { status, text } = await ask(method, path, { key: foreign })
+    expect([name, status]).toEqual([name, 200])
+    for (const id of Object.values(own)) expect(text, name).not.toContain(id)
+  }
+})
+
+test("templates are a project's own", async () => {
+  const { ask, own, foreign } = await setUp()
+  for (const template of ['base-small', own.template_id]) {
+    const { json } = await ask('POST', '/v1/agents/runtime', { key: foreign, json: { template } })
+    expect(json.error.code).toBe('template_not_found')
+  }
+})
