@@ -40,11 +40,12 @@ export async function runAttached({ runtime, argv, options, interrupts }: Attach
     else if (item.type === 'exit') exit = item
     if (isGone(process.stdout) && exit === undefined) {
       await passOn(runtime, commandId, { signal: 'SIGTERM', count: 2 })
-      return brokenPipeExitCode
+      break
     }
   }
   ended.abort()
   process.stdin.destroy()
+  if (isGone(process.stdout) && exit === undefined) return brokenPipeExitCode
   const exitCode = exitCodeOf(exit)
   if (dropped === 0) return exitCode
   say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)

@@ -174,7 +174,7 @@ describe('signals', () => {
   })
 })
 
-test('a reader that closes the pipe early is no failure', async () => {
+test('a reader that closes the pipe early ends the command as a broken pipe would, and says nothing', async () => {
   const child = startHolt(
     [
       'run',
@@ -187,6 +187,7 @@ test('a reader that closes the pipe early is no failure', async () => {
   )
   child.stdout.once('data', () => child.stdout.destroy())
   const { code, stderr } = await endOf(child)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stderr).toBe('')
+  expect([0, 141], 'it may have ended just before').toContain(code)
   expect(states()).toEqual(['terminated'])
 })
