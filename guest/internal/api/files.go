@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
@@ -166,17 +167,8 @@ func (a *API) moveFile(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &body); err != nil {
 		return err
 	}
-	user, err := a.user()
-	if err != nil {
-		return err
-	}
-	t := files.Transfer{Source: body.Source, Destination: body.Destination, Overwrite: body.Overwrite, Owner: user}
-	info, err := files.Move(r.Context(), t)
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, info)
-	return nil
+	t := files.Transfer{Source: body.Source, Destination: body.Destination, Overwrite: body.Overwrite}
+	return a.transfer(w, r, files.Move, t)
 }
 
 func (a *API) copyFile(w http.ResponseWriter, r *http.Request) error {
@@ -189,14 +181,18 @@ func (a *API) copyFile(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &body); err != nil {
 		return err
 	}
+	t := files.Transfer{Source: body.Source, Destination: body.Destination, Recursive: body.Recursive, Overwrite: body.Overwrite}
+	return a.transfer(w, r, files.Copy, t)
+}
+
+// transfer moves or copies for the bound user, who owns the directories that are made on the way.
+func (a *API) transfer(w http.ResponseWriter, r *http.Request, run func(context.Context, files.Transfer) (*files.Info, error), t files.Transfer) error {
 	user, err := a.user()
 	if err != nil {
 		return err
 	}
-	t := files.Transfer{
-		Source: body.Source, Destination: body.Destination, Recursive: body.Recursive, Overwrite: body.Overwrite, Owner: user,
-	}
-	info, err := files.Copy(r.Context(), t)
+	t.Owner = user
+	info, err := run(r.Context(), t)
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,8 @@ import { say } from './output/print.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type Passed = (typeof signals)[number]
+/** Takes a signal that came, and how many have come with it. */
 type Receiver = (signal: Passed, count: number) => Promise<void>
-
-/** A signal that came, and how many have come with it. */
-export interface Interrupt {
-  readonly signal: Passed
-  readonly count: number
-}
 
 /** Holds back the signals that would end us, so that what was begun can be finished or passed on. A third one ends us. */
 export class Interrupts implements Disposable {

@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs'
-import type { CommandOptions, OutputItem, Runtime } from '@holt/sdk'
+import type { CommandHandle, CommandOptions, OutputItem, Runtime } from '@holt/sdk'
 import { HoltConnectionError, HoltError, outputBytes } from '@holt/sdk'
-import type { Interrupt, Interrupts } from './interrupts.ts'
+import type { Interrupts } from './interrupts.ts'
 import { isGone, say, writeBytes } from './output/print.ts'
 import { holtFailedExitCode } from './verb.ts'
 
@@ -29,23 +29,26 @@ export async function runAttached({ runtime, argv, options, interrupts }: Attach
   let exit: Extract<OutputItem, { type: 'exit' }> | undefined
   let dropped = 0
   let commandId = ''
+  let unread = false
   for await (const item of runtime.commands.stream(argv, { ...options, stdin: piped })) {
     if (item.type === 'start') {
       commandId = item.command_id
-      interrupts.passOn((signal, count) => passOn(runtime, item.command_id, { signal, count }))
+      interrupts.passOn((signal, count) =>
+        reach(runtime, item.command_id, (command) => (count === 1 ? command.sendSignal(signal) : command.kill())),
+      )
       if (piped) void pipeStdin(runtime, item.command_id, ended.signal)
     } else if (item.type === 'stdout') await writeBytes(process.stdout, outputBytes(item))
     else if (item.type === 'stderr') await writeBytes(process.stderr, outputBytes(item))
     else if (item.type === 'dropped') dropped += item.dropped_bytes
     else if (item.type === 'exit') exit = item
-    if (isGone(process.stdout) && exit === undefined) {
-      await passOn(runtime, commandId, { signal: 'SIGTERM', count: 2 })
-      break
-    }
+    unread = exit === undefined && isGone(process.stdout)
+    if (!unread) continue
+    await reach(runtime, commandId, (command) => command.kill())
+    break
   }
   ended.abort()
   process.stdin.destroy()
-  if (isGone(process.stdout) && exit === undefined) return brokenPipeExitCode
+  if (unread) return brokenPipeExitCode
   const exitCode = exitCodeOf(exit)
   if (dropped === 0) return exitCode
   say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
@@ -63,11 +66,14 @@ export function exitCodeOf(exit: { exit_code: number | null; timed_out: boolean 
   return holtFailedExitCode
 }
 
-async function passOn(runtime: Runtime, commandId: string, { signal, count }: Interrupt): Promise<void> {
+/** Does something to the command that runs for us, if it still does. */
+async function reach(
+  runtime: Runtime,
+  commandId: string,
+  act: (command: CommandHandle) => Promise<unknown>,
+): Promise<void> {
   try {
-    const command = await runtime.commands.get(commandId)
-    if (count === 1) await command.sendSignal(signal)
-    else await command.kill()
+    await act(await runtime.commands.get(commandId))
   } catch (error) {
     // A command that has ended meanwhile needs no signal; anything else the stream itself will meet.
     if (!(error instanceof HoltError || error instanceof HoltConnectionError)) throw error

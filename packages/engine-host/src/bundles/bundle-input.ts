@@ -1,5 +1,6 @@
 import type { RuntimeSpec } from '@holt/engine'
 import type { RuntimePaths } from '../layout.ts'
+import type { OciConfig } from './oci-config.ts'
 
 /** What a bundle is written from. Nothing in it comes from an image or a tenant. */
 export interface BundleInput {
@@ -21,18 +22,18 @@ export interface BundleInput {
 }
 
 /** Where the guest finds itself and its socket. */
-export const GUEST_PATH = '/run/holt-guest'
+const GUEST_PATH = '/run/holt-guest'
 const SOCKET_DIR = '/run/holt'
 
 /** The guest's own environment; commands get theirs from `bind`. */
-export const GUEST_ENV = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root']
+const GUEST_ENV = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root']
 
 /** Files a process may have open: what programs find at their start, and the most they may raise it to. */
 const OPEN_FILES = 65_536
 const OPEN_FILES_MAX = 1_048_576
 
 /** Limits of each process. No runner may give more open files than the host lets it. Core dumps are off, they would hold secrets. */
-export function rlimits(openFilesMax: number) {
+function rlimits(openFilesMax: number) {
   const hard = Math.min(OPEN_FILES_MAX, openFilesMax)
   return [
     { type: 'RLIMIT_NOFILE', soft: Math.min(OPEN_FILES, hard), hard },
@@ -41,7 +42,30 @@ export function rlimits(openFilesMax: number) {
 }
 
 /** When the whole host is out of memory, a runtime goes before the daemon does. */
-export const OOM_SCORE_ADJ = 100
+const OOM_SCORE_ADJ = 100
+
+/** The first process of every runtime: the guest, as root, with what its class lets root do. */
+export function guestProcess({
+  capabilities,
+  openFilesMax,
+  noNewPrivileges,
+}: {
+  capabilities: readonly string[]
+  openFilesMax: number
+  noNewPrivileges: boolean
+}): OciConfig['process'] {
+  return {
+    terminal: false,
+    user: { uid: 0, gid: 0 },
+    args: [GUEST_PATH],
+    env: GUEST_ENV,
+    cwd: '/',
+    capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
+    rlimits: rlimits(openFilesMax),
+    noNewPrivileges,
+    oomScoreAdj: OOM_SCORE_ADJ,
+  }
+}
 
 /** The two things of the host a runtime sees, both read-only: the guest's binary and the directory with its socket. */
 export function guestMounts(input: BundleInput) {

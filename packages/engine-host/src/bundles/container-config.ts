@@ -1,12 +1,4 @@
-import {
-  type BundleInput,
-  GUEST_ENV,
-  GUEST_PATH,
-  guestMounts,
-  OOM_SCORE_ADJ,
-  rlimits,
-  shmMount,
-} from './bundle-input.ts'
+import { type BundleInput, guestMounts, guestProcess, shmMount } from './bundle-input.ts'
 import { cgroupResources } from './limits.ts'
 import type { OciConfig } from './oci-config.ts'
 import { seccompProfile } from './seccomp-profile.ts'
@@ -76,21 +68,11 @@ export function containerConfig(input: BundleInput): OciConfig {
   const quiet = ['nosuid', 'noexec', 'nodev']
   return {
     ociVersion: '1.0.2',
-    process: {
-      terminal: false,
-      user: { uid: 0, gid: 0 },
-      args: [GUEST_PATH],
-      env: GUEST_ENV,
-      cwd: '/',
-      capabilities: {
-        bounding: CONTAINER_CAPABILITIES,
-        effective: CONTAINER_CAPABILITIES,
-        permitted: CONTAINER_CAPABILITIES,
-      },
-      rlimits: rlimits(input.openFilesMax),
+    process: guestProcess({
+      capabilities: CONTAINER_CAPABILITIES,
+      openFilesMax: input.openFilesMax,
       noNewPrivileges: true,
-      oomScoreAdj: OOM_SCORE_ADJ,
-    },
+    }),
     root: { path: input.paths.rootfs, readonly: false },
     hostname: spec.id,
     mounts: [

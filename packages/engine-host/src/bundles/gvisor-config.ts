@@ -1,12 +1,4 @@
-import {
-  type BundleInput,
-  GUEST_ENV,
-  GUEST_PATH,
-  guestMounts,
-  OOM_SCORE_ADJ,
-  rlimits,
-  shmMount,
-} from './bundle-input.ts'
+import { type BundleInput, guestMounts, guestProcess, shmMount } from './bundle-input.ts'
 import { cgroupResources } from './limits.ts'
 import type { OciConfig } from './oci-config.ts'
 
@@ -49,21 +41,11 @@ export function gvisorConfig(input: BundleInput): OciConfig {
   const { spec } = input
   return {
     ociVersion: '1.0.2',
-    process: {
-      terminal: false,
-      user: { uid: 0, gid: 0 },
-      args: [GUEST_PATH],
-      env: GUEST_ENV,
-      cwd: '/',
-      capabilities: {
-        bounding: GVISOR_CAPABILITIES,
-        effective: GVISOR_CAPABILITIES,
-        permitted: GVISOR_CAPABILITIES,
-      },
-      rlimits: rlimits(Number.POSITIVE_INFINITY),
+    process: guestProcess({
+      capabilities: GVISOR_CAPABILITIES,
+      openFilesMax: Number.POSITIVE_INFINITY,
       noNewPrivileges: false,
-      oomScoreAdj: OOM_SCORE_ADJ,
-    },
+    }),
     root: { path: input.paths.rootfs, readonly: false },
     hostname: spec.id,
     mounts: [

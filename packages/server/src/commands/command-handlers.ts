@@ -1,6 +1,6 @@
 import type { GuestProcess } from '@holt/engine'
 import { HoltError, type Id, isIdParam } from '@holt/protocol'
-import type { Answer, Call, Handlers } from '../http/call.ts'
+import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
 import { type OpenRuntime, openGuest } from '../runtimes/open-guest.ts'
 import { decodeCursor, encodeCursor } from '../store/page-cursor.ts'
 import { decodeOutput } from './decode-output.ts'
@@ -34,7 +34,7 @@ async function aboutCommand(
   ask: (runtime: OpenRuntime, id: string, signal: AbortSignal) => Promise<GuestProcess>,
 ): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
-  const process = await ask(runtime, id, AbortSignal.any([call.gone, AbortSignal.timeout(answerTimeoutMs)]))
+  const process = await ask(runtime, id, within(call, answerTimeoutMs))
   return { status: 200, json: presentCommand(process, id) }
 }
 
@@ -47,7 +47,7 @@ async function openCommand({ service, caller, params }: CommandCall): Promise<{ 
 /** The page's cursor is the last command's start and id, so that commands that are forgotten meanwhile do not matter. */
 async function listCommands({ service, caller, params, query, gone }: Call<'listCommands'>): Promise<Answer> {
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
-  const all = await guest.listProcesses(AbortSignal.any([gone, AbortSignal.timeout(answerTimeoutMs)]))
+  const all = await guest.listProcesses(within({ gone }, answerTimeoutMs))
   const after = query.cursor === undefined ? null : decodeCursor(query.cursor)
   const left = all
     .filter(({ id, state }) => isIdParam('command_id', id) && (query.state === undefined || state === query.state))
@@ -72,7 +72,7 @@ function positionOf({ started_at_ms, id }: GuestProcess): string {
 async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
   const follow = call.query.follow === 'true' || call.query.follow === '1'
-  const signal = follow ? call.gone : AbortSignal.any([call.gone, AbortSignal.timeout(answerTimeoutMs)])
+  const signal = follow ? call.gone : within(call, answerTimeoutMs)
   const items = await runtime.guest.readOutput(id, { cursor: call.query.cursor, follow }, signal)
   return { status: 200, items: decodeOutput(items, id as Id<'command'>) }
 }
@@ -81,10 +81,6 @@ async function writeStdin(call: Call<'writeStdin'>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
   const { data, encoding, eof } = call.body
   const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
-  const written = await runtime.guest.writeStdin(
-    id,
-    { data: bytes, eof },
-    AbortSignal.any([call.gone, AbortSignal.timeout(answerTimeoutMs)]),
-  )
+  const written = await runtime.guest.writeStdin(id, { data: bytes, eof }, within(call, answerTimeoutMs))
   return { status: 200, json: { written_bytes: Math.min(written, bytes.length) } }
 }

@@ -1,6 +1,6 @@
 import type { GuestItem, GuestProcess, StartProcess } from '@holt/engine'
 import { type CommandResult, HoltError, type Id, type StartCommand } from '@holt/protocol'
-import type { Answer, Call } from '../http/call.ts'
+import { type Answer, type Call, within } from '../http/call.ts'
 import { acceptedFormat } from '../http/stream-items.ts'
 import { type OpenRuntime, openGuest } from '../runtimes/open-guest.ts'
 import { moment } from '../store/moment.ts'
@@ -18,7 +18,7 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
   const timeoutMs = body.background && !call.sentFields.has('timeout_secs') ? 0 : Math.round(body.timeout_secs * 1000)
   const request = processOf(body, { id: call.newId('command'), timeoutMs })
   if (body.background) {
-    const process = await startOrFind(runtime, request, AbortSignal.any([call.gone, AbortSignal.timeout(graceMs)]))
+    const process = await startOrFind(runtime, request, within(call, graceMs))
     return { status: 201, json: presentCommand(process, request.id) }
   }
   if (acceptedFormat(call.headers.accept) !== null) {
@@ -77,7 +77,7 @@ interface Waiting {
 }
 
 async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs }: Waiting): Promise<CommandResult> {
-  const signal = timeoutMs === 0 ? call.gone : AbortSignal.any([call.gone, AbortSignal.timeout(timeoutMs + graceMs)])
+  const signal = timeoutMs === 0 ? call.gone : within(call, timeoutMs + graceMs)
   const startedAt = call.service.now()
   const items = await runOrFollow(runtime, request, signal)
   let collected: Collected

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { GuestClient, GuestFile } from '@holt/engine'
-import type { Answer, Call, Handlers } from '../http/call.ts'
+import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
 import { invalidField } from '../http/field-issues.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import { exactLength } from './exact-length.ts'
@@ -36,10 +36,6 @@ async function guestOf({
   params,
 }: Pick<FileCall, 'service' | 'caller' | 'params'>): Promise<GuestClient> {
   return (await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })).guest
-}
-
-function within(call: Pick<FileCall, 'gone'>, timeoutMs: number): AbortSignal {
-  return AbortSignal.any([call.gone, AbortSignal.timeout(timeoutMs)])
 }
 
 async function copyFile(call: Call<'copyFile'>): Promise<Answer> {

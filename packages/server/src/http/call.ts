@@ -46,6 +46,11 @@ export interface StreamItem {
   readonly cursor: number
 }
 
+/** Ends when the client is gone, or when the time is over. */
+export function within({ gone }: { readonly gone: AbortSignal }, timeoutMs: number): AbortSignal {
+  return AbortSignal.any([gone, AbortSignal.timeout(timeoutMs)])
+}
+
 /** Answers one route. */
 type Handler<Name extends RouteName> = (call: Call<Name>) => Promise<Answer>
 
