@@ -5,7 +5,8 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { Service } from '../service.ts'
 import type { Handlers } from './call.ts'
 import { registerRoutes } from './register-routes.ts'
-import { errorBody, sendError, standingHeaders } from './send-error.ts'
+import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
+import { claimsUpgrade, openUpgrades, type UpgradeDoor } from './upgrades.ts'
 
 /** Bounds of a connection. */
 export interface ConnectionLimits {
@@ -34,6 +35,7 @@ export function createApp(
   handlers: Handlers,
   limits: ConnectionLimits = connectionLimits,
 ): FastifyInstance {
+  const doors: readonly UpgradeDoor[] = []
   const app = fastify({
     logger: false,
     genReqId: () => makeId('request'),
@@ -46,6 +48,7 @@ export function createApp(
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.maxHeaderBytes,
       connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
+      shouldUpgradeCallback: claimsUpgrade(doors),
     },
     routerOptions: { querystringParser: () => ({}), maxParamLength: limits.maxHeaderBytes },
     clientErrorHandler: answerBrokenRequest,
@@ -53,6 +56,7 @@ export function createApp(
   })
   app.server.maxConnections = limits.maxConnections
   app.server.on('connect', refuseTunnel)
+  openUpgrades(app.server, { doors, log: service.log })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   app.addHook('onRequest', async (request, reply) => {
@@ -103,20 +107,10 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Duplex): 
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new HoltError('too_large', 'The headers are too large.')
       : new HoltError('invalid_request', 'This is not a valid HTTP request.')
-  writeAndClose(socket, failure)
+  answerOnSocket(socket, { error: failure })
 }
 
 /** CONNECT is not a route: nothing is tunnelled, with or without a key. */
 function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
-  writeAndClose(socket, new HoltError('method_not_allowed', 'This service does not take CONNECT.'))
-}
-
-function writeAndClose(socket: Duplex, error: HoltError): void {
-  const id = makeId('request')
-  const body = JSON.stringify(errorBody(error, id))
-  socket.on('error', () => socket.destroy())
-  socket.end(
-    `HTTP/1.1 ${error.status} ${error.code}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  )
+  answerOnSocket(socket, { error: new HoltError('method_not_allowed', 'This service does not take CONNECT.') })
 }

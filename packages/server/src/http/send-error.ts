@@ -1,5 +1,6 @@
+import type { Duplex } from 'node:stream'
 import type { EngineError } from '@holt/engine'
-import { type ErrorBody, HoltError } from '@holt/protocol'
+import { type ErrorBody, HoltError, makeId } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import type { Log } from '../service.ts'
@@ -17,7 +18,7 @@ const frameworkErrors: Readonly<Record<string, () => HoltError>> = {
 }
 
 /** The error that a client sees for whatever was thrown. What nobody expected is logged and becomes `internal`. */
-function toHoltError(error: unknown, log: Log, requestId: string): HoltError {
+export function toHoltError(error: unknown, log: Log, requestId: string): HoltError {
   if (error instanceof HoltError) return error
   if (isEngineError(error)) return logged(error, log, requestId)
   if (isTimeout(error)) return new HoltError('timeout', 'The runtime did not answer in time.')
@@ -58,6 +59,23 @@ export function sendError(
     .code(failure.status)
     .headers({ ...standingHeaders(request.id), 'content-type': 'application/json; charset=utf-8' })
     .send(JSON.stringify(errorBody(failure, request.id)))
+}
+
+/** Answers with an error where there is no reply to write to, and hangs up. */
+export function answerOnSocket(
+  socket: Duplex,
+  { error, requestId = makeId('request') }: { error: HoltError; requestId?: string },
+): void {
+  const body = JSON.stringify(errorBody(error, requestId))
+  const headers = [
+    `HTTP/1.1 ${error.status} ${error.code}`,
+    'Content-Type: application/json; charset=utf-8',
+    `X-Request-Id: ${requestId}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.on('error', () => socket.destroy())
+  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
 function logged(error: EngineError, log: Log, requestId: string): HoltError {
