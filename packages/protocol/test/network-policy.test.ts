@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { hostForm, PolicyBody } from '../src/index.ts'
+
+describe('the host of a rule', () => {
+  test.each([
+    ['api.example.com', 'name'],
+    ['*.example.com', 'suffix'],
+    ['203.0.113.0/24', 'network'],
+    ['203.0.113.7/32', 'network'],
+    ['2001:db8::/32', 'network'],
+    ['64:ff9b::192.0.2.0/120', 'network'],
+    ['*', 'any'],
+    ['_service._tcp.example.com', 'name'],
+  ])('%s is a %s', (host, form) => {
+    expect(hostForm(host)).toBe(form)
+  })
+
+  test.each([
+    'example',
+    'example.com.',
+    '*.com.',
+    '*.*.example.com',
+    'a*.example.com',
+    '203.0.113.7',
+    '203.0.113.7/24',
+    '2001:db8::1/32',
+    '0203.0.113.0/24',
+    '1.2.3',
+    'a..b',
+    'a b.example.com',
+    'allowed.example.com\0.evil.example',
+    'bücher.example',
+    '-a.example.com',
+    `${'a'.repeat(64)}.example.com`,
+    '203.0.113.0/33',
+    '',
+  ])('%j is none', (host) => {
+    expect(hostForm(host)).toBeNull()
+  })
+})
+
+describe('a policy', () => {
+  test('has one canonical form of a host', () => {
+    expect(PolicyBody.parse({ allow: [{ host: 'API.Example.COM' }] }).allow).toEqual([
+      { host: 'api.example.com', ports: [443] },
+    ])
+  })
+
+  test('allows every host only with the flag that says so', () => {
+    expect(PolicyBody.safeParse({ allow: [{ host: '*' }] }).success).toBe(false)
+    expect(PolicyBody.safeParse({ allow: [{ host: '*' }], allow_all_hosts: true }).success).toBe(true)
+  })
+
+  test('has no methods for bytes that nobody reads', () => {
+    const rule = { host: 'db.example.com', ports: [5432], protocol: 'tcp', methods: ['GET'] }
+    expect(PolicyBody.safeParse({ allow: [rule] }).success).toBe(false)
+  })
+
+  test.each([{}, { allow: [] }, { include: [] }])('%j allows nothing', (body) => {
+    expect(PolicyBody.parse(body)).toEqual({ allow: [], include: [], allow_all_hosts: false })
+  })
+})
