@@ -72,7 +72,6 @@ describe('holt ends with 125 when Holt itself failed', () => {
     ['for want of the runtime', ['exec', 'nothing', '--', 'true'], {}, 'nothing'],
     ['for a wrong key', ['run', '--', 'true'], { HOLT_API_KEY: 'wrong' }, 'HOLT_API_KEY'],
     ['for want of the service', ['run', '--', 'true'], { HOLT_URL: 'http://127.0.0.1:9' }, '127.0.0.1:9'],
-    ['for want of the program', ['run', '--', 'no-such-program'], {}, 'no-such-program'],
   ] as const)('%s', async (_, args, env, named) => {
     const result = await holt(args, { env })
     expect(result.code, result.stderr).toBe(125)

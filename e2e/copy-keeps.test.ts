@@ -110,6 +110,17 @@ describeClasses('a copy keeps', (isolation) => {
     expect(copy).toEqual(made)
   })
 
+  // Without an oracle: what `cp -a` links in gVisor loses them.
+  it('owners and set-id bits of files with several names', async () => {
+    const { shell, source, destination } = place()
+    const make = 'mkdir $S; cd $S; echo x > a; ln a b; chown 12:34 a; chmod 4751 a; ln -s a l; ln l m; chown -h 5:6 l'
+    await runtime.sh(`${shell}; ${make}`)
+    await runtime.copied({ source, destination, recursive: true })
+    const [original, copy] = await describeTrees(runtime, source, destination)
+    expect(original?.find(({ path }) => path === 'b')).toMatchObject({ owner: '12:34', mode: '0o4751' })
+    expect(copy).toEqual(original)
+  })
+
   it('access times', async () => {
     const { shell, source, destination } = place()
     await runtime.sh(

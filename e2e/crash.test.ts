@@ -1,6 +1,7 @@
 import { Command, pageOf, Runtime } from '@holt/protocol'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
+import { TestAttachment } from './support/attach.ts'
 import { classes } from './support/classes.ts'
 import { service } from './support/facts.ts'
 import { cgroupsOf, daemonPid, initOf, processesOf } from './support/host.ts'
@@ -37,6 +38,8 @@ describe('after a kill -9 of the service', () => {
     let counting: Command
     let initBefore: number
     let deleted: TestRuntime
+    let terminal: Command
+    let attached: TestAttachment
     beforeAll(async () => {
       runtime = await createRuntime({
         isolation,
@@ -51,8 +54,15 @@ describe('after a kill -9 of the service', () => {
         201,
         Command,
       )
+      await runtime.run('cd /srv; export LEFT=there', { session: 'kept', user: 'root' })
       await until('it counts', async () => (await runtime.run('true')).exit_code === 0)
       initBefore = initOf(runtime.id)
+
+      const typing = { command: 'stty -echo; echo ready; cat', pty: { cols: 80, rows: 24 }, background: true }
+      terminal = success(await runtime.call('POST', '/commands', { json: typing }), 201, Command)
+      const client = `survivor-${isolation}`
+      attached = new TestAttachment(`${runtime.path}/commands/${terminal.command_id}`, { write: true, client })
+      await until('it is attached', async () => attached.text === 'ready\r\n')
 
       const interrupted = call('DELETE', deleted.path).catch(() => undefined) // The daemon dies while or after it answers.
       const pid = daemonPid()
@@ -84,6 +94,22 @@ describe('after a kill -9 of the service', () => {
       expect(lines[0]).toBe('yes')
       expect(lines.at(-1)).toBe('stopped')
       expect(lines.slice(1, -1)).toEqual(Array.from({ length: lines.length - 2 }, (_, index) => String(index + 1)))
+    })
+
+    it('have kept their shell sessions', async () => {
+      const { stdout } = await runtime.run('pwd; echo $LEFT $KEPT', { session: 'kept', user: 'root' })
+      expect(stdout).toBe('/srv\nthere yes\n')
+    })
+
+    it('have their terminals still: who was attached comes back after the last byte, and types on', async () => {
+      expect(await attached.closed).not.toBe(1000)
+      const path = `${runtime.path}/commands/${terminal.command_id}`
+      using again = new TestAttachment(path, { cursor: attached.cursor, write: true, client: `survivor-${isolation}` })
+      again.type('typed after\r')
+      await until('it is shown', async () => again.text === 'typed after\r\n')
+      again.say({ type: 'eof' })
+      expect(await again.closed).toBe(1000)
+      expect(again.last('exit')).toMatchObject({ exit_code: 0 })
     })
 
     it('take commands and files, with the environment they were given', async () => {

@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { anyFailure, failure, pointersOf, success, wireRequest } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
-import { daemonMemory, forgetPeakMemory } from './support/host.ts'
 import { open } from './support/http.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
@@ -123,30 +122,6 @@ describeClasses('files', (isolation) => {
       expect((await get('/srv/broken/file')).text).toBe('old')
     })
 
-    it('of 256 MiB goes there and back through constant memory', async () => {
-      const block = randomBytes(MiB)
-      const sent = createHash('sha256')
-      const source = Readable.from(
-        (function* () {
-          for (let n = 0; n < 256; n++) {
-            block.writeUInt32LE(n)
-            sent.update(block)
-            yield Buffer.from(block)
-          }
-        })(),
-        { objectMode: false },
-      )
-      forgetPeakMemory()
-      const before = daemonMemory().nowMiB
-      success(await put('/srv/large', source), 201, FileInfo)
-      const message = await open(service.url, wireRequest('GET', `${runtime.path}/files/content?path=/srv/large`))
-      const received = createHash('sha256')
-      for await (const chunk of message) received.update(chunk as Buffer)
-      expect(received.digest('hex')).toBe(sent.digest('hex'))
-      expect(daemonMemory().peakMiB - before).toBeLessThan(150)
-      await runtime.sh('rm /srv/large')
-    })
-
     it.each([
       ['a missing file', ':', 'path_not_found'],
       ['a directory', 'mkdir $P', 'is_directory'],
@@ -171,11 +146,14 @@ describeClasses('files', (isolation) => {
     })
   })
 
-  it('many FIFOs at once hold up nothing', async () => {
-    await runtime.sh('rm -rf /srv/fifos; mkdir /srv/fifos; cd /srv/fifos; for n in $(seq 32); do mkfifo $n; done')
+  it('64 reads of FIFOs at once hold up nothing', async () => {
+    await runtime.sh('rm -rf /srv/fifos; mkdir /srv/fifos; cd /srv/fifos; for n in $(seq 64); do mkfifo $n; done')
     await using other = await createRuntime({ isolation })
-    const asked = Array.from({ length: 32 }, (_, n) => get(`/srv/fifos/${n + 1}`))
-    expect((await other.run('echo served')).stdout).toBe('served\n')
+    await other.call('PUT', '/files/content', { query: { path: '/srv/file' }, body: 'served' })
+    // Nothing ever writes to them: a read that waits would wait for ever, and with it whatever waits its turn behind it.
+    const asked = Array.from({ length: 64 }, (_, n) => get(`/srv/fifos/${n + 1}`))
+    const served = await other.call('GET', '/files/content', { query: { path: '/srv/file' } })
+    expect([served.status, served.text]).toEqual([200, 'served'])
     for (const answer of await Promise.all(asked)) failure(answer, 'not_a_file')
   })
 

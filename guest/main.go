@@ -1,5 +1,6 @@
 // Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it
-// looks after one command, and under the name "sudo" it asks the first process to run one as root.
+// looks after one command, as "holt-guest limit" it limits itself and becomes one, and under the name "sudo" it asks the first process to run one as root.
+// On the host, "holt-guest tun" makes a network device for a runtime that may make none.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"holt.dev/guest/internal/initd"
 	"holt.dev/guest/internal/sudo"
 	"holt.dev/guest/internal/supervise"
+	"holt.dev/guest/internal/tun"
 )
 
 // A supervisor's commands have to be children of its first thread, and only here is that the one that runs.
@@ -20,6 +22,12 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
 		os.Exit(supervise.Main())
+	}
+	if supervise.IsLimit(os.Args) {
+		os.Exit(supervise.LimitMain(os.Args))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "tun" {
+		os.Exit(tun.Main(os.Args[2:]))
 	}
 	os.Exit(initd.Main())
 }

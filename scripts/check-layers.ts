@@ -11,7 +11,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   engine: ['protocol'],
   'engine-host': ['engine', 'erofs', 'protocol'],
   builder: ['engine', 'erofs', 'protocol'],
-  server: ['builder', 'engine', 'engine-host', 'protocol'],
+  egress: ['protocol'],
+  server: ['builder', 'egress', 'engine', 'engine-host', 'protocol'],
   sdk: ['protocol'],
   cli: ['protocol', 'sdk'],
 }

@@ -2,7 +2,9 @@ import { b3 } from './cold-create.ts'
 import { b5 } from './command-round-trip.ts'
 import { b7 } from './copy.ts'
 import { b1, b2 } from './create-and-run.ts'
+import { b12 } from './egress.ts'
 import type { Row } from './row.ts'
+import { b6 } from './transfer.ts'
 
 /** Every row, in the order of the table. */
-export const rows: readonly Row[] = [b1, b2, b3, b5, b7]
+export const rows: readonly Row[] = [b1, b2, b3, b5, b6, b7, b12]

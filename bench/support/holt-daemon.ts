@@ -19,6 +19,8 @@ export interface HoltDaemon extends AsyncDisposable {
 export interface DaemonOptions {
   readonly repo: string
   readonly stateDir: string
+  /** Settings besides those of every bench. */
+  readonly environment: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly say: (line: string) => void
 }
@@ -61,13 +63,14 @@ interface Child {
   readonly log: string
 }
 
-async function spawnDaemon({ repo, stateDir }: DaemonOptions, port: number): Promise<Child> {
+async function spawnDaemon({ repo, stateDir, environment }: DaemonOptions, port: number): Promise<Child> {
   const log = join(stateDir, 'holtd.log')
   const file = await open(log, 'a', 0o600)
   try {
     const { HOLT_RUN_DIR: _, ...inherited } = process.env
     const env = {
       ...inherited,
+      ...environment,
       HOLT_STATE_DIR: stateDir,
       HOLT_PORT: String(port),
       HOLT_HOST: '127.0.0.1',
@@ -75,7 +78,7 @@ async function spawnDaemon({ repo, stateDir }: DaemonOptions, port: number): Pro
       NODE_ENV: 'production',
     }
     const main = join(repo, 'packages/server/src/main.ts')
-    const child = spawn(process.execPath, [main, 'serve'], {
+    const child = spawn(process.execPath, ['--max-semi-space-size=8', main, 'serve'], {
       cwd: '/',
       env,
       detached: true,

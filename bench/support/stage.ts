@@ -1,8 +1,9 @@
-import { copyFile, mkdtemp } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Holt, Isolation } from '@holt/sdk'
 import { CpuAccount } from './cpu-account.ts'
+import { type EgressHost, startEgressHost } from './egress-host.ts'
 import { type HoltDaemon, startDaemon } from './holt-daemon.ts'
 import type { BatchLength, Measured } from './interleave.ts'
 import { interleave } from './interleave.ts'
@@ -15,6 +16,8 @@ import type { Subject } from './subject.ts'
 export interface Stage {
   readonly holt: Holt
   readonly machine: MachineFacts
+  /** What runtimes can reach by name. */
+  readonly egressHost: EgressHost
   readonly signal: AbortSignal
   readonly say: (line: string) => void
   /** CPU time so far of the daemon, its tools and its runtimes. */
@@ -41,7 +44,10 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
   const { repo, say, signal } = options
   const stateDir = join(repo, '.holt/bench')
   using account = CpuAccount.open()
-  await using daemon = await startDaemon({ repo, stateDir, signal, say })
+  await mkdir(stateDir, { recursive: true, mode: 0o700 })
+  using egressHost = await startEgressHost(stateDir)
+  const { environment } = egressHost
+  await using daemon = await startDaemon({ repo, stateDir, environment, signal, say })
   const groups = { raw: `/holt-bench-${process.pid}`, daemon: `/holt-bench-${process.pid}-daemon` }
   account?.move(process.pid, `${groups.raw}/bench`)
   account?.move(daemon.pid, groups.daemon)
@@ -54,6 +60,7 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
   return await use({
     holt: daemon.holt,
     machine,
+    egressHost,
     signal,
     say,
     holtCpuMs: () =>

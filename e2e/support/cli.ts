@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { service } from './facts.ts'
 import { repository } from './service-process.ts'
@@ -23,12 +23,7 @@ const TIMEOUT_MS = 60_000
 
 /** Runs `holt` as a user would from a script: piped, in another directory, with the address and key in the environment. */
 export async function holt(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const child = spawn(join(repository, 'packages', 'cli', 'bin', 'holt'), args, {
-    cwd: '/',
-    stdio: ['pipe', 'pipe', 'pipe'],
-    timeout: TIMEOUT_MS,
-    env: { PATH: process.env.PATH, HOME: '/root', HOLT_URL: service.url, HOLT_API_KEY: service.key, ...options.env },
-  })
+  const child = holtProcess(args, options)
   const stdout: Buffer[] = []
   const stderr: Buffer[] = []
   let read = 0
@@ -42,4 +37,17 @@ export async function holt(args: readonly string[], options: CliOptions = {}): P
   child.stdin.end(options.stdin)
   const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
   return { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() }
+}
+
+/** Starts `holt` and leaves it to the caller. */
+export function holtProcess(
+  args: readonly string[],
+  { env }: Pick<CliOptions, 'env'> = {},
+): ChildProcessWithoutNullStreams {
+  return spawn(join(repository, 'packages', 'cli', 'bin', 'holt'), args, {
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: TIMEOUT_MS,
+    env: { PATH: process.env.PATH, HOME: '/root', HOLT_URL: service.url, HOLT_API_KEY: service.key, ...env },
+  })
 }

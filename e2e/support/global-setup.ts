@@ -8,6 +8,7 @@ import { closeConnections, send } from './http.ts'
 import { addedTo, listBelongings } from './leaks.ts'
 import { removeRuntimes } from './remove-runtimes.ts'
 import { reportProgress } from './report-progress.ts'
+import { startRig } from './rig/start-rig.ts'
 import {
   findService,
   freePort,
@@ -17,6 +18,7 @@ import {
   stateDir,
   stopService,
   temporaryDir,
+  useRig,
 } from './service-process.ts'
 import { until } from './until.ts'
 
@@ -29,16 +31,26 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await stopService() // One that an interrupted run has left.
   await rm(temporaryDir, { recursive: true, force: true })
   await mkdir(temporaryDir, { recursive: true, mode: 0o700 })
+  const rig = await startRig()
+  project.provide('rig', rig.facts)
   const port = await freePort()
+  useRig(rig.facts)
   await startService(port)
   try {
     const facts = await waitUntilReady(port)
     await removeRuntimes(facts)
     await warmUp(facts)
     project.provide('service', facts)
-    return () => tearDown(facts)
+    return async () => {
+      try {
+        await tearDown(facts)
+      } finally {
+        await rig[Symbol.asyncDispose]()
+      }
+    }
   } catch (cause) {
     await stopService()
+    await rig[Symbol.asyncDispose]()
     throw new Error(`holtd is not ready; its log ends:\n${serviceLog()}`, { cause })
   }
 }

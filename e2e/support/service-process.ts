@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import type { RigFacts } from './rig/records.ts'
 import { until } from './until.ts'
 
 /** The repository. */
@@ -29,6 +30,25 @@ export function nodeBinary(): string {
   return existsSync(pinned) ? pinned : process.execPath
 }
 
+/** Where the settings lie that have the service use the tests' own Internet, for daemons that tests start themselves as well. */
+const rigFile = join(repository, '.holt', 'e2e-rig', 'environment.json')
+
+/** From now on services are started with the rig as their Internet. */
+export function useRig({ resolver, caFile, listedAddress, packageIndex }: RigFacts): void {
+  // The index of a machine may be a mirror in a network that is not public.
+  const addresses = new Set([listedAddress, ...Object.values(packageIndex).flat()])
+  const environment = {
+    HOLT_EGRESS_RESOLVERS: resolver,
+    HOLT_EGRESS_ALLOWED_NETWORKS: [...addresses].map((address) => `${address}/32`).join(','),
+    HOLT_EGRESS_CA_FILE: caFile,
+  }
+  writeFileSync(rigFile, JSON.stringify(environment))
+}
+
+function rigEnvironment(): NodeJS.ProcessEnv {
+  return existsSync(rigFile) ? (JSON.parse(readFileSync(rigFile, 'utf8')) as NodeJS.ProcessEnv) : {}
+}
+
 /** The environment of every program of the installation under test. */
 export function serviceEnvironment(port: number): NodeJS.ProcessEnv {
   return {
@@ -37,6 +57,7 @@ export function serviceEnvironment(port: number): NodeJS.ProcessEnv {
     HOLT_PORT: String(port),
     HOLT_LOG_LEVEL: 'info',
     HOLT_E2E_SECRET: canary,
+    ...rigEnvironment(),
     TMPDIR: temporaryDir,
   }
 }
@@ -45,7 +66,8 @@ export function serviceEnvironment(port: number): NodeJS.ProcessEnv {
 export async function startService(port: number): Promise<number> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   await using log = await open(logFile, 'a', 0o600)
-  const child = spawn(nodeBinary(), [mainFile, 'serve'], {
+  // As `holt up` starts it.
+  const child = spawn(nodeBinary(), ['--max-semi-space-size=8', mainFile, 'serve'], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', log.fd, log.fd],

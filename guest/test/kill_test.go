@@ -98,7 +98,9 @@ func TestWhatOthersRunSurvivesAKill(t *testing.T) {
 func TestTheEndIsUnknownWhenTheSupervisorWasKilled(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "setsid sleep 4242 & echo up; sleep 4242; true"})
-	eventually(t, "it runs", func() bool { return len(g.inside("4242")) >= 2 })
+	eventually(t, "it runs", func() bool {
+		return len(g.inside("4242")) >= 2 && g.output("p", "cursor=0").stdout == "up\n"
+	})
 	for _, pid := range g.inside("supervise") {
 		must(t, unix.Kill(pid, unix.SIGKILL))
 	}

@@ -64,7 +64,7 @@ func TestRefusesWhatCannotRun(t *testing.T) {
 		{"missing path", "/no/such", object{"argv": []string{"/no/such"}}},
 		{"not executable", "permission denied", object{"argv": []string{write("plain", "x", "0644")}}},
 		{"no format", "not a program", object{"argv": []string{write("data", "\x00\x01", "0755")}}},
-		{"no interpreter", "no such program", object{"argv": []string{write("script", "#!/no/such/sh\n", "0755")}}},
+		{"no interpreter", "interprets it", object{"argv": []string{write("script", "#!/no/such/sh\n", "0755")}}},
 		{"a directory", "permission denied", object{"argv": []string{"/usr"}}},
 		{"too long", "too long", object{"argv": []string{"echo", strings.Repeat("x", 200_000)}}},
 		{"no directory", "/no/dir", object{"command": "true", "cwd": "/no/dir"}},
@@ -220,6 +220,15 @@ func TestStdinGoesInAndEnds(t *testing.T) {
 func TestAWriteThatNobodyReadsEndsWithItsRequest(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "exec sleep 1000", "stdin": "pipe"})
+	if n := g.want(200, "POST", "/v1/processes/p/stdin", strings.Repeat("x", 1<<20))["written_bytes"]; n != float64(1<<20) {
+		t.Fatalf("a pipe that is empty takes %v", n)
+	}
+	if answer := g.want(200, "POST", "/v1/processes/p/stdin?eof=1&offset=1048570", strings.Repeat("x", 10)); answer["written_bytes"] != 0.0 || answer["offset"] != float64(1<<20) {
+		t.Fatalf("a pipe that is full: %v", answer)
+	}
+	if offset := g.want(200, "POST", "/v1/processes/p/stdin", "")["offset"]; offset != float64(1<<20) {
+		t.Fatalf("an empty write: %v", offset)
+	}
 	client := &http.Client{Transport: g.client.Transport, Timeout: 200 * time.Millisecond}
 	if _, err := client.Post("http://guest/v1/processes/p/stdin", "", strings.NewReader(strings.Repeat("x", 1<<20))); err == nil {
 		t.Fatal("the write ended")

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -54,7 +55,7 @@ func TestBindRefusesWhatMakesNoSense(t *testing.T) {
 }
 
 func TestLimitsProcessesWhereTheControllerIs(t *testing.T) {
-	group := "/sys/fs/cgroup/pids/holt-guest-test"
+	group := fmt.Sprintf("/sys/fs/cgroup/pids/holt-guest-test-%d", os.Getpid())
 	if err := os.Mkdir(group, 0o755); err != nil && !os.IsExist(err) {
 		t.Skipf("no pids controller of cgroup v1 on this machine: %v", err)
 	}

@@ -86,6 +86,12 @@ func (a *API) putContent(w http.ResponseWriter, r *http.Request) error {
 	if name := query.Get("user"); name != "" {
 		upload.User = &name
 	}
+	if upload.Digests, err = digests(r); err != nil {
+		return err
+	}
+	if query.Has("upload_id") {
+		return a.putPart(w, r, upload)
+	}
 	info, created, err := files.Put(upload)
 	return answerMade(w, info, created, err)
 }

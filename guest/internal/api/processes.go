@@ -5,6 +5,7 @@ import (
 
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/process"
+	"holt.dev/guest/internal/pty"
 )
 
 // maxStdinBytes bounds one write to a process's standard input.
@@ -23,7 +24,7 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.processes.Start(spec, defaults)
+	p, err := a.processes.Start(r.Context(), spec, defaults)
 	if err != nil {
 		return err
 	}
@@ -82,13 +83,25 @@ func (a *API) processOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return stream(w, r, p, process.View{Cursor: cursor, Follow: follow, Story: !r.URL.Query().Has("cursor")})
+	hold, err := flag(r, "hold")
+	if err != nil {
+		return err
+	}
+	return stream(w, r, p, process.View{Cursor: cursor, Follow: follow, Hold: follow && hold, Story: !r.URL.Query().Has("cursor")})
 }
 
 func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
 	eof, err := flag(r, "eof")
 	if err != nil {
 		return err
+	}
+	var offset *int64
+	if r.URL.Query().Has("offset") {
+		at, err := number(r, "offset", 0)
+		if err != nil {
+			return err
+		}
+		offset = &at
 	}
 	p, err := a.processes.Get(r.PathValue("id"))
 	if err != nil {
@@ -98,11 +111,11 @@ func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	n, err := p.Write(r.Context(), data, eof)
+	n, next, err := p.Write(r.Context(), data, offset, eof)
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, map[string]int{"written_bytes": n})
+	answer(w, http.StatusOK, map[string]int64{"written_bytes": int64(n), "offset": next})
 	return nil
 }
 
@@ -127,6 +140,22 @@ func (a *API) signalProcess(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+func (a *API) resizeProcess(w http.ResponseWriter, r *http.Request) error {
+	var size pty.Size
+	if err := decode(r, &size); err != nil {
+		return err
+	}
+	p, err := a.processes.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := p.Resize(size); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, p.Info())
+	return nil
+}
+
 func (a *API) killProcess(w http.ResponseWriter, r *http.Request) error {
 	p, err := a.processes.Get(r.PathValue("id"))
 	if err != nil {
@@ -136,5 +165,18 @@ func (a *API) killProcess(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer(w, http.StatusOK, p.Info())
+	return nil
+}
+
+func (a *API) listSessions(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, map[string][]process.SessionInfo{"sessions": a.processes.Sessions()})
+	return nil
+}
+
+func (a *API) endSession(w http.ResponseWriter, r *http.Request) error {
+	if err := a.processes.EndSession(r.Context(), r.PathValue("name")); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct{}{})
 	return nil
 }

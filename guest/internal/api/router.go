@@ -13,8 +13,11 @@ import (
 	"unicode/utf8"
 
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/files"
+	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/process"
+	"holt.dev/guest/internal/watch"
 )
 
 // Version is the guest's own; a release sets it when it is linked.
@@ -33,27 +36,36 @@ const maxMessageBytes = 9 << 10
 type API struct {
 	identity  *identity.State
 	processes *process.Table
+	ripgrep   *find.Ripgrep
+	uploads   *files.Uploads
+	watches   *watch.Table
 }
 
 // handler answers a request or fails with a fault, before it has written anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// New routes requests to a runtime's identity, processes and files.
-func New(state *identity.State, processes *process.Table) http.Handler {
-	a := &API{identity: state, processes: processes}
+// New routes requests to a runtime's identity, processes, files and ports.
+func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep) http.Handler {
+	a := &API{
+		identity: state, processes: processes, ripgrep: ripgrep, uploads: files.NewUploads(), watches: watch.NewTable(),
+	}
 	mux := http.NewServeMux()
 	add := func(pattern string, h handler) { mux.Handle(pattern, answering(h)) }
 	add("GET /v1/info", a.info)
 	add("POST /v1/bind", a.bind)
 	add("POST /v1/quiesce", a.quiesce)
 	bound := func(pattern string, h handler) { add(pattern, a.whenBound(h)) }
+	bound("PUT /v1/network", a.setNetwork)
 	bound("POST /v1/processes", a.startProcess)
 	bound("GET /v1/processes", a.listProcesses)
 	bound("GET /v1/processes/{id}", a.getProcess)
 	bound("GET /v1/processes/{id}/output", a.processOutput)
 	bound("POST /v1/processes/{id}/stdin", a.writeStdin)
 	bound("POST /v1/processes/{id}/signal", a.signalProcess)
+	bound("POST /v1/processes/{id}/resize", a.resizeProcess)
 	bound("DELETE /v1/processes/{id}", a.killProcess)
+	bound("GET /v1/sessions", a.listSessions)
+	bound("DELETE /v1/sessions/{name}", a.endSession)
 	bound("GET /v1/files/stat", a.statFile)
 	bound("GET /v1/files/list", a.listFiles)
 	bound("GET /v1/files/content", a.getContent)
@@ -62,6 +74,19 @@ func New(state *identity.State, processes *process.Table) http.Handler {
 	bound("POST /v1/files/remove", a.removeFile)
 	bound("POST /v1/files/move", a.moveFile)
 	bound("POST /v1/files/copy", a.copyFile)
+	bound("GET /v1/ports", a.listPorts)
+	bound("GET /v1/ports/{port}", a.waitForPort)
+	bound("POST /v1/ports/{port}/connect", a.connectPort)
+	bound("POST /v1/files/symlink", a.makeSymlink)
+	bound("POST /v1/files/chmod", a.changeMode)
+	bound("POST /v1/files/chown", a.changeOwner)
+	bound("POST /v1/files/search", a.searchFiles)
+	bound("POST /v1/files/replace", a.replaceInFiles)
+	bound("GET /v1/files/upload", a.uploadStatus)
+	bound("DELETE /v1/files/upload", a.abortUpload)
+	bound("GET /v1/files/archive", a.getArchive)
+	bound("PUT /v1/files/archive", a.putArchive)
+	bound("GET /v1/files/watch", a.watchFiles)
 	add("/", func(_ http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.RouteNotFound, "%s %s: no such route", r.Method, r.URL.Path)
 	})
@@ -97,14 +122,15 @@ func (a *API) whenBound(h handler) handler {
 
 func writeFault(w http.ResponseWriter, f *fault.Fault) {
 	type body struct {
-		Code    fault.Code `json:"code"`
-		Message string     `json:"message"`
+		Code    fault.Code     `json:"code"`
+		Message string         `json:"message"`
+		Details map[string]any `json:"details,omitempty"`
 	}
 	message := f.Message
 	if len(message) > maxMessageBytes { // the path of a deep tree
 		message = message[:maxMessageBytes/2] + " ... " + message[len(message)-maxMessageBytes/2:]
 	}
-	answer(w, f.Code.Status(), map[string]body{"error": {f.Code, message}})
+	answer(w, f.Code.Status(), map[string]body{"error": {f.Code, message, f.Details}})
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

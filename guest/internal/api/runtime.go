@@ -5,6 +5,7 @@ import (
 
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/serve"
 )
 
@@ -32,6 +33,26 @@ func (a *API) bind(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+func (a *API) setNetwork(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		Network *network.Config `json:"network"`
+	}
+	if err := decode(r, &request); err != nil {
+		return err
+	}
+	if request.Network != nil {
+		if err := request.Network.Check(); err != nil {
+			return err
+		}
+	}
+	holds, problems := a.identity.Network.Set(request.Network)
+	answer(w, http.StatusOK, struct {
+		Network  bool     `json:"network"`
+		Problems []string `json:"problems"`
+	}{holds, problems})
+	return nil
+}
+
 func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	force, err := flag(r, "force")
 	if err != nil {
@@ -40,6 +61,7 @@ func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	if n := a.processes.Active(); n > 0 && !force {
 		return fault.New(fault.Conflict, "%d processes run", n)
 	}
+	a.identity.Network.Suspend()
 	answer(w, http.StatusOK, struct{}{})
 	serve.Of(r).Quiesce()
 	return nil

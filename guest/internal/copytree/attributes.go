@@ -36,6 +36,9 @@ func (a attributed) set(name string, value []byte) error {
 	return unix.Lsetxattr(a.path, name, value, 0)
 }
 
+// CopyAttributes copies the extended attributes of one open file to another.
+func CopyAttributes(from, to int) error { return copyAttributes(openFile(from), openFile(to)) }
+
 // maxAttributeBytes is the kernel's own bound of a value and of a list of names (xattr(7)).
 const maxAttributeBytes = 64 << 10
 

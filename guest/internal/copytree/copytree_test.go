@@ -53,8 +53,12 @@ func TestLinkDeepReachesPathsThatAreTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		t.Fatal(err)
+	}
 	unix.Close(fd)
-	if err := linkDeep(root, path+"file", root, "link"); err != nil {
+	if err := linkDeep(root, path+"file", root, "link", &st); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "link")); err != nil || info.Sys() == nil {

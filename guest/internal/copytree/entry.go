@@ -168,11 +168,11 @@ func (c *copier) linked(dstDir int, name string, st *unix.Stat_t) (bool, error) 
 	if first.dir != nil {
 		path = first.dir.path() + "/" + path
 	}
-	return true, linkDeep(c.root, path, dstDir, name)
+	return true, linkDeep(c.root, path, dstDir, name, st)
 }
 
 // linkDeep links a path below a directory, in steps where it is longer than the kernel takes at once.
-func linkDeep(root int, path string, dstDir int, name string) error {
+func linkDeep(root int, path string, dstDir int, name string, st *unix.Stat_t) error {
 	at := root
 	defer func() {
 		if at != root {
@@ -193,5 +193,5 @@ func linkDeep(root int, path string, dstDir int, name string) error {
 		}
 		at, path = next, path[cut+1:]
 	}
-	return unix.Linkat(at, path, dstDir, name, 0)
+	return fdtree.Link(at, path, dstDir, name)
 }

@@ -13,6 +13,7 @@ type Code string
 const (
 	InvalidRequest       Code = "invalid_request"
 	InvalidPath          Code = "invalid_path"
+	InvalidArchive       Code = "invalid_archive"
 	IsDirectory          Code = "is_directory"
 	NotADirectory        Code = "not_a_directory"
 	NotAFile             Code = "not_a_file"
@@ -21,20 +22,23 @@ const (
 	PathNotFound         Code = "path_not_found"
 	RouteNotFound        Code = "route_not_found"
 	CommandNotFound      Code = "command_not_found"
+	SessionNotFound      Code = "session_not_found"
 	AlreadyExists        Code = "already_exists"
 	DirectoryNotEmpty    Code = "directory_not_empty"
 	Conflict             Code = "conflict"
 	TooLarge             Code = "too_large"
 	RangeNotSatisfiable  Code = "range_not_satisfiable"
+	DigestMismatch       Code = "digest_mismatch"
 	Internal             Code = "internal"
+	PortNotListening     Code = "port_not_listening"
 	DiskFull             Code = "disk_full"
 )
 
 var statuses = map[Code]int{
-	InvalidRequest: 400, InvalidPath: 400, IsDirectory: 400, NotADirectory: 400, NotAFile: 400, SymlinkLoop: 400,
-	PathPermissionDenied: 403, PathNotFound: 404, RouteNotFound: 404, CommandNotFound: 404,
-	AlreadyExists: 409, DirectoryNotEmpty: 409, Conflict: 409, TooLarge: 413, RangeNotSatisfiable: 416,
-	Internal: 500, DiskFull: 507,
+	InvalidRequest: 400, InvalidPath: 400, InvalidArchive: 400, IsDirectory: 400, NotADirectory: 400, NotAFile: 400, SymlinkLoop: 400,
+	PathPermissionDenied: 403, PathNotFound: 404, RouteNotFound: 404, CommandNotFound: 404, SessionNotFound: 404,
+	AlreadyExists: 409, DirectoryNotEmpty: 409, Conflict: 409, TooLarge: 413, RangeNotSatisfiable: 416, DigestMismatch: 422,
+	Internal: 500, PortNotListening: 502, DiskFull: 507,
 }
 
 // Status is the HTTP status that goes with a code.
@@ -49,6 +53,7 @@ func (c Code) Status() int {
 type Fault struct {
 	Code    Code
 	Message string
+	Details map[string]any // facts for programs; nil where there are none
 }
 
 func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
@@ -56,6 +61,15 @@ func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
 // New makes a fault with a formatted message.
 func New(code Code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// With adds a fact for programs.
+func (f *Fault) With(name string, value any) *Fault {
+	if f.Details == nil {
+		f.Details = map[string]any{}
+	}
+	f.Details[name] = value
+	return f
 }
 
 // As answers the fault in err; an error that carries none becomes `internal`.

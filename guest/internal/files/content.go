@@ -58,7 +58,8 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Etag", fmt.Sprintf(`"%x-%x-%x"`, st.Ino, st.Size, st.Mtim.Nano()))
+	etag := fmt.Sprintf(`"%x-%x-%x"`, st.Ino, st.Size, st.Mtim.Nano())
+	h.Set("Etag", etag)
 	h.Set("Last-Modified", time.Unix(st.Mtim.Unix()).UTC().Format(http.TimeFormat))
 	h.Set("X-Holt-Mode", fmt.Sprintf("%04o", st.Mode&0o7777))
 	if st.Size == 0 {
@@ -66,7 +67,9 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	}
 	h.Set("Accept-Ranges", "bytes")
 	from, length, status := int64(0), st.Size, http.StatusOK
-	if wanted, ok := parseRange(r.Header.Get("Range")); ok {
+	// A range of a file that is another by now would be a part of something else (RFC 9110, 13.1.5): then all of it comes.
+	condition := r.Header.Get("If-Range")
+	if wanted, ok := parseRange(r.Header.Get("Range")); ok && (condition == "" || condition == etag) {
 		if from, length, ok = wanted.within(st.Size); !ok {
 			h.Set("Content-Range", fmt.Sprintf("bytes */%d", st.Size))
 			return fault.New(fault.RangeNotSatisfiable, "%s: has %d bytes", path, st.Size)

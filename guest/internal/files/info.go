@@ -1,15 +1,13 @@
 package files
 
 import (
-	"encoding/base64"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/accounts"
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/names"
 )
 
 // Info is a file as the host sees it. Path and Name are valid UTF-8; PathBase64 is there where that loses something.
@@ -50,7 +48,7 @@ func infoAt(at int, name, path string) (*Info, error) {
 		if err != nil {
 			return nil, fault.AtPath(path, err)
 		}
-		text := valid(string(target[:n]))
+		text := names.Text(string(target[:n]))
 		info.SymlinkTarget = &text
 	}
 	return info, nil
@@ -59,26 +57,12 @@ func infoAt(at int, name, path string) (*Info, error) {
 func infoOf(st *unix.Stat_t, path string) *Info {
 	users := accounts.Current()
 	info := &Info{
-		Path: valid(path), Name: valid(nameOf(path)), Type: typeOf(st.Mode), SizeBytes: st.Size,
+		Path: names.Text(path), Name: names.Text(nameOf(path)), Type: typeOf(st.Mode), SizeBytes: st.Size,
 		Mode: fmt.Sprintf("%04o", st.Mode&0o7777), Permissions: permissions(st.Mode),
 		UID: st.Uid, GID: st.Gid, User: users.UserName(st.Uid), Group: users.GroupName(st.Gid),
-		ModifiedAtMs: st.Mtim.Sec*1000 + st.Mtim.Nsec/1_000_000,
-	}
-	if info.Path != path {
-		info.PathBase64 = base64.StdEncoding.EncodeToString([]byte(path))
+		ModifiedAtMs: st.Mtim.Sec*1000 + st.Mtim.Nsec/1_000_000, PathBase64: names.Base64(path),
 	}
 	return info
-}
-
-func valid(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s { // yields U+FFFD for each byte that begins nothing valid
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 func typeOf(mode uint32) string {

@@ -13,6 +13,9 @@ import (
 // maxPathBytes is what the kernel takes, without the NUL at the end.
 const maxPathBytes = unix.PathMax - 1
 
+// CheckPath refuses every path that is not absolute, canonical and possible.
+func CheckPath(path string) error { return checkPath(path) }
+
 // checkPath refuses every path that is not absolute, canonical and possible.
 func checkPath(path string) error {
 	switch {

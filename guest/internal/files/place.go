@@ -88,7 +88,7 @@ func renameNew(fromDir int, from string, toDir int, to string) error {
 		return err
 	}
 	if !isDir(&st) {
-		switch err := unix.Linkat(fromDir, from, toDir, to, 0); err {
+		switch err := fdtree.Link(fromDir, from, toDir, to); err {
 		case nil:
 			return unix.Unlinkat(fromDir, from, 0)
 		case unix.EPERM, unix.EOPNOTSUPP, unix.EMLINK: // no hard links here

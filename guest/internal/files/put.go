@@ -1,9 +1,12 @@
 package files
 
 import (
+	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +23,21 @@ type Upload struct {
 	Default    string  // the runtime's own user
 	CreateOnly bool
 	Body       io.Reader
+	Digests    Digests
+}
+
+// Digests are SHA-256 digests that the client has announced; nil where it has not.
+type Digests struct {
+	Part  []byte // of the body
+	Whole []byte // of the file that comes of it
+}
+
+// check compares what has arrived with what was announced.
+func (d *Digests) check(path string, announced, arrived []byte) error {
+	if announced == nil || bytes.Equal(announced, arrived) {
+		return nil
+	}
+	return fault.New(fault.DigestMismatch, "%s: what arrived has the SHA-256 digest %x, and %x was announced", path, arrived, announced)
 }
 
 // lookOwner answers the ids of a user; no name is root.
@@ -79,11 +97,7 @@ func Put(u Upload) (info *Info, created bool, err error) {
 	if err := checkPath(u.Path); err != nil {
 		return nil, false, err
 	}
-	name := u.Default
-	if u.User != nil {
-		name = *u.User
-	}
-	who, err := lookOwner(name)
+	who, err := u.owner()
 	if err != nil {
 		return nil, false, err
 	}
@@ -97,6 +111,25 @@ func Put(u Upload) (info *Info, created bool, err error) {
 		return nil, false, err
 	}
 	defer p.close()
+	mode, who := u.attributes(existing, who)
+	if err := u.write(p, base, mode, who); err != nil {
+		p.undo()
+		return nil, false, err
+	}
+	info, err = infoAt(p.fd, base, u.Path)
+	return info, existing == nil, err
+}
+
+// owner is whom the file belongs to where it does not exist.
+func (u *Upload) owner() (owner, error) {
+	if u.User != nil {
+		return lookOwner(*u.User)
+	}
+	return lookOwner(u.Default)
+}
+
+// attributes are the mode and owner of the file: as asked for, else as they are, else as new files have them.
+func (u *Upload) attributes(existing *unix.Stat_t, who owner) (uint32, owner) {
 	mode := uint32(0o644)
 	if existing != nil {
 		mode = existing.Mode & 0o7777
@@ -107,12 +140,7 @@ func Put(u Upload) (info *Info, created bool, err error) {
 	if u.Mode != nil {
 		mode = *u.Mode
 	}
-	if err := u.write(p, base, mode, who); err != nil {
-		p.undo()
-		return nil, false, err
-	}
-	info, err = infoAt(p.fd, base, u.Path)
-	return info, existing == nil, err
+	return mode, who
 }
 
 // target finds where the bytes go and refuses what cannot be written there, before any byte is read.
@@ -150,12 +178,14 @@ func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
 	if err != nil {
 		return fault.AtPath(u.Path, err)
 	}
-	err = receive(fd, u.Body)
-	if err == nil {
-		err = unix.Fchown(fd, who.uid, who.gid)
+	sum := u.hash()
+	err = receive(fd, u.Body, sum)
+	if err == nil && sum != nil {
+		arrived := sum.Sum(nil)
+		err = errors.Join(u.Digests.check(u.Path, u.Digests.Part, arrived), u.Digests.check(u.Path, u.Digests.Whole, arrived))
 	}
 	if err == nil {
-		err = unix.Fchmod(fd, mode)
+		err = dressFile(fd, mode, who)
 	}
 	if closing := unix.Close(fd); err == nil {
 		err = closing
@@ -169,14 +199,34 @@ func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
 	return fault.AtPath(u.Path, err)
 }
 
-// receive writes the body to the file. A body that breaks off is an error, never a shorter file.
-func receive(fd int, body io.Reader) error {
+// hash is what the body goes through, where a digest was announced.
+func (u *Upload) hash() hash.Hash {
+	if u.Digests.Part == nil && u.Digests.Whole == nil {
+		return nil
+	}
+	return sha256.New()
+}
+
+// dressFile gives an open file its owner and mode: in this order, as a change of owner clears setuid bits.
+func dressFile(fd int, mode uint32, who owner) error {
+	if err := unix.Fchown(fd, who.uid, who.gid); err != nil {
+		return err
+	}
+	return unix.Fchmod(fd, mode)
+}
+
+// receive writes the body to the file, and to a hash if there is one. A body that breaks off is an error; what came before is
+// written all the same.
+func receive(fd int, body io.Reader, sum hash.Hash) error {
 	pooled := transferBuffers.Get().(*[]byte)
 	defer transferBuffers.Put(pooled)
 	for {
 		n, err := fill(body, *pooled)
 		if problem := writeAll(fd, (*pooled)[:n]); problem != nil {
 			return problem
+		}
+		if sum != nil {
+			sum.Write((*pooled)[:n])
 		}
 		if err == io.EOF {
 			return nil

@@ -4,6 +4,7 @@ package identity
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -13,7 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/etc"
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/process"
 )
 
@@ -31,6 +34,7 @@ type Request struct {
 	SetClock    bool              `json:"set_clock"`
 	SetHostname bool              `json:"set_hostname"`
 	Sudo        bool              `json:"sudo"`
+	Network     *network.Config   `json:"network"`
 }
 
 // Answer is what became of a bind. What could not be applied is said, never left to be found out.
@@ -40,6 +44,7 @@ type Answer struct {
 	Clock     bool     `json:"clock"`    // whether it was set
 	Hostname  bool     `json:"hostname"` // whether the kernel's name was set
 	Sudo      bool     `json:"sudo"`     // whether it is served
+	Network   bool     `json:"network"`  // whether there is one
 	Problems  []string `json:"problems"`
 }
 
@@ -58,6 +63,8 @@ type State struct {
 	LimitPids func(max int64) error
 	// ServeSudo lets those in the group sudo be root.
 	ServeSudo func() error
+	// Network is the runtime's way out, which is none until the host gives it one.
+	Network *network.Network
 }
 
 var (
@@ -85,6 +92,11 @@ func (r *Request) check() error {
 	if problem != "" {
 		return fault.New(fault.InvalidRequest, "%s", problem)
 	}
+	if r.Network != nil {
+		if err := r.Network.Check(); err != nil {
+			return err
+		}
+	}
 	if r.User != "" {
 		if _, err := accounts.Current().Lookup(r.User); err != nil {
 			return err
@@ -110,7 +122,12 @@ func (s *State) Defaults() (process.Defaults, error) {
 	if s.answer == nil {
 		return process.Defaults{}, fault.New(fault.Conflict, "the runtime is not bound yet")
 	}
-	return s.bound, nil
+	bound := s.bound
+	if trusted := s.Network.Env(); len(trusted) > 0 {
+		bound.Env = maps.Clone(trusted)
+		maps.Copy(bound.Env, s.bound.Env)
+	}
+	return bound, nil
 }
 
 // Bind applies an identity, once. The same id again answers what became of the first.
@@ -140,14 +157,19 @@ func (s *State) Bind(r Request) (*Answer, error) {
 	if r.SetHostname {
 		answer.Hostname = try("hostname", unix.Sethostname([]byte(r.Hostname)))
 	}
-	try("/etc/machine-id", writeFile("/etc/machine-id", []byte(r.MachineID+"\n"), 0o444))
-	try("/etc/hostname", writeFile("/etc/hostname", []byte(r.Hostname+"\n"), 0o644))
+	try("/etc/machine-id", etc.Replace("/etc/machine-id", []byte(r.MachineID+"\n"), 0o444))
+	try("/etc/hostname", etc.Replace("/etc/hostname", []byte(r.Hostname+"\n"), 0o644))
 	try("/etc/hosts", addHost(r.Hostname))
 	if r.PidsMax != nil {
 		answer.Limits.Pids = try("pids_max", s.LimitPids(*r.PidsMax))
 	}
 	if r.Sudo {
 		answer.Sudo = try("sudo", s.ServeSudo())
+	}
+	if r.Network != nil {
+		var problems []string
+		answer.Network, problems = s.Network.Set(r.Network)
+		answer.Problems = append(answer.Problems, problems...)
 	}
 	s.bound = process.Defaults{Env: r.Env, User: r.User, Workdir: r.Workdir}
 	s.answer = answer
@@ -181,7 +203,7 @@ const (
 
 // addHost lets the runtime resolve its own name, and localhost where the image has no hosts file.
 func addHost(hostname string) error {
-	old, err := readRegular(hostsFile, maxHostsBytes)
+	old, err := etc.ReadRegular(hostsFile, maxHostsBytes)
 	if os.IsNotExist(err) {
 		old, err = []byte("127.0.0.1\tlocalhost\n::1\tlocalhost\n"), nil
 	}
@@ -191,5 +213,5 @@ func addHost(hostname string) error {
 	if len(old) > 0 && !bytes.HasSuffix(old, []byte("\n")) {
 		old = append(old, '\n')
 	}
-	return writeFile(hostsFile, fmt.Appendf(old, "127.0.1.1\t%s\n", hostname), 0o644)
+	return etc.Replace(hostsFile, fmt.Appendf(old, "127.0.1.1\t%s\n", hostname), 0o644)
 }

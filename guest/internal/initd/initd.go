@@ -3,26 +3,36 @@ package initd
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/api"
 	"holt.dev/guest/internal/dial"
+	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/serve"
 	"holt.dev/guest/internal/sudo"
 	"holt.dev/guest/internal/supervise"
 )
 
-const defaultSocket = "/run/holt/control.sock"
+const (
+	defaultSocket = "/run/holt/control.sock"
+	// Those of the network lie beside it.
+	egressSocket, tunSocket = "egress.sock", "tun.sock"
+)
 
 // Main never returns, unless the process is set up wrongly.
 func Main() int {
@@ -41,13 +51,28 @@ func Main() int {
 		},
 		ServeSudo: func() error { return sudo.Serve(pool) },
 	}
-	handler := api.New(state, process.NewTable(pool))
 	socket := os.Getenv("HOLT_GUEST_SOCKET")
 	if socket == "" {
 		socket = defaultSocket
 	}
-	dial.Forever(context.Background(), socket, func(conn net.Conn) { serve.Conn(conn, handler) })
+	state.Network = network.New(filepath.Join(filepath.Dir(socket), egressSocket), filepath.Join(filepath.Dir(socket), tunSocket))
+	handler := api.New(state, process.NewTable(pool), find.NewRipgrep(pool))
+	dial.Forever(context.Background(), socket, func(conn net.Conn) { serve.Conn(conn, resuming(handler, state.Network)) })
 	return 0
+}
+
+// resuming sets the network up again at the first request of a connection: a host that asks for something is past the
+// checkpoint for which the network was closed. One that only listens may be about to take it.
+func resuming(handler http.Handler, net *network.Network) http.Handler {
+	var once sync.Once
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() {
+			if err := net.Resume(); err != nil {
+				fmt.Fprintln(os.Stderr, "network:", err) // the runtime's own log; the host gives the network anew when it wants one
+			}
+		})
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // settle makes the process what the rest relies on.

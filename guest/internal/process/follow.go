@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"holt.dev/guest/internal/fault"
 )
@@ -21,19 +22,20 @@ type View struct {
 	Cursor int64 // where to begin
 	Story  bool  // begin with the start item
 	Follow bool  // wait for what is yet to come
-	Hold   bool  // and let the process wait for this reader, as for one of a pipe
+	Hold   bool  // let the process wait for this reader, as for one of a pipe
 }
 
 // Follow writes the process's output as NDJSON items until it has ended, the context has, or, without View.Follow, what
 // is there has been written. It flushes whenever it has to wait.
 func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func() error) error {
-	if end, _, _, _ := p.ring.counts(); view.Cursor > end {
+	if end := p.ring.counts().cursor; view.Cursor > end {
 		return fault.New(fault.InvalidRequest, "cursor: %d is after the output's end, %d", view.Cursor, end)
 	}
 	f := follower{p: p, w: w, flush: flush, cursor: view.Cursor, data: make([]byte, itemBytes), sent: func(int64) {}}
 	if view.Hold {
 		advance, release := p.ring.hold(view.Cursor)
 		defer release()
+		p.awaited() // it is here
 		f.sent = advance
 	}
 	if view.Story {
@@ -51,7 +53,7 @@ func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func
 		if exited, at := p.exit(); exited && last < 0 {
 			last = at
 			if view.Cursor >= at { // what came after the end is asked for
-				last, _, _, _ = p.ring.counts()
+				last = p.ring.counts().cursor
 			}
 			continue
 		}
@@ -131,7 +133,7 @@ func (f *follower) output(stream Stream, data []byte) {
 func (f *follower) finish() error {
 	f.p.mu.Lock()
 	code, signal := f.p.outcome()
-	timedOut := f.p.timedOut
+	timedOut, kept := f.p.timedOut, f.p.kept
 	f.p.mu.Unlock()
 	exit, err := json.Marshal(struct {
 		Type     string  `json:"type"`
@@ -139,7 +141,8 @@ func (f *follower) finish() error {
 		ExitCode *int    `json:"exit_code"`
 		Signal   *string `json:"signal"`
 		TimedOut bool    `json:"timed_out"`
-	}{"exit", f.cursor, code, signal, timedOut})
+		Kept     *bool   `json:"session_kept,omitempty"`
+	}{"exit", f.cursor, code, signal, timedOut, kept})
 	if err != nil {
 		return err
 	}
@@ -158,4 +161,17 @@ func (f *follower) send() error {
 	f.out = f.out[:0]
 	f.sent(f.cursor)
 	return f.flush()
+}
+
+// awaitTimeout bounds how long output waits for a first reader. That comes at once, or has been kept from coming.
+const awaitTimeout = 10 * time.Second
+
+// await makes output wait for a first reader that holds, so that nothing is lost before it comes.
+func (p *Process) await(reader bool) {
+	p.awaited = func() {}
+	if !reader {
+		return
+	}
+	_, p.awaited = p.ring.hold(0)
+	time.AfterFunc(awaitTimeout, p.awaited)
 }

@@ -1,12 +1,9 @@
 package process
 
 import (
-	"context"
-	"errors"
 	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -115,66 +112,4 @@ func (d *drain) empty() {
 			total += n
 		}
 	})
-}
-
-var errInputClosed = errors.New("closed")
-
-// input is a process's standard input; without a file it is closed.
-type input struct {
-	writing sync.Mutex // one writer at a time, in the order they came
-	mu      sync.Mutex
-	file    *os.File
-}
-
-// newInput answers an input and the end of the pipe that the process gets.
-func newInput() (*input, int, error) {
-	var fds [2]int
-	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
-		return nil, -1, err
-	}
-	file, _, err := pollable(fds[1])
-	if err != nil {
-		_ = unix.Close(fds[0])
-		return nil, -1, err
-	}
-	return &input{file: file}, fds[0], nil
-}
-
-func (i *input) current() *os.File {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.file
-}
-
-// write waits for the process to take the bytes, until the context ends.
-func (i *input) write(ctx context.Context, data []byte, eof bool) (int, error) {
-	i.writing.Lock()
-	defer i.writing.Unlock()
-	file := i.current()
-	if file == nil {
-		return 0, errInputClosed
-	}
-	if err := file.SetWriteDeadline(time.Time{}); err != nil {
-		return 0, errInputClosed
-	}
-	stop := context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now()) }) // fails only on a closed file
-	n, err := file.Write(data)
-	stop()
-	if eof && err == nil {
-		i.close()
-	}
-	if errors.Is(err, unix.EPIPE) || errors.Is(err, os.ErrClosed) {
-		i.close()
-		return n, errInputClosed
-	}
-	return n, err
-}
-
-func (i *input) close() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file != nil {
-		_ = i.file.Close() // a pipe has nothing to flush
-		i.file = nil
-	}
 }

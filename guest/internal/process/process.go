@@ -3,7 +3,6 @@ package process
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/pty"
 	"holt.dev/guest/internal/supervise"
 )
 
@@ -22,8 +22,13 @@ type Process struct {
 	command *supervise.Command
 	ring    *ring
 	stdout  *drain
-	stderr  *drain
+	stderr  *drain // nil where there is a terminal
 	stdin   *input
+	session *turn // its turn in a session; nil outside of one
+
+	terminal *pty.Terminal // which all three are; nil where they are pipes
+
+	awaited func() // lets go of the hold that waits for the first reader that holds
 	started time.Time
 	gone    chan struct{} // closed when nothing it started is left
 	timer   *time.Timer   // ends the time that the command was given; nil without one
@@ -35,39 +40,51 @@ type Process struct {
 	known    bool  // whether status says how it ended
 	status   unix.WaitStatus
 	timedOut bool
+	kept     *bool // whether its session has what it left; nil outside of one, and while it runs
 }
 
 // Info is a process as the host sees it.
 type Info struct {
-	ID           string   `json:"id"`
-	Pid          int      `json:"pid"`
-	Command      *string  `json:"command"`
-	Argv         []string `json:"argv"`
-	Cwd          string   `json:"cwd"`
-	User         string   `json:"user"`
-	State        string   `json:"state"`
-	ExitCode     *int     `json:"exit_code"`
-	Signal       *string  `json:"signal"`
-	TimedOut     bool     `json:"timed_out"`
-	StartedAtMs  int64    `json:"started_at_ms"`
-	EndedAtMs    *int64   `json:"ended_at_ms"`
-	Cursor       int64    `json:"cursor"`
-	StdoutBytes  int64    `json:"stdout_bytes"`
-	StderrBytes  int64    `json:"stderr_bytes"`
-	DroppedBytes int64    `json:"dropped_bytes"`
-	Descendants  bool     `json:"descendants"`
+	ID            string   `json:"id"`
+	Pid           int      `json:"pid"`
+	Command       *string  `json:"command"`
+	Argv          []string `json:"argv"`
+	Cwd           string   `json:"cwd"`
+	User          string   `json:"user"`
+	State         string   `json:"state"`
+	ExitCode      *int     `json:"exit_code"`
+	Signal        *string  `json:"signal"`
+	TimedOut      bool     `json:"timed_out"`
+	StartedAtMs   int64    `json:"started_at_ms"`
+	EndedAtMs     *int64   `json:"ended_at_ms"`
+	Cursor        int64    `json:"cursor"`
+	StdoutBytes   int64    `json:"stdout_bytes"`
+	StderrBytes   int64    `json:"stderr_bytes"`
+	DroppedBytes  int64    `json:"dropped_bytes"`
+	StdoutDropped int64    `json:"stdout_dropped_bytes"`
+	StderrDropped int64    `json:"stderr_dropped_bytes"`
+	Descendants   bool     `json:"descendants"`
+	Session       *string  `json:"session"`
+	SessionKept   *bool    `json:"session_kept"`
+
+	Pty *pty.Size `json:"pty"`
 }
 
 // Info tells what is known of the process now.
 func (p *Process) Info() Info {
-	cursor, stdout, stderr, dropped := p.ring.counts()
+	c := p.ring.counts()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	info := Info{
 		ID: p.spec.ID, Pid: p.command.Pid, Command: p.spec.Command, Argv: p.spec.Argv, Cwd: p.cwd, User: p.user,
 		State: "running", TimedOut: p.timedOut, StartedAtMs: p.started.UnixMilli(),
-		Cursor: cursor, StdoutBytes: stdout, StderrBytes: stderr, DroppedBytes: dropped,
-		Descendants: p.exited && p.active(),
+		Cursor: c.cursor, StdoutBytes: c.stdout, StderrBytes: c.stderr,
+		DroppedBytes: c.stdoutDropped + c.stderrDropped, StdoutDropped: c.stdoutDropped, StderrDropped: c.stderrDropped,
+		Descendants: p.exited && p.active(), Session: p.spec.Session, SessionKept: p.kept,
+	}
+	if p.terminal != nil {
+		size := p.terminal.Size()
+		info.Pty = &size
 	}
 	if p.exited {
 		ended := p.ended.UnixMilli()
@@ -91,13 +108,6 @@ func (p *Process) outcome() (code *int, signal *string) {
 	return &n, nil
 }
 
-func signalName(s unix.Signal) string {
-	if name := unix.SignalName(s); name != "" {
-		return name
-	}
-	return fmt.Sprintf("SIG%d", int(s))
-}
-
 // exit tells whether the process itself has ended, and the cursor after what it had written by then.
 func (p *Process) exit() (exited bool, cursor int64) {
 	p.mu.Lock()
@@ -118,14 +128,20 @@ func (p *Process) active() bool {
 // onExited notes the end of the process itself. What it had written is in the pipes by now, and is read first.
 func (p *Process) onExited(status *unix.WaitStatus, gone bool) {
 	at := time.Now()
-	p.stdout.empty()
-	p.stderr.empty()
+	for _, d := range p.outputs() {
+		d.empty()
+	}
 	p.stdin.close()
+	if p.terminal != nil {
+		p.terminal.HangUp()
+	}
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	cursor, _, _, _ := p.ring.counts()
+	cursor := p.ring.counts().cursor
+	kept := p.session.finish()
 	p.mu.Lock()
+	p.kept = kept
 	p.exited, p.ended, p.exitAt = true, at, cursor
 	if status != nil {
 		p.known, p.status = true, *status
@@ -135,6 +151,7 @@ func (p *Process) onExited(status *unix.WaitStatus, gone bool) {
 	}
 	p.mu.Unlock()
 	p.ring.notify()
+	p.session.leave()
 }
 
 // onGone notes that nothing is left, and answers whether that is the first that is known of the process's own end: a
@@ -178,7 +195,7 @@ func (p *Process) expire() {
 
 // Signal sends a signal, by name, to the process group.
 func (p *Process) Signal(name string) error {
-	number := unix.SignalNum(name)
+	number := signalNumber(name)
 	if number == 0 {
 		return fault.New(fault.InvalidRequest, "signal %q: there is no such signal", name)
 	}
@@ -197,11 +214,23 @@ func (p *Process) Signal(name string) error {
 	return nil
 }
 
-// Write gives bytes to the process's standard input and, where eof is set, closes it afterwards.
-func (p *Process) Write(ctx context.Context, data []byte, eof bool) (int, error) {
-	n, err := p.stdin.write(ctx, data, eof)
-	if err == errInputClosed {
-		return n, fault.New(fault.Conflict, "process %s: its standard input is closed", p.spec.ID)
+// Write gives bytes to the process's standard input and, where eof is set and all of them were taken, closes it afterwards.
+// They begin at offset, counted from the first byte that it was ever given: what it has taken before is not given
+// again. Without an offset they follow what was taken. A process that does not read for maxInputWait gets fewer.
+func (p *Process) Write(ctx context.Context, data []byte, offset *int64, eof bool) (written int, next int64, err error) {
+	waiting, cancel := context.WithTimeout(ctx, maxInputWait)
+	defer cancel()
+	written, next, err = p.stdin.write(waiting, data, offset, eof)
+	switch {
+	case err == nil || (waiting.Err() != nil && ctx.Err() == nil && err != errInputClosed):
+		return written, next, nil
+	case err == errInputClosed:
+		return written, next, fault.New(fault.Conflict, "process %s: its standard input is closed", p.spec.ID).
+			With("reason", "stdin_closed").With("offset", next)
+	case err == errInputGap:
+		return written, next, fault.New(fault.Conflict, "process %s: offset %d is after what its standard input has taken, %d", p.spec.ID, *offset, next).
+			With("reason", "stdin_gap").With("offset", next)
+	default:
+		return written, next, err
 	}
-	return n, err
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -33,9 +34,10 @@ type ring struct {
 	start    int64 // first cursor still held
 	end      int64
 	totals   [3]int64
+	dropped  [3]int64
 	changed  chan struct{}
-	holder   *int64        // where the reader that output waits for is; nil when it waits for none
-	room     chan struct{} // closed when that reader has moved on or left
+	holders  []*int64      // where the readers that output waits for are
+	room     chan struct{} // closed when one of those has moved on or left
 }
 
 func newRing(size int) *ring { return &ring{size: size} }
@@ -50,6 +52,7 @@ func (r *ring) append(stream Stream, data []byte) {
 		if err != nil { // out of memory: the output is counted and told as dropped
 			r.end += int64(len(data))
 			r.start = r.end
+			r.dropped[stream] += int64(len(data))
 			r.wake()
 			return
 		}
@@ -75,14 +78,21 @@ func (r *ring) append(stream Stream, data []byte) {
 
 // trim lets go of what no longer fits; the list of segments shrinks in large steps, so that an append stays cheap.
 func (r *ring) trim() {
-	if oldest := r.end - int64(r.size); r.start < oldest {
-		r.start = oldest
-	}
+	r.letGo(r.end - int64(r.size))
 	if len(r.segments) > maxSegments {
-		r.start = max(r.start, r.segments[maxSegments/8].end)
+		r.letGo(r.segments[maxSegments/8].end)
 	}
 	if gone := r.find(r.start); gone > 0 && (gone >= len(r.segments)/2 || len(r.segments) > maxSegments) {
 		r.segments = r.segments[:copy(r.segments, r.segments[gone:])]
+	}
+}
+
+// letGo counts what is before a cursor as dropped, each stream's bytes as its own.
+func (r *ring) letGo(before int64) {
+	for i := r.find(r.start); r.start < before; i++ {
+		end := min(r.segments[i].end, before)
+		r.dropped[r.segments[i].stream] += end - r.start
+		r.start = end
 	}
 }
 
@@ -114,12 +124,12 @@ func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from int64,
 	return n, seg.stream, from, nil
 }
 
-// hold makes output wait for one reader, which is at cursor and says so with advance, until it lets go. There is one at most.
+// hold makes output wait for a reader, which is at cursor and says so with advance, until it lets go.
 func (r *ring) hold(cursor int64) (advance func(int64), release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := cursor
-	r.holder = &at
+	r.holders = append(r.holders, &at)
 	move := func(change func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -129,7 +139,9 @@ func (r *ring) hold(cursor int64) (advance func(int64), release func()) {
 			r.room = nil
 		}
 	}
-	return func(cursor int64) { move(func() { at = cursor }) }, func() { move(func() { r.holder = nil }) }
+	return func(cursor int64) { move(func() { at = cursor }) }, func() {
+		move(func() { r.holders = slices.DeleteFunc(r.holders, func(holder *int64) bool { return holder == &at }) })
+	}
 }
 
 // wait answers nil when more output may be appended, or else what is closed once it is worth asking again. Half of the ring is kept free for what
@@ -137,7 +149,11 @@ func (r *ring) hold(cursor int64) (advance func(int64), release func()) {
 func (r *ring) wait() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.holder == nil || (r.end-*r.holder < int64(r.size)/2 && len(r.segments)-r.find(*r.holder) < maxSegments/2) {
+	held := false
+	for _, at := range r.holders {
+		held = held || r.end-*at >= int64(r.size)/2 || len(r.segments)-r.find(*at) >= maxSegments/2
+	}
+	if !held {
 		return nil
 	}
 	if r.room == nil {
@@ -185,14 +201,20 @@ func (r *ring) drop() {
 		_ = unix.Munmap(r.memory) // the mapping is ours and whole, so this cannot fail
 		r.memory = nil
 	}
+	r.letGo(r.end)
 	r.segments = nil
-	r.start = r.end
 	r.wake()
 }
 
-// counts answers the cursor after the last byte, the bytes of each stream, and how many are no longer held.
-func (r *ring) counts() (cursor, stdout, stderr, dropped int64) {
+// counts is how much came of each stream, and how much of it is no longer held; cursor is after the last byte.
+type counts struct {
+	cursor                       int64
+	stdout, stderr               int64
+	stdoutDropped, stderrDropped int64
+}
+
+func (r *ring) counts() counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.end, r.totals[Stdout], r.totals[Stderr], r.start
+	return counts{r.end, r.totals[Stdout], r.totals[Stderr], r.dropped[Stdout], r.dropped[Stderr]}
 }

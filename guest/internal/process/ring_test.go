@@ -27,6 +27,9 @@ func TestRingAgainstAModel(t *testing.T) {
 			for range data {
 				streams = append(streams, stream)
 			}
+			if got, want := r.counts(), count(streams, len(all)-size); got != want {
+				t.Fatalf("seed %d: counts %+v, want %+v", seed, got, want)
+			}
 			cursor := int64(random.IntN(len(all) + 1))
 			buf := make([]byte, 1+random.IntN(size))
 			n, got, from, more := r.read(cursor, buf)
@@ -47,7 +50,26 @@ func TestRingAgainstAModel(t *testing.T) {
 			}
 		}
 		r.drop()
+		if got, want := r.counts(), count(streams, len(all)); got != want {
+			t.Fatalf("seed %d: after the drop %+v, want %+v", seed, got, want)
+		}
 	}
+}
+
+// count tells what a ring should that was given these bytes and has let the first ones go.
+func count(streams []Stream, gone int) counts {
+	c := counts{cursor: int64(len(streams))}
+	for i, stream := range streams {
+		all, dropped := &c.stdout, &c.stdoutDropped
+		if stream == Stderr {
+			all, dropped = &c.stderr, &c.stderrDropped
+		}
+		*all++
+		if i < gone {
+			*dropped++
+		}
+	}
+	return c
 }
 
 func TestRingBoundsWhatAlternatingStreamsCost(t *testing.T) {
@@ -76,8 +98,8 @@ func TestRingWakesReadersAtAppendAndDrop(t *testing.T) {
 	_, _, _, more = r.read(1, make([]byte, 1))
 	r.drop()
 	<-more
-	if cursor, _, _, dropped := r.counts(); cursor != 1 || dropped != 1 || r.held() != 0 {
-		t.Fatalf("after a drop: %d %d", cursor, dropped)
+	if c := r.counts(); c.cursor != 1 || c.stdoutDropped != 1 || r.held() != 0 {
+		t.Fatalf("after a drop: %+v", c)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"holt.dev/guest/internal/accounts"
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/pty"
 	"holt.dev/guest/internal/supervise"
 )
 
@@ -15,6 +16,7 @@ const (
 	// DefaultPath is where programs are looked for where nobody says otherwise.
 	DefaultPath      = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	defaultUmask     = 0o022
+	defaultTerm      = "xterm-256color"
 	defaultRingBytes = 1 << 20
 	minRingBytes     = 4 << 10
 	maxRingBytes     = 16 << 20
@@ -32,6 +34,10 @@ type Spec struct {
 	StdinData []byte            `json:"stdin_data"`
 	TimeoutMs int64             `json:"timeout_ms"`
 	RingBytes *int              `json:"ring_bytes"`
+	Rlimits   map[string]Limit  `json:"rlimits"`
+	Session   *string           `json:"session"`
+	Pty       *pty.Size         `json:"pty"`
+	Await     bool              `json:"await_reader"`
 }
 
 // Defaults are what the runtime was bound with; a command's own settings are laid over them.
@@ -60,8 +66,18 @@ func (s *Spec) check() error {
 		return invalid("timeout_ms: not negative")
 	case s.RingBytes != nil && (*s.RingBytes < minRingBytes || *s.RingBytes > maxRingBytes):
 		return invalid("ring_bytes: %d to %d", minRingBytes, maxRingBytes)
+	case s.Pty != nil && s.Session != nil:
+		return invalid("pty: a shell session has no terminal")
+	case s.Pty != nil && checkSize(*s.Pty) != nil:
+		return checkSize(*s.Pty)
 	case s.Command != nil && strings.IndexByte(*s.Command, 0) >= 0:
 		return invalid("command: holds a NUL byte")
+	}
+	if err := s.checkSession(); err != nil {
+		return err
+	}
+	if err := checkLimits(s.Rlimits); err != nil {
+		return err
 	}
 	for _, arg := range s.Argv {
 		if strings.IndexByte(arg, 0) >= 0 {
@@ -69,6 +85,13 @@ func (s *Spec) check() error {
 		}
 	}
 	return CheckEnv(s.Env)
+}
+
+func checkSize(size pty.Size) error {
+	if size.Cols < 1 || size.Rows < 1 || size.Cols > pty.MaxSide || size.Rows > pty.MaxSide {
+		return invalid("pty: cols and rows are 1 to %d", pty.MaxSide)
+	}
+	return nil
 }
 
 // CheckEnv refuses names and values that an environment cannot hold.
@@ -91,18 +114,20 @@ func (s *Spec) ringBytes() int {
 	return *s.RingBytes
 }
 
-// plan works out what to execute, as whom and where. It answers the argv to run, and the user and directory as named.
-func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.User, err error) {
+// account finds whose command it is.
+func (s *Spec) account(defaults Defaults) (*accounts.User, error) {
 	name := defaults.User
 	if s.User != nil {
 		name = *s.User
 	}
-	user = &accounts.User{Name: "root", Home: "/root", Shell: "/bin/sh"}
-	if name != "" {
-		if user, err = accounts.Current().Lookup(name); err != nil {
-			return nil, nil, err
-		}
+	if name == "" {
+		return &accounts.User{Name: "root", Home: "/root", Shell: "/bin/sh"}, nil
 	}
+	return accounts.Current().Lookup(name)
+}
+
+// workdir is where the command begins.
+func (s *Spec) workdir(defaults Defaults) string {
 	dir := defaults.Workdir
 	if s.Cwd != nil {
 		dir = *s.Cwd
@@ -110,21 +135,35 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 	if dir == "" {
 		dir = "/"
 	}
+	return dir
+}
+
+// plan works out what to execute, as whom and where. It answers the argv to run, and the user and directory as named.
+func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.User, err error) {
+	if user, err = s.account(defaults); err != nil {
+		return nil, nil, err
+	}
+	dir := s.workdir(defaults)
 	if err := checkDirectory(dir); err != nil {
 		return nil, nil, err
 	}
 	env := mergeEnv(defaults.Env, user, s.Env)
+	if s.Pty != nil && env["TERM"] == "" {
+		env["TERM"] = defaultTerm
+	}
 	argv := s.Argv
 	if s.Command != nil {
 		argv = []string{"/bin/sh", "-c", *s.Command}
 	}
-	path, err := LookProgram(argv[0], env["PATH"], dir)
-	if err != nil {
-		return nil, nil, err
+	path := argv[0]
+	if s.Session == nil { // whose shell looks for programs itself
+		if path, err = LookProgram(argv[0], env["PATH"], dir); err != nil {
+			return nil, nil, err
+		}
 	}
 	start = &supervise.Start{
-		Path: path, Argv: argv, Env: flatten(env), Dir: dir, Umask: defaultUmask,
-		UID: user.UID, GID: user.GID, Groups: user.Groups, Switch: !isSelf(user),
+		Path: path, Argv: argv, Limits: limitsOf(s.Rlimits), Env: flatten(env), Dir: dir, Umask: defaultUmask,
+		UID: user.UID, GID: user.GID, Groups: user.Groups, Switch: !isSelf(user), Terminal: s.Pty != nil,
 	}
 	return start, user, nil
 }
@@ -201,13 +240,33 @@ func LookProgram(name, path, dir string) (string, error) {
 	return "", spawnError(name, problem)
 }
 
+// Why a program cannot run, for programs that ask: as a shell's 127 and 126.
+const (
+	programMissing  = "program_not_found"
+	programUnusable = "program_not_executable"
+)
+
+func cannotRun(reason, format string, args ...any) error {
+	return fault.New(fault.InvalidRequest, format, args...).With("reason", reason)
+}
+
+// startError says why a program that was found did not start.
+func startError(name string, errno unix.Errno) error {
+	if errno == unix.ENOENT {
+		return cannotRun(programUnusable, "%s: what interprets it, named in its first line or its header, is not there", name)
+	}
+	return spawnError(name, errno)
+}
+
 // spawnError says in a caller's words why a program cannot run.
 func spawnError(name string, errno unix.Errno) error {
 	switch errno {
 	case unix.ENOENT:
-		return invalid("%s: no such program", name)
+		return cannotRun(programMissing, "%s: no such program", name)
 	case unix.ENOEXEC:
-		return invalid("%s: not a program that this machine can run, nor a script with a #! line", name)
+		return cannotRun(programUnusable, "%s: not a program that this machine can run, nor a script with a #! line", name)
+	case unix.EACCES:
+		return cannotRun(programUnusable, "%s: %s", name, errno.Error())
 	case unix.E2BIG:
 		return invalid("%s: arguments and environment together are too long", name)
 	case unix.EAGAIN:

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"holt.dev/guest/internal/accounts"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/supervise"
 )
@@ -30,18 +31,35 @@ type Table struct {
 	ended     []*Process          // in the order in which they ended
 	endedHeld int64
 	held      map[*Process]int64
+	sessions  map[string]*session
 }
 
 // NewTable makes an empty table whose commands run under supervisors of this pool.
 func NewTable(pool *supervise.Pool) *Table {
-	return &Table{pool: pool, byID: map[string]*Process{}, held: map[*Process]int64{}}
+	return &Table{pool: pool, byID: map[string]*Process{}, held: map[*Process]int64{}, sessions: map[string]*session{}}
 }
 
-// Start runs a command. Where it fails, nothing has run and the id is free again.
-func (t *Table) Start(spec Spec, defaults Defaults) (*Process, error) {
+// Start runs a command, where it belongs to a session when that is free. Where it fails, nothing has run and the id is
+// free again.
+func (t *Table) Start(ctx context.Context, spec Spec, defaults Defaults) (*Process, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
+	var turn *turn
+	if spec.Session != nil {
+		var err error
+		if turn, err = t.enterSession(ctx, &spec, defaults); err != nil {
+			return nil, err
+		}
+	}
+	p, err := t.start(spec, defaults, turn)
+	if err != nil {
+		turn.retract()
+	}
+	return p, err
+}
+
+func (t *Table) start(spec Spec, defaults Defaults, turn *turn) (*Process, error) {
 	t.mu.Lock()
 	if _, taken := t.byID[spec.ID]; taken {
 		t.mu.Unlock()
@@ -50,7 +68,7 @@ func (t *Table) Start(spec Spec, defaults Defaults) (*Process, error) {
 	t.byID[spec.ID] = nil
 	t.mu.Unlock()
 
-	p, err := t.launch(spec, defaults)
+	p, err := t.launch(spec, defaults, turn)
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,21 +78,29 @@ func (t *Table) Start(spec Spec, defaults Defaults) (*Process, error) {
 	}
 	t.byID[spec.ID] = p
 	t.order = append(t.order, p)
+	if turn != nil {
+		turn.session.commands++
+	}
 	return p, nil
 }
 
-func (t *Table) launch(spec Spec, defaults Defaults) (*Process, error) {
+func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, error) {
 	start, user, err := spec.plan(defaults)
 	if err != nil {
 		return nil, err
 	}
 	p := &Process{
-		spec: spec, cwd: start.Dir, user: user.Name,
-		ring: newRing(spec.ringBytes()), stdin: &input{}, gone: make(chan struct{}),
+		spec: spec, cwd: start.Dir, user: user.Name, session: turn,
+		ring: newRing(spec.ringBytes()), stdin: closedInput(), gone: make(chan struct{}),
 	}
-	stdio, err := p.openPipes()
+	if turn != nil {
+		if p.cwd, err = turn.prepare(p, start); err != nil {
+			return nil, err
+		}
+	}
+	stdio, err := p.openStdio(user)
 	if err != nil {
-		return nil, fault.New(fault.Internal, "pipes: %s", err)
+		return nil, fault.New(fault.Internal, "standard input and output: %s", err)
 	}
 	ready := make(chan struct{}) // what is heard of a command waits until it is wholly set up
 	p.started = time.Now()
@@ -91,20 +117,22 @@ func (t *Table) launch(spec Spec, defaults Defaults) (*Process, error) {
 			}
 		},
 	})
-	p.closeChildEnds(stdio)
+	if p.terminal == nil {
+		p.closeChildEnds(stdio)
+	}
 	if err != nil {
 		p.closeOwnEnds()
 		if errno, ok := err.(syscall.Errno); ok {
-			return nil, spawnError(start.Argv[0], errno)
+			return nil, startError(start.Argv[0], errno)
 		}
 		return nil, fault.New(fault.Internal, "%s: %s", start.Argv[0], err)
 	}
-	go p.stdout.run()
-	go p.stderr.run()
+	p.await(spec.Await)
+	for _, d := range p.outputs() {
+		go d.run()
+	}
 	if len(spec.StdinData) > 0 {
-		go func() {
-			_, _ = p.stdin.write(context.Background(), spec.StdinData, spec.Stdin != "pipe") // it need not read
-		}()
+		p.stdin.begin(spec.StdinData, spec.Stdin != "pipe")
 	}
 	if spec.TimeoutMs > 0 {
 		p.timer = time.AfterFunc(time.Duration(spec.TimeoutMs)*time.Millisecond, p.expire)
@@ -112,6 +140,14 @@ func (t *Table) launch(spec Spec, defaults Defaults) (*Process, error) {
 	p.spec.StdinData, p.spec.Env = nil, nil // not kept for as long as the process is known
 	close(ready)
 	return p, nil
+}
+
+// openStdio makes the process's three standard descriptors, a terminal of its user or pipes.
+func (p *Process) openStdio(user *accounts.User) (stdio [3]int, err error) {
+	if p.spec.Pty == nil {
+		return p.openPipes()
+	}
+	return p.openTerminal(user.UID)
 }
 
 // openPipes makes the process's three standard descriptors.
@@ -142,10 +178,11 @@ func (p *Process) closeChildEnds(stdio [3]int) {
 
 func (p *Process) closeOwnEnds() {
 	p.stdin.close()
-	for _, d := range []*drain{p.stdout, p.stderr} {
-		if d != nil {
-			_ = d.file.Close() // nothing was written
-		}
+	for _, d := range p.outputs() {
+		_ = d.file.Close() // nothing was written
+	}
+	if p.terminal != nil {
+		p.terminal.Close()
 	}
 }
 

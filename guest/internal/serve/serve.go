@@ -2,6 +2,7 @@
 package serve
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"log"
@@ -16,7 +17,9 @@ const (
 	// windowBytes is how much of uploads may be on its way unread: the most that the library takes.
 	windowBytes = 4<<20 - 1
 	frameBytes  = 1 << 20
-	maxStreams  = 1000
+	// readBytes is what a Unix socket holds, about.
+	readBytes  = 256 << 10
+	maxStreams = 1000
 	// maxHeaderBytes has room for two paths of 4096 bytes, each percent-encoded.
 	maxHeaderBytes = 64 << 10
 	// drainTimeout bounds how long requests may take to end once they are told to.
@@ -48,7 +51,7 @@ func Conn(conn net.Conn, handler http.Handler) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := &Session{cancel: cancel, done: make(chan struct{})}
-	s.conn = &watchedConn{Conn: conn, session: s}
+	s.conn = &watchedConn{Conn: conn, in: bufio.NewReaderSize(conn, readBytes), session: s}
 	var handlers sync.WaitGroup
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
@@ -103,12 +106,16 @@ func (s *Session) close() {
 	})
 }
 
-// watchedConn closes itself after the write that is marked as the last.
+// watchedConn closes itself after the write that is marked as the last. It reads as much as there is at once: the library reads
+// a frame's head and then its 16 KiB, and in gVisor a call to the host costs more than the bytes.
 type watchedConn struct {
 	net.Conn
+	in      *bufio.Reader
 	session *Session
 	last    atomic.Bool
 }
+
+func (c *watchedConn) Read(b []byte) (int, error) { return c.in.Read(b) }
 
 func (c *watchedConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)

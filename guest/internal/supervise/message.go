@@ -17,7 +17,28 @@ type Start struct {
 	GID    uint32
 	Groups []uint32
 	Switch bool // whether the credentials differ from the supervisor's own
+	Limits []Limit
+	Extra  []ExtraFile
+	// Terminal is whether the standard descriptors are a terminal that is to be the session's own.
+	Terminal bool
 }
+
+// Limit is a resource limit that a command begins with (setrlimit(2)).
+type Limit struct {
+	Resource   int
+	Soft, Hard uint64
+}
+
+// ExtraFile is a descriptor that a command gets beside its standard ones, under the number At.
+type ExtraFile struct {
+	Fd int // the caller's, which stays its own
+	At int
+}
+
+const (
+	maxExtra   = 4
+	maxExtraAt = 255
+)
 
 // maxStartBytes bounds a start message; the kernel refuses longer arguments anyway.
 const maxStartBytes = 8 << 20
@@ -36,11 +57,24 @@ func (s *Start) encode() []byte {
 	for _, g := range s.Groups {
 		b = wire.AppendNumber(b, uint64(g))
 	}
-	switched := uint64(0)
-	if s.Switch {
-		switched = 1
+	b = wire.AppendNumber(b, flagOf(s.Switch))
+	b = wire.AppendNumber(b, flagOf(s.Terminal))
+	b = wire.AppendNumber(b, uint64(len(s.Limits)))
+	for _, l := range s.Limits {
+		b = wire.AppendNumber(wire.AppendNumber(wire.AppendNumber(b, uint64(l.Resource)), l.Soft), l.Hard)
 	}
-	return wire.Finish(wire.AppendNumber(b, switched))
+	b = wire.AppendNumber(b, uint64(len(s.Extra)))
+	for _, e := range s.Extra {
+		b = wire.AppendNumber(b, uint64(e.At))
+	}
+	return wire.Finish(b)
+}
+
+func flagOf(set bool) uint64 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // decodeStart reads what follows the head.
@@ -54,10 +88,26 @@ func decodeStart(b []byte) (*Start, error) {
 		s.Groups = append(s.Groups, uint32(d.Number()))
 	}
 	s.Switch = d.Number() == 1
+	s.Terminal = d.Number() == 1
+	for n := d.Count(); n > 0; n-- {
+		s.Limits = append(s.Limits, Limit{Resource: int(d.Number()), Soft: d.Number(), Hard: d.Number()})
+	}
+	for n := d.Count(); n > 0; n-- {
+		s.Extra = append(s.Extra, ExtraFile{Fd: -1, At: int(d.Number())})
+	}
 	if err := d.End(); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *Start) extraFits() bool {
+	for _, e := range s.Extra {
+		if e.At <= statusFd || e.At > maxExtraAt {
+			return false
+		}
+	}
+	return len(s.Extra) <= maxExtra
 }
 
 // Kinds of report. Each is reportBytes long: the kind and one 32-bit value.

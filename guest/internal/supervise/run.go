@@ -90,7 +90,11 @@ const beginTimeout = 30 * time.Second
 // begin sends the start and reads whether it succeeded: a syscall.Errno when the kernel refused the command, another
 // error when the supervisor is gone.
 func (s *Supervisor) begin(start *Start, stdio [3]int) (int, error) {
-	if err := s.send(start.encode(), unix.UnixRights(stdio[0], stdio[1], stdio[2])); err != nil {
+	fds := stdio[:]
+	for _, extra := range start.Extra {
+		fds = append(fds, extra.Fd)
+	}
+	if err := s.send(start.encode(), unix.UnixRights(fds...)); err != nil {
 		return 0, lostError{err}
 	}
 	_ = s.conn.SetReadDeadline(time.Now().Add(beginTimeout)) // fails only on a closed connection, as the read then does

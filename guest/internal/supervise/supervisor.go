@@ -80,22 +80,38 @@ func reap(leader int) error {
 
 func spawn(start *Start, fds []int) (int, error) {
 	unix.Umask(int(start.Umask))
+	files := []uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])}
+	for i, extra := range start.Extra {
+		files = setFile(files, extra.At, fds[3+i])
+	}
 	attr := &syscall.ProcAttr{
 		Dir:   start.Dir,
 		Env:   start.Env,
-		Files: []uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: start.Terminal},
 	}
 	if start.Switch {
 		attr.Sys.Credential = &syscall.Credential{Uid: start.UID, Gid: start.GID, Groups: start.Groups}
 	}
+	if len(start.Limits) > 0 {
+		return spawnLimited(start, attr)
+	}
 	return syscall.ForkExec(start.Path, start.Argv, attr)
+}
+
+// setFile puts a descriptor at a number; what is below and not set is closed in the child.
+func setFile(files []uintptr, at, fd int) []uintptr {
+	for len(files) <= at {
+		files = append(files, ^uintptr(0))
+	}
+	files[at] = uintptr(fd)
+	return files
 }
 
 // receive reads one Start; the descriptors come with its first byte.
 func receive() (*Start, []int, error) {
 	head := make([]byte, wire.HeadBytes)
-	oob := make([]byte, unix.CmsgSpace(3*4))
+	oob := make([]byte, unix.CmsgSpace((3+maxExtra)*4))
 	n, oobn, err := receiveRights(head, oob)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +124,7 @@ func receive() (*Start, []int, error) {
 		return nil, nil, wire.ErrMalformed
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 3 {
+	if err != nil || len(fds) < 3 {
 		return nil, nil, wire.ErrMalformed
 	}
 	size := binary.BigEndian.Uint32(head)
@@ -127,6 +143,9 @@ func receive() (*Start, []int, error) {
 		done += n
 	}
 	start, err := decodeStart(body)
+	if err == nil && (len(fds) != 3+len(start.Extra) || !start.extraFits()) {
+		err = wire.ErrMalformed
+	}
 	return start, fds, err
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAttach } from './commands/attach.ts'
 import { addComplete } from './commands/complete.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addCp } from './commands/cp.ts'
@@ -9,14 +10,24 @@ import { addDown } from './commands/down.ts'
 import { addExec } from './commands/exec.ts'
 import { addGet } from './commands/get.ts'
 import { addKey } from './commands/key.ts'
+import { addKill } from './commands/kill.ts'
 import { addLogs } from './commands/logs.ts'
 import { addLs } from './commands/ls.ts'
+import { addNet } from './commands/net.ts'
+import { addPolicy } from './commands/policy.ts'
+import { addPort } from './commands/port.ts'
+import { addProvider } from './commands/provider.ts'
 import { addPs } from './commands/ps.ts'
 import { addRm } from './commands/rm.ts'
 import { addRun } from './commands/run.ts'
+import { addSecret } from './commands/secret.ts'
+import { addSession } from './commands/session.ts'
+import { addShell } from './commands/shell.ts'
 import { addStatus } from './commands/status.ts'
+import { addSync } from './commands/sync.ts'
 import { addTemplate } from './commands/template.ts'
 import { addUp } from './commands/up.ts'
+import { addWatch } from './commands/watch.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
@@ -26,7 +37,8 @@ Environment:
   HOLT_STATE_DIR           the state directory (default /var/lib/holt)
   NO_COLOR                 no colours
 
-Exit codes: 0 success, 1 failure, 2 wrong usage. run and exec: the command's own, 124 timed out, 125 Holt itself failed.`
+Exit codes: 0 success, 1 failure, 2 wrong usage. run, exec, shell and attach: the command's own, 124 timed out,
+125 Holt itself failed, 126 the program cannot be executed, 127 it is not found.`
 
 /** Every verb of the CLI. Without `--` among the arguments, run and exec take options only before the command. */
 export function buildProgram(args: readonly string[] = []): Command {
@@ -52,9 +64,21 @@ export function buildProgram(args: readonly string[] = []): Command {
   addRm(program)
   program.commandsGroup('Inside a runtime:')
   addExec(program, passThrough)
+  addShell(program)
+  addAttach(program)
   addPs(program)
   addLogs(program)
+  addKill(program)
+  addSession(program)
   addCp(program)
+  addSync(program)
+  addWatch(program)
+  addPort(program)
+  program.commandsGroup('Network and secrets:')
+  addPolicy(program)
+  addNet(program)
+  addSecret(program)
+  addProvider(program)
   program.commandsGroup('And:')
   addTemplate(program)
   addKey(program)

@@ -9,28 +9,41 @@ import { holtFailedExitCode } from './verb.ts'
 const timedOutExitCode = 124
 
 /** How a shell counts an end by SIGPIPE, which is how a command here would end when nobody reads its output any more. */
-const brokenPipeExitCode = 141
+export const brokenPipeExitCode = 141
+
+/** How a shell counts a program that cannot be executed, and one that is not found. */
+const programExitCodes: Readonly<Record<string, number>> = { program_not_executable: 126, program_not_found: 127 }
+
+/** The exit code for the shell where the command did not run. */
+export function failureExitCode(error: unknown): number {
+  const reason = error instanceof HoltError ? error.details?.reason : undefined
+  return programExitCodes[String(reason)] ?? holtFailedExitCode
+}
 
 /** A command that is run as if it were here. */
 export interface Attached {
   readonly runtime: Runtime
-  readonly argv: readonly string[]
+  /** A text is run by the shell, a list as it is. */
+  readonly command: string | readonly string[]
   readonly options: CommandOptions
   readonly interrupts: Interrupts
+  /** Pass on what is typed here as well. */
+  readonly interactive?: boolean
 }
 
 /**
  * Runs a command with its output on ours, what is piped to us on its stdin, and our signals passed on: the first as it
  * is, a second kills. Answers the exit code for the shell.
  */
-export async function runAttached({ runtime, argv, options, interrupts }: Attached): Promise<number> {
-  const piped = stdinIsPiped()
+export async function runAttached(attached: Attached): Promise<number> {
+  const { runtime, command, options, interrupts, interactive = false } = attached
+  const piped = interactive || stdinIsPiped()
   const ended = new AbortController()
   let exit: Extract<OutputItem, { type: 'exit' }> | undefined
   let dropped = 0
   let commandId = ''
   let unread = false
-  for await (const item of runtime.commands.stream(argv, { ...options, stdin: piped })) {
+  for await (const item of runtime.commands.stream(command, { ...options, stdin: piped })) {
     if (item.type === 'start') {
       commandId = item.command_id
       interrupts.passOn((signal, count) =>
@@ -49,6 +62,7 @@ export async function runAttached({ runtime, argv, options, interrupts }: Attach
   ended.abort()
   process.stdin.destroy()
   if (unread) return brokenPipeExitCode
+  if (exit?.session_kept === false) tellNotKept()
   const exitCode = exitCodeOf(exit)
   if (dropped === 0) return exitCode
   say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
@@ -64,6 +78,11 @@ export function exitCodeOf(exit: { exit_code: number | null; timed_out: boolean 
   if (exit !== undefined && exit.exit_code !== null) return exit.exit_code
   say('holt: how the command ended is not known')
   return holtFailedExitCode
+}
+
+/** A session takes over nothing from a command that did not come to its shell's end. */
+export function tellNotKept(): void {
+  say('holt: the command did not end its shell itself, so the session is as it was before it')
 }
 
 /** Does something to the command that runs for us, if it still does. */
@@ -84,11 +103,10 @@ async function reach(
 async function pipeStdin(runtime: Runtime, commandId: string, signal: AbortSignal): Promise<void> {
   try {
     const command = await runtime.commands.get(commandId, { signal })
-    for await (const chunk of process.stdin) await command.writeStdin(chunk as Buffer, { signal })
-    await command.closeStdin({ signal })
+    await command.pipeStdin(process.stdin, { signal })
   } catch (error) {
     // An ended command is what the stream tells; a closed stdin is the command's own business, as a broken pipe is here.
-    if (signal.aborted || (error instanceof HoltError && error.code === 'conflict')) return
+    if (signal.aborted || (error instanceof HoltError && error.details?.reason === 'stdin_closed')) return
     say(`holt: stdin could not be passed on: ${error instanceof Error ? error.message : String(error)}`)
   }
 }

@@ -23,14 +23,14 @@ export const holtFailedExitCode = 125
 export function act<Args extends unknown[]>(
   command: Command,
   verb: (...args: Args) => Promise<number | undefined>,
-  { failure = failedExitCode }: { failure?: number } = {},
+  { failure = failedExitCode }: { failure?: number | ((error: unknown) => number) } = {},
 ): Command {
   return command.action(async (...args) => {
     let exitCode: number | undefined
     try {
       exitCode = await verb(...(args as Args))
     } catch (error) {
-      throw new ExitStatus(failure, error)
+      throw new ExitStatus(typeof failure === 'number' ? failure : failure(error), error)
     }
     if (exitCode !== undefined && exitCode !== 0) throw new ExitStatus(exitCode)
   })

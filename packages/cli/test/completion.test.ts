@@ -15,7 +15,9 @@ beforeEach(async () => {
   service = await startTestService()
   folder = await mkdtemp(join(tmpdir(), 'holt-completion-'))
   await symlink(fileURLToPath(new URL('../bin/holt', import.meta.url)), join(folder, 'holt'))
-  await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+  const holt = new Holt({ url: service.url, apiKey: service.key })
+  await holt.runtimes.create({ name: 'mine' })
+  await holt.policies.create({ name: 'web', include: ['npm'] })
 })
 afterEach(async () => {
   await service.close()
@@ -42,6 +44,8 @@ describe('bash completes', () => {
     ['choices of an option', 'holt create --isolation ', ['gvisor', 'container']],
     ['runtimes', 'holt exec m', ['mine']],
     ['several runtimes', 'holt rm mine m', ['mine']],
+    ['presets', 'holt run --include py', ['pypi']],
+    ['policies', 'holt create --network w', ['web']],
     ['templates', 'holt run -t base', ['base-small']],
     ['shells', 'holt completion f', ['fish']],
     ['nothing behind --', 'holt run -- l', []],

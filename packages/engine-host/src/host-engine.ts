@@ -11,6 +11,7 @@ import {
   type RuntimeSpec,
 } from '@holt/engine'
 import { removeParentCgroup } from './cgroups/runtime-cgroup.ts'
+import { closeEgress, egressOf } from './egress/host-egress.ts'
 import { ensureRuntime } from './ensure-runtime.ts'
 import type { StateClaim } from './host/claim-state-dir.ts'
 import { type DescribeInput, describeHost } from './host/describe-host.ts'
@@ -38,7 +39,7 @@ export class HostEngine implements Engine {
     this.#input = input
     this.#claim = claim
     this.#watch = new RuntimeWatch(host)
-    this.#abilities = { images: host.images, checkpoints: checkpointsOf(host) }
+    this.#abilities = { images: host.images, checkpoints: checkpointsOf(host), egress: egressOf(host) }
   }
 
   describe(): Promise<EngineFacts> {
@@ -90,7 +91,9 @@ export class HostEngine implements Engine {
     // Verbs that are at work come to their end: what they have begun would go on without its door.
     await Promise.all(this.#host.runtimes.all().map(({ paths }) => this.#host.locks.run(paths.id, async () => {})))
     const reason = new EngineError('unavailable', 'the engine is closed')
-    await Promise.all(this.#host.runtimes.all().map((runtime) => runtime.door.close(reason)))
+    await Promise.all(
+      this.#host.runtimes.all().flatMap((runtime) => [runtime.door.close(reason), closeEgress(runtime)]),
+    )
     await this.#host.disks.close()
     if (this.#host.runtimes.all().length === 0) await removeParentCgroup(this.#host.cgroups, this.#host.cgroupParent)
     await this.#claim.release()

@@ -33,6 +33,10 @@ export interface RuntimePaths {
   /** Mounted read-only into the runtime at `/run/holt`. */
   readonly socketDir: string
   readonly socket: string
+  /** What leaves the runtime comes out here. */
+  readonly egressSocket: string
+  /** Where a guest that makes no tun device fetches one. */
+  readonly tunSocket: string
   /** State root of runsc or runc for this runtime alone, so that forgetting it is removing a directory. */
   readonly runnerState: string
 }
@@ -81,6 +85,8 @@ function runtimePaths(dir: string, runDir: string, id: RuntimeId): RuntimePaths 
     rootfs: join(dir, 'rootfs'),
     socketDir,
     socket: join(socketDir, 'control.sock'),
+    egressSocket: join(socketDir, 'egress.sock'),
+    tunSocket: join(socketDir, 'tun.sock'),
     runnerState: join(runDir, '.runner', id),
   }
 }

@@ -1,5 +1,6 @@
 import { rm, rmdir } from 'node:fs/promises'
 import { EngineError, type RuntimeId } from '@holt/engine'
+import { closeEgress } from './egress/host-egress.ts'
 import { cgroupOf, type Host } from './host/host.ts'
 import { unmountTree } from './mounts/mount.ts'
 import type { Runtime } from './runtimes/runtime-registry.ts'
@@ -30,6 +31,7 @@ export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSign
 export async function clearRuntime(host: Host, runtime: Runtime): Promise<void> {
   const { paths } = runtime
   await runtime.door.close(new EngineError('gone', `runtime ${paths.id} is gone`))
+  await closeEgress(runtime)
   await endProcesses(host, runtime)
   await cgroupOf(host, paths.id).remove()
   await unmountTree(paths.dir)

@@ -1,4 +1,5 @@
 import { type CheckpointInfo, EngineError, type RuntimeId } from '@holt/engine'
+import { closeEgress } from './egress/host-egress.ts'
 import type { Host } from './host/host.ts'
 import { clearRuntime, forgetRuntime } from './remove-runtime.ts'
 
@@ -24,7 +25,7 @@ export async function takeCheckpoint(
       throw new EngineError('not_supported', `a ${runtime.record.spec.isolation} has no memory checkpoints`)
     }
     if (runtime.record.state !== 'running') throw new EngineError('gone', `runtime ${id} does not run`)
-    await runtime.door.leave()
+    await Promise.all([runtime.door.leave(), closeEgress(runtime)])
     try {
       const info = await host.checkpoints.publish(checkpointId, runtime.record.spec, (dir) =>
         gvisor.checkpoint(runtime.paths, dir, signal),

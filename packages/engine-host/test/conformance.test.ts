@@ -1,3 +1,6 @@
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { runConformance } from '@holt/engine/conformance'
 import { afterAll, describe, expect, test } from 'vitest'
 import { prepareEngine, VERB_TIMEOUT_MS } from './support/engine-under-test.ts'
@@ -18,6 +21,7 @@ for (const [isolation, runner] of [
       name: 'host engine',
       isolation,
       open: under.open,
+      dialEgress: (_, id) => connectTo(join(under.options.runDir, id, 'egress.sock')),
       imageTar: () => tarOf(under.tree),
       size: { cpu: 1, memoryMiB: 256, diskMiB: 64 },
       verbTimeoutMs: VERB_TIMEOUT_MS,
@@ -26,5 +30,13 @@ for (const [isolation, runner] of [
       expect(await under.leaks()).toEqual([])
     })
     afterAll(() => under[Symbol.asyncDispose]())
+  })
+}
+
+/** The guest dials the same socket through its mount. */
+function connectTo(path: string): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => resolve(socket))
+    socket.once('error', reject)
   })
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { GuestLink } from './guest-link.ts'
 
 /**
@@ -120,6 +121,7 @@ export type IsolationFacts =
 export interface Abilities {
   readonly images: ImageStore
   readonly checkpoints: Checkpoints
+  readonly egress: Egress
 }
 
 /** Root filesystems by digest. */
@@ -162,6 +164,25 @@ export interface CheckpointInfo {
   readonly cpu: number
   readonly memoryMiB: number
   readonly sizeBytes: number
+}
+
+/**
+ * The way out of runtimes: nothing leaves but what the accepted connections carry. A guest dials when it has something to carry; while nobody has opened,
+ * nothing listens and everything inside is refused. Only this process's openings count: after a restart the caller opens again.
+ */
+export interface Egress {
+  /**
+   * Opens the runtime's egress socket, or keeps it open: each connection the guest makes from now on is handed to `accept`, which owns it. The last `accept` wins;
+   * connections that an earlier one has stay its own. Kind `not_found` when there is no such runtime, `gone` when it has ended.
+   */
+  open(id: RuntimeId, accept: (connection: Duplex) => void): Promise<void>
+  /** Closes the socket and ends its connections. Gone is success; `remove` does it too. */
+  close(id: RuntimeId): Promise<void>
+  /**
+   * Says how the guest gets its tun device: `create`, it makes one itself; `socket`, one is made for it and its descriptor waits at `tun.sock`, to be fetched once within
+   * some seconds. Ask right before each time the guest is given a network. Kinds `not_found` and `gone` as in `open`.
+   */
+  prepareTun(id: RuntimeId, signal: AbortSignal): Promise<'create' | 'socket'>
 }
 
 /** What a caller may do about a failure. */

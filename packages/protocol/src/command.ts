@@ -2,16 +2,26 @@ import { z } from 'zod'
 import { idSchema } from './ids.ts'
 import { ifSound } from './if-sound.ts'
 import { Timestamp } from './page.ts'
+import { Rlimits } from './rlimits.ts'
 import { Env } from './runtime.ts'
 import { RuntimePath } from './runtime-path.ts'
+import { SessionName } from './session.ts'
 
-/** The most bytes of stdout, and of stderr, that a waited-for result carries. */
+/** How many bytes of stdout, and of stderr, a waited-for result carries, where nobody says otherwise. */
 export const resultOutputBytes = 1024 * 1024
+
+const maxResultOutputBytes = 4 * 1024 * 1024
 
 const argument = z
   .string()
   .max(128 * 1024)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
+
+const side = z.number().int().min(1).max(10_000)
+
+/** How large a terminal is, in characters. */
+export const TerminalSize = z.strictObject({ cols: side, rows: side }).meta({ id: 'TerminalSize' })
+export type TerminalSize = z.infer<typeof TerminalSize>
 
 /** The body of a command. */
 export const StartCommand = z
@@ -41,14 +51,31 @@ export const StartCommand = z
       .boolean()
       .default(false)
       .describe('Answer at once; read the output later. Its timeout is 0 unless given.'),
+    rlimits: Rlimits.default({}).describe('Resource limits that the command begins with.'),
+    session: SessionName.optional().describe(
+      'Run in the shell session of this name: after its other commands, with the directory and variables they left. `argv` may be a builtin of the shell. Made where there is none.',
+    ),
+    max_output_bytes: z
+      .number()
+      .int()
+      .min(0)
+      .max(maxResultOutputBytes)
+      .default(resultOutputBytes)
+      .describe('The most bytes of each stream that a waited-for result carries: the first ones.'),
+    pty: TerminalSize.optional().describe(
+      'Run it in a terminal of this size: a session of its own, `TERM=xterm-256color` unless `env` or the runtime says otherwise, all output on `stdout`. Its stdin stays open, and `eof` types the end-of-file character. In the background it waits up to 10 s for somebody to attach and write before it loses output.',
+    ),
   })
   .superRefine(
     (body, context) => {
       if ((body.command === undefined) === (body.argv === undefined)) {
         context.addIssue({ code: 'custom', path: ['command'], message: 'give exactly one of command and argv' })
       }
+      if (body.session !== undefined && body.pty !== undefined) {
+        context.addIssue({ code: 'custom', path: ['pty'], message: 'a command of a session has no terminal' })
+      }
     },
-    ifSound('command', 'argv'),
+    ifSound('command', 'argv', 'session', 'pty'),
   )
   .meta({ id: 'StartCommand' })
 export type StartCommandInput = z.input<typeof StartCommand>
@@ -80,6 +107,17 @@ export const Command = z
     stdout_bytes: z.number().int().describe('Bytes written so far.'),
     stderr_bytes: z.number().int(),
     dropped_bytes: z.number().int().describe('Bytes that are no longer kept.'),
+    dropped: z
+      .object({ stdout: z.number().int(), stderr: z.number().int() })
+      .describe('The same, each stream by itself.'),
+    session: z.string().nullable(),
+    session_kept: z
+      .boolean()
+      .nullable()
+      .describe(
+        'Whether the session has what the command left. False where it was killed, timed out or replaced its shell: then the session is as it was before. Null outside of a session, and while it runs.',
+      ),
+    pty: TerminalSize.nullable().describe('The size of its terminal; null where it has none.'),
   })
   .meta({ id: 'Command' })
 export type Command = z.infer<typeof Command>
@@ -108,6 +146,7 @@ export const OutputItem = z
       exit_code: z.number().int().nullable(),
       signal: z.string().nullable(),
       timed_out: z.boolean(),
+      session_kept: z.boolean().optional().describe('In a session: whether it has what the command left.'),
     }),
     z.object({ type: z.literal('end'), cursor }),
   ])
@@ -129,13 +168,18 @@ export const WriteStdin = z
       .default(''),
     encoding: z.enum(['utf-8', 'base64']).default('utf-8'),
     eof: z.boolean().default(false).describe('Close stdin after the data.'),
+    offset: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'Where the data begins, in bytes since the start. What stdin took before is skipped, so that a repetition types nothing twice. Default: after what was taken.',
+      ),
   })
   .superRefine(
     (body, context) => {
-      if (
-        body.encoding === 'base64' &&
-        !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(body.data)
-      ) {
+      if (body.encoding === 'base64' && (body.data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(body.data))) {
         context.addIssue({ code: 'custom', path: ['data'], message: 'must be base64' })
       }
     },
@@ -145,23 +189,64 @@ export const WriteStdin = z
 export type WriteStdinInput = z.input<typeof WriteStdin>
 
 /** The answer of a write to stdin. */
-export const StdinWritten = z.object({ written_bytes: z.number().int() }).meta({ id: 'StdinWritten' })
+export const StdinWritten = z
+  .object({
+    written_bytes: z
+      .number()
+      .int()
+      .describe('What this request added: less than was sent where the command does not read; send the rest again.'),
+    offset: z.number().int().describe('Where the next write begins.'),
+  })
+  .meta({ id: 'StdinWritten' })
 
-/** The signals a client may send. */
+/** The signals a client may send, in the order of their numbers (signal(7)). */
 export const signalNames = [
   'SIGHUP',
   'SIGINT',
   'SIGQUIT',
+  'SIGILL',
+  'SIGTRAP',
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
   'SIGKILL',
   'SIGUSR1',
+  'SIGSEGV',
   'SIGUSR2',
+  'SIGPIPE',
+  'SIGALRM',
   'SIGTERM',
+  'SIGCHLD',
   'SIGCONT',
   'SIGSTOP',
   'SIGTSTP',
+  'SIGTTIN',
+  'SIGTTOU',
+  'SIGURG',
+  'SIGXCPU',
+  'SIGXFSZ',
+  'SIGVTALRM',
+  'SIGPROF',
   'SIGWINCH',
+  'SIGIO',
+  'SIGPWR',
+  'SIGSYS',
 ] as const
 
+type RealTimeSignal = 'SIGRTMIN' | `SIGRTMIN+${number}`
+
+const realTimeSignal = z.string().regex(/^SIGRTMIN(?:\+(?:[1-9]|[12]\d|30))?$/) as unknown as z.ZodType<
+  RealTimeSignal,
+  RealTimeSignal
+>
+
+/** A signal by name; the real-time ones are `SIGRTMIN` and `SIGRTMIN+1` to `SIGRTMIN+30`. */
+export const SignalName = z.union(
+  [z.enum(signalNames), realTimeSignal],
+  'must be the name of a signal: SIGTERM, say, or SIGRTMIN+1',
+)
+export type SignalName = z.output<typeof SignalName>
+
 /** The body of a signal. */
-export const SendSignal = z.strictObject({ signal: z.enum(signalNames) }).meta({ id: 'SendSignal' })
+export const SendSignal = z.strictObject({ signal: SignalName }).meta({ id: 'SendSignal' })
 export type SendSignalInput = z.input<typeof SendSignal>

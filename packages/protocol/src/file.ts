@@ -1,14 +1,17 @@
 import { z } from 'zod'
+import { partFields, partsAreSound, partsNeedId } from './file-upload.ts'
 import { Timestamp } from './page.ts'
-import { RuntimePath } from './runtime-path.ts'
+import { maxPathBytes, RuntimePath } from './runtime-path.ts'
 
 /** A file mode in octal: `"0644"`. */
 export const FileMode = z.string().regex(/^[0-7]{3,4}$/, 'must be an octal mode such as "0644"')
 
-const user = z
+/** Who is to own what is made. */
+export const UserName = z
   .string()
   .regex(/^(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10}(?::\d{1,10})?)$/, 'must be a user name, a uid or uid:gid')
-  .describe("Who owns what is made; default the template's user.")
+
+const user = UserName.describe("Who owns what is made; default the template's user.")
 
 /** What is known of a file. */
 export const FileInfo = z
@@ -77,7 +80,60 @@ export type RemoveFileInput = z.input<typeof RemoveFile>
 export const PathQuery = z.strictObject({ path: RuntimePath })
 
 /** The query of a write. */
-export const WriteQuery = z.strictObject({ path: RuntimePath, mode: FileMode.optional(), user: user.optional() })
+export const WriteQuery = z
+  .strictObject({ path: RuntimePath, mode: FileMode.optional(), user: user.optional(), ...partFields })
+  .superRefine(partsNeedId, partsAreSound)
+
+/** The body of a symlink. */
+export const MakeSymlink = z
+  .strictObject({
+    path: RuntimePath.describe('Where the link is made; missing parents are made.'),
+    target: z
+      .string()
+      .min(1)
+      .refine(
+        (text) => new TextEncoder().encode(text).length < maxPathBytes,
+        `must be shorter than ${maxPathBytes} bytes`,
+      )
+      .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed Unicode without NUL')
+      .describe('What the link says, relative or absolute. Nothing need be there.'),
+    overwrite: z.boolean().default(false).describe('Replace what is at the path.'),
+  })
+  .meta({ id: 'MakeSymlink' })
+export type MakeSymlinkInput = z.input<typeof MakeSymlink>
+
+const recursive = z.boolean().default(false).describe('Everything below a directory as well; links are not followed.')
+
+/** The body of a change of mode. */
+export const ChangeMode = z
+  .strictObject({
+    path: RuntimePath.describe('A symlink is followed, but not with `recursive`.'),
+    mode: FileMode,
+    recursive,
+  })
+  .meta({ id: 'ChangeMode' })
+export type ChangeModeInput = z.input<typeof ChangeMode>
+
+/** The body of a change of owner. */
+export const ChangeOwner = z
+  .strictObject({
+    path: RuntimePath.describe('A symlink is not followed: it gets the owner itself.'),
+    user: user.describe('A user name (the group becomes its own), a uid, or uid:gid.'),
+    recursive,
+  })
+  .meta({ id: 'ChangeOwner' })
+export type ChangeOwnerInput = z.input<typeof ChangeOwner>
+
+/** The answer of a change of mode or owner. */
+export const FileChanged = z
+  .object({
+    success: z.literal(true),
+    path: z.string(),
+    changed: z.number().int().describe('How many files and directories have been set.'),
+    entry: FileInfo,
+  })
+  .meta({ id: 'FileChanged' })
+export type FileChanged = z.infer<typeof FileChanged>
 
 /** The query of a directory list: entries come sorted by path, at most `limit` at once. */
 export const ListFilesQuery = z.strictObject({

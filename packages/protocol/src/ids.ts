@@ -12,6 +12,9 @@ export const idPrefixes = {
   event: 'ev',
   request: 'rq',
   project: 'pr',
+  policy: 'np',
+  secret: 'se',
+  provider: 'ip',
 } as const
 
 /** A kind of thing that has an id. */
@@ -49,7 +52,14 @@ export function idSchema<Kind extends IdKind>(kind: Kind) {
     ) as unknown as z.ZodType<Id<Kind>, string>
 }
 
-const idParams = { runtime_id: 'runtime', command_id: 'command', key_id: 'key' } as const
+const idParams = {
+  runtime_id: 'runtime',
+  command_id: 'command',
+  key_id: 'key',
+  policy_id: 'policy',
+  secret_id: 'secret',
+  provider_id: 'provider',
+} as const
 
 /** True where a path parameter has the form of its id. What has not cannot exist, and is answered as such. */
 export function isIdParam(name: keyof typeof idParams, value: string): boolean {

@@ -3,7 +3,16 @@ import { idSchema } from './ids.ts'
 import { Timestamp } from './page.ts'
 
 /** What a key may do. `admin` may do everything. */
-export const scopes = ['runtime:read', 'runtime:write', 'template:read', 'admin'] as const
+export const scopes = [
+  'runtime:read',
+  'runtime:write',
+  'template:read',
+  'policy:read',
+  'policy:write',
+  'secret:read',
+  'secret:write',
+  'admin',
+] as const
 
 /** One thing a key may do. */
 export type Scope = (typeof scopes)[number]
@@ -12,7 +21,10 @@ export type Scope = (typeof scopes)[number]
 export const CreateKey = z
   .strictObject({
     name: z.string().trim().min(1).max(100),
-    scopes: z.array(z.enum(scopes)).min(1).default(['runtime:read', 'runtime:write', 'template:read']),
+    scopes: z
+      .array(z.enum(scopes))
+      .min(1)
+      .default(['runtime:read', 'runtime:write', 'template:read', 'policy:read', 'secret:read']),
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
   })
   .meta({ id: 'CreateKey' })

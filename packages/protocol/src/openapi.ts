@@ -89,6 +89,11 @@ function success(answer: RouteAnswer, schemas: SchemaCollector): Json {
   const { description } = answer
   if (answer.type === 'none') return { description }
   if (answer.type === 'bytes') return { description, content: { 'application/octet-stream': {} } }
+  if (answer.type === 'websocket') {
+    // OpenAPI has no words for a WebSocket: what its frames hold is told in an extension.
+    const [server, client] = [schemas.reference(answer.server, 'output'), schemas.reference(answer.client, 'input')]
+    return { description, 'x-websocket': { server, client } }
+  }
   if (answer.type === 'stream') return { description, content: streamContent(answer.item, schemas) }
   return {
     description,

@@ -8,12 +8,19 @@ export type RouteBody =
   | { readonly type: 'json'; readonly schema: z.ZodType }
   | { readonly type: 'bytes'; readonly description: string }
 
-/** What a success carries: nothing, JSON, bytes, or a stream of items (Server-Sent Events where asked for, else NDJSON). */
+/** What a success carries: nothing, JSON, bytes, a stream of items (Server-Sent Events where asked for, else NDJSON), or a WebSocket. */
 export type RouteAnswer =
   | { readonly type: 'none'; readonly description: string }
   | { readonly type: 'json'; readonly schema: z.ZodType; readonly description: string; readonly stream?: z.ZodType }
   | { readonly type: 'bytes'; readonly description: string }
   | { readonly type: 'stream'; readonly item: z.ZodType; readonly description: string }
+  | {
+      readonly type: 'websocket'
+      /** The text frames of the service and of the client. */
+      readonly server: z.ZodType
+      readonly client: z.ZodType
+      readonly description: string
+    }
 
 /** One route of the API, as data. The server registers it, OpenAPI is generated from it, tests walk it. */
 export interface Route {

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { idSchema } from './ids.ts'
 import { ifSound } from './if-sound.ts'
+import { Name } from './name.ts'
 import { pageQuery, Timestamp } from './page.ts'
+import { PolicyRef, WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
 
 /** Every state of a runtime. */
@@ -16,14 +18,6 @@ export type Isolation = z.infer<typeof Isolation>
 
 /** What happens when `timeout_secs` has passed. */
 export const OnTimeout = z.enum(['terminate'])
-
-/** A runtime's, template's or key's name: one DNS label. */
-export const Name = z
-  .string()
-  .regex(
-    /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-    'must be 1 to 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit',
-  )
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/
 
@@ -72,6 +66,13 @@ export const CreateRuntime = z
       .default(null)
       .describe('The runtime ends this long after its creation; null: it stays until it is deleted.'),
     on_timeout: OnTimeout.default('terminate'),
+    network_policy: WantedPolicy.default(null),
+    secrets: z
+      .array(Name)
+      .max(32)
+      .refine((names) => new Set(names).size === names.length, 'must name each secret once')
+      .default([])
+      .describe('Secrets by name. Their placeholders are in the environment.'),
   })
   .meta({ id: 'CreateRuntime' })
 
@@ -140,8 +141,12 @@ export const Runtime = z
     disk_mib: z.number().int(),
     env: z.record(z.string(), z.string()),
     metadata: z.record(z.string(), z.string()),
-    secrets: z.array(z.string()),
-    network_policy: z.null().describe('None: nothing on the network can be reached.'),
+    secrets: z.array(z.string()).describe('By name.'),
+    secrets_inside: z.boolean().describe('True where the real value of a secret is in the environment (`env: true`).'),
+    ports: z
+      .array(z.object({ port: z.number().int(), public: z.literal(true) }))
+      .describe('The ports that are reachable without a token.'),
+    network_policy: PolicyRef.nullable().describe('Null: nothing on the network can be reached.'),
     timeout_secs: z.number().int().nullable(),
     on_timeout: OnTimeout,
     idle_timeout_secs: z.null(),

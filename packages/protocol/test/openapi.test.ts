@@ -41,6 +41,13 @@ test('bodies refuse unknown fields', () => {
     'RemoveFile',
     'MakeDirectory',
     'CreateKey',
+    'UpdatePort',
+    'CreatePolicy',
+    'ReplacePolicy',
+    'CreateSecret',
+    'ReplaceSecret',
+    'SetRuntimeNetwork',
+    'TestNetwork',
   ]) {
     expect(schemas[name]?.additionalProperties, name).toBe(false)
   }

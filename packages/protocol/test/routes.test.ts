@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CreateRuntime, type Route, routes, StartCommand } from '../src/index.ts'
+import { CreateRuntime, pairsOf, Rlimits, type Route, routes, SignalName, StartCommand } from '../src/index.ts'
 
 const entries = Object.entries<Route>(routes)
 
@@ -12,7 +12,8 @@ test('every path parameter has a schema, and all but the service routes need a k
   for (const [name, { path, params, scope }] of entries) {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
     expect(
-      params?.safeParse(Object.fromEntries(names.map((key) => [key, 'x']))).success ?? names.length === 0,
+      params?.safeParse(Object.fromEntries(names.map((key) => [key, key === 'port' ? '80' : 'x']))).success ??
+        names.length === 0,
       name,
     ).toBe(true)
     expect(scope === null, name).toBe(!path.startsWith('/v1/'))
@@ -26,6 +27,8 @@ test('a create without anything takes base-small', () => {
     metadata: {},
     timeout_secs: null,
     on_timeout: 'terminate',
+    network_policy: null,
+    secrets: [],
   })
 })
 
@@ -49,3 +52,29 @@ test.each([{}, { command: 'a', argv: ['b'] }, { argv: [] }, { command: 'a\0b' },
     expect(StartCommand.safeParse(body).success).toBe(false)
   },
 )
+
+test.each([
+  [{ nofile: 5 }, { nofile: { soft: 5, hard: 5 } }],
+  [{ nofile: { soft: 5 } }, { nofile: { soft: 5, hard: 5 } }],
+  [{ cpu: { soft: 5, hard: 'unlimited' } }, { cpu: { soft: 5, hard: null } }],
+  [
+    { core: 0, as: 'unlimited' },
+    { core: { soft: 0, hard: 0 }, as: { soft: null, hard: null } },
+  ],
+])('the limits %j are %j', (limits, pairs) => {
+  expect(pairsOf(Rlimits.parse(limits))).toEqual(pairs)
+})
+
+test.each([{ nofile: { soft: 'unlimited', hard: 5 } }, { nofile: { soft: 6, hard: 5 } }, { nofiles: 1 }, { cpu: '5' }])(
+  '%j are no limits',
+  (limits) => {
+    expect(Rlimits.safeParse(limits).success).toBe(false)
+  },
+)
+
+test('signals are read by name, the real-time ones by their distance', () => {
+  for (const name of ['SIGTERM', 'SIGRTMIN', 'SIGRTMIN+1', 'SIGRTMIN+30'])
+    expect(SignalName.safeParse(name).success, name).toBe(true)
+  for (const name of ['TERM', 'SIGNOPE', 'SIGRTMIN+0', 'SIGRTMIN+31', 'SIGRTMIN+01', 'SIGRTMAX', ''])
+    expect(SignalName.safeParse(name).success, name).toBe(false)
+})

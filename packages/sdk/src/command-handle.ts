@@ -1,6 +1,8 @@
-import type { Command, CommandResult, OutputItem, SendSignalInput } from '@holt/protocol'
+import type { Command, CommandResult, OutputItem, SendSignalInput, TerminalSize } from '@holt/protocol'
 import { eventStream, resumeItems } from './item-stream.ts'
-import { collectOutput, type OutputListener } from './output.ts'
+import { collectOutput, type OutputLimit, type OutputListener, resultOf } from './output.ts'
+import { type ByteSource, StdinWriter } from './stdin-writer.ts'
+import { type AttachOptions, Terminal } from './terminal/terminal.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** A command of a runtime: what the service said of it last, and what can be done with it. */
@@ -15,18 +17,20 @@ export interface FollowOptions extends CallOptions {
 }
 
 /** How a command is waited for. */
-export type WaitOptions = CallOptions & OutputListener
+export type WaitOptions = CallOptions & OutputListener & OutputLimit
 
 /** What can be done with a command. */
 class CommandActions {
   readonly #transport: Transport
   readonly #runtimeId: string
+  readonly #stdin: StdinWriter
   #data: Command
 
-  constructor(transport: Transport, runtimeId: string, data: Command) {
+  constructor(transport: Transport, { runtimeId, data, stdinOffset }: CommandFacts) {
     this.#transport = transport
     this.#runtimeId = runtimeId
     this.#data = data
+    this.#stdin = new StdinWriter(transport, this.#params, stdinOffset ?? null)
   }
 
   /** Yields output from any point that is kept. A broken connection is made again after the last item. */
@@ -39,15 +43,15 @@ class CommandActions {
         query: { cursor: from, follow },
         headers: { accept: eventStream },
       })
-    return resumeItems({ open, cursor, resumeTimeoutMs: this.#transport.options.resumeTimeoutMs, signal })
+    return resumeItems<OutputItem>({ open, cursor, resumeTimeoutMs: this.#transport.options.resumeTimeoutMs, signal })
   }
 
-  /** Waits for the end and answers the result, with up to 1 MiB of what is kept of each stream. */
+  /** Waits for the end and answers the result, with up to `max_output_bytes` (1 MiB) of what is kept of each stream. */
   async wait(options: WaitOptions = {}): Promise<CommandResult> {
-    const { signal, ...listener } = options
-    const output = await collectOutput(this.output({ signal }), listener)
+    const { signal, ...rest } = options
+    const output = await collectOutput(this.output({ signal }), rest)
     await this.refresh({ signal })
-    return { ...this.#data, ...output }
+    return resultOf(this.#data, output)
   }
 
   /** Reads the command again into this object. */
@@ -55,17 +59,34 @@ class CommandActions {
     this.#take(await this.#transport.call('getCommand', { ...options, params: this.#params }))
   }
 
-  /** Writes to a stdin that was kept open (`stdin: true`). Bytes arrive as they are. */
+  /**
+   * Writes to a stdin that was kept open (`stdin: true`), all of it, however slowly the command reads. Over a broken
+   * connection it is sent again and typed once. Answers how many bytes that were.
+   */
   async writeStdin(data: string | Uint8Array, options: CallOptions & { readonly eof?: boolean } = {}): Promise<number> {
-    const { signal, eof = false } = options
-    const encoded = typeof data === 'string' ? { data } : { data: base64(data), encoding: 'base64' as const }
-    const answer = await this.#transport.call('writeStdin', { signal, params: this.#params, json: { ...encoded, eof } })
-    return answer.written_bytes
+    const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
+    await this.#stdin.write(bytes, options)
+    return bytes.length
+  }
+
+  /** Passes on everything of a Node stream, a Web stream or a generator to a stdin that was kept open, and closes it. */
+  async pipeStdin(source: ByteSource, options: CallOptions = {}): Promise<void> {
+    await this.#stdin.pipe(source, options)
   }
 
   /** Closes a stdin that was kept open. */
   async closeStdin(options: CallOptions = {}): Promise<void> {
     await this.writeStdin('', { ...options, eof: true })
+  }
+
+  /** Attaches: output from any point that is kept, and, where asked for, input. */
+  attach(options: AttachOptions = {}): Promise<Terminal> {
+    return Terminal.open(this.#transport, this.#params, options)
+  }
+
+  /** Changes the size of its terminal. */
+  async resize(size: TerminalSize, options: CallOptions = {}): Promise<void> {
+    this.#take(await this.#transport.call('resizeTerminal', { ...options, params: this.#params, json: size }))
   }
 
   /** Sends a signal to the command's process group. */
@@ -93,13 +114,15 @@ class CommandActions {
   }
 }
 
-/** Makes the handle of a command from what the service said. */
-export function makeCommandHandle(transport: Transport, runtimeId: string, data: Command): CommandHandle {
-  return Object.assign(new CommandActions(transport, runtimeId, data), data)
+/** What is known of a command. */
+export interface CommandFacts {
+  readonly runtimeId: string
+  readonly data: Command
+  /** What its stdin has taken, where that is known. */
+  readonly stdinOffset?: number
 }
 
-function base64(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192))
-  return btoa(text)
+/** Makes the handle of a command from what the service said. */
+export function makeCommandHandle(transport: Transport, facts: CommandFacts): CommandHandle {
+  return Object.assign(new CommandActions(transport, facts), facts.data)
 }

@@ -1,9 +1,11 @@
-import type { CommandResult, OutputItem, StartCommandInput } from '@holt/protocol'
+import type { CommandResult, OutputItem, Session, StartCommandInput } from '@holt/protocol'
 import { type CommandHandle, makeCommandHandle } from './command-handle.ts'
 import { HoltConnectionError } from './errors.ts'
 import { eventStream, resumeItems } from './item-stream.ts'
-import { collectOutput, type OutputListener } from './output.ts'
+import { collectOutput, type OutputListener, resultOf } from './output.ts'
 import { type Paginated, paginate } from './pages.ts'
+import { ShellSession, whenFree } from './session.ts'
+import { type AttachOptions, Terminal } from './terminal/terminal.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** How a command is run, in the API's own words. */
@@ -29,7 +31,7 @@ export class Commands {
 
   /**
    * Runs a command and waits for its end. A failed or timed-out command is a result, not an error. `stdout` and `stderr`
-   * hold up to 1 MiB each; `onStdout` and `onStderr` hear everything, as it comes.
+   * hold up to `max_output_bytes` (1 MiB) each; `onStdout` and `onStderr` hear everything, as it comes.
    */
   async run(command: string | readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const { onStdout, onStderr, ...rest } = options
@@ -37,24 +39,29 @@ export class Commands {
     const streamed = onStdout !== undefined || onStderr !== undefined
     if (streamed || timeoutSecs === 0 || timeoutSecs > longestSilentWaitSecs)
       return this.#runStreamed(command, rest, { onStdout, onStderr })
-    const answer = await this.#transport.call('startCommand', {
-      signal: options.signal,
-      params: { runtime_id: this.#runtimeId },
-      json: bodyOf(command, rest, false),
-      timeoutMs: timeoutSecs * 1000 + answerMarginMs,
-    })
+    const answer = await whenFree(options, () =>
+      this.#transport.call('startCommand', {
+        signal: options.signal,
+        params: { runtime_id: this.#runtimeId },
+        json: bodyOf(command, rest, false),
+        timeoutMs: timeoutSecs * 1000 + answerMarginMs,
+      }),
+    )
     if ('stdout' in answer) return answer
     throw new HoltConnectionError('lost', 'The service answered before the command ended')
   }
 
   /** Starts a command in the background. Without `timeout_secs` it may run as long as its runtime. */
   async start(command: string | readonly string[], options: CommandOptions = {}): Promise<CommandHandle> {
-    const answer = await this.#transport.call('startCommand', {
-      signal: options.signal,
-      params: { runtime_id: this.#runtimeId },
-      json: bodyOf(command, options, true),
-    })
-    return makeCommandHandle(this.#transport, this.#runtimeId, answer)
+    const data = await whenFree(options, () =>
+      this.#transport.call('startCommand', {
+        signal: options.signal,
+        params: { runtime_id: this.#runtimeId },
+        json: bodyOf(command, options, true),
+      }),
+    )
+    const stdin = options.stdin === true ? { stdinOffset: 0 } : {}
+    return makeCommandHandle(this.#transport, { runtimeId: this.#runtimeId, data, ...stdin })
   }
 
   /**
@@ -68,17 +75,24 @@ export class Commands {
     const { signal } = options
     const { resumeTimeoutMs } = this.#transport.options
     let commandId: string | undefined
-    const first = await this.#transport.open('startCommand', {
-      signal,
-      params: { runtime_id: this.#runtimeId },
-      json: bodyOf(command, options, false),
-      headers: { accept: eventStream },
-    })
+    const first = await whenFree(options, () =>
+      this.#transport.open('startCommand', {
+        signal,
+        params: { runtime_id: this.#runtimeId },
+        json: bodyOf(command, options, false),
+        headers: { accept: eventStream },
+      }),
+    )
     const open = (cursor: number) => (commandId === undefined ? null : this.#openOutput(commandId, cursor, signal))
-    for await (const item of resumeItems({ first, open, cursor: 0, resumeTimeoutMs, signal })) {
+    for await (const item of resumeItems<OutputItem>({ first, open, cursor: 0, resumeTimeoutMs, signal })) {
       if (item.type === 'start') commandId = item.command_id
       yield item
     }
+  }
+
+  /** Attaches to a command: its output from any point that is kept, and, where asked for, its input. */
+  attach(commandId: string, options: AttachOptions = {}): Promise<Terminal> {
+    return Terminal.open(this.#transport, { runtime_id: this.#runtimeId, command_id: commandId }, options)
   }
 
   /** Lists commands, newest first. */
@@ -89,19 +103,32 @@ export class Commands {
     return paginate(async (cursor) => {
       const params = { runtime_id: this.#runtimeId }
       const page = await this.#transport.call('listCommands', { ...options, params, query: { ...filter, cursor } })
-      const data = page.data.map((command) => makeCommandHandle(this.#transport, this.#runtimeId, command))
-      return { data, next_cursor: page.next_cursor }
+      const runtimeId = this.#runtimeId
+      const handles = page.data.map((data) => makeCommandHandle(this.#transport, { runtimeId, data }))
+      return { data: handles, next_cursor: page.next_cursor }
     })
+  }
+
+  /** A shell whose directory and variables carry over from command to command; made by its first command. */
+  session(name: string): ShellSession {
+    return new ShellSession(name, this, (session, options) =>
+      this.#transport.run('endSession', { ...options, params: { runtime_id: this.#runtimeId, name: session } }),
+    )
+  }
+
+  /** Lists shell sessions, newest first. */
+  sessions(filter: { readonly limit?: number } = {}, options: CallOptions = {}): Paginated<Session> {
+    const params = { runtime_id: this.#runtimeId }
+    return paginate((cursor) =>
+      this.#transport.call('listSessions', { ...options, params, query: { ...filter, cursor } }),
+    )
   }
 
   /** Gets a command by its id. */
   async get(commandId: string, options: CallOptions = {}): Promise<CommandHandle> {
     const params = { runtime_id: this.#runtimeId, command_id: commandId }
-    return makeCommandHandle(
-      this.#transport,
-      this.#runtimeId,
-      await this.#transport.call('getCommand', { ...options, params }),
-    )
+    const data = await this.#transport.call('getCommand', { ...options, params })
+    return makeCommandHandle(this.#transport, { runtimeId: this.#runtimeId, data })
   }
 
   async #runStreamed(
@@ -110,9 +137,12 @@ export class Commands {
     listener: OutputListener,
   ): Promise<CommandResult> {
     const started: { commandId?: string } = {}
-    const output = await collectOutput(noteStart(this.stream(command, options), started), listener)
+    const output = await collectOutput(noteStart(this.stream(command, options), started), {
+      ...listener,
+      max_output_bytes: options.max_output_bytes,
+    })
     const params = { runtime_id: this.#runtimeId, command_id: started.commandId ?? '' }
-    return { ...(await this.#transport.call('getCommand', { signal: options.signal, params })), ...output }
+    return resultOf(await this.#transport.call('getCommand', { signal: options.signal, params }), output)
   }
 
   #openOutput(commandId: string, cursor: number, signal: AbortSignal | undefined): Promise<Response> {

@@ -1,71 +1,100 @@
+import type { Readable } from 'node:stream'
 import {
+  type ArchiveFormat,
   type CopyFileInput,
+  type FileChanged,
   type FileInfo,
   type FileTransferred,
   HoltError,
   type MakeDirectoryInput,
+  type ReplaceInFilesInput,
+  type ReplaceResult,
+  type SearchFilesInput,
+  type SearchItem,
+  type SearchResult,
+  type TreeExtracted,
+  type WatchItem,
 } from '@holt/protocol'
-import type { Commands } from './commands.ts'
+import type { FileContent } from './content/file-source.ts'
+import { openContent, type ReadOptions } from './content/read-content.ts'
+import { type WriteOptions, writeContent } from './content/write-content.ts'
+import { HoltConnectionError } from './errors.ts'
+import { eventStream, readEvents, resumeItems } from './item-stream.ts'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, RequestBytes, Transport } from './transport.ts'
+import type { SyncOptions, SyncResult } from './tree/sync.ts'
 import type { TransferOptions, TransferResult } from './tree/transfer.ts'
 
-/** What a file can be written from. A function is called again where the write is tried again; a plain stream is sent once. */
-export type FileContent = RequestBytes
+/** How files are searched. */
+export type SearchOptions = Omit<SearchFilesInput, 'path'> & CallOptions
 
-/** How a file is written. */
-export interface WriteOptions extends CallOptions {
-  /** Octal, for example `"0644"`. Default: kept where the file exists. */
-  readonly mode?: string
-  /** Who owns a new file. Default: the template's user. */
+type Recursively = { readonly recursive?: boolean } & CallOptions
+
+/** What a tree can be made of: an archive's bytes, also as a Node stream. A function is called again where the upload is tried again. */
+export type ArchiveContent = RequestBytes | Readable
+
+/** How an archive becomes a tree. */
+export interface ExtractOptions extends CallOptions {
+  /** Default: what its first bytes say. */
+  readonly format?: ArchiveFormat
+  /** Who owns what is made. Default: the template's user. */
   readonly user?: string
-  /** False: an existing file is an `already_exists` error. Default true. */
+  /** Owners, set-id bits and system attributes as the archive has them. Default false. */
+  readonly keepOwners?: boolean
+  /** Replace what is at the destination. Default false. */
   readonly overwrite?: boolean
+  /** Into the directory that is there: files are replaced, directories keep what they have. Default false. */
+  readonly merge?: boolean
+  /** Default 200,000. */
+  readonly maxEntries?: number
+  /** What it may unpack to. Default: the disk; beyond 1 GiB also 200 times what is sent. */
+  readonly maxBytes?: number
 }
 
-/** Which bytes of a file are read: `start` inclusive, `end` exclusive. */
-export interface ReadOptions extends CallOptions {
-  readonly start?: number
-  readonly end?: number
+/** From where changes are told. */
+export interface WatchOptions extends CallOptions {
+  /** Everything below as well. Default false. */
+  readonly recursive?: boolean
+  /** Begin after the item with this cursor. Default: what changes from now on. */
+  readonly cursor?: number
 }
 
 /** The files of one runtime. Paths are absolute paths inside it. */
 export class Files {
   readonly #transport: Transport
   readonly #runtimeId: string
-  readonly #commands: Commands
-  constructor(transport: Transport, runtimeId: string, commands: Commands) {
+  constructor(transport: Transport, runtimeId: string) {
     this.#transport = transport
     this.#runtimeId = runtimeId
-    this.#commands = commands
   }
 
   /** Reads a file's bytes. */
   async read(path: string, options: ReadOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
-    return new Uint8Array(await (await this.#open(path, options)).arrayBuffer())
+    return new Uint8Array(await new Response(await this.readStream(path, options)).arrayBuffer())
   }
 
   /** Reads a file as UTF-8. */
   async readText(path: string, options: ReadOptions = {}): Promise<string> {
-    return (await this.#open(path, options)).text()
+    return new Response(await this.readStream(path, options)).text()
   }
 
-  /** Reads a file as a stream. */
-  async readStream(path: string, options: ReadOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    return (await this.#open(path, options)).body ?? new Blob([]).stream()
+  /** Reads a file as a Web stream. It goes on where the connection breaks; a file that changes meanwhile is a `conflict`. */
+  async readStream(path: string, options: ReadOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    return openContent({ transport: this.#transport, runtimeId: this.#runtimeId, path, options })
   }
 
-  /** Writes a file: the whole of it or nothing. Parents are made. */
+  /** Reads a file as a Node stream; the same as `readStream` otherwise. */
+  async readNodeStream(path: string, options: ReadOptions = {}): Promise<Readable> {
+    const { Readable } = await import('node:stream')
+    return Readable.fromWeb((await this.readStream(path, options)) as never)
+  }
+
+  /**
+   * Writes a file: the whole of it or nothing. Parents are made. Content in memory and a `FileSource` (see `fileSource`) of 8 MiB or more go on where the
+   * connection breaks.
+   */
   async write(path: string, content: FileContent, options: WriteOptions = {}): Promise<FileInfo> {
-    const { signal, mode, user, overwrite = true } = options
-    return this.#transport.call('writeFile', {
-      signal,
-      params: this.#params,
-      query: { path, mode, user },
-      bytes: content,
-      headers: overwrite ? {} : { 'if-none-match': '*' },
-      timeoutMs: null,
-    })
+    return writeContent({ transport: this.#transport, runtimeId: this.#runtimeId, path, options }, content)
   }
 
   /** Copies a file, or with `recursive` a tree, to exactly `destination`. With `overwrite` what is there is replaced, never merged. */
@@ -138,18 +167,130 @@ export class Files {
     await this.#transport.call('removeFile', { signal, params: this.#params, json: { path, ...how }, timeoutMs: null })
   }
 
-  /**
-   * Copies a directory of this machine to exactly `remoteDir`. Modes and symlinks are kept. It is put together beside the
-   * destination and moved into place, so a failure leaves what was there.
-   */
-  async upload(localDir: string, remoteDir: string, options: TransferOptions = {}): Promise<TransferResult> {
-    const { uploadTree } = await import('./tree/upload.ts')
-    return uploadTree({ files: this, commands: this.#commands, localDir, remoteDir, options })
+  /** Makes a symlink that says `target`; parents are made. */
+  async symlink(
+    path: string,
+    target: string,
+    options: { readonly overwrite?: boolean } & CallOptions = {},
+  ): Promise<FileInfo> {
+    const { signal, ...how } = options
+    return this.#transport.call('makeSymlink', { signal, params: this.#params, json: { path, target, ...how } })
+  }
+
+  /** Changes a mode (octal, for example `"0644"`), with `recursive` of everything below as well. */
+  async chmod(path: string, mode: string, options: Recursively = {}): Promise<FileChanged> {
+    const { signal, ...how } = options
+    const json = { path, mode, ...how }
+    return this.#transport.call('changeMode', { signal, params: this.#params, json, timeoutMs: null })
+  }
+
+  /** Changes the owner to a user name, a uid, or `uid:gid`, with `recursive` of everything below as well. */
+  async chown(path: string, user: string, options: Recursively = {}): Promise<FileChanged> {
+    const { signal, ...how } = options
+    const json = { path, user, ...how }
+    return this.#transport.call('changeOwner', { signal, params: this.#params, json, timeoutMs: null })
+  }
+
+  /** Searches a directory by name (`glob`) and by what lines hold (`content`). */
+  async search(path: string, options: SearchOptions = {}): Promise<SearchResult> {
+    const { signal, ...how } = options
+    const json = { path, ...how }
+    return this.#transport.call('searchFiles', { signal, params: this.#params, json, timeoutMs: null })
+  }
+
+  /** As `search`, but yields each match as it is found, and at the end an `end` item. */
+  async *searchStream(path: string, options: SearchOptions = {}): AsyncGenerator<SearchItem, void, undefined> {
+    const { signal, ...how } = options
+    const response = await this.#transport.open('searchFiles', {
+      signal,
+      params: this.#params,
+      json: { path, ...how },
+      headers: { accept: eventStream },
+    })
+    for await (const item of readEvents<SearchItem>(response)) {
+      yield item
+      if (item.type === 'end') return
+    }
+    throw new HoltConnectionError('lost', 'The search broke off')
+  }
+
+  /** Replaces a pattern in files: in `paths`, or in `path` and below it. Each file is replaced atomically. */
+  async replace(what: ReplaceInFilesInput, options: CallOptions = {}): Promise<ReplaceResult> {
+    return this.#transport.call('replaceInFiles', { ...options, params: this.#params, json: what, timeoutMs: null })
+  }
+
+  /** Reads a directory with everything below as tar or tar.gz, as a Web stream. A stream that breaks off is not a whole archive. */
+  async archive(
+    path: string,
+    options: CallOptions & { readonly format?: ArchiveFormat } = {},
+  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const { signal, format } = options
+    const query = { path, format }
+    const { body } = await this.#transport.open('readArchive', { signal, params: this.#params, query })
+    return body ?? new Blob([]).stream()
+  }
+
+  /** Reads a directory with everything below as a Node stream; the same as `archive` otherwise. */
+  async archiveNodeStream(
+    path: string,
+    options: CallOptions & { readonly format?: ArchiveFormat } = {},
+  ): Promise<Readable> {
+    const { Readable } = await import('node:stream')
+    return Readable.fromWeb((await this.archive(path, options)) as never)
   }
 
   /**
-   * Copies a directory of the runtime to exactly `localDir`. Modes and symlinks are kept, but a symlink that leads out of
-   * the tree is not made: its name is in `skipped`. It is put together beside the destination and moved into place.
+   * Makes the directory `path` of a tar or tar.gz: all of it appears at once, or, where the archive is refused or breaks off, nothing. What is there already is an
+   * `already_exists` error, unless `overwrite` or `merge` says what becomes of it.
+   */
+  async extract(path: string, archive: ArchiveContent, options: ExtractOptions = {}): Promise<TreeExtracted> {
+    const { signal, format, user, keepOwners, overwrite, merge, maxEntries, maxBytes } = options
+    return this.#transport.call('writeArchive', {
+      signal,
+      params: this.#params,
+      query: {
+        path,
+        format,
+        user,
+        keep_owners: keepOwners,
+        overwrite,
+        merge,
+        max_entries: maxEntries,
+        max_bytes: maxBytes,
+      },
+      bytes: isNodeStream(archive) ? ReadableStream.from<Uint8Array>(archive) : archive,
+      timeoutMs: null,
+    })
+  }
+
+  /**
+   * Yields what changes in a directory, as it happens, until it is gone. A broken connection is made again after the last item; where that is too late, the item
+   * `overflow` says that changes were lost and everything is to be looked at anew.
+   */
+  watch(path: string, options: WatchOptions = {}): AsyncGenerator<WatchItem, void, undefined> {
+    const { signal, recursive, cursor = -1 } = options
+    const open = (from: number) =>
+      this.#transport.open('watchFiles', {
+        signal,
+        params: this.#params,
+        query: { path, recursive, cursor: from < 0 ? undefined : from },
+        headers: { accept: eventStream },
+      })
+    return resumeItems<WatchItem>({ open, cursor, resumeTimeoutMs: this.#transport.options.resumeTimeoutMs, signal })
+  }
+
+  /**
+   * Copies a directory of this machine to exactly `remoteDir`. Modes, times, symlinks and hard links are kept. It is put together
+   * beside the destination and moved into place, so a failure leaves what was there.
+   */
+  async upload(localDir: string, remoteDir: string, options: TransferOptions = {}): Promise<TransferResult> {
+    const { uploadTree } = await import('./tree/upload.ts')
+    return uploadTree({ files: this, localDir, remoteDir, options })
+  }
+
+  /**
+   * Copies a directory of the runtime to exactly `localDir`. Modes, times, symlinks and hard links are kept, but a symlink that leads
+   * out of the tree is not made: its name is in `skipped`. It is put together beside the destination and moved into place.
    */
   async download(
     remoteDir: string,
@@ -160,14 +301,20 @@ export class Files {
     return downloadTree({ files: this, remoteDir, localDir, options })
   }
 
-  #open(path: string, options: ReadOptions): Promise<Response> {
-    const { signal, start = 0, end } = options
-    const last = end === undefined ? '' : end - 1
-    const headers: Record<string, string> = start === 0 && end === undefined ? {} : { range: `bytes=${start}-${last}` }
-    return this.#transport.open('readFile', { signal, params: this.#params, query: { path }, headers })
+  /**
+   * Makes the directory `remoteDir` what `localDir` of this machine is, sending only what is new or changed by size, time and mode. What is only there stays, unless
+   * `delete` is true.
+   */
+  async sync(localDir: string, remoteDir: string, options: SyncOptions = {}): Promise<SyncResult> {
+    const { syncTree } = await import('./tree/sync.ts')
+    return syncTree({ files: this, localDir, remoteDir, options })
   }
 
   get #params() {
     return { runtime_id: this.#runtimeId }
   }
+}
+
+function isNodeStream(content: ArchiveContent): content is Readable {
+  return typeof content === 'object' && 'pipe' in content
 }

@@ -1,8 +1,11 @@
 import { HoltError, type Readiness } from '@holt/protocol'
 import { findCredentials } from './credentials.ts'
 import { Keys } from './keys.ts'
+import { Policies } from './policies.ts'
 import { Runtimes } from './runtimes.ts'
+import { Secrets } from './secrets.ts'
 import { Templates } from './templates.ts'
+import type { WebSocketClass } from './terminal/attach-socket.ts'
 import { type CallOptions, Transport } from './transport.ts'
 
 /** How a client reaches the service. */
@@ -19,6 +22,8 @@ export interface HoltOptions {
   readonly timeoutMs?: number
   /** How long a broken stream of output is tried to be resumed. Default 30,000. */
   readonly resumeTimeoutMs?: number
+  /** What attachments to terminals are made with. Default: the global WebSocket, which browsers and Node 22 have; for Node 20 the package ws has one. */
+  readonly webSocket?: WebSocketClass
 }
 
 /** A create may take the service a minute, so less would give up on what still works. */
@@ -33,6 +38,8 @@ export class Holt {
   readonly runtimes: Runtimes
   readonly templates: Templates
   readonly keys: Keys
+  readonly policies: Policies
+  readonly secrets: Secrets
   readonly #transport: Transport
 
   constructor(options: HoltOptions = {}) {
@@ -47,10 +54,13 @@ export class Holt {
       maxRetries: options.maxRetries ?? defaultMaxRetries,
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       resumeTimeoutMs: options.resumeTimeoutMs ?? defaultResumeTimeoutMs,
+      webSocket: options.webSocket,
     })
     this.runtimes = new Runtimes(this.#transport)
     this.templates = new Templates(this.#transport)
     this.keys = new Keys(this.#transport)
+    this.policies = new Policies(this.#transport)
+    this.secrets = new Secrets(this.#transport)
   }
 
   /** Asks whether the service answers at all. */

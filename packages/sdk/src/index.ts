@@ -1,41 +1,85 @@
 export type {
+  ArchiveFormat,
   Command,
   CommandResult,
   CopyFileInput,
   CreateKeyInput,
+  CreatePolicyInput,
+  CreateProviderInput,
   CreateRuntimeInput,
+  CreateSecretInput,
   ErrorCode,
   ErrorDetails,
   FieldIssue,
+  FileChanged,
   FileInfo,
   FileTransferred,
   Isolation,
   Key,
+  NetworkLogItem,
   NewKey,
   OutputItem,
   Page,
+  Policy,
+  PolicyBodyInput,
+  PolicyPreset,
+  Port,
+  PortState,
+  Provider,
   Readiness,
+  ReplaceInFilesInput,
+  ReplacePolicyInput,
+  ReplaceProviderInput,
+  ReplaceResult,
+  ReplaceSecretInput,
   Runtime as RuntimeData,
+  RuntimeNetwork,
   RuntimeState,
   Scope,
+  SearchFilesInput,
+  SearchItem,
+  SearchMatch,
+  SearchResult,
+  Secret,
   SendSignalInput,
+  Session,
   StartCommandInput,
+  SuggestedPolicy,
   Template,
+  TerminalSize,
+  TestedNetwork,
+  TestNetworkInput,
+  TreeExtracted,
   UpdateRuntimeInput,
+  WatchItem,
   WriteStdinInput,
 } from '@holt/protocol'
 export { ErrorBody, errorCatalogue, HoltError } from '@holt/protocol'
 export type { CommandHandle, FollowOptions, WaitOptions } from './command-handle.ts'
 export type { CommandOptions, Commands, RunOptions } from './commands.ts'
+export { type ByteStream, type FileContent, type FileSource, fileSource } from './content/file-source.ts'
+export type { ReadOptions } from './content/read-content.ts'
+export type { WriteOptions } from './content/write-content.ts'
 export { type Credentials, credentialsPath, readCredentialsFile } from './credentials.ts'
 export { type ConnectionFailure, HoltApiError, HoltConnectionError } from './errors.ts'
-export type { FileContent, Files, WriteOptions } from './files.ts'
+export type { ArchiveContent, ExtractOptions, Files, SearchOptions, WatchOptions } from './files.ts'
 export { Holt, type HoltOptions } from './holt.ts'
 export type { Keys } from './keys.ts'
+export type { Network, NetworkLogOptions } from './network.ts'
 export { outputBytes } from './output.ts'
 export type { Paginated } from './pages.ts'
+export type { Policies } from './policies.ts'
+export type { PortOptions, Ports } from './ports.ts'
 export type { Runtime } from './runtime.ts'
 export type { RuntimeFilter, Runtimes } from './runtimes.ts'
+export type { Providers, Secrets } from './secrets.ts'
+export type { ShellSession } from './session.ts'
+export type { ByteSource } from './stdin-writer.ts'
 export type { Templates } from './templates.ts'
+export type { WebSocketClass, WebSocketLike } from './terminal/attach-socket.ts'
+export type { OutputChunk } from './terminal/output-queue.ts'
+export type { AttachOptions, Terminal, TerminalEvent, TerminalExit } from './terminal/terminal.ts'
 export type { CallOptions } from './transport.ts'
+export type { EntryFilter } from './tree/local-tree.ts'
+export type { SyncOptions, SyncResult } from './tree/sync.ts'
 export type { TransferOptions, TransferProgress, TransferResult } from './tree/transfer.ts'

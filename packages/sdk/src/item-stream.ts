@@ -1,4 +1,3 @@
-import type { OutputItem } from '@holt/protocol'
 import { HoltApiError, HoltConnectionError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 
@@ -25,6 +24,12 @@ export async function* readEvents<Item>(response: Response): AsyncGenerator<Item
   }
 }
 
+/** An item of a stream that can be resumed after its cursor. */
+export interface ResumableItem {
+  readonly type: string
+  readonly cursor: number
+}
+
 /** How a stream of items is opened, first and again. */
 export interface ResumableStream {
   /** The stream, where it is open already. */
@@ -43,7 +48,9 @@ export interface ResumableStream {
  * that came, so that none is lost or repeated; it gives up when it has been broken for too long, as a service that
  * starts again takes its time.
  */
-export async function* resumeItems(stream: ResumableStream): AsyncGenerator<OutputItem, void, undefined> {
+export async function* resumeItems<Item extends ResumableItem>(
+  stream: ResumableStream,
+): AsyncGenerator<Item, void, undefined> {
   let { cursor, first } = stream
   let breaks = 0
   let brokenSinceMs = 0
@@ -54,13 +61,13 @@ export async function* resumeItems(stream: ResumableStream): AsyncGenerator<Outp
     first = undefined
     const openedMs = performance.now()
     try {
-      for await (const item of readEvents<OutputItem>(await opening)) {
+      for await (const item of readEvents<Item>(await opening)) {
         cursor = item.cursor
         breaks = 0
         yield item
         if (item.type === 'end') return
       }
-      failure = new HoltConnectionError('lost', 'The stream ended before the command did')
+      failure = new HoltConnectionError('lost', 'The stream ended before its last item')
     } catch (error) {
       failure = error
     }
@@ -77,7 +84,7 @@ const lostBeforeStart =
   'The connection was lost before the command was known to have started; list the commands to see whether it runs'
 
 /** A stream breaks with a TypeError (the connection) or a SyntaxError (a line cut in two); the rest is not about the connection. */
-function mayResume(failure: unknown): boolean {
+export function mayResume(failure: unknown): boolean {
   if (failure instanceof HoltApiError) return failure.httpStatus === 503
   if (failure instanceof HoltConnectionError) return failure.reason !== 'timeout'
   return failure instanceof TypeError || failure instanceof SyntaxError

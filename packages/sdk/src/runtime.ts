@@ -1,15 +1,20 @@
 import type { Runtime as RuntimeData, UpdateRuntimeInput } from '@holt/protocol'
 import { Commands } from './commands.ts'
 import { Files } from './files.ts'
+import { Network } from './network.ts'
+import { Ports } from './ports.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** A runtime: what the service said of it last, in the API's own words, and what can be done with it. */
-export type Runtime = Readonly<RuntimeData> & RuntimeActions
+/** A runtime: what the service said of it last, in the API's own words, and what can be done with it. Its public ports are `ports.public`. */
+export type Runtime = Readonly<Omit<RuntimeData, 'ports'>> & RuntimeActions
 
 /** What can be done with a runtime. Disposing of it (`await using`) deletes it. */
 class RuntimeActions implements AsyncDisposable {
   readonly commands: Commands
   readonly files: Files
+  readonly ports: Ports
+  /** What it may reach. */
+  readonly network: Network
   readonly #transport: Transport
   #data: RuntimeData
 
@@ -17,7 +22,9 @@ class RuntimeActions implements AsyncDisposable {
     this.#transport = transport
     this.#data = data
     this.commands = new Commands(transport, data.runtime_id)
-    this.files = new Files(transport, data.runtime_id, this.commands)
+    this.files = new Files(transport, data.runtime_id)
+    this.ports = new Ports(transport, data.runtime_id, () => this.#data.ports)
+    this.network = new Network(transport, data.runtime_id)
   }
 
   /** Reads the runtime again into this object. */
@@ -50,11 +57,16 @@ class RuntimeActions implements AsyncDisposable {
 
   #take(data: RuntimeData): void {
     this.#data = data
-    Object.assign(this, data)
+    Object.assign(this, fieldsOf(data))
   }
 }
 
 /** Makes the handle of a runtime from what the service said. */
 export function makeRuntime(transport: Transport, data: RuntimeData): Runtime {
-  return Object.assign(new RuntimeActions(transport, data), data)
+  return Object.assign(new RuntimeActions(transport, data), fieldsOf(data))
+}
+
+/** What the handle has as fields: `ports` is what can be done with them. */
+function fieldsOf({ ports: _, ...fields }: RuntimeData): Omit<RuntimeData, 'ports'> {
+  return fields
 }

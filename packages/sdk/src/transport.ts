@@ -2,6 +2,7 @@ import { type Route, type RouteName, routes } from '@holt/protocol'
 import { errorOfAnswer, HoltConnectionError } from './errors.ts'
 import { retryDelayMs, sleep } from './retry.ts'
 import type { BodyOf, JsonAnswer } from './route-types.ts'
+import type { WebSocketClass } from './terminal/attach-socket.ts'
 
 /** What every call may be given. */
 export interface CallOptions {
@@ -39,6 +40,8 @@ export interface TransportOptions {
   readonly maxRetries: number
   readonly timeoutMs: number
   readonly resumeTimeoutMs: number
+  /** Undefined: the global one. */
+  readonly webSocket?: WebSocketClass | undefined
 }
 
 /** Sends requests of the route table: authenticates, limits their time, tries again where that is safe, turns failures into errors. */
@@ -112,6 +115,11 @@ export class Transport {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Where a request of a route goes. */
+  addressOf<Name extends RouteName>(name: Name, request: Request<Name>): URL {
+    return this.#address(routes[name], request)
   }
 
   #address(route: Route, request: Request<RouteName>): URL {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Holt, type OutputItem, outputBytes, type Runtime } from '../src/index.ts'
 import { startTestService, type TestService } from './support/test-service.ts'
@@ -133,6 +135,84 @@ describe('in the background', () => {
     expect(command.state).toBe('exited')
   })
 
+  test('what is written arrives once though answers are lost, requests fail and writes are short', async () => {
+    service.stdinPieceBytes = 300_000
+    const patient = await new Holt({ url: service.url, apiKey: service.key }).runtimes.get(runtime.runtime_id)
+    const command = await patient.commands.start(['sha256sum'], { stdin: true })
+    const bytes = Buffer.alloc(3_000_000)
+    for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE((at * 2654435761) >>> 0, at)
+    for (let index = 0; index < 5; index++)
+      service.faults.push({ route: 'writeStdin', type: 'lose' }, { route: 'writeStdin', type: 'refuse' })
+    expect(await command.writeStdin(bytes)).toBe(bytes.length)
+    service.faults.push({ route: 'writeStdin', type: 'lose' })
+    await command.closeStdin()
+    expect(service.faults).toEqual([])
+    await expect(command.wait()).resolves.toMatchObject({
+      stdout: `${createHash('sha256').update(bytes).digest('hex')}  -\n`,
+    })
+  })
+
+  test('a handle that was found again goes on after what was written', async () => {
+    const { command_id } = await runtime.commands.start(['cat'], { stdin: true })
+    await (await runtime.commands.get(command_id)).writeStdin('one ')
+    service.faults.push({ route: 'writeStdin', type: 'lose' }, { route: 'writeStdin', type: 'lose' })
+    const found = await runtime.commands.get(command_id)
+    await Promise.all([found.writeStdin('two '), found.writeStdin('three')])
+    await found.closeStdin()
+    await expect(found.wait()).resolves.toMatchObject({ stdout: 'one two three' })
+  })
+
+  test.each(['a generator', 'a Web stream', 'a Node stream'])(
+    '%s is passed on in few writes and closed',
+    async (kind) => {
+      async function* pieces() {
+        for (let index = 0; index < 2000; index++) yield `line ${index}\n`
+      }
+      const source =
+        kind === 'a generator'
+          ? pieces()
+          : kind === 'a Web stream'
+            ? Readable.toWeb(Readable.from(pieces()))
+            : Readable.from(pieces())
+      const command = await runtime.commands.start(['wc', '-l'], { stdin: true })
+      await command.pipeStdin(source as AsyncIterable<string>)
+      await expect(command.wait()).resolves.toMatchObject({ stdout: '2000\n' })
+      expect(service.count('writeStdin')).toBeLessThan(1000)
+    },
+  )
+
+  test('a source that fails ends the passing on with what it failed with', async () => {
+    async function* failing() {
+      yield 'some'
+      throw new Error('no more')
+    }
+    const command = await runtime.commands.start(['cat'], { stdin: true })
+    await expect(command.pipeStdin(failing())).rejects.toThrow('no more')
+    await command.kill()
+  })
+
+  test('a stdin that was closed is a conflict with its reason', async () => {
+    const command = await runtime.commands.start(['true'], { stdin: true })
+    await command.wait()
+    await expect(command.writeStdin('late')).rejects.toMatchObject({
+      code: 'conflict',
+      details: { reason: 'stdin_closed' },
+    })
+  })
+
+  test('a result has as many bytes as was asked for', async () => {
+    const command = await runtime.commands.start('echo hello; echo wörld >&2')
+    await expect(command.wait({ max_output_bytes: 4 })).resolves.toMatchObject({
+      stdout: 'hell',
+      stderr: 'wör',
+      truncated: { stdout: true, stderr: true },
+    })
+    await expect(runtime.commands.run('echo hello', { max_output_bytes: 2, timeout_secs: 0 })).resolves.toMatchObject({
+      stdout: 'he',
+      truncated: { stdout: true, stderr: false },
+    })
+  })
+
   test('signals and kills', async () => {
     const first = await runtime.commands.start('trap "exit 7" INT; echo ready; while :; do sleep 0.02; done')
     for await (const item of first.output()) if (item.type === 'stdout') await first.sendSignal('SIGINT')
@@ -157,5 +237,39 @@ describe('in the background', () => {
     const { command_id } = await runtime.commands.start('exit 4')
     const found = await runtime.commands.get(command_id)
     await expect(found.wait()).resolves.toMatchObject({ command_id, exit_code: 4 })
+  })
+})
+
+describe('a session', () => {
+  const busy = { route: 'startCommand', type: 'refuse', code: 'conflict', details: { reason: 'session_busy' } } as const
+
+  test('names itself in each command, and is listed and ended', async () => {
+    const session = runtime.commands.session('dev')
+    await expect(session.run('echo hi')).resolves.toMatchObject({ stdout: 'hi\n', session: 'dev' })
+    await (await session.start('true')).wait()
+    expect(await textOf(session.stream('echo there'))).toBe('there\n')
+    const bodies = service.calls.filter(({ route }) => route === 'startCommand').map(({ body }) => body)
+    expect(bodies).toMatchObject([{ session: 'dev' }, { session: 'dev' }, { session: 'dev' }])
+    expect((await runtime.commands.sessions().all()).map(({ name }) => name)).toEqual(['dev'])
+    await session.end()
+    await expect(session.end()).rejects.toMatchObject({ code: 'session_not_found' })
+  })
+
+  test('waits for its turn', async () => {
+    service.faults.push(busy, busy)
+    await expect(runtime.commands.session('dev').run('echo hi')).resolves.toMatchObject({ stdout: 'hi\n' })
+    expect(service.count('startCommand')).toBe(3)
+  })
+
+  test('stops waiting when told to', async () => {
+    for (let index = 0; index < 100; index++) service.faults.push(busy)
+    const signal = AbortSignal.timeout(300)
+    await expect(runtime.commands.session('dev').run('echo hi', { signal })).rejects.toThrow()
+    service.faults.length = 0
+  })
+
+  test('another conflict is told', async () => {
+    service.faults.push({ ...busy, details: { reason: 'session_user' } })
+    await expect(runtime.commands.session('dev').run('true')).rejects.toMatchObject({ code: 'conflict' })
   })
 })

@@ -7,10 +7,22 @@ import type { ServerConfig } from './config/config.ts'
 import { readCredentials, writeCredentials } from './config/credentials.ts'
 import { type ConnectionLimits, connectionLimits, createApp } from './http/create-app.ts'
 import { handlers } from './http/handlers.ts'
+import { OAuthTokens } from './identity/oauth-tokens.ts'
+import { SigningKeys } from './identity/signing-keys.ts'
+import { WorkloadTokens } from './identity/workload-tokens.ts'
 import { ensureAdminKey, ensureDefaultProject } from './keys/bootstrap.ts'
+import { AddressBook } from './network/address-book.ts'
+import { DecisionLog } from './network/decision-log.ts'
+import { type Outside, openOutside } from './network/open-outside.ts'
+import { RuntimeNetworks } from './network/runtime-networks.ts'
+import { OpenPorts, type PortLimits } from './ports/open-ports.ts'
+import { PortAddresses } from './ports/port-addresses.ts'
+import { openPortSecret } from './ports/port-token.ts'
 import { followEngine } from './runtimes/follow-engine.ts'
 import { StartsUnderWay } from './runtimes/starts-under-way.ts'
 import { sweepForever } from './runtimes/sweep.ts'
+import { type MasterKeys, openMasterKeys } from './sealing/master-keys.ts'
+import { finishRotation } from './sealing/rotate-master-key.ts'
 import type { Log, Service } from './service.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import type { BaseSource } from './templates/base-source.ts'
@@ -27,9 +39,12 @@ export interface ServerOptions {
   readonly log: Log
   /** Where the base templates come from; null makes none. */
   readonly baseSource: BaseSource | null
+  /** The way to hosts outside; default: the gateway, as the configuration has it. */
+  readonly outside?: Outside
   readonly now?: () => number
   readonly freeMemoryMiB?: () => Promise<number | null>
   readonly limits?: ConnectionLimits
+  readonly portLimits?: Partial<PortLimits>
   /** How long after a failure the base templates are tried again for the first time. */
   readonly templateRetryMs?: number
 }
@@ -50,7 +65,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { config } = options
   const store = openStore(join(config.stateDir, 'holt.db'))
   const controller = new AbortController()
-  const service = makeService(options, { store, closing: controller.signal })
+  const portSecret = await openPortSecret(config.stateDir)
+  const masterKeys = await openMasterKeys(config.stateDir, (options.now ?? Date.now)())
+  const outside = options.outside ?? (await openOutside(config, options.log))
+  let url = ''
+  const opened = { store, portSecret, masterKeys, outside, closing: controller.signal, url: () => url }
+  const service = makeService(options, opened)
+  await finishRotation(service)
   const projectId = await ensureDefaultProject(store, service.now())
   const following = await beginFollowing(service)
   const known = (await readCredentials(config.stateDir))?.key ?? null
@@ -60,13 +81,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const close = async () => {
     controller.abort(new Error('the service closes'))
     service.streams.close()
+    service.ports.close()
     await app.close()
     await Promise.allSettled(background)
+    await service.networks.closeAll()
+    await service.decisions.flush()
     await store.close()
   }
   try {
     await app.listen({ host: config.host, port: config.port })
-    const url = urlOf(config.host, (app.server.address() as AddressInfo).port)
+    url = urlOf(config.host, (app.server.address() as AddressInfo).port)
+    service.addresses.listensAt(url)
     await writeCredentials(config.stateDir, { url, key: adminKey })
     const { baseSource: source, templateRetryMs } = options
     const templates = source === null ? null : keepBaseTemplates(service, { projectId, source }, templateRetryMs)
@@ -79,10 +104,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 function makeService(
-  { config, engine, log, now = Date.now, freeMemoryMiB }: ServerOptions,
-  { store, closing }: { store: Store; closing: AbortSignal },
+  { config, engine, log, now = Date.now, freeMemoryMiB, portLimits }: ServerOptions,
+  { store, portSecret, masterKeys, outside, closing, url }: Opened,
 ): Service {
-  return {
+  const parts = { store, masterKeys, now, issuer: () => config.issuer ?? url() }
+  const signingKeys = new SigningKeys(parts)
+  const addresses = new AddressBook(store, log)
+  const service: Service = {
     config,
     engine,
     store,
@@ -91,10 +119,32 @@ function makeService(
     freeMemoryMiB: freeMemoryMiB ?? (async () => null),
     recentKeys: new RecentKeys(),
     streams: new OpenStreams((keyIds) => validKeys(store, keyIds, now())),
+    ports: new OpenPorts(now, portLimits),
+    addresses: new PortAddresses(config.portDomain),
+    portSecret,
     starts: new StartsUnderWay(),
     templateProgress: new TemplateProgress(),
+    masterKeys,
+    networks: new RuntimeNetworks(() => service, { gateway: outside.gateway, addresses }),
+    decisions: new DecisionLog(store, log),
+    signingKeys,
+    oauthTokens: new OAuthTokens(outside.dialTls, now),
+    workloadTokens: new WorkloadTokens({ ...parts, signingKeys }),
+    issuer: parts.issuer,
     closing,
   }
+  return service
+}
+
+/** What a start has opened before there is a service. */
+interface Opened {
+  readonly store: Store
+  readonly portSecret: Buffer
+  readonly masterKeys: MasterKeys
+  readonly outside: Outside
+  readonly closing: AbortSignal
+  /** Where the service listens; empty until it does. */
+  readonly url: () => string
 }
 
 async function validKeys({ db }: Store, keyIds: readonly string[], now: number): Promise<ReadonlySet<string>> {

@@ -2,7 +2,15 @@ import type { Engine } from '@holt/engine'
 import type { OpenStreams } from './auth/open-streams.ts'
 import type { RecentKeys } from './auth/recent-keys.ts'
 import type { ServerConfig } from './config/config.ts'
+import type { OAuthTokens } from './identity/oauth-tokens.ts'
+import type { SigningKeys } from './identity/signing-keys.ts'
+import type { WorkloadTokens } from './identity/workload-tokens.ts'
+import type { DecisionLog } from './network/decision-log.ts'
+import type { RuntimeNetworks } from './network/runtime-networks.ts'
+import type { OpenPorts } from './ports/open-ports.ts'
+import type { PortAddresses } from './ports/port-addresses.ts'
 import type { StartsUnderWay } from './runtimes/starts-under-way.ts'
+import type { MasterKeys } from './sealing/master-keys.ts'
 import type { Store } from './store/open-store.ts'
 import type { TemplateProgress } from './templates/template-progress.ts'
 
@@ -26,8 +34,20 @@ export interface Service {
   readonly freeMemoryMiB: () => Promise<number | null>
   readonly recentKeys: RecentKeys
   readonly streams: OpenStreams
+  readonly ports: OpenPorts
+  readonly addresses: PortAddresses
+  /** What the tokens of ports are made with. */
+  readonly portSecret: Buffer
   readonly starts: StartsUnderWay
   readonly templateProgress: TemplateProgress
+  readonly masterKeys: MasterKeys
+  readonly networks: RuntimeNetworks
+  readonly decisions: DecisionLog
+  readonly signingKeys: SigningKeys
+  readonly oauthTokens: OAuthTokens
+  readonly workloadTokens: WorkloadTokens
+  /** Who signs tokens: the address under which verifiers find this service. */
+  readonly issuer: () => string
   /** Ends when the service closes. */
   readonly closing: AbortSignal
 }

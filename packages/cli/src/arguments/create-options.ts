@@ -1,9 +1,11 @@
 import type { CreateRuntimeInput, Isolation } from '@holt/sdk'
 import { type Command, Option } from 'commander'
-import { environmentVariable, keyValue, notNegative, size } from './parse.ts'
+import { UsageError } from '../verb.ts'
+import { collected, environmentVariable, keyValue, notNegative, size } from './parse.ts'
+import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options.ts'
 
 /** What can be said of a runtime that is made. */
-export interface CreateOptions {
+export interface CreateOptions extends PolicyOptions {
   readonly template?: string
   readonly name?: string
   readonly isolation?: Isolation
@@ -12,6 +14,8 @@ export interface CreateOptions {
   readonly disk?: number | string
   readonly env?: Record<string, string>
   readonly metadata?: Record<string, string>
+  readonly network?: string
+  readonly secret?: string[]
 }
 
 /** The option of an isolation class. */
@@ -21,7 +25,7 @@ export function isolationOption(): Option {
 
 /** Adds the options of a runtime that is made. */
 export function addCreateOptions(command: Command): Command {
-  return command
+  const options = command
     .option('-t, --template <template>', 'template by name, name:tag or id (default: base-small)')
     .option('-n, --name <name>', 'a name, unique among the runtimes that have not ended')
     .addOption(isolationOption())
@@ -34,12 +38,22 @@ export function addCreateOptions(command: Command): Command {
       environmentVariable,
     )
     .option('-m, --metadata <KEY=VALUE>', 'a label of your own; repeat', keyValue)
+    .option('--network <policy>', 'a stored policy of what it may reach (default: nothing)')
+  return addPolicyOptions(options).option(
+    '--secret <secret>',
+    'a stored secret; its placeholder is in the environment; repeat',
+    collected,
+  )
 }
 
 /** The body of the create that options ask for. */
 export function createBody(options: CreateOptions): CreateRuntimeInput {
-  const { template, name, isolation, cpu, memory, disk, env, metadata } = options
-  return dropUndefined({ template, name, isolation, cpu, memory, disk, env, metadata })
+  const { template, name, isolation, cpu, memory, disk, env, metadata, network, secret: secrets } = options
+  const written = policyOf(options)
+  if (network !== undefined && written !== null)
+    throw new UsageError('Name a policy with --network, or write one out with --allow and --include, not both')
+  const network_policy = network ?? written ?? undefined
+  return dropUndefined({ template, name, isolation, cpu, memory, disk, env, metadata, network_policy, secrets })
 }
 
 /** An object without the fields that are undefined, which JSON would drop as well. */

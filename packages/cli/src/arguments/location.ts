@@ -15,6 +15,13 @@ export function parseLocation(text: string): Location {
   return { type: 'remote', runtime: remote[1], path: remote[2] }
 }
 
+/** Reads a place inside a runtime: `NAME:/path`. */
+export function parseRemote(text: string): Extract<Location, { type: 'remote' }> {
+  const location = parseLocation(text)
+  if (location.type === 'remote') return location
+  throw new UsageError(`It must be inside a runtime: RUNTIME:/PATH, not ${text}`)
+}
+
 /** Where a copy arrives: exactly the destination, or with a slash at its end, inside it under the source's own name. */
 export function arrival(destination: string, sourceName: string): string {
   return destination.endsWith('/') ? `${destination}${sourceName}` : destination

@@ -17,6 +17,11 @@ export function environmentVariable(
   return value === undefined ? { ...before } : { ...before, [text]: value }
 }
 
+/** Collects what an option that repeats is given. */
+export function collected(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
+}
+
 /** An amount of memory or disk as the API takes it: a number of GiB, or a string with a unit. */
 export function size(text: string): number | string {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
@@ -32,7 +37,7 @@ export function notNegative(text: string): number {
 
 /** A TCP port. */
 export function port(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65_535)
+  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError('It must be a port, 1 to 65535.')
   return Number(text)
 }

@@ -2,11 +2,14 @@ import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { environmentVariable, notNegative } from '../arguments/parse.ts'
+import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
 import { print, printJson } from '../output/print.ts'
-import { exitCodeOf, runAttached } from '../run-attached.ts'
-import { act, holtFailedExitCode } from '../verb.ts'
+import { exitCodeOf, failureExitCode, runAttached, tellNotKept } from '../run-attached.ts'
+import { localSize } from '../terminal/local-terminal.ts'
+import { useTerminal } from '../terminal/use-terminal.ts'
+import { act, UsageError } from '../verb.ts'
 
 interface ExecOptions {
   readonly background?: boolean
@@ -14,7 +17,11 @@ interface ExecOptions {
   readonly cwd?: string
   readonly env?: Record<string, string>
   readonly timeout: number
+  readonly ulimit?: Ulimits
+  readonly session?: string
   readonly json?: boolean
+  readonly interactive?: boolean
+  readonly tty?: boolean
 }
 
 const examples = `
@@ -22,7 +29,11 @@ Examples:
   holt exec mine -- ls -la /workspace
   holt exec --user root mine -- apt-get install -y ./package.deb
   holt exec -d mine -- python server.py     (prints the command's id; see holt logs)
-  tar -C src -c . | holt exec mine -- tar -C /workspace -x`
+  holt exec -it mine -- top                 (in a terminal; see holt shell)
+  tar -C src -c . | holt exec mine -- tar -C /workspace -x
+  holt exec --ulimit nofile=256 --ulimit cpu=10:20 mine -- ./tests
+  holt exec --session dev mine -- 'cd src && export CI=1'   (the next command of the session begins there; see holt session)
+  holt exec --session dev mine -- make test`
 
 /** Adds `holt exec`: run a command in a runtime. */
 export function addExec(program: Command, passThrough: boolean): void {
@@ -32,6 +43,8 @@ export function addExec(program: Command, passThrough: boolean): void {
     .argument('<runtime>', 'id, beginning of an id, or name')
     .argument('<command...>', 'the command and its arguments, after --')
     .option('-d, --background', "start it, print the command's id, and do not wait")
+    .option('-i, --interactive', 'pass on what is typed here; what is piped here is passed on anyway')
+    .option('-t, --tty', 'run it in a terminal')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
     .option(
@@ -39,26 +52,50 @@ export function addExec(program: Command, passThrough: boolean): void {
       'environment variable; KEY alone passes on its value here; repeat',
       environmentVariable,
     )
+    .option(
+      '--session <name>',
+      'run in the shell of this name, after its other commands; one argument is a line for it',
+    )
+    .option('--ulimit <name=soft[:hard]>', 'a resource limit, as ulimit(1) has them; repeat', ulimit)
     .option('--timeout <seconds>', 'kill the command after so long; 0: never', notNegative, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)
-  act(command, execInRuntime, { failure: holtFailedExitCode })
+  act(command, execInRuntime, { failure: failureExitCode })
 }
 
 async function execInRuntime(text: string, argv: string[], options: ExecOptions): Promise<number> {
+  if (options.tty === true) return execInTerminal(text, argv, options)
   using interrupts = new Interrupts()
   const runtime = await findRuntime(connect(), text)
-  const how = dropUndefined({ user: options.user, cwd: options.cwd, env: options.env, timeout_secs: options.timeout })
+  const how = howOf(options)
+  const { session, interactive = false } = options
+  const [line = '', ...more] = argv
+  const command = session !== undefined && more.length === 0 ? line : argv
   if (options.background === true) {
-    const started = await runtime.commands.start(argv, how)
+    const started = await runtime.commands.start(command, how)
     if (options.json === true) printJson(started)
     else print(started.command_id)
     return 0
   }
   // Awaited, so that signals are held back until the command has ended.
-  if (options.json !== true) return await runAttached({ runtime, argv, options: how, interrupts })
-  const result = await runtime.commands.run(argv, how)
+  if (options.json !== true) return await runAttached({ runtime, command, options: how, interrupts, interactive })
+  const result = await runtime.commands.run(command, how)
+  if (result.session_kept === false) tellNotKept()
   printJson(result)
   return exitCodeOf(result)
+}
+
+/** Runs it in a terminal, with this one as its screen and keyboard where there is one. */
+async function execInTerminal(text: string, argv: string[], options: ExecOptions): Promise<number> {
+  if (options.json === true) throw new UsageError('A terminal shows its output: give one of --tty and --json.')
+  const runtime = await findRuntime(connect(), text)
+  const command = await runtime.commands.start(argv, { ...howOf(options), pty: localSize() })
+  if (options.background !== true) return useTerminal({ command, runtimeName: text, write: true, takeover: false })
+  print(command.command_id)
+  return 0
+}
+
+function howOf({ user, cwd, env, session, timeout, ulimit }: ExecOptions) {
+  return dropUndefined({ user, cwd, env, session, timeout_secs: timeout, rlimits: ulimit })
 }

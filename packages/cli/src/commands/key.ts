@@ -1,3 +1,4 @@
+import { scopes } from '@holt/protocol'
 import type { Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { connect } from '../connect.ts'
@@ -22,7 +23,7 @@ export function addKey(program: Command): void {
     .command('create')
     .description('make a key and print its secret, which is shown this once')
     .argument('<name>', 'what it is for')
-    .addOption(scope.choices(['runtime:read', 'runtime:write', 'template:read', 'admin']))
+    .addOption(scope.choices([...scopes]))
     .option('--expires <date>', 'until when it works: 2030-01-01 or 2030-01-01T12:00:00Z')
     .option('--json', 'print the key as JSON')
   act(create, createKey)

@@ -1,5 +1,6 @@
-import { type CommandHandle, HoltError, outputBytes, type Runtime } from '@holt/sdk'
+import { outputBytes } from '@holt/sdk'
 import type { Command } from 'commander'
+import { findCommand } from '../arguments/find-command.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
 import { print, say, writeBytes } from '../output/print.ts'
@@ -38,17 +39,4 @@ async function showOutput(
     else if (item.type === 'dropped') say(`holt: ${item.dropped_bytes} bytes are no longer kept`)
   }
   return 0
-}
-
-async function findCommand(runtime: Runtime, text: string | undefined): Promise<CommandHandle> {
-  for await (const command of runtime.commands.list({ limit: 100 })) {
-    if (text === undefined || command.command_id.startsWith(text)) return command
-  }
-  throw new HoltError(
-    'command_not_found',
-    text === undefined ? 'The runtime has no commands' : `No command's id begins with ${text}`,
-    {
-      hint: `See which there are: holt ps ${runtime.name ?? runtime.runtime_id}`,
-    },
-  )
 }

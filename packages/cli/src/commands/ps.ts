@@ -30,6 +30,7 @@ export function addPs(program: Command): void {
         ['PID', (one) => String(one.pid)],
         ['STATE', (one) => one.state],
         ['EXIT', (one) => (one.timed_out ? 'timed out' : String(one.exit_code ?? ''))],
+        ['TERMINAL', (one) => (one.pty === null ? '' : `${one.pty.cols}x${one.pty.rows}`)],
         ['USER', (one) => one.user],
         ['AGE', (one) => ageOf(one.started_at)],
         ['LINE', (one) => shortened(one.command ?? (one.argv ?? []).join(' '))],

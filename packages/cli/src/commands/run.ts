@@ -2,18 +2,20 @@ import { type CommandResult, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody, dropUndefined } from '../arguments/create-options.ts'
 import { notNegative } from '../arguments/parse.ts'
+import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
-import { exitCodeOf, runAttached } from '../run-attached.ts'
-import { act, holtFailedExitCode } from '../verb.ts'
+import { exitCodeOf, failureExitCode, runAttached } from '../run-attached.ts'
+import { act } from '../verb.ts'
 
 interface RunOptions extends CreateOptions {
   readonly rm: boolean
   readonly user?: string
   readonly cwd?: string
   readonly timeout: number
+  readonly ulimit?: Ulimits
   readonly json?: boolean
 }
 
@@ -35,11 +37,12 @@ export function addRun(program: Command, passThrough: boolean): void {
     .option('--no-rm', 'keep the runtime afterwards')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
+    .option('--ulimit <name=soft[:hard]>', 'a resource limit, as ulimit(1) has them; repeat', ulimit)
     .option('--timeout <seconds>', 'kill the command after so long; 0: never', notNegative, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)
-  act(command, runInNewRuntime, { failure: holtFailedExitCode })
+  act(command, runInNewRuntime, { failure: failureExitCode })
 }
 
 async function runInNewRuntime(argv: string[], options: RunOptions): Promise<number> {
@@ -49,8 +52,13 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
   const runtime = await connect().runtimes.create({ ...createBody(options), ...limit })
   try {
     if (interrupts.first !== null) return interruptedExitCode
-    const how = dropUndefined({ user: options.user, cwd: options.cwd, timeout_secs: options.timeout })
-    if (options.json !== true) return await runAttached({ runtime, argv, options: how, interrupts })
+    const how = dropUndefined({
+      user: options.user,
+      cwd: options.cwd,
+      timeout_secs: options.timeout,
+      rlimits: options.ulimit,
+    })
+    if (options.json !== true) return await runAttached({ runtime, command: argv, options: how, interrupts })
     const result: CommandResult = await runtime.commands.run(argv, how)
     printJson(result)
     return exitCodeOf(result)

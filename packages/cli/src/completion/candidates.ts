@@ -15,6 +15,9 @@ export interface Completion {
   readonly files: boolean
 }
 
+/** Arguments that can be files of this machine. */
+const namesOfFiles: readonly string[] = ['source', 'destination', 'directory']
+
 const nothing: Completion = { candidates: [], files: false }
 
 /** Completes the last of the words that follow the program's name, which may be empty. */
@@ -64,7 +67,10 @@ function takesValue(command: Command, word: string): Option | null {
 async function ofOption(option: Option, operands: readonly string[], sources: Sources): Promise<Completion> {
   if (option.argChoices !== undefined)
     return { candidates: option.argChoices.map((value) => ({ value, about: '' })), files: false }
-  return { candidates: (await sources[option.attributeName()]?.(operands)) ?? [], files: option.long === '--state-dir' }
+  return {
+    candidates: (await sources[option.attributeName()]?.(operands)) ?? [],
+    files: option.long === '--state-dir' || option.long === '--file',
+  }
 }
 
 async function ofPosition(
@@ -82,7 +88,7 @@ async function ofPosition(
   if (argument.argChoices !== undefined)
     return { candidates: argument.argChoices.map((value) => ({ value, about: '' })), files: false }
   const candidates = (await sources[argument.name()]?.(operands)) ?? []
-  return { candidates, files: argument.name() === 'source' || argument.name() === 'destination' }
+  return { candidates, files: namesOfFiles.includes(argument.name()) }
 }
 
 function optionsOf(command: Command): Candidate[] {

@@ -1,3 +1,4 @@
+import { presetNames } from '@holt/protocol'
 import type { Runtime } from '@holt/sdk'
 import { findRuntime, liveRuntimes } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
@@ -12,17 +13,49 @@ export const sources: Sources = {
   runtime: runtimeNames,
   source: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
   destination: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
+  location: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
   template: async () =>
     (await client().templates.list().all()).map(({ name, state }) => ({ value: name, about: state })),
+  policy: policyNames,
+  network: policyNames,
+  secret: secretNames,
+  provider: async () =>
+    (await client().secrets.providers.list().all()).map(({ name, settings }) => ({
+      value: name,
+      about: settings.type,
+    })),
+  include: async () => presetNames.map((name) => ({ value: name, about: 'a preset' })),
   key: async () => (await client().keys.list().all()).map(({ key_id, name }) => ({ value: key_id, about: name })),
-  command: async ([runtime, ...others]) => {
+  port: async ([runtime, ...others]) => {
     if (runtime === undefined || others.length > 0) return []
-    const { data } = await (await findRuntime(client(), runtime)).commands.list({ limit: 20 }).page()
-    return data.map(({ command_id, command, argv }) => ({
-      value: command_id,
-      about: command ?? (argv ?? []).join(' '),
-    }))
+    const ports = await (await findRuntime(client(), runtime)).ports.list()
+    return ports.map((one) => ({ value: String(one.port), about: one.public ? 'public' : 'private' }))
   },
+  command: commandsOf,
+  attach: commandsOf,
+  session: async ([runtime]) => {
+    if (runtime === undefined) return []
+    const sessions = await (await findRuntime(client(), runtime)).commands.sessions({ limit: 100 }).all()
+    return sessions.map(({ name, cwd }) => ({ value: name, about: cwd }))
+  },
+}
+
+async function policyNames(): Promise<Candidate[]> {
+  const policies = await client().policies.list().all()
+  return policies.map(({ name, include, allow }) => ({
+    value: name,
+    about: [...include, ...allow.map(({ host }) => host)].slice(0, 4).join(' '),
+  }))
+}
+
+async function secretNames(): Promise<Candidate[]> {
+  return (await client().secrets.list().all()).map(({ name, env_name }) => ({ value: name, about: env_name }))
+}
+
+async function commandsOf([runtime, ...others]: readonly string[]): Promise<Candidate[]> {
+  if (runtime === undefined || others.length > 0) return []
+  const { data } = await (await findRuntime(client(), runtime)).commands.list({ limit: 20 }).page()
+  return data.map(({ command_id, command, argv }) => ({ value: command_id, about: command ?? (argv ?? []).join(' ') }))
 }
 
 async function runtimeNames(): Promise<Candidate[]> {

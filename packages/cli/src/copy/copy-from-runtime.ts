@@ -1,13 +1,13 @@
 import { createWriteStream } from 'node:fs'
 import { chmod, link, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type FileInfo, type Holt, HoltError, type Runtime } from '@holt/sdk'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { arrival, type Location } from '../arguments/location.ts'
 import type { CpOptions } from '../commands/cp.ts'
 import { writeBytes } from '../output/print.ts'
+import { showFile } from './show-file.ts'
 import { showTransfer } from './show-transfer.ts'
 
 type Remote = Extract<Location, { type: 'remote' }>
@@ -54,13 +54,27 @@ function nameOf({ path }: FileInfo): string {
   return name
 }
 
+/** Passes bytes on and tells how many they are so far. */
+function counted(tell: (bytes: number) => void) {
+  let bytes = 0
+  return async function* (chunks: AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      tell(bytes)
+      yield chunk
+    }
+  }
+}
+
 /** Writes beside the destination, then puts it in place: whole or not at all, and never over what is there unless asked. */
 async function fetchFile(files: Runtime['files'], info: FileInfo, to: string, overwrite: boolean): Promise<void> {
   await mkdir(dirname(to), { recursive: true })
   const beside = join(dirname(to), `.holt-${crypto.randomUUID()}`)
   try {
-    const content = await files.readStream(info.path)
-    await pipeline(Readable.fromWeb(content as never), createWriteStream(beside, { flags: 'wx', mode: 0o600 }))
+    const content = await files.readNodeStream(info.path)
+    await showFile(`Copying ${nameOf(info)}`, info.size_bytes, (tell) =>
+      pipeline(content, counted(tell), createWriteStream(beside, { flags: 'wx', mode: 0o600 })),
+    )
     await chmod(beside, info.type === 'file' ? Number.parseInt(info.mode, 8) & 0o777 : 0o644)
     if (overwrite) await rename(beside, to)
     else await link(beside, to)

@@ -1,12 +1,11 @@
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { Readable } from 'node:stream'
-import { type Holt, HoltError } from '@holt/sdk'
+import { fileSource, type Holt, HoltError } from '@holt/sdk'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { arrival, type Location } from '../arguments/location.ts'
 import type { CpOptions } from '../commands/cp.ts'
 import { UsageError } from '../verb.ts'
+import { showFile } from './show-file.ts'
 import { showTransfer } from './show-transfer.ts'
 
 type Remote = Extract<Location, { type: 'remote' }>
@@ -24,10 +23,7 @@ export async function copyToRuntime(
   const owner = user === undefined ? {} : { user }
   if (source.type === 'stream') {
     if (destination.path.endsWith('/')) throw new UsageError('What comes from - needs a file name at the destination')
-    return files.write(destination.path, Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>, {
-      overwrite,
-      ...owner,
-    })
+    return files.write(destination.path, process.stdin, { overwrite, ...owner })
   }
   const from = resolve(source.path)
   const to = arrival(destination.path, basename(from))
@@ -43,9 +39,8 @@ export async function copyToRuntime(
   }
   if (!found.isFile()) throw new HoltError('not_a_file', `${source.path} is neither a file nor a directory`)
   const mode = `0${(found.mode & 0o777).toString(8).padStart(3, '0')}`
-  return files.write(to, () => Readable.toWeb(createReadStream(from)) as ReadableStream<Uint8Array>, {
-    overwrite,
-    mode,
-    ...owner,
-  })
+  const content = await fileSource(from)
+  return showFile(`Copying ${basename(from)}`, content.size, (onProgress) =>
+    files.write(to, content, { overwrite, mode, onProgress, ...owner }),
+  )
 }

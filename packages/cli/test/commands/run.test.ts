@@ -95,6 +95,29 @@ describe('run', () => {
     expect(states()).toEqual(['terminated'])
   })
 
+  test.each([
+    ['program_not_found', 127],
+    ['program_not_executable', 126],
+    ['something_else', 125],
+  ])('exits as a shell does for %s: %i', async (reason, code) => {
+    service.faults.push({ route: 'startCommand', type: 'refuse', code: 'invalid_request', details: { reason } })
+    const ended = await runHolt(['run', '--', 'no-such-program'], { service })
+    expect(ended.code).toBe(code)
+    expect(ended.stderr).toContain('error: A fault of the test')
+  })
+
+  test('passes limits on', async () => {
+    const ulimits = ['--ulimit', 'nofile=64', '--ulimit', 'cpu=1:unlimited', '--ulimit', 'nofile=32']
+    await runHolt(['run', ...ulimits, '--', 'true'], { service })
+    expect(service.calls.find((call) => call.route === 'startCommand')?.body).toMatchObject({
+      rlimits: { nofile: { soft: 32, hard: 32 }, cpu: { soft: 1, hard: 'unlimited' } },
+    })
+    for (const wrong of ['files=1', 'nofile', 'nofile=', 'nofile=x', 'nofile=1:', 'nofile=1:2:3', 'cpu=-1']) {
+      const ended = await runHolt(['run', '--ulimit', wrong, '--', 'true'], { service })
+      expect([wrong, ended.code]).toEqual([wrong, 2])
+    }
+  })
+
   test('exits 125 with a hint and the request id when Holt itself fails', async () => {
     const ended = await runHolt(['run', '-t', 'nothing', '--', 'true'], { service })
     expect(ended.code).toBe(125)
@@ -132,6 +155,52 @@ describe('run', () => {
     service.faults.push({ route: 'startCommand', type: 'cut', items: 2 })
     const ended = await runHolt(['run', '--', 'sh', '-c', 'echo one; sleep 0.1; echo two'], { service })
     expect(ended).toMatchObject({ code: 0, stdout: 'one\ntwo\n' })
+  })
+})
+
+describe('in a session', () => {
+  beforeEach(async () => {
+    await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+  })
+
+  test('one argument is a line for the shell, several are a command', async () => {
+    await runHolt(['exec', '--session', 'dev', 'mine', '--', 'true; true'], { service })
+    await runHolt(['exec', '--session', 'dev', '--json', 'mine', '--', 'printf', 'a b'], { service })
+    await runHolt(['exec', 'mine', '--', 'true'], { service })
+    const bodies = service.calls.filter(({ route }) => route === 'startCommand').map(({ body }) => body)
+    expect(bodies).toMatchObject([
+      { command: 'true; true', session: 'dev' },
+      { argv: ['printf', 'a b'], session: 'dev' },
+      { argv: ['true'] },
+    ])
+  })
+
+  test('sessions are listed and ended', async () => {
+    await runHolt(['exec', '--session', 'dev', 'mine', '--', 'true'], { service })
+    expect((await runHolt(['session', 'ls', 'mine'], { service })).stdout).toContain('dev')
+    expect(await runHolt(['session', 'rm', 'mine', 'dev'], { service })).toMatchObject({ code: 0 })
+    expect(await runHolt(['session', 'ls', 'mine'], { service })).toMatchObject({
+      stdout: '',
+      stderr: 'No sessions.\n',
+    })
+    const ended = await runHolt(['session', 'rm', 'mine', 'dev'], { service })
+    expect(ended).toMatchObject({ code: 1 })
+    expect(ended.stderr).toContain('hint: See which there are: holt session ls RUNTIME')
+  })
+})
+
+describe('kill', () => {
+  test('kills, or sends a signal by any of its names', async () => {
+    const runtime = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+    const first = await runtime.commands.start('trap "exit 7" INT; echo ready; while :; do sleep 0.02; done')
+    for await (const item of first.output()) if (item.type === 'stdout') break
+    expect(await runHolt(['kill', '-s', 'int', 'mine', first.command_id], { service })).toMatchObject({ code: 0 })
+    await expect(first.wait()).resolves.toMatchObject({ exit_code: 7 })
+    const second = await runtime.commands.start('sleep 60')
+    const ended = await runHolt(['kill', '--json', 'mine', second.command_id.slice(0, 15)], { service })
+    expect(JSON.parse(ended.stdout)).toMatchObject({ command_id: second.command_id, signal: 'SIGKILL' })
+    expect(await runHolt(['kill', '-s', 'nope', 'mine', second.command_id], { service })).toMatchObject({ code: 2 })
+    expect(await runHolt(['kill', 'mine', 'cmnothing'], { service })).toMatchObject({ code: 1 })
   })
 })
 

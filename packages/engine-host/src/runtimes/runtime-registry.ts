@@ -1,5 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { ImageDigest, Isolation, Observed, RuntimeId, RuntimeSpec } from '@holt/engine'
+import { EgressDoor } from '../egress/egress-door.ts'
+import type { TunOffer } from '../egress/offer-tun.ts'
 import type { Layout, RuntimePaths } from '../layout.ts'
 import { GuestDoor } from '../link/guest-door.ts'
 import type { Log } from '../options.ts'
@@ -11,6 +13,9 @@ import { observedOf, type RuntimeRecord, writeRecord } from './runtime-record.ts
 export interface Runtime {
   readonly paths: RuntimePaths
   readonly door: GuestDoor
+  readonly egress: EgressDoor
+  /** The tun device that was made last for a guest to fetch. */
+  tunOffer: TunOffer | null
   record: RuntimeRecord
   /** Ends an `ensure` that is at work on it. */
   cancel: AbortController
@@ -83,7 +88,8 @@ export class RuntimeRegistry {
     const { id } = record.spec
     const paths = this.#layout.runtime(id)
     const door = new GuestDoor(paths, this.#log, () => this.onDrop(id))
-    const runtime: Runtime = { paths, door, record, cancel: new AbortController() }
+    const egress = new EgressDoor(paths, this.#log)
+    const runtime: Runtime = { paths, door, egress, tunOffer: null, record, cancel: new AbortController() }
     this.#runtimes.set(id, runtime)
     return runtime
   }

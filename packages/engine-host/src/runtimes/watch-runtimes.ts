@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ending, EngineError, type RuntimeId } from '@holt/engine'
+import { closeEgress } from '../egress/host-egress.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
 import { isAlive } from '../tools/process-table.ts'
 import type { Runtime } from './runtime-registry.ts'
@@ -67,6 +68,7 @@ export async function endRuntime(host: Host, runtime: Runtime): Promise<void> {
   const ending = endingOf(await cgroup.oomKills())
   await cgroup.kill()
   await runtime.door.close(new EngineError('gone', `runtime ${runtime.paths.id} has ended: ${ending.message}`))
+  await closeEgress(runtime)
   await host.runtimes.change(runtime, { state: 'ended', ending })
   host.log.info({ runtime: runtime.paths.id, ending }, 'a runtime has ended')
 }

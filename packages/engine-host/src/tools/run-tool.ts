@@ -21,7 +21,7 @@ export interface ToolResult {
 const OUTPUT_MAX_BYTES = 1 << 20
 
 /** The environment of every tool: nothing of the daemon's own leaks into it. */
-const TOOL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+export const TOOL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
 /**
  * Runs a program by argument vector, never through a shell, in a session of its own. Resolves when it has ended, however it

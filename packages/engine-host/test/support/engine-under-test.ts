@@ -128,6 +128,8 @@ export async function runCommand(guest: GuestClient, ...argv: readonly string[])
     stdin_data: null,
     timeout_ms: 0,
     ring_bytes: null,
+    pty: null,
+    await_reader: false,
   } as const
   const items: GuestItem[] = await Array.fromAsync(await guest.runProcess(request, timeout()))
   const parts = items.flatMap((item) =>

@@ -1,6 +1,8 @@
+import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Engine, ImageDigest, Isolation, RuntimeSpec } from '../contract.ts'
+import type { Engine, ImageDigest, Isolation, RuntimeId, RuntimeSpec } from '../contract.ts'
+import { egressTests } from './egress-tests.ts'
 import { bindRequest, collect, connect, kindOf, nextObservation, type Steps } from './steps.ts'
 
 /** One engine under test. */
@@ -9,6 +11,8 @@ export interface ConformanceSubject {
   readonly isolation: Isolation
   /** Opens the engine over the same state each time: a second call after `close` is a restart of the daemon. */
   open(): Promise<Engine>
+  /** Dials the runtime's egress socket, as its guest would. Rejects when nothing listens. */
+  dialEgress(engine: Engine, id: RuntimeId): Promise<Duplex>
   /** An image that has `true`, `echo` and `cat` in `/bin`. */
   imageTar(): AsyncIterable<Uint8Array>
   readonly size: Pick<RuntimeSpec, 'cpu' | 'memoryMiB' | 'diskMiB'>
@@ -153,6 +157,7 @@ const tests = {
     }
     await checkpoints.remove(taken.checkpointId)
   },
+  ...egressTests,
 } satisfies Record<string, (steps: Steps) => Promise<void>>
 
 /** The name of a conformance test. */
@@ -223,5 +228,7 @@ function process(argv: readonly string[]) {
     stdin_data: null,
     timeout_ms: 0,
     ring_bytes: null,
+    pty: null,
+    await_reader: false,
   } as const
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
 import {
   type Abilities,
   type CheckpointInfo,
@@ -16,6 +17,7 @@ import {
   type RuntimeSpec,
 } from '../contract.ts'
 import type { GuestLink } from '../guest-link.ts'
+import { FakeEgress } from './fake-egress.ts'
 import { FakeGuest } from './fake-guest.ts'
 
 interface Entry {
@@ -40,6 +42,7 @@ export class FakeEngine implements Engine {
   readonly #checkpoints = new Map<string, CheckpointInfo>()
   readonly #observers = new Set<(observation: Observation) => void>()
   readonly #options: FakeEngineOptions
+  readonly #egress = new FakeEgress((id) => this.#runtimes.get(id)?.observed ?? null)
 
   constructor(options: FakeEngineOptions = {}) {
     this.#options = options
@@ -118,28 +121,37 @@ export class FakeEngine implements Engine {
     const entry = this.#runtimes.get(id)
     if (entry === undefined) return
     entry.guest.stop()
+    await this.#egress.close(id)
     this.#runtimes.delete(id)
     this.#tell({ type: 'absent', id })
   }
 
   ability<Name extends keyof Abilities>(name: Name): Abilities[Name] | null {
-    const abilities: Abilities = { images: this.#imageStore, checkpoints: this.#checkpointStore }
+    const abilities: Abilities = { images: this.#imageStore, checkpoints: this.#checkpointStore, egress: this.#egress }
     return abilities[name]
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#egress.closeAll()
+  }
 
   /** Ends a runtime as its host would: its guest is gone. */
   end(id: RuntimeId, ending: Ending): void {
     const entry = this.#runtimes.get(id)
     if (entry === undefined) return
     entry.guest.stop()
+    void this.#egress.close(id)
     this.#set({ ...entry, observed: { ...entry.observed, state: 'ended', ending } })
   }
 
   /** The guest of a runtime, to look inside. */
   guest(id: RuntimeId): FakeGuest | null {
     return this.#runtimes.get(id)?.guest ?? null
+  }
+
+  /** Dials the egress socket of a runtime as its guest would: the guest's end of the connection. Throws when nothing listens. */
+  dialEgress(id: RuntimeId): Duplex {
+    return this.#egress.dial(id)
   }
 
   readonly #imageStore: ImageStore = {

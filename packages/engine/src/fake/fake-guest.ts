@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { ErrorCode } from '@holt/protocol'
-import { errorCatalogue, HoltError } from '@holt/protocol'
+import { HoltError } from '@holt/protocol'
 import { EngineError } from '../contract.ts'
+import type { GuestNetwork } from '../guest/guest-client.ts'
 import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
+import { FakeChanges } from './fake-changes.ts'
 import { FakeFiles } from './fake-files.ts'
+import { FakePorts } from './fake-ports.ts'
 import { FakeProcesses } from './fake-processes.ts'
 
 /** An answer of a fake route: JSON, or a stream. */
@@ -33,12 +35,15 @@ interface Route {
 export class FakeGuest implements GuestLink {
   readonly files = new FakeFiles()
   readonly processes = new FakeProcesses()
+  readonly ports = new FakePorts()
+  readonly changes = new FakeChanges()
   #bound: {
     readonly runtime_id: string
     readonly env: Record<string, string>
     readonly user: string
     readonly workdir: string
   } | null = null
+  #network: GuestNetwork | null = null
   #stopped = false
 
   get connected(): boolean {
@@ -50,25 +55,36 @@ export class FakeGuest implements GuestLink {
     return this.#bound
   }
 
+  /** The network that `bind` or the last `PUT /v1/network` gave. */
+  get network(): GuestNetwork | null {
+    return this.#network
+  }
+
   /** Ends the guest and all it runs. */
   stop(): void {
     this.#stopped = true
     this.processes.stop()
+    this.ports.stop()
+    this.changes.stop()
   }
 
   async request(request: GuestRequest): Promise<GuestResponse> {
     request.signal.throwIfAborted()
     if (this.#stopped) throw new EngineError('unavailable', 'the guest is not connected')
     try {
-      return respond(await this.#route(request))
+      const response = respond(await this.#route(request))
+      request.signal.addEventListener('abort', () => response.body.destroy(new EngineError('unavailable', 'given up')))
+      return response
     } catch (error) {
-      if (error instanceof HoltError) return failure(error.code, error.message)
+      if (error instanceof HoltError) return failure(error)
       throw error
     }
   }
 
   async #route(request: GuestRequest): Promise<FakeAnswer> {
     const url = new URL(request.path, 'http://guest')
+    const connect = /^\/v1\/ports\/(\d+)\/connect$/.exec(url.pathname)
+    if (connect !== null && this.#bound !== null) return this.ports.connect(Number(connect[1]), request)
     const body =
       request.body === undefined
         ? Buffer.alloc(0)
@@ -87,6 +103,11 @@ export class FakeGuest implements GuestLink {
   readonly #routes: readonly Route[] = [
     { method: 'GET', pattern: /^\/v1\/info$/, handle: () => ({ json: this.#info() }) },
     { method: 'POST', pattern: /^\/v1\/bind$/, handle: (_, __, body) => this.#bind(JSON.parse(body.toString())) },
+    {
+      method: 'PUT',
+      pattern: /^\/v1\/network$/,
+      handle: (_, __, body) => this.#setNetwork(JSON.parse(body.toString())),
+    },
     { method: 'POST', pattern: /^\/v1\/quiesce$/, handle: () => ({ json: {} }) },
     {
       method: 'POST',
@@ -111,31 +132,92 @@ export class FakeGuest implements GuestLink {
       pattern: /^\/v1\/processes\/(\w+)\/signal$/,
       handle: ([, id], _, body) => this.processes.signal(id ?? '', JSON.parse(body.toString()).signal),
     },
+    {
+      method: 'POST',
+      pattern: /^\/v1\/processes\/(\w+)\/resize$/,
+      handle: ([, id], _, body) => this.processes.resize(id ?? '', JSON.parse(body.toString())),
+    },
     { method: 'DELETE', pattern: /^\/v1\/processes\/(\w+)$/, handle: ([, id]) => this.processes.kill(id ?? '') },
+    { method: 'GET', pattern: /^\/v1\/sessions$/, handle: () => this.processes.listSessions() },
+    {
+      method: 'DELETE',
+      pattern: /^\/v1\/sessions\/([\w.-]+)$/,
+      handle: ([, name]) => this.processes.endSession(name ?? ''),
+    },
     { method: 'GET', pattern: /^\/v1\/files\/stat$/, handle: (_, query) => this.files.stat(query) },
     { method: 'GET', pattern: /^\/v1\/files\/list$/, handle: (_, query) => this.files.list(query) },
     {
       method: 'GET',
       pattern: /^\/v1\/files\/content$/,
-      handle: (_, query, __, request) => this.files.read(query, request.headers?.range),
+      handle: (_, query, __, request) => this.files.read(query, request.headers),
     },
-    { method: 'PUT', pattern: /^\/v1\/files\/content$/, handle: (_, query, body) => this.files.write(query, body) },
+    { method: 'GET', pattern: /^\/v1\/files\/upload$/, handle: (_, query) => this.files.upload(query) },
+    { method: 'DELETE', pattern: /^\/v1\/files\/upload$/, handle: (_, query) => this.files.abortUpload(query) },
+    { method: 'PUT', pattern: /^\/v1\/files\/content$/, handle: (_, query, body) => this.#write(query, body) },
+    { method: 'GET', pattern: /^\/v1\/ports$/, handle: () => this.ports.list() },
+    {
+      method: 'GET',
+      pattern: /^\/v1\/ports\/(\d+)$/,
+      handle: ([, port], query, _, { signal }) =>
+        this.ports.wait(Number(port), Number(query.get('wait_ms') ?? 0), signal),
+    },
     {
       method: 'POST',
-      pattern: /^\/v1\/files\/(mkdir|remove|move|copy)$/,
-      handle: ([, verb], _, body) => this.files.change(verb ?? '', JSON.parse(body.toString())),
+      pattern: /^\/v1\/files\/(mkdir|remove|move|copy|symlink|chmod|chown|search|replace)$/,
+      handle: ([, verb], _, body) => this.#change(verb ?? '', JSON.parse(body.toString())),
     },
+    { method: 'GET', pattern: /^\/v1\/files\/archive$/, handle: (_, query) => this.files.archive(query) },
+    { method: 'PUT', pattern: /^\/v1\/files\/archive$/, handle: (_, query, body) => this.files.extract(query, body) },
+    { method: 'GET', pattern: /^\/v1\/files\/watch$/, handle: (_, query) => this.#watch(query) },
   ]
+
+  #write(query: URLSearchParams, body: Buffer): FakeAnswer {
+    const answer = this.files.write(query, body)
+    if (answer.status === 202) return answer // A part; nothing is there yet.
+    const type = answer.status === 201 ? 'created' : 'modified'
+    this.changes.add({ type, path: query.get('path') ?? '', directory: false })
+    return answer
+  }
+
+  #change(verb: string, request: Record<string, unknown>): FakeAnswer {
+    const answer = this.files.change(verb, request)
+    if (!['mkdir', 'remove', 'move', 'copy'].includes(verb)) return answer
+    const { path, source: from, destination } = request as { path: string; source: string; destination: string }
+    const directory = (answer.json as { type?: string }).type === 'directory'
+    if (verb === 'remove') this.changes.add({ type: 'removed', path, directory })
+    else if (verb === 'move') this.changes.add({ type: 'moved', path: destination, from, directory })
+    else if (verb === 'copy') this.changes.add({ type: 'created', path: destination, directory })
+    else if (answer.status === 201) this.changes.add({ type: 'created', path, directory })
+    return answer
+  }
+
+  #watch(query: URLSearchParams): FakeAnswer {
+    const { type } = this.files.stat(new URLSearchParams({ path: query.get('path') ?? '' })).json as { type: string }
+    if (type !== 'directory') throw new HoltError('not_a_directory', `${query.get('path')} is not a directory`)
+    return this.changes.watch(query)
+  }
 
   #info() {
     return { version: 'fake', protocol: 1, runtime_id: this.#bound?.runtime_id ?? null, processes: this.processes.size }
   }
 
-  #bind(request: { runtime_id: string; env: Record<string, string>; user: string; workdir: string }): FakeAnswer {
+  #bind(request: {
+    runtime_id: string
+    env: Record<string, string>
+    user: string
+    workdir: string
+    network?: GuestNetwork | null
+  }): FakeAnswer {
     if (this.#bound !== null && this.#bound.runtime_id !== request.runtime_id)
       throw new HoltError('conflict', 'bound to another runtime')
+    if (this.#bound === null) this.#network = request.network ?? null
     this.#bound = request
-    return { json: { runtime_id: request.runtime_id } }
+    return { json: { runtime_id: request.runtime_id, network: this.#network !== null } }
+  }
+
+  #setNetwork({ network }: { network: GuestNetwork | null }): FakeAnswer {
+    this.#network = network
+    return { json: { network: network !== null, problems: [] } }
   }
 
   #defaults() {
@@ -147,6 +229,6 @@ function respond({ status = 200, headers = {}, json, stream }: FakeAnswer): Gues
   return { status, headers, body: stream ?? Readable.from([Buffer.from(JSON.stringify(json))]) }
 }
 
-function failure(code: ErrorCode, message: string): GuestResponse {
-  return respond({ status: errorCatalogue[code].status, json: { error: { code, message } } })
+function failure({ code, message, status, details }: HoltError): GuestResponse {
+  return respond({ status, json: { error: { code, message, details } } })
 }

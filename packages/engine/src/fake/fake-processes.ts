@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
 import type { StartProcess } from '../guest/guest-client.ts'
-import type { GuestItem, GuestProcess } from '../guest/schemas.ts'
+import type { GuestItem, GuestProcess, GuestSession, GuestTerminal } from '../guest/schemas.ts'
 import type { FakeAnswer } from './fake-guest.ts'
 
 interface Running {
@@ -9,6 +9,8 @@ interface Running {
   readonly items: GuestItem[]
   readonly waiting: Set<() => void>
   stdin: ((data: Buffer, eof: boolean) => void) | null
+  /** Bytes that stdin has taken. */
+  taken: number
   timer: NodeJS.Timeout | null
 }
 
@@ -16,6 +18,7 @@ interface Running {
 interface Console {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
+  readonly session: FakeSession | null
   write(stream: 'stdout' | 'stderr', data: string | Buffer): void
   exit(code: number): void
   onStdin(read: (data: Buffer, eof: boolean) => void): void
@@ -41,6 +44,10 @@ const programs: Readonly<Record<string, (console: Console) => void>> = {
     for (let left = Number(argv[1]); left > 0; left -= 32_768) write('stdout', 'x'.repeat(Math.min(left, 32_768)))
     exit(0)
   },
+  cd: ({ argv, session, exit }) => {
+    if (session !== null) session.info.cwd = argv[1] ?? '/'
+    exit(0)
+  },
   printenv: ({ argv, env, write, exit }) => {
     write('stdout', `${env[argv[1] ?? ''] ?? ''}\n`)
     exit(0)
@@ -53,9 +60,18 @@ const programs: Readonly<Record<string, (console: Console) => void>> = {
   sleep: () => {},
 }
 
-/** Processes of a fake guest. Programs: `true false exit echo complain bytes fill printenv cat sleep`; a command line is split at spaces. */
+/** A shell session of a fake guest. What carries over is the directory that `cd` names. */
+interface FakeSession {
+  readonly info: { -readonly [Key in keyof GuestSession]: GuestSession[Key] }
+}
+
+/**
+ * Processes of a fake guest. Programs: `true false exit echo complain bytes fill cd printenv cat sleep`; a command line is split at spaces.
+ * A session that is busy is refused at once.
+ */
 export class FakeProcesses {
   readonly #processes = new Map<string, Running>()
+  readonly #sessions = new Map<string, FakeSession>()
   #nextPid = 10
 
   get size(): number {
@@ -70,12 +86,17 @@ export class FakeProcesses {
     if (this.#processes.has(request.id)) throw new HoltError('already_exists', `process ${request.id} exists`)
     const argv = request.argv ?? (request.command ?? '').split(' ')
     const program = programs[argv[0] ?? '']
-    if (program === undefined) throw new HoltError('invalid_request', `there is no program ${argv[0]}`)
+    if (program === undefined)
+      throw new HoltError('invalid_request', `there is no program ${argv[0]}`, {
+        details: { reason: 'program_not_found' },
+      })
+    const session = this.#enter(request, defaults)
     const running: Running = {
-      info: this.#info(request, defaults),
+      info: this.#info(request, { ...defaults, workdir: session?.info.cwd ?? defaults.workdir }),
       items: [],
       waiting: new Set(),
       stdin: null,
+      taken: 0,
       timer: null,
     }
     this.#processes.set(request.id, running)
@@ -83,6 +104,7 @@ export class FakeProcesses {
     program({
       argv,
       env: { ...defaults.env, ...request.env },
+      session,
       write: (stream, data) => this.#write(running, stream, Buffer.from(data)),
       exit: (code) => this.#exit(running, { exit_code: code, signal: null, timed_out: false }),
       onStdin: (read) => {
@@ -90,7 +112,7 @@ export class FakeProcesses {
       },
     })
     if (request.stdin_data !== null) running.stdin?.(Buffer.from(request.stdin_data, 'base64'), true)
-    else if (request.stdin === 'none') running.stdin?.(Buffer.alloc(0), true)
+    else if (request.stdin === 'none' && request.pty === null) running.stdin?.(Buffer.alloc(0), true)
     if (request.timeout_ms > 0 && running.info.state === 'running') {
       running.timer = setTimeout(
         () => this.#exit(running, { exit_code: 137, signal: 'SIGKILL', timed_out: true }),
@@ -114,9 +136,30 @@ export class FakeProcesses {
 
   stdin(id: string, query: URLSearchParams, data: Buffer): FakeAnswer {
     const running = this.#find(id)
-    if (running.stdin === null || running.info.state === 'exited') throw new HoltError('conflict', 'stdin is closed')
-    running.stdin(data, query.get('eof') === '1')
-    return { json: { written_bytes: data.length } }
+    const { taken } = running
+    const offset = Number(query.get('offset') ?? taken)
+    if (offset > taken)
+      throw new HoltError('conflict', 'there is a gap', { details: { reason: 'stdin_gap', offset: taken } })
+    const fresh = data.subarray(taken - offset)
+    if (running.stdin === null || running.info.state === 'exited') {
+      if (query.has('offset') && fresh.length === 0) return { json: { written_bytes: 0, offset: taken } }
+      throw new HoltError('conflict', 'stdin is closed', { details: { reason: 'stdin_closed', offset: taken } })
+    }
+    running.taken += fresh.length
+    running.stdin(fresh, query.get('eof') === '1')
+    return { json: { written_bytes: fresh.length, offset: running.taken } }
+  }
+
+  listSessions(): FakeAnswer {
+    return { json: { sessions: [...this.#sessions.values()].map(({ info }) => info).reverse() } }
+  }
+
+  endSession(name: string): FakeAnswer {
+    const session = this.#sessions.get(name)
+    if (session === undefined) throw new HoltError('session_not_found', `there is no session ${name}`)
+    this.#sessions.delete(name)
+    if (session.info.current !== null) this.kill(session.info.current)
+    return { json: {} }
   }
 
   signal(id: string, signal: string): FakeAnswer {
@@ -124,6 +167,14 @@ export class FakeProcesses {
     if (running.info.state === 'exited') throw new HoltError('conflict', 'the process has ended')
     if (signal === 'SIGKILL' || signal === 'SIGTERM')
       this.#exit(running, { exit_code: signal === 'SIGKILL' ? 137 : 143, signal, timed_out: false })
+    return { json: running.info }
+  }
+
+  resize(id: string, pty: GuestTerminal): FakeAnswer {
+    const running = this.#find(id)
+    if (running.info.pty === null) throw new HoltError('conflict', 'the process has no terminal')
+    if (running.info.state === 'exited') throw new HoltError('conflict', 'the process has ended')
+    running.info = { ...running.info, pty }
     return { json: running.info }
   }
 
@@ -148,7 +199,33 @@ export class FakeProcesses {
     return running
   }
 
-  #info({ id, command, argv, cwd, user }: StartProcess, defaults: { user: string; workdir: string }): GuestProcess {
+  /** The session that a process runs in. */
+  #enter({ id, session: name, user }: StartProcess, defaults: { user: string; workdir: string }): FakeSession | null {
+    if (name === undefined) return null
+    const now = Date.now()
+    const session = this.#sessions.get(name) ?? {
+      info: {
+        name,
+        shell: '/bin/bash',
+        user: user ?? defaults.user,
+        cwd: defaults.workdir,
+        commands: 0,
+        current: null,
+        started_at_ms: now,
+        used_at_ms: now,
+      },
+    }
+    if (session.info.current !== null)
+      throw new HoltError('conflict', `session ${name} is busy`, { details: { reason: 'session_busy' } })
+    this.#sessions.set(name, session)
+    Object.assign(session.info, { current: id, commands: session.info.commands + 1, used_at_ms: now })
+    return session
+  }
+
+  #info(
+    { id, command, argv, cwd, user, session, pty }: StartProcess,
+    defaults: { user: string; workdir: string },
+  ): GuestProcess {
     return {
       id,
       pid: this.#nextPid++,
@@ -166,7 +243,12 @@ export class FakeProcesses {
       stdout_bytes: 0,
       stderr_bytes: 0,
       dropped_bytes: 0,
+      stdout_dropped_bytes: 0,
+      stderr_dropped_bytes: 0,
       descendants: false,
+      session: session ?? null,
+      session_kept: null,
+      pty,
     }
   }
 
@@ -179,8 +261,12 @@ export class FakeProcesses {
 
   #exit(running: Running, how: Pick<GuestProcess, 'exit_code' | 'signal' | 'timed_out'>): void {
     if (running.timer !== null) clearTimeout(running.timer)
-    running.info = { ...running.info, ...how, state: 'exited', ended_at_ms: Date.now() }
-    this.#add(running, { type: 'exit', cursor: running.info.cursor, ...how })
+    const { session } = running.info
+    const kept = session === null ? {} : { session_kept: how.signal === null }
+    running.info = { ...running.info, ...how, ...kept, state: 'exited', ended_at_ms: Date.now() }
+    const left = this.#sessions.get(session ?? '')
+    if (left !== undefined) left.info.current = null
+    this.#add(running, { type: 'exit', cursor: running.info.cursor, ...how, ...kept })
   }
 
   #add(running: Running, item: GuestItem): void {

@@ -1,19 +1,53 @@
-import type { Readable } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { z } from 'zod'
+import { EngineError } from '../contract.ts'
 import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
 import { type AnswerBudget, budgetOf } from './answer-budget.ts'
+import {
+  boundedMatches,
+  type GuestMatch,
+  lengthOf,
+  type ReplaceRequest,
+  type SearchFindings,
+  type SearchRequest,
+  type WriteContent,
+  type WritePart,
+  type Written,
+} from './file-requests.ts'
+import { GuestChanged, GuestReplaced, GuestSearchItem, GuestUpload } from './file-schemas.ts'
+import { PortStream } from './port-stream.ts'
 import { readAnswer, readFailure } from './read-answer.ts'
-import { readItems } from './read-items.ts'
+import { readItems, readItemsOf } from './read-items.ts'
 import {
   GuestBound,
   GuestFile,
   GuestFiles,
   GuestInfo,
   type GuestItem,
+  GuestNetworkSet,
+  GuestPort,
+  GuestPorts,
   GuestProcess,
   GuestProcesses,
+  type GuestSession,
+  GuestSessions,
   GuestStdinWritten,
+  type GuestTerminal,
 } from './schemas.ts'
+import { GuestChange, GuestTree } from './tree-schemas.ts'
+
+/** The network that a guest sets up inside. Everything that leaves by it goes through the egress socket. */
+export interface GuestNetwork {
+  /** The address that answers DNS. */
+  readonly resolver: string
+  /** The runtime's own. */
+  readonly address: string
+  readonly mtu: number
+  /** What `Egress.prepareTun` answered. */
+  readonly tun: 'create' | 'socket'
+  /** PEM, put into the trust stores inside. */
+  readonly ca_certificates: readonly string[]
+}
 
 /** Who a runtime is, told to its guest once. */
 export interface BindRequest {
@@ -33,6 +67,8 @@ export interface BindRequest {
   readonly set_hostname: boolean
   /** Whether members of the group `sudo` may be root by the guest's leave, where the kernel ignores the setuid bit. */
   readonly sudo: boolean
+  /** Absent is null: no device, no route, no resolver. */
+  readonly network?: GuestNetwork | null
 }
 
 /** A process to start. Exactly one of `command` and `argv` is not null. */
@@ -49,6 +85,14 @@ export interface StartProcess {
   /** 0: none. */
   readonly timeout_ms: number
   readonly ring_bytes: number | null
+  /** By the names of setrlimit(2); null is unlimited. */
+  readonly rlimits?: Readonly<Record<string, { readonly soft: number | null; readonly hard: number | null }>>
+  /** The shell session that it runs in. */
+  readonly session?: string
+  /** A terminal of this size for its standard input and output, which is then one stream. */
+  readonly pty: GuestTerminal | null
+  /** Whether it waits, for seconds at the most, until somebody reads its output with `hold`. */
+  readonly await_reader: boolean
 }
 
 /** A file's bytes with what the guest says of them. */
@@ -56,6 +100,19 @@ export interface GuestContent {
   readonly status: 200 | 206
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readable
+}
+
+/** An archive that becomes a tree; null: what the guest does by itself. */
+export interface WriteArchive {
+  readonly path: string
+  readonly format: 'tar' | 'tar.gz' | null
+  readonly user: string | null
+  readonly keepOwners: boolean
+  readonly overwrite: boolean
+  readonly merge: boolean
+  readonly maxEntries: number
+  readonly maxBytes: number | null
+  readonly body: Readable | Uint8Array
 }
 
 const Nothing = z.object({})
@@ -79,6 +136,11 @@ export class GuestClient {
   /** Gives the runtime its identity. The same id again is success. */
   bind(request: BindRequest, signal: AbortSignal): Promise<GuestBound> {
     return this.#post('/v1/bind', request, GuestBound, signal)
+  }
+
+  /** Gives a bound runtime a network, another one, or none. The answer tells whether it holds, and what could not be applied. */
+  setNetwork(network: GuestNetwork | null, signal: AbortSignal): Promise<GuestNetworkSet> {
+    return this.#ask({ method: 'PUT', path: '/v1/network', ...json({ network }), signal }, GuestNetworkSet)
   }
 
   /** Makes the guest close its connection, so that a checkpoint can be taken. */
@@ -110,30 +172,43 @@ export class GuestClient {
     return this.#ask({ method: 'GET', path: `/v1/processes/${id}`, signal }, GuestProcess)
   }
 
-  /** Output after `cursor`; with `follow` until the process has ended. */
+  /** Output after `cursor`; with `follow` until the process has ended, and with `hold` the process waits for this reader, as for one of a pipe. */
   async readOutput(
     id: string,
-    { cursor, follow }: { cursor: number; follow: boolean },
+    { cursor, follow, hold = false }: { cursor: number; follow: boolean; hold?: boolean },
     signal: AbortSignal,
   ): Promise<AsyncGenerator<GuestItem>> {
-    const path = `/v1/processes/${id}/output?cursor=${cursor}&follow=${follow ? 1 : 0}`
+    const path = `/v1/processes/${id}/output?cursor=${cursor}&follow=${follow ? 1 : 0}${hold ? '&hold=1' : ''}`
     const response = await this.#link.request({ method: 'GET', path, signal })
     if (response.status >= 400) throw await readFailure(response, this.#budget)
     return readItems(response.body)
   }
 
-  /** Answers how many bytes were written. */
-  async writeStdin(
+  /** Answers how many bytes were added and where the next write begins. What was taken before `offset` is skipped. */
+  writeStdin(
     id: string,
-    { data, eof }: { data: Uint8Array; eof: boolean },
+    { data, eof, offset }: { data: Uint8Array; eof: boolean; offset: number | null },
     signal: AbortSignal,
-  ): Promise<number> {
-    const path = `/v1/processes/${id}/stdin?eof=${eof ? 1 : 0}`
-    return (await this.#ask({ method: 'POST', path, body: data, signal }, GuestStdinWritten)).written_bytes
+  ): Promise<GuestStdinWritten> {
+    const path = `/v1/processes/${id}/stdin?eof=${eof ? 1 : 0}${offset === null ? '' : `&offset=${offset}`}`
+    return this.#ask({ method: 'POST', path, body: data, signal }, GuestStdinWritten)
+  }
+
+  async listSessions(signal: AbortSignal): Promise<readonly GuestSession[]> {
+    return (await this.#ask({ method: 'GET', path: '/v1/sessions', signal }, GuestSessions)).sessions
+  }
+
+  /** Forgets a session and answers when nothing of its commands is left. */
+  async endSession(name: string, signal: AbortSignal): Promise<void> {
+    await this.#ask({ method: 'DELETE', path: `/v1/sessions/${encodeURIComponent(name)}`, signal }, Nothing)
   }
 
   signalProcess(id: string, name: string, signal: AbortSignal): Promise<GuestProcess> {
     return this.#post(`/v1/processes/${id}/signal`, { signal: name }, GuestProcess, signal)
+  }
+
+  resizeProcess(id: string, size: GuestTerminal, signal: AbortSignal): Promise<GuestProcess> {
+    return this.#post(`/v1/processes/${id}/resize`, size, GuestProcess, signal)
   }
 
   /** Kills every process of a command and answers when none is left. */
@@ -155,10 +230,10 @@ export class GuestClient {
   }
 
   async readContent(
-    { path, range }: { path: string; range: string | null },
+    { path, range, ifRange = null }: { path: string; range: string | null; ifRange?: string | null },
     signal: AbortSignal,
   ): Promise<GuestContent> {
-    const headers = range === null ? {} : { range }
+    const headers = range === null ? {} : { range, ...(ifRange === null ? {} : { 'if-range': ifRange }) }
     const response = await this.#link.request({
       method: 'GET',
       path: `/v1/files/content?${query({ path })}`,
@@ -170,16 +245,29 @@ export class GuestClient {
   }
 
   async writeContent(
-    {
-      body,
-      createOnly,
-      ...rest
-    }: { path: string; mode?: string; user?: string; createOnly: boolean; body: Readable | Uint8Array },
+    request: WriteContent,
     signal: AbortSignal,
   ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
-    const path = `/v1/files/content?${query({ ...rest, create_only: createOnly ? 1 : 0 })}`
-    const response = await this.#link.request({ method: 'PUT', path, body, signal })
+    const response = await this.#put(request, {}, signal)
     return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
+  }
+
+  /** Writes a part of a file, which appears with its last part. */
+  async writePart({ uploadId, offset, partial, ...request }: WritePart, signal: AbortSignal): Promise<Written> {
+    const response = await this.#put(request, { upload_id: uploadId, offset, partial: flag(partial) }, signal)
+    if (partial) return { type: 'part', upload: await readAnswer(response, GuestUpload, this.#budget) }
+    const file = await readAnswer(response, GuestFile, this.#budget)
+    return { type: 'file', created: response.status === 201, file }
+  }
+
+  /** How far an upload in parts is. One that is not known has 0 bytes. */
+  uploadStatus(upload: { path: string; upload_id: string }, signal: AbortSignal): Promise<GuestUpload> {
+    return this.#ask({ method: 'GET', path: `/v1/files/upload?${query(upload)}`, signal }, GuestUpload)
+  }
+
+  /** Removes what has come of an upload. None is success. */
+  async abortUpload(upload: { path: string; upload_id: string }, signal: AbortSignal): Promise<void> {
+    await this.#ask({ method: 'DELETE', path: `/v1/files/upload?${query(upload)}`, signal }, Nothing)
   }
 
   async makeDirectory(
@@ -205,6 +293,134 @@ export class GuestClient {
     return this.#post('/v1/files/copy', request, GuestFile, signal)
   }
 
+  /** The ports that something listens on, in order. */
+  async listPorts(signal: AbortSignal): Promise<readonly number[]> {
+    return (await this.#ask({ method: 'GET', path: '/v1/ports', signal }, GuestPorts)).ports
+  }
+
+  /** Whether something listens on a port; waits for it as long as it is told to. */
+  async waitForPort(port: number, waitMs: number, signal: AbortSignal): Promise<boolean> {
+    return (await this.#ask({ method: 'GET', path: `/v1/ports/${port}?wait_ms=${waitMs}`, signal }, GuestPort))
+      .listening
+  }
+
+  /** Opens a connection to a port. `port_not_listening` where nobody listens. Ending the signal resets it. */
+  async connectPort(port: number, signal: AbortSignal): Promise<PortStream> {
+    const outgoing = new PassThrough({ highWaterMark: 1024 * 1024 })
+    outgoing.on('error', () => {
+      // The answer's body, or the lack of an answer, says why.
+    })
+    try {
+      const request = { method: 'POST', path: `/v1/ports/${port}/connect`, body: outgoing, signal } as const
+      const response = await this.#link.request(request)
+      if (response.status >= 400) throw await readFailure(response, this.#budget)
+      return new PortStream({ incoming: response.body, outgoing })
+    } catch (error) {
+      outgoing.destroy()
+      throw error
+    }
+  }
+
+  async makeSymlink(
+    request: { path: string; target: string; overwrite: boolean },
+    signal: AbortSignal,
+  ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
+    const response = await this.#link.request({ method: 'POST', path: '/v1/files/symlink', ...json(request), signal })
+    return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
+  }
+
+  changeMode(request: { path: string; mode: string; recursive: boolean }, signal: AbortSignal): Promise<GuestChanged> {
+    return this.#post('/v1/files/chmod', request, GuestChanged, signal)
+  }
+
+  changeOwner(request: { path: string; user: string; recursive: boolean }, signal: AbortSignal): Promise<GuestChanged> {
+    return this.#post('/v1/files/chown', request, GuestChanged, signal)
+  }
+
+  /** Searches, and answers what is found as it is found: the items end with `end`. No more come than were asked for. */
+  async search(request: SearchRequest, signal: AbortSignal): Promise<AsyncGenerator<GuestSearchItem>> {
+    const response = await this.#link.request({ method: 'POST', path: '/v1/files/search', ...json(request), signal })
+    if (response.status >= 400) throw await readFailure(response, this.#budget)
+    return boundedMatches(readItemsOf(response.body, GuestSearchItem), request.max_results)
+  }
+
+  /** Searches, and collects what is found. */
+  async searchAll(request: SearchRequest, signal: AbortSignal): Promise<SearchFindings> {
+    const matches: GuestMatch[] = []
+    let taken = 0
+    try {
+      for await (const item of await this.search(request, signal)) {
+        if (item.type === 'end') return { matches, end: item }
+        const bytes = 2 * lengthOf(item)
+        this.#budget.take(bytes)
+        taken += bytes
+        matches.push(item)
+      }
+      throw new EngineError('unavailable', 'the guest broke off a search')
+    } finally {
+      this.#budget.give(taken)
+    }
+  }
+
+  replace(request: ReplaceRequest, signal: AbortSignal): Promise<GuestReplaced> {
+    return this.#post('/v1/files/replace', request, GuestReplaced, signal)
+  }
+
+  #put(
+    { body, createOnly, partSha256, ...rest }: WriteContent,
+    more: Readonly<Record<string, string | number>>,
+    signal: AbortSignal,
+  ): Promise<GuestResponse> {
+    const values = { ...rest, create_only: flag(createOnly), part_sha256: partSha256, ...more }
+    return this.#link.request({ method: 'PUT', path: `/v1/files/content?${query(values)}`, body, signal })
+  }
+
+  /** A tree as tar or tar.gz. */
+  async readArchive(
+    { path, format }: { path: string; format: 'tar' | 'tar.gz' },
+    signal: AbortSignal,
+  ): Promise<Readable> {
+    const response = await this.#link.request({
+      method: 'GET',
+      path: `/v1/files/archive?${query({ path, format })}`,
+      signal,
+    })
+    if (response.status === 200) return response.body
+    throw await readFailure(response, this.#budget)
+  }
+
+  /** Makes a tree of an archive. */
+  async writeArchive(
+    request: WriteArchive,
+    signal: AbortSignal,
+  ): Promise<{ readonly created: boolean; readonly tree: GuestTree }> {
+    const { path, format, user, maxBytes } = request
+    const fields = query({
+      path,
+      format: format ?? undefined,
+      user: user ?? undefined,
+      keep_owners: request.keepOwners ? 1 : 0,
+      overwrite: request.overwrite ? 1 : 0,
+      merge: request.merge ? 1 : 0,
+      max_entries: request.maxEntries,
+      max_bytes: maxBytes ?? undefined,
+    })
+    const { body } = request
+    const response = await this.#link.request({ method: 'PUT', path: `/v1/files/archive?${fields}`, body, signal })
+    return { created: response.status === 201, tree: await readAnswer(response, GuestTree, this.#budget) }
+  }
+
+  /** What changes in a directory, after `cursor` or from now on. Rejects when it cannot be watched. */
+  async watch(
+    { path, recursive, cursor }: { path: string; recursive: boolean; cursor: number | null },
+    signal: AbortSignal,
+  ): Promise<AsyncGenerator<GuestChange>> {
+    const fields = query({ path, recursive: recursive ? 1 : 0, cursor: cursor ?? undefined })
+    const response = await this.#link.request({ method: 'GET', path: `/v1/files/watch?${fields}`, signal })
+    if (response.status >= 400) throw await readFailure(response, this.#budget)
+    return readItemsOf(response.body, GuestChange)
+  }
+
   #post<Schema extends z.ZodType>(
     path: string,
     body: object,
@@ -218,6 +434,10 @@ export class GuestClient {
     const response: GuestResponse = await this.#link.request(request)
     return readAnswer(response, answer, this.#budget)
   }
+}
+
+function flag(value: boolean): 0 | 1 {
+  return value ? 1 : 0
 }
 
 function json(body: object): { readonly headers: Record<string, string>; readonly body: Uint8Array } {

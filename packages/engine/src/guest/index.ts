@@ -1,3 +1,8 @@
+export type * from './file-requests.ts'
+export * from './file-schemas.ts'
 export * from './guest-client.ts'
+export * from './port-frames.ts'
+export * from './port-stream.ts'
 export * from './read-items.ts'
 export * from './schemas.ts'
+export * from './tree-schemas.ts'

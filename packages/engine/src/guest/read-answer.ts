@@ -15,6 +15,7 @@ const maxFailureBytes = 64 * 1024
 const allowedCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'invalid_request',
   'invalid_path',
+  'invalid_archive',
   'is_directory',
   'not_a_directory',
   'not_a_file',
@@ -22,11 +23,14 @@ const allowedCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'path_permission_denied',
   'path_not_found',
   'command_not_found',
+  'session_not_found',
   'already_exists',
   'directory_not_empty',
   'conflict',
   'too_large',
   'range_not_satisfiable',
+  'port_not_listening',
+  'digest_mismatch',
   'disk_full',
 ])
 
@@ -50,9 +54,9 @@ export async function readAnswer<Schema extends z.ZodType>(
 export async function readFailure(response: GuestResponse, budget: AnswerBudget): Promise<HoltError | EngineError> {
   const parsed = GuestFailure.safeParse(parseJson(await readBytes(response, { maxBytes: maxFailureBytes, budget })))
   if (!parsed.success) return new EngineError('failed', `the guest answered ${response.status} without saying why`)
-  const { code, message } = parsed.data.error
+  const { code, message, details } = parsed.data.error
   if (!allowedCodes.has(code)) return new EngineError('failed', `the guest failed: ${code}: ${message}`)
-  return new HoltError(code as ErrorCode, message)
+  return new HoltError(code as ErrorCode, message, details === undefined ? {} : { details })
 }
 
 async function readBytes(

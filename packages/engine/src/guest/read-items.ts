@@ -1,15 +1,22 @@
 import type { Readable } from 'node:stream'
+import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
+import { letEnd } from './let-end.ts'
 import { GuestItem } from './schemas.ts'
 
 /** The most bytes of one line: 32 KiB of output as base64, and the frame around it. */
 const maxLineBytes = 64 * 1024
 
-/** How long a stream may take to end after its last item. */
-const farewellMs = 1_000
+/** Reads a stream of NDJSON items of a process. */
+export function readItems(body: Readable): AsyncGenerator<GuestItem> {
+  return readItemsOf(body, GuestItem)
+}
 
-/** Reads a stream of NDJSON items. Throws `EngineError` `unavailable` when it ends without `end`, `failed` when a line is not the protocol's. */
-export async function* readItems(body: Readable): AsyncGenerator<GuestItem> {
+/** Reads a stream of NDJSON items of a schema, up to and with the one whose type is `end`. Throws `EngineError` `unavailable` when it ends without `end`, `failed` when a line is not the protocol's. */
+export async function* readItemsOf<Item extends { readonly type: string }>(
+  body: Readable,
+  schema: z.ZodType<Item>,
+): AsyncGenerator<Item> {
   let rest = ''
   let complete = false
   body.setEncoding('utf8')
@@ -18,7 +25,7 @@ export async function* readItems(body: Readable): AsyncGenerator<GuestItem> {
       const lines = (rest + chunk).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) {
-        const item = parseItem(line)
+        const item = parseItem(line, schema)
         complete = item.type === 'end'
         yield item
         if (complete) return
@@ -32,21 +39,9 @@ export async function* readItems(body: Readable): AsyncGenerator<GuestItem> {
   }
 }
 
-/**
- * Lets a stream end by itself. Resetting it instead would make the guest's own last frame one for a closed stream, and HTTP/2 sessions end after too many of those.
- */
-function letEnd(body: Readable): void {
-  const timer = setTimeout(() => body.destroy(), farewellMs)
-  body.once('close', () => clearTimeout(timer))
-  body.on('error', () => {
-    // Everything that was wanted has arrived.
-  })
-  body.resume()
-}
-
-function parseItem(line: string): GuestItem {
+function parseItem<Item>(line: string, schema: z.ZodType<Item>): Item {
   try {
-    return GuestItem.parse(JSON.parse(line))
+    return schema.parse(JSON.parse(line))
   } catch (cause) {
     throw new EngineError('failed', "the guest sent an item that is not the protocol's", { cause })
   }

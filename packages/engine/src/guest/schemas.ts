@@ -24,9 +24,19 @@ export const GuestBound = z.object({
   clock: z.boolean().optional(),
   hostname: z.boolean().optional(),
   sudo: z.boolean().optional(),
+  network: z.boolean().optional(),
   problems: z.array(text).max(32).optional(),
 })
 export type GuestBound = z.infer<typeof GuestBound>
+
+/** `PUT /v1/network`. */
+export const GuestNetworkSet = z.object({ network: z.boolean(), problems: z.array(text).max(32) })
+export type GuestNetworkSet = z.infer<typeof GuestNetworkSet>
+const side = z.number().int().min(1).max(10_000)
+
+/** How large a terminal is. */
+const GuestTerminal = z.object({ cols: side, rows: side })
+export type GuestTerminal = z.infer<typeof GuestTerminal>
 
 /** A process as the guest knows it. */
 export const GuestProcess = z.object({
@@ -52,7 +62,12 @@ export const GuestProcess = z.object({
   stdout_bytes: count,
   stderr_bytes: count,
   dropped_bytes: count,
+  stdout_dropped_bytes: count.default(0),
+  stderr_dropped_bytes: count.default(0),
   descendants: z.boolean(),
+  session: name.nullable().default(null),
+  session_kept: z.boolean().nullable().default(null),
+  pty: GuestTerminal.nullable().default(null), // A runtime that is adopted may have a guest that knows of none.
 })
 export type GuestProcess = z.infer<typeof GuestProcess>
 
@@ -70,6 +85,7 @@ export const GuestItem = z.discriminatedUnion('type', [
     exit_code: z.number().int().min(0).max(255).nullable(),
     signal: name.nullable(),
     timed_out: z.boolean(),
+    session_kept: z.boolean().optional(),
   }),
   z.object({ type: z.literal('end'), cursor: count }),
 ])
@@ -98,13 +114,54 @@ export const GuestFiles = z.object({ entries: z.array(GuestFile).max(10_000), mo
 export type GuestFiles = z.infer<typeof GuestFiles>
 
 /** `POST /v1/processes/{id}/stdin`. */
-export const GuestStdinWritten = z.object({ written_bytes: count })
+export const GuestStdinWritten = z.object({ written_bytes: count, offset: count })
+export type GuestStdinWritten = z.infer<typeof GuestStdinWritten>
+
+/** A shell session as the guest knows it. */
+const GuestSession = z.object({
+  name,
+  shell: text,
+  user: text,
+  cwd: path,
+  commands: count,
+  current: name.nullable(),
+  started_at_ms: momentMs,
+  used_at_ms: momentMs,
+})
+export type GuestSession = z.infer<typeof GuestSession>
+
+/** `GET /v1/sessions`. */
+export const GuestSessions = z.object({ sessions: z.array(GuestSession).max(64) })
+
+/** Why the guest refuses something, in words that stay. */
+const guestReasons = [
+  'program_not_found',
+  'program_not_executable',
+  'stdin_closed',
+  'stdin_gap',
+  'session_busy',
+  'session_ended',
+  'session_limit',
+  'session_user',
+] as const
+
+const port = z.number().int().min(1).max(65_535)
+
+/** `GET /v1/ports`. */
+export const GuestPorts = z.object({ ports: z.array(port).max(65_535) })
+
+/** `GET /v1/ports/{port}`. */
+export const GuestPort = z.object({ port, listening: z.boolean() })
 
 /** A failure. */
 export const GuestFailure = z.object({
   error: z.object({
     code: name,
     message: z.string().max(16_384),
-    details: z.record(z.string().max(64), z.unknown()).optional(),
+    details: z
+      .object({ reason: z.enum(guestReasons), offset: count })
+      .partial()
+      .optional()
+      .catch(undefined),
   }),
 })

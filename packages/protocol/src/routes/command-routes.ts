@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AttachQuery, attachAnswer, attachDescription } from '../attach.ts'
 import {
   Command,
   CommandResult,
@@ -7,10 +8,12 @@ import {
   SendSignal,
   StartCommand,
   StdinWritten,
+  TerminalSize,
   WriteStdin,
 } from '../command.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import type { Route } from '../route.ts'
+import { Session } from '../session.ts'
 import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './parts.ts'
 
 const commandParams = z.strictObject({ runtime_id: z.string(), command_id: z.string() })
@@ -30,7 +33,7 @@ export const commandRoutes = {
       200: { type: 'json', schema: CommandResult, description: 'It ended.', stream: OutputItem },
       201: answer(Command, 'It runs in the background.'),
     },
-    errors: [...insideErrors, 'invalid_path', 'unsupported_media_type'],
+    errors: [...insideErrors, 'invalid_path', 'unsupported_setting', 'conflict', 'unsupported_media_type'],
   },
   listCommands: {
     method: 'GET',
@@ -79,6 +82,8 @@ export const commandRoutes = {
     method: 'POST',
     path: `${runtimePath}/commands/{command_id}/stdin`,
     summary: "Write to a command's stdin",
+    description:
+      'Repeated with the same `offset` after a lost answer, it types nothing twice. An offset after what was taken is 409 `conflict` with `details.reason` `stdin_gap`, a closed stdin with `stdin_closed`; `details.offset` is the present one. An empty write tells the offset.',
     scope: 'runtime:write',
     params: commandParams,
     body: json(WriteStdin),
@@ -95,6 +100,28 @@ export const commandRoutes = {
     answers: { 200: answer(Command, 'Sent.') },
     errors: [...insideErrors, 'command_not_found', 'conflict', 'unsupported_media_type'],
   },
+  resizeTerminal: {
+    method: 'POST',
+    path: `${runtimePath}/commands/{command_id}/resize`,
+    summary: "Change the size of a command's terminal",
+    scope: 'runtime:write',
+    params: commandParams,
+    body: json(TerminalSize),
+    answers: { 200: answer(Command, 'It has that size, and whoever is in the foreground has heard of it (SIGWINCH).') },
+    errors: [...insideErrors, 'command_not_found', 'conflict', 'unsupported_media_type'],
+  },
+  attachCommand: {
+    method: 'GET',
+    path: `${runtimePath}/commands/{command_id}/attach`,
+    summary: "Attach to a command's output and input over a WebSocket",
+    description: attachDescription,
+    scope: 'runtime:read',
+    params: commandParams,
+    query: AttachQuery,
+    body: none,
+    answers: { 101: attachAnswer },
+    errors: [...insideErrors, 'command_not_found', 'quota_exceeded', 'upgrade_required'],
+  },
   killCommand: {
     method: 'DELETE',
     path: `${runtimePath}/commands/{command_id}`,
@@ -104,5 +131,26 @@ export const commandRoutes = {
     body: none,
     answers: { 200: answer(Command, 'Nothing of it runs any more.') },
     errors: [...insideErrors, 'command_not_found'],
+  },
+  listSessions: {
+    method: 'GET',
+    path: `${runtimePath}/sessions`,
+    summary: 'List shell sessions, newest first',
+    scope: 'runtime:read',
+    params: runtimeParams,
+    query: z.strictObject(pageQuery),
+    body: none,
+    answers: { 200: answer(pageOf(Session).meta({ id: 'SessionPage' }), 'A page of sessions.') },
+    errors: insideErrors,
+  },
+  endSession: {
+    method: 'DELETE',
+    path: `${runtimePath}/sessions/{name}`,
+    summary: 'End a shell session, and kill what its commands have left running',
+    scope: 'runtime:write',
+    params: z.strictObject({ runtime_id: z.string(), name: z.string() }),
+    body: none,
+    answers: { 204: { type: 'none', description: 'It is forgotten.' } },
+    errors: [...insideErrors, 'session_not_found'],
   },
 } as const satisfies Record<string, Route>

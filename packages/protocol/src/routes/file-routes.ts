@@ -1,21 +1,28 @@
 import { z } from 'zod'
 import type { ErrorCode } from '../errors.ts'
 import {
+  ChangeMode,
+  ChangeOwner,
   CopyFile,
+  FileChanged,
   FileInfo,
   FileTransferred,
   ListFilesQuery,
   MakeDirectory,
+  MakeSymlink,
   MoveFile,
   PathQuery,
   RemoveFile,
   WriteQuery,
 } from '../file.ts'
+import { ReplaceInFiles, ReplaceResult, SearchFiles, SearchItem, SearchResult } from '../file-search.ts'
+import { Upload, UploadQuery } from '../file-upload.ts'
 import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
 import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-const fileErrors = [
+/** What every route about a path may answer. */
+export const fileErrors = [
   ...insideErrors,
   'invalid_path',
   'path_not_found',
@@ -53,7 +60,8 @@ export const fileRoutes = {
     method: 'GET',
     path: `${runtimePath}/files/content`,
     summary: "Read a file's bytes",
-    description: "One `Range: bytes=` is honoured. The header `X-Holt-Mode` has the file's mode, for example `0644`.",
+    description:
+      "One `Range: bytes=` is honoured, with `If-Range: ETAG` only of the same file. The header `X-Holt-Mode` has the file's mode, for example `0644`.",
     scope: 'runtime:read',
     params: runtimeParams,
     query: PathQuery,
@@ -69,13 +77,40 @@ export const fileRoutes = {
     path: `${runtimePath}/files/content`,
     summary: 'Write a file',
     description:
-      'Atomic; parents are made. `If-None-Match: *` refuses to replace. An existing file keeps its mode and owner unless they are given.',
+      'Atomic; parents are made. `If-None-Match: *` refuses to replace. An existing file keeps its mode and owner unless they are given. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are checked. With `upload_id` what comes of an upload that breaks off is kept for an hour, and the next part goes on at `offset`.',
     scope: 'runtime:write',
     params: runtimeParams,
     query: WriteQuery,
     body: { type: 'bytes', description: 'The content.' },
-    answers: { 200: answer(FileInfo, 'Replaced.'), 201: answer(FileInfo, 'New.') },
-    errors: [...fileErrors, 'is_directory', 'not_a_file', 'already_exists'],
+    answers: {
+      200: answer(FileInfo, 'Replaced.'),
+      201: answer(FileInfo, 'New.'),
+      202: answer(Upload, 'A part has come, and more follow.'),
+    },
+    errors: [...fileErrors, 'is_directory', 'not_a_file', 'already_exists', 'conflict', 'digest_mismatch'],
+  },
+  getUpload: {
+    method: 'GET',
+    path: `${runtimePath}/files/upload`,
+    summary: 'How far an upload in parts is',
+    description: 'One that is not known has 0 bytes.',
+    scope: 'runtime:read',
+    params: runtimeParams,
+    query: UploadQuery,
+    body: none,
+    answers: { 200: answer(Upload, 'How far it is.') },
+    errors: [...fileErrors, 'conflict'],
+  },
+  abortUpload: {
+    method: 'DELETE',
+    path: `${runtimePath}/files/upload`,
+    summary: 'Remove what has come of an upload in parts',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    query: UploadQuery,
+    body: none,
+    answers: { 204: { type: 'none', description: 'Nothing is left of it.' } },
+    errors: [...fileErrors, 'conflict'],
   },
   statFile: {
     method: 'GET',
@@ -123,5 +158,59 @@ export const fileRoutes = {
       ),
     },
     errors: [...fileErrors, 'directory_not_empty', 'unsupported_media_type'],
+  },
+  makeSymlink: {
+    method: 'POST',
+    path: `${runtimePath}/files/symlink`,
+    summary: 'Make a symlink',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    body: json(MakeSymlink),
+    answers: { 200: answer(FileInfo, 'It replaced something.'), 201: answer(FileInfo, 'New.') },
+    errors: [...fileErrors, 'already_exists', 'unsupported_media_type'],
+  },
+  changeMode: {
+    method: 'POST',
+    path: `${runtimePath}/files/chmod`,
+    summary: 'Change the mode of a file or a tree',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    body: json(ChangeMode),
+    answers: { 200: answer(FileChanged, 'Changed.') },
+    errors: [...fileErrors, 'conflict', 'unsupported_media_type'],
+  },
+  changeOwner: {
+    method: 'POST',
+    path: `${runtimePath}/files/chown`,
+    summary: 'Change the owner of a file or a tree',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    body: json(ChangeOwner),
+    answers: { 200: answer(FileChanged, 'Changed.') },
+    errors: [...fileErrors, 'conflict', 'unsupported_media_type'],
+  },
+  searchFiles: {
+    method: 'POST',
+    path: `${runtimePath}/files/search`,
+    summary: 'Search for files by name and by content',
+    description:
+      'Sorted by path. No link is followed but `path` itself, and nothing is opened but regular files. Files with a NUL byte are binary and passed over; of a line no more than 1 MiB is looked at. Streams where `Accept` asks for it.',
+    scope: 'runtime:read',
+    params: runtimeParams,
+    body: json(SearchFiles),
+    answers: { 200: { ...answer(SearchResult, 'What was found.'), stream: SearchItem } },
+    errors: [...fileErrors, 'not_a_file', 'unsupported_media_type'],
+  },
+  replaceInFiles: {
+    method: 'POST',
+    path: `${runtimePath}/files/replace`,
+    summary: 'Replace a pattern in files',
+    description:
+      'All files are looked at before any is changed: a file of `paths` that is no text file of at most 16 MiB, or another count than `expected_count`, changes nothing. Each file is replaced atomically, with mode, owner and attributes kept.',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    body: json(ReplaceInFiles),
+    answers: { 200: answer(ReplaceResult, 'The files in which the pattern was.') },
+    errors: [...fileErrors, 'is_directory', 'not_a_file', 'conflict', 'unsupported_media_type'],
   },
 } as const satisfies Record<string, Route>

@@ -1,17 +1,29 @@
 import type { Route } from '../route.ts'
 import { commandRoutes } from './command-routes.ts'
 import { fileRoutes } from './file-routes.ts'
+import { identityRoutes } from './identity-routes.ts'
 import { keyRoutes } from './key-routes.ts'
+import { networkRoutes } from './network-routes.ts'
+import { policyRoutes } from './policy-routes.ts'
+import { portRoutes } from './port-routes.ts'
 import { runtimeRoutes } from './runtime-routes.ts'
+import { secretRoutes } from './secret-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { templateRoutes } from './template-routes.ts'
+import { treeRoutes } from './tree-routes.ts'
 
 /** Every route of the API. */
 export const routes = {
   ...runtimeRoutes,
   ...commandRoutes,
   ...fileRoutes,
+  ...portRoutes,
+  ...treeRoutes,
   ...templateRoutes,
+  ...networkRoutes,
+  ...policyRoutes,
+  ...secretRoutes,
+  ...identityRoutes,
   ...keyRoutes,
   ...serviceRoutes,
 } as const satisfies Record<string, Route>

@@ -14,6 +14,8 @@ export const runtimeRoutes = {
     answers: { 201: answer(Runtime, 'The runtime runs.') },
     errors: [
       'template_not_found',
+      'policy_not_found',
+      'secret_not_found',
       'name_taken',
       'unsupported_setting',
       'disk_too_small',

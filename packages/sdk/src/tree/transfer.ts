@@ -1,11 +1,11 @@
 import type { CallOptions } from '../transport.ts'
 
-/** How far a transfer of a tree is. */
+/** How far a transfer of a tree is. A total that is not known yet is null. */
 export interface TransferProgress {
   readonly files: number
   readonly bytes: number
-  readonly totalFiles: number
-  readonly totalBytes: number
+  readonly totalFiles: number | null
+  readonly totalBytes: number | null
 }
 
 /** How a tree is transferred. */
@@ -14,8 +14,6 @@ export interface TransferOptions extends CallOptions {
   readonly overwrite?: boolean
   /** Who owns what is made. Default: the template's user. */
   readonly user?: string
-  /** How many files travel at once. Default 8. */
-  readonly concurrency?: number
   readonly onProgress?: (progress: TransferProgress) => void
 }
 
@@ -29,37 +27,6 @@ export interface TransferResult {
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
-const defaultConcurrency = 8
-
-/** Does a job for each item, a few at once; the first failure ends the others and is thrown. */
-export async function forEachAtOnce<Item>(
-  items: readonly Item[],
-  options: { readonly concurrency?: number | undefined; readonly signal?: AbortSignal | undefined },
-  job: (item: Item, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const failed = new AbortController()
-  const signal = options.signal === undefined ? failed.signal : AbortSignal.any([options.signal, failed.signal])
-  const waiting = items[Symbol.iterator]()
-  const worker = async () => {
-    for (const item of waiting) {
-      signal.throwIfAborted()
-      await job(item, signal)
-    }
-  }
-  const workers = Array.from({ length: options.concurrency ?? defaultConcurrency }, async () => {
-    try {
-      await worker()
-    } catch (error) {
-      failed.abort(error)
-      throw error
-    }
-  })
-  const results = await Promise.allSettled(workers)
-  if (failed.signal.aborted) throw failed.signal.reason
-  const broken = results.find((result) => result.status === 'rejected')
-  if (broken !== undefined) throw broken.reason
-}
-
 /** A name for what is put together beside its destination. */
 export function besideName(destination: string): string {
   const end = destination.lastIndexOf('/')
@@ -68,17 +35,48 @@ export function besideName(destination: string): string {
 
 /** Counts what has travelled and tells it. */
 export class Progress {
-  #files = 0
-  #bytes = 0
-  readonly #totals: { readonly totalFiles: number; readonly totalBytes: number }
+  files = 0
+  bytes = 0
+  readonly #totals: { readonly totalFiles: number | null; readonly totalBytes: number | null }
   readonly #onProgress: TransferOptions['onProgress']
-  constructor(totals: { totalFiles: number; totalBytes: number }, onProgress: TransferOptions['onProgress']) {
+  constructor(
+    totals: { totalFiles: number | null; totalBytes: number | null },
+    onProgress: TransferOptions['onProgress'],
+  ) {
     this.#totals = totals
     this.#onProgress = onProgress
   }
   add(files: number, bytes: number): void {
-    this.#files += files
-    this.#bytes += bytes
-    this.#onProgress?.({ files: this.#files, bytes: this.#bytes, ...this.#totals })
+    this.files += files
+    this.bytes += bytes
+    this.#onProgress?.({ files: this.files, bytes: this.bytes, ...this.#totals })
+  }
+}
+
+/** Does jobs as they come, a few at once: `add` waits while too many are under way, and throws what an earlier one threw. */
+export class FewAtOnce {
+  readonly #most: number
+  readonly #running = new Set<Promise<void>>()
+  #failure: { readonly error: unknown } | null = null
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  async add(job: () => Promise<void>): Promise<void> {
+    while (this.#running.size >= this.#most) await Promise.race(this.#running)
+    if (this.#failure !== null) throw this.#failure.error
+    const running = job()
+      .catch((error: unknown) => {
+        this.#failure ??= { error }
+      })
+      .finally(() => this.#running.delete(running))
+    this.#running.add(running)
+  }
+
+  /** Waits for all of them, also where one has failed. */
+  async end(): Promise<void> {
+    await Promise.all(this.#running)
+    if (this.#failure !== null) throw this.#failure.error
   }
 }

@@ -1,6 +1,14 @@
-import { chmod, cp, lstat, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { chmod, cp, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
-import { type CopyFileInput, type FileInfo, HoltError } from '@holt/protocol'
+import {
+  type CopyFileInput,
+  type FileInfo,
+  HoltError,
+  type MakeSymlinkInput,
+  type ReplaceInFilesInput,
+  type SearchFilesInput,
+} from '@holt/protocol'
 import { runningOf } from './named-runtime.ts'
 import type { TestAnswer, TestCall } from './test-service.ts'
 
@@ -26,10 +34,14 @@ export const fileHandlers = {
     const path = pathOf(call)
     if ((await infoAt(call, path)).type === 'directory') throw new HoltError('is_directory', `${path} is a directory`)
     const bytes = await readFile(at(call, path))
-    const range = /^bytes=(\d+)-(\d*)$/.exec(call.request.headers.range ?? '')
+    const { range: wanted = '', 'if-range': condition } = call.request.headers
+    const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
+    const range = condition === undefined || condition === etag ? /^bytes=(\d+)-(\d*)$/.exec(wanted) : null
     const end = range?.[2] ? Number(range[2]) + 1 : bytes.length
-    call.response.writeHead(range === null ? 200 : 206, { 'content-type': 'application/octet-stream' })
-    call.response.end(bytes.subarray(Number(range?.[1] ?? 0), end))
+    const part = bytes.subarray(Number(range?.[1] ?? 0), end)
+    const headers = { 'content-type': 'application/octet-stream', 'content-length': part.length, etag }
+    call.response.writeHead(range === null ? 200 : 206, headers)
+    call.response.end(part)
     return undefined
   },
   writeFile: async (call: TestCall) => {
@@ -38,14 +50,71 @@ export const fileHandlers = {
     if (existed !== null && call.request.headers['if-none-match'] === '*')
       throw new HoltError('already_exists', `${path} exists`)
     await mkdir(dirname(at(call, path)), { recursive: true })
-    await writeFile(at(call, path), call.bytes)
+    const content = partOf(call)
+    if (call.query.partial === '1') return { status: 202, json: uploadOf(call) }
+    const announced = call.request.headers['repr-digest']
+    if (announced !== undefined && announced !== `sha-256=:${createHash('sha256').update(content).digest('base64')}:`)
+      throw new HoltError('digest_mismatch', 'other bytes have arrived')
+    await writeFile(at(call, path), content)
+    completed.add(keyOf(call))
     const { mode } = call.query
     if (typeof mode === 'string') await chmod(at(call, path), Number.parseInt(mode, 8))
     return { status: existed === null ? 201 : 200, json: await infoAt(call, path) }
   },
+  getUpload: async (call: TestCall) => ({ status: 200, json: uploadOf(call) }),
+  abortUpload: async (call: TestCall) => {
+    uploads.delete(keyOf(call))
+    return { status: 204 }
+  },
+  makeSymlink: async (call: TestCall) => {
+    const { path, target, overwrite = false } = call.body as MakeSymlinkInput
+    await makeRoom(call, path, overwrite)
+    await symlink(target, at(call, path))
+    return { status: 201, json: await infoAt(call, path) }
+  },
+  changeMode: async (call: TestCall) => {
+    const { path, mode } = call.body as { path: string; mode: string }
+    await chmod(at(call, path), Number.parseInt(mode, 8))
+    return { status: 200, json: { success: true, path, changed: 1, entry: await infoAt(call, path) } }
+  },
+  changeOwner: async (call: TestCall) => {
+    const { path } = call.body as { path: string }
+    return { status: 200, json: { success: true, path, changed: 1, entry: await infoAt(call, path) } }
+  },
+  searchFiles: async (call: TestCall) => {
+    const { path, content } = call.body as SearchFilesInput
+    const lines = (await readFile(at(call, path), 'utf8')).split('\n')
+    const data = lines.flatMap((text, index) => {
+      const column = text.indexOf(content?.pattern ?? '')
+      const match = { path, type: 'file', line: index + 1, column: column + 1, length: 1, text, text_truncated: false }
+      return column === -1 ? [] : [match]
+    })
+    const end = { truncated: null, files_searched: 1, files_skipped: 0 }
+    if (call.request.headers.accept !== 'text/event-stream') return { status: 200, json: { data, ...end } }
+    call.response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const [index, match] of data.entries())
+      call.response.write(`data: ${JSON.stringify({ type: 'match', cursor: index + 1, match })}\n\n`)
+    call.response.end(`data: ${JSON.stringify({ type: 'end', cursor: data.length, ...end })}\n\n`)
+    return undefined
+  },
+  replaceInFiles: async (call: TestCall) => {
+    const { paths = [], pattern, replacement, dry_run = false } = call.body as ReplaceInFilesInput
+    const files = []
+    for (const path of paths) {
+      const text = await readFile(at(call, path), 'utf8')
+      files.push({ path, count: text.split(pattern).length - 1, error: null })
+      if (!dry_run)
+        await writeFile(
+          at(call, path),
+          text.replaceAll(pattern, () => replacement),
+        )
+    }
+    return { status: 200, json: { files, total_count: files.reduce((sum, { count }) => sum + count, 0), dry_run } }
+  },
   statFile: async (call: TestCall) => ({ status: 200, json: await infoAt(call, pathOf(call)) }),
   listFiles: async (call: TestCall) => {
     const root = at(call, pathOf(call))
+    await infoAt(call, pathOf(call))
     const names = await readdir(root, { recursive: Number(call.query.depth) > 1 })
     const entries = await Promise.all(names.sort().map((name) => infoAt(call, join(pathOf(call), name))))
     const start = Number(call.query.cursor ?? 0)
@@ -69,6 +138,29 @@ export const fileHandlers = {
   },
 } satisfies Record<string, (call: TestCall) => Promise<TestAnswer>>
 
+const uploads = new Map<string, Buffer>()
+const completed = new Set<string>()
+
+function keyOf({ service, params, query }: TestCall): string {
+  return `${service.url} ${params.runtime_id} ${query.path} ${query.upload_id}`
+}
+
+/** What has come of a file with this part of it. */
+function partOf(call: TestCall): Buffer {
+  if (call.query.upload_id === undefined) return call.bytes
+  const before = uploads.get(keyOf(call)) ?? Buffer.alloc(0)
+  const offset = Number(call.query.offset ?? 0)
+  if (offset !== 0 && offset !== before.length) throw new HoltError('conflict', `it has ${before.length} bytes`)
+  const content = Buffer.concat([before.subarray(0, offset), call.bytes])
+  uploads.set(keyOf(call), content)
+  return content
+}
+
+function uploadOf(call: TestCall) {
+  const { path, upload_id } = call.query
+  return { upload_id, path, offset_bytes: uploads.get(keyOf(call))?.length ?? 0, completed: completed.has(keyOf(call)) }
+}
+
 function pathOf(call: TestCall): string {
   return String(call.query.path)
 }
@@ -85,7 +177,8 @@ async function makeRoom(call: TestCall, destination: string, overwrite: boolean)
   await mkdir(dirname(place), { recursive: true })
 }
 
-async function infoAt(call: TestCall, path: string): Promise<FileInfo> {
+/** What is at a path of a runtime. */
+export async function infoAt(call: TestCall, path: string): Promise<FileInfo> {
   const place = at(call, path)
   const found = await lstat(place).catch(() => null)
   if (found === null) throw new HoltError('path_not_found', `There is no ${path}`)
@@ -101,7 +194,7 @@ async function infoAt(call: TestCall, path: string): Promise<FileInfo> {
     gid: found.gid,
     user: 'user',
     group: 'user',
-    modified_at: found.mtime.toISOString(),
+    modified_at: new Date(Math.floor(found.mtimeMs)).toISOString(),
     symlink_target: type === 'symlink' ? await readlink(place) : null,
   }
 }

@@ -6,14 +6,18 @@ import {
   type RouteName,
   type SendSignalInput,
   type StartCommand,
+  type TerminalSize,
   type UpdateRuntime,
   type WriteStdinInput,
 } from '@holt/protocol'
 import { fileHandlers } from './file-handlers.ts'
 import { runningOf, runtimeOf } from './named-runtime.ts'
+import { networkHandlers, takeNetwork } from './network-handlers.ts'
+import { portHandlers } from './port-handlers.ts'
 import { TestProcess } from './processes.ts'
-import { now, runningRuntime } from './samples.ts'
+import { now, runningRuntime, sampleSession } from './samples.ts'
 import type { TestAnswer, TestCall } from './test-service.ts'
+import { treeHandlers } from './tree-handlers.ts'
 
 type Handler = (call: TestCall) => TestAnswer | Promise<TestAnswer>
 
@@ -27,6 +31,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     if (wanted.template !== service.template.name)
       throw new HoltError('template_not_found', `No template ${wanted.template}`)
     const runtime = runningRuntime(wanted, service.template)
+    takeNetwork(service, runtime, wanted)
     service.runtimes.set(runtime.runtime_id as string, runtime)
     if (key !== undefined) service.replays.set(key, runtime)
     return { status: 201, json: runtime }
@@ -49,6 +54,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
       body.cwd === undefined ? '/' : call.service.place(String(runtime_id), body.cwd),
     )
     call.service.processes.set(process.command.command_id, process)
+    if (body.session !== undefined) call.service.sessions.set(body.session, sampleSession(body.session))
     if (body.background) return { status: 201, json: process.command }
     if (call.request.headers.accept === 'text/event-stream') return streamItems(call, process, 0, true)
     while (!process.ended) await process.more(process.items.length)
@@ -73,15 +79,36 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     ),
   writeStdin: (call) => {
     const process = processOf(call)
-    const { data = '', encoding, eof = false } = call.body as WriteStdinInput
-    if (!process.stdinIsOpen) throw new HoltError('conflict', 'stdin is closed')
-    const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
-    process.write(bytes, eof)
-    return { status: 200, json: { written_bytes: bytes.length } }
+    const { data = '', encoding, eof = false, offset } = call.body as WriteStdinInput
+    const sent = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
+    if ((offset ?? 0) > process.taken)
+      throw new HoltError('conflict', 'a gap', { details: { reason: 'stdin_gap', offset: process.taken } })
+    const bytes = sent.subarray(process.taken - (offset ?? process.taken))
+    if (!process.stdinIsOpen && (bytes.length > 0 || offset === undefined))
+      throw new HoltError('conflict', 'stdin is closed', { details: { reason: 'stdin_closed' } })
+    // As many as the service may take at once; the rest is to be sent again.
+    const taken = bytes.subarray(0, call.service.stdinPieceBytes)
+    process.write(taken, eof && taken.length === bytes.length)
+    return { status: 200, json: { written_bytes: taken.length, offset: process.taken } }
+  },
+  listSessions: ({ service, query }) => ({ status: 200, json: pageOf([...service.sessions.values()], query) }),
+  endSession: ({ service, params }) => {
+    if (!service.sessions.delete(params.name ?? '')) throw new HoltError('session_not_found', 'No such session')
+    return { status: 204 }
   },
   sendSignal: (call) => {
-    processOf(call).kill((call.body as SendSignalInput).signal)
+    processOf(call).kill((call.body as SendSignalInput).signal as NodeJS.Signals)
     return { status: 200, json: processOf(call).command }
+  },
+  resizeTerminal: (call) => {
+    const { command } = processOf(call)
+    if (command.pty === null) throw new HoltError('conflict', 'no terminal')
+    Object.assign(command, { pty: call.body as TerminalSize })
+    return { status: 200, json: command }
+  },
+  attachCommand: (call) => {
+    processOf(call)
+    throw new HoltError('upgrade_required', 'An attachment is a WebSocket.')
   },
   killCommand: async (call) => {
     const process = processOf(call)
@@ -90,6 +117,9 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     return { status: 200, json: process.command }
   },
   ...fileHandlers,
+  ...portHandlers,
+  ...networkHandlers,
+  ...treeHandlers,
   listTemplates: ({ service, query }) => ({ status: 200, json: pageOf([service.template], query) }),
   getTemplate: ({ service, params }) => {
     if (params.template_id === service.template.name) return { status: 200, json: service.template }

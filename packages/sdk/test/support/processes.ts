@@ -9,6 +9,8 @@ export class TestProcess {
   readonly command: Command
   readonly #child: ChildProcess
   readonly #waiting = new Set<() => void>()
+  /** Bytes that stdin has taken. */
+  taken = 0
 
   constructor(body: StartCommand, cwd: string) {
     const argv = body.argv ?? ['/bin/sh', '-c', body.command ?? '']
@@ -34,6 +36,10 @@ export class TestProcess {
       stdout_bytes: 0,
       stderr_bytes: 0,
       dropped_bytes: 0,
+      dropped: { stdout: 0, stderr: 0 },
+      session: body.session ?? null,
+      session_kept: null,
+      pty: body.pty ?? null,
     }
     this.#add({ type: 'start', cursor: 1, command_id: this.command.command_id, pid: this.command.pid })
     this.#listen('stdout')
@@ -55,6 +61,7 @@ export class TestProcess {
   }
 
   write(data: Buffer, eof: boolean): void {
+    this.taken += data.length
     if (data.length > 0) this.#child.stdin?.write(data)
     if (eof) this.#child.stdin?.end()
   }

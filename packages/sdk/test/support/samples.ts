@@ -48,6 +48,8 @@ export function runningRuntime(
     env: body.env ?? {},
     metadata: body.metadata ?? {},
     secrets: [],
+    ports: [],
+    secrets_inside: false,
     network_policy: null,
     timeout_secs: body.timeout_secs ?? null,
     on_timeout: 'terminate',
@@ -63,4 +65,19 @@ export function runningRuntime(
 /** This moment as the API writes it. */
 export function now(): string {
   return new Date().toISOString()
+}
+
+/** A shell session that has had one command. */
+export function sampleSession(name: string): Record<string, unknown> {
+  const at = now()
+  return {
+    name,
+    shell: '/bin/bash',
+    user: 'user',
+    cwd: '/workspace',
+    commands: 1,
+    command_id: null,
+    created_at: at,
+    last_used_at: at,
+  }
 }

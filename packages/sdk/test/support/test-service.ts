@@ -1,9 +1,18 @@
+import { EventEmitter } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ErrorCode, HoltError, type Route, type RouteName, routes } from '@holt/protocol'
+import {
+  type ErrorCode,
+  HoltError,
+  type NetworkLogItem,
+  type Route,
+  type RouteName,
+  routes,
+  type WatchItem,
+} from '@holt/protocol'
 import { handlers } from './handlers.ts'
 import type { TestProcess } from './processes.ts'
 import { readyTemplate } from './samples.ts'
@@ -27,6 +36,7 @@ export interface Fault {
   readonly code?: ErrorCode
   readonly headers?: Readonly<Record<string, string>>
   readonly items?: number
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** A service that speaks the contract: runtimes are folders, commands are processes of this machine. Answers are checked by schema. */
@@ -36,10 +46,28 @@ export class TestService {
   readonly faults: Fault[] = []
   readonly runtimes = new Map<string, Record<string, unknown>>()
   readonly processes = new Map<string, TestProcess>()
+  readonly sessions = new Map<string, Record<string, unknown>>()
   readonly keys = new Map<string, Record<string, unknown>>()
+  readonly policies = new Map<string, Record<string, unknown>>()
+  readonly secrets = new Map<string, Record<string, unknown>>()
+  readonly providers = new Map<string, Record<string, unknown>>()
+  /** What each runtime may reach. */
+  readonly networks = new Map<string, Record<string, unknown> | null>()
+  /** The network log of every runtime. */
+  readonly decisions: NetworkLogItem[] = []
   readonly replays = new Map<string, unknown>()
+  /** The ports that something listens on in every runtime, and how often tokens were rotated. */
+  readonly listening = new Set<number>()
+  generation = 0
   template: Record<string, unknown> = readyTemplate()
   ready = true
+  /** The most bytes that one write to a stdin takes. */
+  stdinPieceBytes = Number.POSITIVE_INFINITY
+  /** Sent instead of any archive, as a hostile runtime would. */
+  archive: Buffer | null = null
+  /** What watches tell; `changed` says that there is more. */
+  readonly changes: WatchItem[] = []
+  readonly changed = new EventEmitter()
   /** Hears of each call before it is answered. */
   onCall: (route: RouteName) => void = () => undefined
   readonly folder: string
@@ -96,7 +124,7 @@ export class TestService {
       if (fault?.type === 'hang') return
       if (fault?.type === 'refuse') {
         for (const [header, value] of Object.entries(fault.headers ?? {})) response.setHeader(header, value)
-        throw new HoltError(fault.code ?? 'unavailable', 'A fault of the test')
+        throw new HoltError(fault.code ?? 'unavailable', 'A fault of the test', { details: { ...fault.details } })
       }
       if (fault?.type === 'cut') response.locals = { itemsLeft: fault.items ?? 0 }
       const answer = await handlers[name]({ service: this, params, query, body, bytes, request, response })

@@ -1,5 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,6 +41,10 @@ async function makeTree(root: string): Promise<void> {
   await writeFile(join(root, 'big'), Buffer.alloc(3_000_000, 'x'))
   await symlink('a/b/run.sh', join(root, 'link'))
   await symlink('nowhere', join(root, 'a/dangling'))
+  await link(join(root, 'big'), join(root, 'a/same'))
+  await writeFile(join(root, `${'long '.repeat(50)}é`), 'long')
+  await utimes(join(root, 'a/b/run.sh'), 1_000_000_000.123, 1_000_000_000.123)
+  await utimes(join(root, 'a'), 1_000_000_001, 1_000_000_001)
 }
 
 function same(left: string, right: string): boolean {
@@ -41,13 +58,16 @@ test('a tree comes back as it went', async () => {
   const sent = await runtime.files.upload(join(here, 'tree'), '/work/tree', {
     onProgress: ({ files }) => progress.push(files),
   })
-  expect(sent).toMatchObject({ files: 32, directories: 4, symlinks: 2, skipped: [] })
-  expect(progress.at(-1)).toBe(32)
+  expect(sent).toMatchObject({ files: 34, directories: 4, symlinks: 2, skipped: [] })
+  expect(progress.at(-1)).toBe(34)
   const got = await runtime.files.download('/work/tree', join(here, 'back'))
-  expect(got).toMatchObject({ files: 32, directories: 4, symlinks: 2, skipped: [] })
+  expect(got).toMatchObject({ files: 34, directories: 4, symlinks: 2, skipped: [] })
   expect(same(join(here, 'tree'), join(here, 'back'))).toBe(true)
   expect((await stat(join(here, 'back/a/b/run.sh'))).mode & 0o777).toBe(0o755)
   expect(await readlink(join(here, 'back/link'))).toBe('a/b/run.sh')
+  expect((await stat(join(here, 'back/a/b/run.sh'))).mtimeMs).toBe(1_000_000_000_123)
+  expect((await stat(join(here, 'back/a'))).mtimeMs).toBe(1_000_000_001_000)
+  expect((await stat(join(here, 'back/a/same'))).ino).toBe((await stat(join(here, 'back/big'))).ino)
 })
 
 test('an existing destination is kept, or replaced and never merged', async () => {
@@ -65,15 +85,15 @@ test('an existing destination is kept, or replaced and never merged', async () =
 
 test('an upload that fails leaves nothing behind', async () => {
   await makeTree(join(here, 'tree'))
-  service.faults.push({ route: 'writeFile', type: 'refuse', code: 'disk_full' })
+  service.faults.push({ route: 'writeArchive', type: 'refuse', code: 'disk_full' })
   await expect(runtime.files.upload(join(here, 'tree'), '/work/tree')).rejects.toMatchObject({ code: 'disk_full' })
-  expect(await readdir(service.place(runtime.runtime_id, '/work'))).toEqual([])
+  expect(await runtime.files.exists('/work/tree')).toBe(false)
 })
 
 test('a download that fails leaves nothing behind', async () => {
   await runtime.files.write('/tree/a', 'a')
   await runtime.files.write('/tree/b', 'b')
-  service.faults.push({ route: 'readFile', type: 'refuse', code: 'path_permission_denied' })
+  service.faults.push({ route: 'readArchive', type: 'refuse', code: 'path_permission_denied' })
   await expect(runtime.files.download('/tree', join(here, 'back'))).rejects.toMatchObject({
     code: 'path_permission_denied',
   })
@@ -101,6 +121,6 @@ test('an abort in the middle cleans up', async () => {
   await expect(
     runtime.files.upload(join(here, 'tree'), '/work/tree', { signal: controller.signal, onProgress }),
   ).rejects.toThrow('stop')
-  expect(await readdir(service.place(runtime.runtime_id, '/work'))).toEqual([])
+  expect(await runtime.files.exists('/work/tree')).toBe(false)
   expect(await readFile(join(here, 'tree/link'), 'utf8')).toBe('#!/bin/sh\n')
 })

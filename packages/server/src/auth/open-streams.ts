@@ -1,14 +1,21 @@
-import type { ServerResponse } from 'node:http'
-
 /** How often open streams are looked at: a revoked or expired key loses them within a second. */
 const sweepMs = 500
 
 /** A stream whose reader takes nothing for this long is cut; what it missed can be read again from its last cursor. */
 const stalledMs = 120_000
 
+/** What carries an answer: a response, or a connection that HTTP has let go of. */
+export interface Watched {
+  /** True while its reader takes less than it is given. */
+  readonly writableNeedDrain: boolean
+  readonly socket?: { readonly bytesWritten: number } | null
+  readonly bytesWritten?: number
+  once(event: 'close', listener: () => void): unknown
+}
+
 interface Stream {
   readonly keyId: string
-  readonly response: ServerResponse
+  readonly response: Watched
   readonly cut: (reason: Error) => void
   bytesWritten: number
   movedAt: number
@@ -26,7 +33,7 @@ export class OpenStreams {
   }
 
   /** Watches a stream until its response is closed. */
-  add(keyId: string, response: ServerResponse, cut: (reason: Error) => void): void {
+  add(keyId: string, response: Watched, cut: (reason: Error) => void): void {
     const stream: Stream = { keyId, response, cut, bytesWritten: 0, movedAt: performance.now() }
     this.#streams.add(stream)
     response.once('close', () => {
@@ -67,7 +74,7 @@ export class OpenStreams {
 }
 
 function isStalled(stream: Stream): boolean {
-  const written = stream.response.socket?.bytesWritten ?? 0
+  const written = stream.response.socket?.bytesWritten ?? stream.response.bytesWritten ?? 0
   if (written !== stream.bytesWritten || !stream.response.writableNeedDrain) {
     stream.bytesWritten = written
     stream.movedAt = performance.now()

@@ -1,9 +1,11 @@
 import type { GuestProcess } from '@holt/engine'
 import { HoltError, type Id, isIdParam } from '@holt/protocol'
+import { findAttachable } from '../attach/find-attachable.ts'
+import { roomsOf } from '../attach/rooms.ts'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
 import { type OpenRuntime, openGuest } from '../runtimes/open-guest.ts'
-import { decodeCursor, encodeCursor } from '../store/page-cursor.ts'
 import { decodeOutput } from './decode-output.ts'
+import { pageOfGuest } from './list-page.ts'
 import { presentCommand } from './present-command.ts'
 import { startCommand } from './start-command.ts'
 
@@ -18,6 +20,8 @@ export const commandHandlers = {
   killCommand: (call) => aboutCommand(call, ({ guest }, id, signal) => guest.killProcess(id, signal)),
   sendSignal: (call) =>
     aboutCommand(call, ({ guest }, id, signal) => guest.signalProcess(id, call.body.signal, signal)),
+  resizeTerminal,
+  attachCommand,
   readOutput,
   writeStdin,
 } satisfies Partial<Handlers>
@@ -26,6 +30,7 @@ type CommandCall =
   | Call<'getCommand'>
   | Call<'killCommand'>
   | Call<'sendSignal'>
+  | Call<'resizeTerminal'>
   | Call<'readOutput'>
   | Call<'writeStdin'>
 
@@ -38,35 +43,32 @@ async function aboutCommand(
   return { status: 200, json: presentCommand(process, id) }
 }
 
+async function resizeTerminal(call: Call<'resizeTerminal'>): Promise<Answer> {
+  const answer = await aboutCommand(call, ({ guest }, id, signal) => guest.resizeProcess(id, call.body, signal))
+  roomsOf(call.service).tell(call.params, { type: 'resize', ...call.body })
+  return answer
+}
+
+/** An attachment that did not ask for an upgrade: it hears what is wrong with its request, and that, where nothing else is. */
+async function attachCommand({ service, caller, params, query }: Call<'attachCommand'>): Promise<Answer> {
+  await findAttachable(service, { caller, params, query })
+  throw new HoltError('upgrade_required', 'An attachment is a WebSocket.')
+}
+
 async function openCommand({ service, caller, params }: CommandCall): Promise<{ runtime: OpenRuntime; id: string }> {
   const runtime = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
   if (!isIdParam('command_id', params.command_id)) throw new HoltError('command_not_found', 'There is no such command.')
   return { runtime, id: params.command_id }
 }
 
-/** The page's cursor is the last command's start and id, so that commands that are forgotten meanwhile do not matter. */
 async function listCommands({ service, caller, params, query, gone }: Call<'listCommands'>): Promise<Answer> {
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
   const all = await guest.listProcesses(within({ gone }, answerTimeoutMs))
-  const after = query.cursor === undefined ? null : decodeCursor(query.cursor)
-  const left = all
-    .filter(({ id, state }) => isIdParam('command_id', id) && (query.state === undefined || state === query.state))
-    .map((process) => ({ process, position: positionOf(process) }))
-    .sort((a, b) => (a.position < b.position ? 1 : -1))
-    .filter(({ position }) => after === null || position < after)
-  const page = left.slice(0, query.limit)
-  const last = page.at(-1)
-  return {
-    status: 200,
-    json: {
-      data: page.map(({ process }) => presentCommand(process, process.id)),
-      next_cursor: left.length > query.limit && last !== undefined ? encodeCursor(last.position) : null,
-    },
-  }
-}
-
-function positionOf({ started_at_ms, id }: GuestProcess): string {
-  return `${String(started_at_ms).padStart(16, '0')} ${id}`
+  const wanted = all.filter(
+    ({ id, state }) => isIdParam('command_id', id) && (query.state === undefined || state === query.state),
+  )
+  const show = (process: GuestProcess) => presentCommand(process, process.id)
+  return { status: 200, json: pageOfGuest(wanted, { query, nameOf: ({ id }) => id, show }) }
 }
 
 async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
@@ -79,8 +81,11 @@ async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
 
 async function writeStdin(call: Call<'writeStdin'>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
-  const { data, encoding, eof } = call.body
+  const { data, encoding, eof, offset = null } = call.body
   const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
-  const written = await runtime.guest.writeStdin(id, { data: bytes, eof }, within(call, answerTimeoutMs))
-  return { status: 200, json: { written_bytes: Math.min(written, bytes.length) } }
+  const written = await runtime.guest.writeStdin(id, { data: bytes, eof, offset }, within(call, answerTimeoutMs))
+  return {
+    status: 200,
+    json: { written_bytes: Math.min(written.written_bytes, bytes.length), offset: written.offset },
+  }
 }

@@ -21,5 +21,9 @@ export function presentCommand(process: GuestProcess, commandId: string): Comman
     stdout_bytes: process.stdout_bytes,
     stderr_bytes: process.stderr_bytes,
     dropped_bytes: process.dropped_bytes,
+    dropped: { stdout: process.stdout_dropped_bytes, stderr: process.stderr_dropped_bytes },
+    session: process.session,
+    session_kept: process.session_kept,
+    pty: process.pty,
   }
 }

@@ -7,6 +7,7 @@ import { moment } from '../store/moment.ts'
 import { type Collected, collectResult } from './collect-result.ts'
 import { decodeOutput } from './decode-output.ts'
 import { presentCommand } from './present-command.ts'
+import { rlimitsOf } from './rlimits-of.ts'
 
 /** Time for the guest to answer a start, and how much longer than the command's own timeout a wait lasts. */
 const graceMs = 30_000
@@ -16,7 +17,11 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
   const { service, caller, params, body } = call
   const runtime = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
   const timeoutMs = body.background && !call.sentFields.has('timeout_secs') ? 0 : Math.round(body.timeout_secs * 1000)
-  const request = processOf(body, { id: call.newId('command'), timeoutMs })
+  const request = processOf(body, {
+    id: call.newId('command'),
+    timeoutMs,
+    rlimits: rlimitsOf(body.rlimits, runtime.row.isolation),
+  })
   if (body.background) {
     const process = await startOrFind(runtime, request, within(call, graceMs))
     return { status: 201, json: presentCommand(process, request.id) }
@@ -28,7 +33,10 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
   return { status: 200, json: await waitFor(call, { runtime, request, timeoutMs }) }
 }
 
-function processOf(body: StartCommand, { id, timeoutMs }: { id: string; timeoutMs: number }): StartProcess {
+function processOf(
+  body: StartCommand,
+  { id, timeoutMs, rlimits }: { id: string; timeoutMs: number; rlimits: NonNullable<StartProcess['rlimits']> },
+): StartProcess {
   return {
     id,
     command: body.command ?? null,
@@ -40,6 +48,10 @@ function processOf(body: StartCommand, { id, timeoutMs }: { id: string; timeoutM
     stdin_data: typeof body.stdin === 'string' ? Buffer.from(body.stdin, 'utf8').toString('base64') : null,
     timeout_ms: timeoutMs,
     ring_bytes: null,
+    ...(Object.keys(rlimits).length === 0 ? {} : { rlimits }),
+    ...(body.session === undefined ? {} : { session: body.session }),
+    pty: body.pty ?? null,
+    await_reader: body.background && body.pty !== undefined,
   }
 }
 
@@ -82,13 +94,14 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
   const items = await runOrFollow(runtime, request, signal)
   let collected: Collected
   try {
-    collected = await collectResult(items)
+    collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, now: call.service.now })
   } catch (cause) {
     throw brokeOff(request.id, cause)
   }
-  const result = resultOf({ runtime, request, collected, startedAt, endedAt: call.service.now() })
-  if (collected.droppedBytes === 0) return result
-  return withWhatWasDropped(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
+  const times = { startedAt: collected.startedAt ?? startedAt, endedAt: call.service.now() }
+  const result = resultOf({ runtime, request, collected, ...times })
+  if (collected.droppedBytes === 0 && request.session === undefined) return result
+  return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
 }
 
 /** How a command ended is the guest's word or nobody's. Not 503: a client that repeats the request would run the command twice. */
@@ -127,21 +140,42 @@ function resultOf({ runtime, request, collected, startedAt, endedAt }: Finished)
     stdout_bytes: stdout.bytes,
     stderr_bytes: stderr.bytes,
     dropped_bytes: collected.droppedBytes,
+    dropped: { stdout: 0, stderr: 0 },
+    session: request.session ?? null,
+    session_kept: collected.sessionKept,
     stdout: stdout.text,
     stderr: stderr.text,
     truncated: { stdout: stdout.truncated, stderr: stderr.truncated },
+    pty: request.pty,
   }
 }
 
-/** Bytes fell out of the guest's ring before they were read: its own counts tell which stream they are missing from. */
-function withWhatWasDropped(result: CommandResult, process: GuestProcess): CommandResult {
+/**
+ * What only the guest knows: which stream the bytes are missing from that fell out of its ring before they were read, and where and as whom a command
+ * of a session ran.
+ */
+function withGuestsWord(result: CommandResult, process: GuestProcess): CommandResult {
+  const dropped = result.dropped_bytes > 0
   return {
     ...result,
+    cwd: process.cwd,
+    user: process.user,
+    ...(dropped ? missingBytes(result, process) : {}),
+  }
+}
+
+function missingBytes(result: CommandResult, process: GuestProcess) {
+  const dropped = {
+    stdout: Math.max(0, process.stdout_bytes - result.stdout_bytes),
+    stderr: Math.max(0, process.stderr_bytes - result.stderr_bytes),
+  }
+  return {
+    dropped,
     stdout_bytes: process.stdout_bytes,
     stderr_bytes: process.stderr_bytes,
     truncated: {
-      stdout: result.truncated.stdout || process.stdout_bytes > result.stdout_bytes,
-      stderr: result.truncated.stderr || process.stderr_bytes > result.stderr_bytes,
+      stdout: result.truncated.stdout || dropped.stdout > 0,
+      stderr: result.truncated.stderr || dropped.stderr > 0,
     },
   }
 }

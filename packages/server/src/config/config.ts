@@ -1,6 +1,8 @@
 import { isImageReference } from '@holt/builder'
 import { Isolation } from '@holt/protocol'
 import { z } from 'zod'
+import type { PortDomain } from '../ports/port-target.ts'
+import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 
@@ -14,6 +16,14 @@ const statePath = z
     'must be an absolute path without commas, colons, backslashes, quotes and control characters',
   )
 
+const issuer = z
+  .string()
+  .max(255)
+  .refine(
+    (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text,
+    'must be an address without a path, such as https://holt.example.com',
+  )
+
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -23,6 +33,25 @@ const wholeNumber = (min: number, max: number) =>
 
 const remoteRefused =
   'is not a loopback address: keys and files would cross the network unencrypted. Put a TLS proxy in front of 127.0.0.1, or set HOLT_ALLOW_REMOTE=1 to accept that'
+
+const domainName = /^(?=.{1,200}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i
+
+/** A domain, or the address of it where a proxy stands before the service. */
+const portDomain = z.string().transform((text, context): PortDomain => {
+  const [, scheme, name = '', port] = /^(?:(https?):\/\/)?([^:/]*)(?::(\d{1,5}))?\/?$/.exec(text) ?? []
+  if (domainName.test(name) && (scheme !== undefined || port === undefined) && Number(port ?? 1) <= 65_535) {
+    const front =
+      scheme === undefined
+        ? null
+        : { scheme: scheme as 'http' | 'https', port: port === undefined ? null : Number(port) }
+    return { name: name.toLowerCase(), front }
+  }
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a domain, or its address: ports.example.com, https://ports.example.com',
+  })
+  return z.NEVER
+})
 
 /** The schema of the environment. What one variable allows another is told before, so that all that is wrong is found at once. */
 const environment = ({ allowRemote }: { allowRemote: boolean }) =>
@@ -35,6 +64,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
       .default('127.0.0.1')
       .refine((host) => allowRemote || loopback.test(host), remoteRefused),
     HOLT_PORT: wholeNumber(0, 65_535).default(4658),
+    HOLT_PORT_DOMAIN: portDomain.default({ name: 'localhost', front: null }),
     HOLT_ALLOW_REMOTE: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
     HOLT_ISOLATION: Isolation.optional(),
     HOLT_BASE_IMAGE: z.string().refine(isImageReference, 'is not an image reference').optional(),
@@ -45,6 +75,11 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_GVISOR_PLATFORM: z.enum(['systrap', 'ptrace']).default('systrap'),
     HOLT_GUEST: path.optional(),
     HOLT_MEMORY_OVERCOMMIT: wholeNumber(1, 1000).default(16),
+    HOLT_EGRESS_RESOLVERS: Resolvers,
+    HOLT_EGRESS_ALLOWED_NETWORKS: AllowedNetworks,
+    HOLT_EGRESS_OVERRIDES: Overrides,
+    HOLT_EGRESS_CA_FILE: path.optional(),
+    HOLT_ISSUER: issuer.optional(),
   })
 
 /** Where and how the service runs. */
@@ -53,6 +88,8 @@ export interface ServerConfig {
   /** Null: `/run/holt/` and the installation's id. */
   readonly runDir: string | null
   readonly host: string
+  /** The domain that the host form of ports is below. */
+  readonly portDomain: PortDomain
   /** 0: any free port. */
   readonly port: number
   /** What a create without `isolation` gets; null: `gvisor`. */
@@ -69,6 +106,9 @@ export interface ServerConfig {
   readonly guest: string | null
   /** How many times the host's memory the limits of all runtimes may add up to; a runtime uses a fraction of its limit. */
   readonly memoryOvercommit: number
+  readonly egress: EgressConfig
+  /** The address under which verifiers find this service; null: the one it listens on. */
+  readonly issuer: string | null
 }
 
 /** Settings that are wrong, one line each. */
@@ -89,6 +129,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     runDir: data.HOLT_RUN_DIR ?? null,
     host: data.HOLT_HOST,
     port: data.HOLT_PORT,
+    portDomain: data.HOLT_PORT_DOMAIN,
     isolation: data.HOLT_ISOLATION ?? null,
     baseImage: data.HOLT_BASE_IMAGE ?? null,
     logLevel: data.HOLT_LOG_LEVEL,
@@ -98,5 +139,12 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     gvisorPlatform: data.HOLT_GVISOR_PLATFORM,
     guest: data.HOLT_GUEST ?? null,
     memoryOvercommit: data.HOLT_MEMORY_OVERCOMMIT,
+    egress: {
+      resolvers: data.HOLT_EGRESS_RESOLVERS,
+      allowedNetworks: data.HOLT_EGRESS_ALLOWED_NETWORKS,
+      overrides: data.HOLT_EGRESS_OVERRIDES,
+      caFile: data.HOLT_EGRESS_CA_FILE ?? null,
+    },
+    issuer: data.HOLT_ISSUER ?? null,
   }
 }

@@ -1,18 +1,13 @@
-import type { IncomingMessage } from 'node:http'
-import type { GuestClient, GuestFile } from '@holt/engine'
+import type { GuestFile } from '@holt/engine'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
 import { invalidField } from '../http/field-issues.ts'
-import { openGuest } from '../runtimes/open-guest.ts'
+import { changeMode, changeOwner, makeSymlink } from './change-attributes.ts'
 import { exactLength } from './exact-length.ts'
+import { answerTimeoutMs, guestOf, treeTimeoutMs } from './guest-of.ts'
 import { cursorAfter, pathInCursor } from './list-cursor.ts'
 import { presentFile } from './present-file.ts'
-import { uploadBody } from './upload-body.ts'
-
-/** Time for the guest to answer what touches a file or a page of entries. */
-const answerTimeoutMs = 60_000
-
-/** Time for what touches a whole tree. Where the client leaves first, the guest undoes it. */
-const treeTimeoutMs = 60 * 60_000
+import { searchFiles } from './search-files.ts'
+import { abortUpload, getUpload, writeFile } from './write-file.ts'
 
 /** The routes of files. */
 export const fileHandlers = {
@@ -24,19 +19,14 @@ export const fileHandlers = {
   listFiles,
   makeDirectory,
   removeFile,
+  makeSymlink,
+  changeMode,
+  changeOwner,
+  searchFiles,
+  replaceInFiles,
+  getUpload,
+  abortUpload,
 } satisfies Partial<Handlers>
-
-type FileCall = {
-  [Name in keyof typeof fileHandlers]: Call<Name>
-}[keyof typeof fileHandlers]
-
-async function guestOf({
-  service,
-  caller,
-  params,
-}: Pick<FileCall, 'service' | 'caller' | 'params'>): Promise<GuestClient> {
-  return (await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })).guest
-}
 
 async function copyFile(call: Call<'copyFile'>): Promise<Answer> {
   keepRoot(call.body)
@@ -88,27 +78,26 @@ async function removeFile(call: Call<'removeFile'>): Promise<Answer> {
   return { status: 200, json: { success: true, path: call.body.path } }
 }
 
-async function writeFile(call: Call<'writeFile'>): Promise<Answer> {
-  const condition = call.headers['if-none-match']
-  if (condition !== undefined && condition !== '*') throw invalidField('/header/If-None-Match', 'must be *')
-  const { path, mode, user } = call.query
-  const guest = await guestOf(call)
+async function replaceInFiles(call: Call<'replaceInFiles'>): Promise<Answer> {
+  const { glob, path, paths, expected_count, ...rest } = call.body
   const request = {
-    path,
-    ...(mode === undefined ? {} : { mode: mode.padStart(4, '0') }),
-    ...(user === undefined ? {} : { user }),
-    createOnly: condition === '*',
-    body: uploadBody(call.body as IncomingMessage),
+    ...rest,
+    globs: glob,
+    path: path ?? null,
+    paths: paths ?? null,
+    expected_count: expected_count ?? null,
   }
-  const { created, file } = await guest.writeContent(request, call.gone)
-  return { status: created ? 201 : 200, json: presentFile(file) }
+  const { files, total_count } = await (await guestOf(call)).replace(request, within(call, treeTimeoutMs))
+  return { status: 200, json: { files, total_count, dry_run: rest.dry_run } }
 }
+
+const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 
 /** What of a guest's headers is passed on, and the only form in which it is. */
 const passedHeaders: Readonly<Record<string, RegExp>> = {
   'content-length': /^\d{1,16}$/,
   'content-range': /^bytes (?:\d{1,16}-\d{1,16}|\*)\/\d{1,16}$/,
-  etag: /^"[\x21\x23-\x7e]{1,128}"$/,
+  etag: etagForm,
   'last-modified': /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
   'x-holt-mode': /^[0-7]{4}$/,
 }
@@ -118,7 +107,10 @@ async function readFile(call: Call<'readFile'>): Promise<Answer> {
   const guest = await guestOf(call)
   // A range of another form is as if there were none (RFC 9110, 14.2).
   const asked = range !== null && /^bytes=(?:\d{1,16}-\d{0,16}|-\d{1,16})$/.test(range) ? range : null
-  const content = await guest.readContent({ path: call.query.path, range: asked }, call.gone)
+  const condition = call.headers['if-range']?.toString()
+  // What cannot be an etag of ours matches none (RFC 9110, 13.1.5): all of the file comes.
+  const ifRange = condition === undefined ? null : etagForm.test(condition) ? condition : '""'
+  const content = await guest.readContent({ path: call.query.path, range: asked, ifRange }, call.gone)
   const headers: Record<string, string> = { 'content-type': 'application/octet-stream', 'accept-ranges': 'bytes' }
   for (const [name, form] of Object.entries(passedHeaders)) {
     const value = content.headers[name]

@@ -1,9 +1,12 @@
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import fastify, { type FastifyInstance } from 'fastify'
+import { attachDoor } from '../attach/attach-door.ts'
+import { portDoor, portRequests } from '../ports/port-door.ts'
 import type { Service } from '../service.ts'
 import type { Handlers } from './call.ts'
+import { dropRestOfBody } from './drop-rest-of-body.ts'
 import { registerRoutes } from './register-routes.ts'
 import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeDoor } from './upgrades.ts'
@@ -26,35 +29,24 @@ export const connectionLimits: ConnectionLimits = {
   maxHeaderBytes: 16 * 1024,
 }
 
-/** How long what is left of a body that nobody wants is taken in, so that the client can read the answer. */
-const lingerMs = 5_000
-
 /** Makes the HTTP application: every route of the table, and an answer of the contract for everything else. */
 export function createApp(
   service: Service,
   handlers: Handlers,
   limits: ConnectionLimits = connectionLimits,
 ): FastifyInstance {
-  const doors: readonly UpgradeDoor[] = []
+  const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
   const app = fastify({
     logger: false,
     genReqId: () => makeId('request'),
     exposeHeadRoutes: false,
-    requestTimeout: 0,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: true,
     return503OnClosing: false,
-    http: {
-      headersTimeout: limits.headersTimeoutMs,
-      maxHeaderSize: limits.maxHeaderBytes,
-      connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
-      shouldUpgradeCallback: claimsUpgrade(doors),
-    },
+    serverFactory: (answerByRoute) => makeHttpServer(limits, { doors, answer: portsFirst(service, answerByRoute) }),
     routerOptions: { querystringParser: () => ({}), maxParamLength: limits.maxHeaderBytes },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
   })
-  app.server.maxConnections = limits.maxConnections
   app.server.on('connect', refuseTunnel)
   openUpgrades(app.server, { doors, log: service.log })
   app.removeAllContentTypeParsers()
@@ -74,6 +66,33 @@ export function createApp(
   return app
 }
 
+/** Requests for ports are not the API's: they go to the program before any route sees them. */
+function portsFirst(service: Service, answerByRoute: RequestListener): RequestListener {
+  const answerForPort = portRequests(service)
+  return (request, response) => {
+    if (!answerForPort(request, response)) answerByRoute(request, response)
+  }
+}
+
+function makeHttpServer(
+  limits: ConnectionLimits,
+  { doors, answer }: { doors: readonly UpgradeDoor[]; answer: RequestListener },
+): Server {
+  const server = createServer(
+    {
+      requestTimeout: 0,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      headersTimeout: limits.headersTimeoutMs,
+      maxHeaderSize: limits.maxHeaderBytes,
+      connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
+      shouldUpgradeCallback: claimsUpgrade(doors),
+    },
+    answer,
+  )
+  server.maxConnections = limits.maxConnections
+  return server
+}
+
 function noRoute(method: string, allowed: readonly string[]): HoltError {
   if (allowed.length === 0) return new HoltError('route_not_found', 'There is no such route.')
   return new HoltError('method_not_allowed', `This route does not take ${method}.`)
@@ -87,14 +106,6 @@ const patterns = Object.values<Route>(routes).map(({ method, path }) => ({
 function methodsOf(target: string): readonly string[] {
   const [path = ''] = target.split('?', 1)
   return [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
-}
-
-/** Takes in what is left of an unread body for a while, and then hangs up. */
-function dropRestOfBody(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return
-  request.resume()
-  const timer = setTimeout(() => request.socket.destroy(), lingerMs).unref()
-  request.once('close', () => clearTimeout(timer)).once('error', () => clearTimeout(timer))
 }
 
 /** Answers what is not HTTP, or too slow, or has too large a header. */

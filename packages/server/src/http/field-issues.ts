@@ -50,11 +50,27 @@ function describe(issue: z.core.$ZodIssue, prefix: string): FieldIssue[] {
               : `must be ${article(issue.expected)}`,
         },
       ]
+    case 'invalid_union':
+      return ofClosest(issue, prefix)
     case 'invalid_value':
       return [{ pointer: at(), message: `must be ${issue.values.map(String).join(' or ')}` }]
     default:
       return [{ pointer: at(), message: lowerFirst(issue.message) }]
   }
+}
+
+/** What is wrong with a value that may be one of several things: what the one says that has its shape, else what it may be. */
+function ofClosest(issue: z.core.$ZodIssueInvalidUnion, prefix: string): FieldIssue[] {
+  const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0
+  const [closest, ...others] = issue.errors.filter((issues) => !issues.some(isOther))
+  if (closest !== undefined && others.length === 0)
+    return closest.flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }, prefix))
+  const pointer = pointerOf(prefix, issue.path)
+  if (issue.discriminator !== undefined) return [{ pointer, message: 'must be one of the types of this object' }]
+  const types = issue.errors.flatMap((issues) =>
+    issues.filter(isOther).map((one) => ('expected' in one ? one.expected : '')),
+  )
+  return [{ pointer, message: `must be ${types.map(article).join(' or ') || 'of another form'}` }]
 }
 
 function article(type: string): string {

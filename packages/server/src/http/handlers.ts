@@ -1,8 +1,15 @@
 import { commandHandlers } from '../commands/command-handlers.ts'
+import { sessionHandlers } from '../commands/session-handlers.ts'
 import { fileHandlers } from '../files/file-handlers.ts'
+import { treeHandlers } from '../files/tree-handlers.ts'
 import { serviceHandlers } from '../health/service-handlers.ts'
+import { identityHandlers } from '../identity/provider-handlers.ts'
 import { keyHandlers } from '../keys/key-handlers.ts'
+import { networkHandlers } from '../network/network-handlers.ts'
+import { policyHandlers } from '../network/policy-handlers.ts'
+import { portHandlers } from '../ports/port-handlers.ts'
 import { runtimeHandlers } from '../runtimes/runtime-handlers.ts'
+import { secretHandlers } from '../secrets/secret-handlers.ts'
 import { templateHandlers } from '../templates/template-handlers.ts'
 import type { Handlers } from './call.ts'
 
@@ -10,8 +17,15 @@ import type { Handlers } from './call.ts'
 export const handlers: Handlers = {
   ...runtimeHandlers,
   ...commandHandlers,
+  ...sessionHandlers,
   ...fileHandlers,
+  ...portHandlers,
+  ...treeHandlers,
   ...templateHandlers,
+  ...networkHandlers,
+  ...policyHandlers,
+  ...secretHandlers,
+  ...identityHandlers,
   ...keyHandlers,
   ...serviceHandlers,
 }

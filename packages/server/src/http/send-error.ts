@@ -51,6 +51,7 @@ export function sendError(
   { error, log }: { error: unknown; log: Log },
 ): FastifyReply {
   const failure = toHoltError(error, log, request.id)
+  if (failure.status === 426) reply.header('upgrade', 'websocket')
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer')
   const retryAfter = failure.details?.retry_after_secs
   if (failure.status === 503 || failure.status === 429)

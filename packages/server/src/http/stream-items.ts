@@ -21,8 +21,12 @@ export function writeItems(items: AsyncIterable<StreamItem>, format: StreamForma
   return Readable.from(readBeforeBreak(texts), { objectMode: true, highWaterMark: 1 })
 }
 
-/** A stream that breaks drops what it has buffered. An empty text before the break is asked for only when all before it has been read. */
+/**
+ * The empty text at first has the answer's head go out before there is an item. A stream that breaks drops what it has buffered: an empty text before
+ * the break is asked for only when all before it has been read.
+ */
 async function* readBeforeBreak(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  yield ''
   try {
     yield* texts
   } catch (error) {

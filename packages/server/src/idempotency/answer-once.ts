@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { HoltError, type IdKind, idPrefixes, randomText } from '@holt/protocol'
 import type { Caller } from '../auth/authenticate.ts'
 import type { Answer } from '../http/call.ts'
@@ -28,7 +28,8 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
   if (!/^[\x21-\x7e]{1,255}$/.test(once.key))
     throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
   const name = `${once.caller.projectId} ${once.key}`
-  const fingerprint = createHash('sha256').update(canonical(once.request)).digest('hex')
+  // Keyed, because a request may hold a secret that is short enough to be guessed.
+  const fingerprint = createHmac('sha256', once.secret).update(canonical(once.request)).digest('hex')
   if (running.has(name)) {
     throw (await find(service, once))?.fingerprint === fingerprint
       ? new HoltError('idempotency_in_progress', 'The first request with this Idempotency-Key still runs.')

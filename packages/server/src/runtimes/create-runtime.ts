@@ -1,6 +1,7 @@
 import type { EngineFacts, Isolation } from '@holt/engine'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
+import { type DecidedNetwork, decideNetwork, storeNetwork } from '../network/decide-network.ts'
 import type { Service } from '../service.ts'
 import type { NewRuntimeRow, RuntimeRow, TemplateRow } from '../store/tables.ts'
 import { findTemplate, requireReady } from '../templates/find-template.ts'
@@ -32,9 +33,10 @@ export async function createRuntime(service: Service, creation: Creation): Promi
   const isolation = decideIsolation(service, facts, request)
   const imageDigest = requireReady(service, template)
   const size = decideSize(request, template)
+  const network = await decideNetwork(service, creation.projectId, request)
   const row = newRow(service, creation, { template, isolation, size, imageDigest })
   const freeMemoryMiB = await service.freeMemoryMiB()
-  const stored = await reserve(service, row, { facts, freeMemoryMiB })
+  const stored = await reserve(service, row, { facts, freeMemoryMiB, network })
   return startRuntime(service, stored, JSON.parse(template.env_json))
 }
 
@@ -127,7 +129,7 @@ function newRow(
 async function reserve(
   service: Service,
   row: NewRuntimeRow,
-  { facts, freeMemoryMiB }: { facts: EngineFacts; freeMemoryMiB: number | null },
+  { facts, freeMemoryMiB, network }: { facts: EngineFacts; freeMemoryMiB: number | null; network: DecidedNetwork },
 ): Promise<RuntimeRow> {
   const { store, starts, config } = service
   return store.change(async (changes) => {
@@ -161,6 +163,8 @@ async function reserve(
       memoryMiB: row.memory_mib,
     })
     const stored = await changes.insertInto('runtimes').values(row).returningAll().executeTakeFirstOrThrow()
+    const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+    await storeNetwork(service, changes, { ref, network, at: row.created_at })
     await recordEvent(changes, {
       projectId: row.project_id,
       type: 'runtime.starting',

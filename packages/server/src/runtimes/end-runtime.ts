@@ -12,6 +12,7 @@ export async function endRuntime(service: Service, ref: RuntimeRef, reason: Reas
   const row = await beginEnd(service, ref, reason)
   if (hasEnded(row.state)) return
   await service.starts.stop(ref.runtimeId)
+  await service.networks.forget(ref)
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await finishEnd(service, ref)
 }

@@ -27,5 +27,6 @@ export async function failRuntime(service: Service, ref: RuntimeRef, reason: Rea
     if ((await changeState(service, row, { to: 'failed', reason })) !== null) break
   }
   service.log.warn({ runtime_id: ref.runtimeId, reason }, 'a runtime failed')
+  await service.networks.forget(ref)
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
 }

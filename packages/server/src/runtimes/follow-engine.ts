@@ -70,6 +70,9 @@ async function compareOne(service: Service, id: string): Promise<void> {
     await failRuntime(service, ref, { code: 'lost', message: 'The host does not have this runtime any more.' })
   } else if (row.state === 'running' && observed?.ending != null) {
     await failRuntime(service, ref, reasonOf(observed.ending))
+  } else if (row.state === 'running' && service.networks.egressOf(id) === null) {
+    // After a start of the service: until here nothing listened, and nothing left the runtime.
+    await service.networks.sync(ref)
   }
 }
 

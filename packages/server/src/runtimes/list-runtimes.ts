@@ -1,5 +1,6 @@
 import { type ListRuntimesQuery, metadataFilters, type Page, type Runtime } from '@holt/protocol'
 import { sql } from 'kysely'
+import { networkFacts } from '../network/find-network.ts'
 import type { Service } from '../service.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
 import { defaultTag } from '../templates/find-template.ts'
@@ -27,7 +28,13 @@ export async function listRuntimes(
   }
   for (const [key, value] of metadataFilters(list))
     query = query.where(sql<boolean>`json_extract(metadata_json, ${`$."${key}"`}) = ${value}`)
-  return pageOfRows(await query.execute(), list.limit, (row) => presentRuntime(row, config))
+  const rows = await query.execute()
+  const factsOf = await networkFacts(
+    store.db,
+    projectId,
+    rows.map(({ runtime_id }) => runtime_id),
+  )
+  return pageOfRows(rows, list.limit, (row) => presentRuntime(row, config, factsOf(row.runtime_id)))
 }
 
 /** A template's name as rows have it. A reference with any other tag stays as it is, and no row has that name. */

@@ -1,10 +1,17 @@
 import type { Runtime } from '@holt/protocol'
 import type { ServerConfig } from '../config/config.ts'
+import { type NetworkFacts, networkFacts } from '../network/find-network.ts'
+import { publicPorts } from '../ports/port-settings.ts'
+import type { Service } from '../service.ts'
 import { moment, momentOrNull } from '../store/moment.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
 /** A stored runtime as the API shows it. */
-export function presentRuntime(row: RuntimeRow, { cloud, region }: Pick<ServerConfig, 'cloud' | 'region'>): Runtime {
+export function presentRuntime(
+  row: RuntimeRow,
+  { cloud, region }: Pick<ServerConfig, 'cloud' | 'region'>,
+  network: NetworkFacts,
+): Runtime {
   return {
     runtime_id: row.runtime_id as Runtime['runtime_id'],
     name: row.name,
@@ -20,8 +27,10 @@ export function presentRuntime(row: RuntimeRow, { cloud, region }: Pick<ServerCo
     disk_mib: row.disk_mib,
     env: JSON.parse(row.env_json),
     metadata: JSON.parse(row.metadata_json),
-    secrets: [],
-    network_policy: null,
+    secrets: [...network.secrets],
+    secrets_inside: network.secretsInside,
+    ports: publicPorts(row).map((port) => ({ port, public: true })),
+    network_policy: network.policy,
     timeout_secs: row.timeout_secs,
     on_timeout: row.on_timeout,
     idle_timeout_secs: null,
@@ -31,4 +40,10 @@ export function presentRuntime(row: RuntimeRow, { cloud, region }: Pick<ServerCo
     paused_at: null,
     updated_at: moment(row.updated_at),
   }
+}
+
+/** A stored runtime as the API shows it, with what is stored of its network. */
+export async function showRuntime({ store, config }: Service, row: RuntimeRow): Promise<Runtime> {
+  const factsOf = await networkFacts(store.db, row.project_id, [row.runtime_id])
+  return presentRuntime(row, config, factsOf(row.runtime_id))
 }

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { GuestClient, type ImageDigest, type RuntimeSpec } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
+import { noDevice, noteGuest } from '../network/set-network.ts'
+import { secretEnv } from '../secrets/secret-env.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { changeState, type Reason } from './change-state.ts'
-import { findRuntime, notRunning } from './find-runtime.ts'
+import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 
 /** A cold boot takes a second on a slow host; a host that needs longer than this is not well. */
 const startTimeoutMs = 60_000
@@ -26,6 +28,7 @@ export async function startRuntime(
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(startTimeoutMs)])
     try {
       await service.engine.ensure(specOf(row), signal)
+      await service.networks.sync(refOf(row))
       await bind(service, row, { templateEnv, signal })
     } catch (error) {
       throw await giveUp(service, row, { error, stopped })
@@ -50,11 +53,18 @@ function specOf(row: RuntimeRow): RuntimeSpec {
   }
 }
 
+function refOf(row: RuntimeRow): RuntimeRef {
+  return { projectId: row.project_id, runtimeId: row.runtime_id }
+}
+
 async function bind(
-  { engine, now }: Service,
+  service: Service,
   row: RuntimeRow,
   { templateEnv, signal }: { templateEnv: Readonly<Record<string, string>>; signal: AbortSignal },
 ): Promise<void> {
+  const { engine, now } = service
+  const ref = refOf(row)
+  const network = await service.networks.guestNetwork(ref, signal)
   const guest = new GuestClient(await engine.dial(row.runtime_id, signal))
   const ownsKernel = row.isolation === 'gvisor'
   const bound = await guest.bind(
@@ -62,7 +72,7 @@ async function bind(
       runtime_id: row.runtime_id,
       hostname: row.name ?? row.runtime_id,
       machine_id: randomBytes(16).toString('hex'),
-      env: { ...templateEnv, ...JSON.parse(row.env_json) },
+      env: { ...templateEnv, ...JSON.parse(row.env_json), ...(await secretEnv(service, ref)) },
       user: row.user,
       workdir: row.workdir,
       time_unix_ms: now(),
@@ -71,9 +81,14 @@ async function bind(
       set_clock: ownsKernel,
       set_hostname: ownsKernel,
       sudo: ownsKernel,
+      network,
     },
     signal,
   )
+  if (network !== null) {
+    if (bound.network === false) throw noDevice()
+    await noteGuest(service, ref, true)
+  }
   if (ownsKernel && bound.limits?.pids === false)
     throw new HoltError('not_supported_here', 'The limit of processes could not be set inside the runtime.')
 }
@@ -85,6 +100,7 @@ async function giveUp(
   { error, stopped }: { error: unknown; stopped: AbortSignal },
 ): Promise<HoltError> {
   const { engine, log } = service
+  await service.networks.forget(refOf(row))
   if (stopped.aborted) return new HoltError('runtime_terminated', 'The runtime was deleted while it started.')
   const ending = (await engine.inspect(row.runtime_id).catch(() => null))?.ending ?? null
   const failure = ending?.reason === 'out_of_memory' ? tooLittleMemory(row) : meaningOf(error)

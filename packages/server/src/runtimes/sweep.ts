@@ -69,7 +69,7 @@ async function findOverdue({
 }
 
 /** Removes rows of every project that are older than they are kept. */
-async function removeOldRows({ store, now }: Service): Promise<void> {
+async function removeOldRows({ store, now, signingKeys }: Service): Promise<void> {
   const at = now()
   await store.db
     .deleteFrom('runtimes')
@@ -83,4 +83,11 @@ async function removeOldRows({ store, now }: Service): Promise<void> {
     .deleteFrom('idempotency')
     .where('created_at', '<', at - keptMs.idempotency)
     .execute()
+  // A deleted secret is kept only while a runtime still has its placeholder.
+  await store.db
+    .deleteFrom('secrets')
+    .where('deleted_at', 'is not', null)
+    .where('secret_id', 'not in', ({ selectFrom }) => selectFrom('runtime_secrets').select('secret_id'))
+    .execute()
+  await signingKeys.removeOld()
 }

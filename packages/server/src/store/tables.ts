@@ -73,6 +73,8 @@ interface RuntimesTable {
   readonly metadata_json: string
   readonly user: string
   readonly workdir: string
+  /** What is decided of ports, by port: `{generation, public}`. */
+  readonly ports_json: Generated<string>
   readonly timeout_secs: number | null
   readonly on_timeout: 'terminate'
   readonly expires_at: number | null
@@ -105,6 +107,105 @@ interface IdempotencyTable {
   readonly created_at: number
 }
 
+/** Stored network policies. */
+interface PoliciesTable {
+  readonly seq: Generated<number>
+  readonly policy_id: string
+  readonly project_id: string
+  readonly name: string
+  readonly body_json: string
+  readonly revision: number
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** Where the values of secrets come from; what is secret of a provider is sealed elsewhere. */
+interface ProvidersTable {
+  readonly seq: Generated<number>
+  readonly provider_id: string
+  readonly project_id: string
+  readonly name: string
+  readonly settings_json: string
+  readonly version: number
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** Secrets without their values. One that is deleted stays for as long as a runtime has it, so that what carries its placeholder is known and refused. */
+interface SecretsTable {
+  readonly seq: Generated<number>
+  readonly secret_id: string
+  readonly project_id: string
+  readonly name: string
+  readonly version: number
+  readonly provider_id: string | null
+  readonly hosts_json: string
+  readonly header: string | null
+  readonly format: string | null
+  /** 1 where the real value is put into runtimes. */
+  readonly inside: number
+  readonly env_name: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly deleted_at: number | null
+}
+
+/** The public halves of the keys that tokens are signed with. They are the service's own, of no project. */
+interface SigningKeysTable {
+  readonly seq: Generated<number>
+  readonly kid: string
+  readonly algorithm: string
+  readonly public_jwk_json: string
+  readonly created_at: number
+}
+
+/** Everything that must not be readable in this file, encrypted: one row for each value. `project_id` is null where it is the service's own. */
+interface SealedValuesTable {
+  readonly owner_id: string
+  readonly purpose: string
+  readonly project_id: string | null
+  readonly version: number
+  readonly master_key_id: string
+  readonly sealed: string
+}
+
+/** A runtime's way out: a stored policy, one of its own, or none any more (both null). */
+interface RuntimeNetworksTable {
+  readonly runtime_id: string
+  readonly project_id: string
+  readonly policy_id: string | null
+  readonly inline_json: string | null
+  readonly ca_certificate: string
+  /** 1 where the guest has been told of its network. */
+  readonly guest_has_it: number
+  readonly updated_at: number
+}
+
+/** Which secrets a runtime has. `placeholder` is null where the value itself is inside. */
+interface RuntimeSecretsTable {
+  readonly runtime_id: string
+  readonly project_id: string
+  readonly secret_id: string
+  readonly placeholder: string | null
+  readonly position: number
+}
+
+/** The synthetic addresses that a runtime's names were handed out as, so that they mean the same after a restart. */
+interface RuntimeAddressesTable {
+  readonly seq: Generated<number>
+  readonly runtime_id: string
+  readonly address: string
+  readonly name: string
+}
+
+/** What runtimes tried to reach: the newest of each. A gap between two cursors is what was dropped. */
+interface DecisionsTable {
+  readonly runtime_id: string
+  readonly cursor: number
+  readonly project_id: string
+  readonly item_json: string
+}
+
 /** Every table. */
 export interface Tables {
   readonly projects: ProjectsTable
@@ -113,6 +214,15 @@ export interface Tables {
   readonly runtimes: RuntimesTable
   readonly events: EventsTable
   readonly idempotency: IdempotencyTable
+  readonly policies: PoliciesTable
+  readonly providers: ProvidersTable
+  readonly secrets: SecretsTable
+  readonly signing_keys: SigningKeysTable
+  readonly sealed_values: SealedValuesTable
+  readonly runtime_networks: RuntimeNetworksTable
+  readonly runtime_secrets: RuntimeSecretsTable
+  readonly runtime_addresses: RuntimeAddressesTable
+  readonly decisions: DecisionsTable
 }
 
 /** A key as stored. */
@@ -121,5 +231,13 @@ export type KeyRow = Selectable<KeysTable>
 export type TemplateRow = Selectable<TemplatesTable>
 /** A runtime as stored. */
 export type RuntimeRow = Selectable<RuntimesTable>
+/** A policy as stored. */
+export type PolicyRow = Selectable<PoliciesTable>
+/** A provider as stored. */
+export type ProviderRow = Selectable<ProvidersTable>
+/** A secret as stored. */
+export type SecretRow = Selectable<SecretsTable>
+/** A runtime's way out as stored. */
+export type RuntimeNetworkRow = Selectable<RuntimeNetworksTable>
 /** A runtime to store. */
 export type NewRuntimeRow = Insertable<RuntimesTable>

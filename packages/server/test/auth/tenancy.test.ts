@@ -14,15 +14,32 @@ const requests: Partial<Record<RouteName, { readonly query?: string; readonly js
   updateRuntime: { json: { metadata: { taken: 'over' } } },
   startCommand: { json: { command: 'true' } },
   writeStdin: { json: { data: 'x' } },
+  resizeTerminal: { json: { cols: 80, rows: 24 } },
   sendSignal: { json: { signal: 'SIGKILL' } },
   copyFile: { json: { source: '/etc/passwd', destination: '/tmp/copy' } },
   moveFile: { json: { source: '/etc/passwd', destination: '/tmp/moved' } },
   makeDirectory: { json: { path: '/tmp/made' } },
   removeFile: { json: { path: '/tmp', recursive: true } },
+  makeSymlink: { json: { path: '/tmp/link', target: 'x' } },
+  changeMode: { json: { path: '/tmp', mode: '0777' } },
+  changeOwner: { json: { path: '/tmp', user: 'root' } },
+  searchFiles: { json: { path: '/' } },
+  replaceInFiles: { json: { path: '/', pattern: 'a', replacement: 'b' } },
+  getUpload: { query: '?path=/tmp/x&upload_id=12345678' },
+  abortUpload: { query: '?path=/tmp/x&upload_id=12345678' },
   readFile: { query: '?path=/etc/passwd' },
   writeFile: { query: '?path=/etc/passwd' },
   statFile: { query: '?path=/etc/passwd' },
   listFiles: { query: '?path=/etc' },
+  updatePort: { json: { public: true } },
+  setNetwork: { json: { network_policy: { include: ['npm'] } } },
+  testNetwork: { json: { host: 'api.example.com' } },
+  replacePolicy: { json: { include: ['npm'] } },
+  replaceSecret: { json: { value: 'taken-over' } },
+  replaceProvider: { json: { type: 'static', value: 'taken-over' } },
+  readArchive: { query: '?path=/etc' },
+  writeArchive: { query: '?path=/tmp/new' },
+  watchFiles: { query: '?path=/tmp' },
 }
 
 /** Makes a project and answers the secret of an admin key of it. */
@@ -58,8 +75,24 @@ async function setUp() {
   const json = { command: 'sleep', background: true }
   const { command_id } = (await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json })).json
   const { key_id } = await makeKey('runtime:read')
+  const inSession = { command: 'true', session: 'mine' }
+  await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json: inSession })
   const { template_id } = (await ask('GET', '/v1/agents/template')).json.data[0]
-  const own: Readonly<Record<string, string>> = { runtime_id, command_id, key_id, template_id }
+  const make = async (path: string, json: object) => (await ask('POST', `/v1/agents/${path}`, { json })).json
+  const { policy_id } = await make('network-policy', { name: 'mine', include: ['pypi'] })
+  const { secret_id } = await make('secret', { name: 'mine', value: 'hunter22', hosts: ['api.example.com'] })
+  const { provider_id } = await make('identity-provider', { name: 'mine', type: 'static', value: 'hunter22' })
+  const own: Readonly<Record<string, string>> = {
+    runtime_id,
+    command_id,
+    key_id,
+    template_id,
+    policy_id,
+    secret_id,
+    provider_id,
+    name: 'mine',
+    port: '3000',
+  }
   return { ...server, own, foreign: await makeProject(stateDir) }
 }
 
@@ -72,6 +105,11 @@ const missing = {
   command_id: `cm${'a'.repeat(20)}`,
   key_id: `ky${'a'.repeat(20)}`,
   template_id: `tm${'a'.repeat(20)}`,
+  name: 'none',
+  port: '3000',
+  policy_id: `np${'a'.repeat(20)}`,
+  secret_id: `se${'a'.repeat(20)}`,
+  provider_id: `ip${'a'.repeat(20)}`,
 }
 
 test('what belongs to another project is the same 404 as what is not there, on every route', async () => {
@@ -92,6 +130,10 @@ test('what belongs to another project is the same 404 as what is not there, on e
   expect((await ask('GET', runtime)).json).toMatchObject({ state: 'running', metadata: {} })
   expect((await ask('GET', `${runtime}/commands/${own.command_id}`)).json.state).toBe('running')
   expect((await ask('GET', '/v1/agents/key')).json.data[0].key_id).toBe(own.key_id)
+  expect((await ask('GET', `${runtime}/network`)).json.policy).toBeNull()
+  expect((await ask('GET', '/v1/agents/network-policy/mine')).json).toMatchObject({ revision: 1, include: ['pypi'] })
+  expect((await ask('GET', '/v1/agents/secret/mine')).json.version).toBe(1)
+  expect((await ask('GET', '/v1/agents/identity-provider/mine')).json.version).toBe(1)
 })
 
 test('lists have nothing of another project', async () => {
@@ -101,6 +143,15 @@ test('lists have nothing of another project', async () => {
     expect([name, status]).toEqual([name, 200])
     for (const id of Object.values(own)) expect(text, name).not.toContain(id)
   }
+})
+
+test("policies, secrets and providers are a project's own, by name as well", async () => {
+  const { ask, foreign } = await setUp()
+  for (const path of ['network-policy', 'secret', 'identity-provider'])
+    expect((await ask('GET', `/v1/agents/${path}/mine`, { key: foreign })).status).toBe(404)
+  const secret = { name: 'mine', provider: 'mine', hosts: ['api.example.com'] }
+  const made = await ask('POST', '/v1/agents/secret', { key: foreign, json: secret })
+  expect(made.json.error.code).toBe('provider_not_found')
 })
 
 test("templates are a project's own", async () => {

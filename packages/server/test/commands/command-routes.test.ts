@@ -63,6 +63,18 @@ describe('a command that is waited for', () => {
     ])
   })
 
+  test('keeps as much of each stream as was asked for', async () => {
+    const { ask, commands } = await start()
+    const json = { command: 'echo hello', max_output_bytes: 3 }
+    expect((await ask('POST', commands, { json })).json).toMatchObject({
+      stdout: 'hel',
+      stdout_bytes: 6,
+      truncated: { stdout: true, stderr: false },
+    })
+    const whole = (await ask('POST', commands, { json: { command: 'fill 1500000', max_output_bytes: 2_000_000 } })).json
+    expect([whole.stdout.length, whole.truncated.stdout]).toEqual([1_500_000, false])
+  })
+
   test('gets its stdin and environment', async () => {
     const { ask, commands } = await start()
     expect((await ask('POST', commands, { json: { command: 'cat', stdin: 'in\n' } })).json.stdout).toBe('in\n')
@@ -74,6 +86,7 @@ describe('a command that is waited for', () => {
     const { ask, commands } = await start()
     expect((await ask('POST', commands, { json: { command: 'nothing-like-it' } })).json.error).toMatchObject({
       code: 'invalid_request',
+      details: { reason: 'program_not_found' },
     })
   })
 
@@ -169,14 +182,17 @@ describe('a command in the background', () => {
     const { status, json } = await ask('POST', commands, { json: { command: 'cat', background: true, stdin: true } })
     expect([status, json.state, json.exit_code, json.ended_at]).toEqual([201, 'running', null, null])
     const one = `${commands}/${json.command_id}`
-    expect((await ask('POST', `${one}/stdin`, { json: { data: 'one\n' } })).json).toEqual({ written_bytes: 4 })
+    expect((await ask('POST', `${one}/stdin`, { json: { data: 'one\n' } })).json).toEqual({
+      written_bytes: 4,
+      offset: 4,
+    })
     expect(
       (
         await ask('POST', `${one}/stdin`, {
           json: { data: Buffer.from('two\n').toString('base64'), encoding: 'base64', eof: true },
         })
       ).json,
-    ).toEqual({ written_bytes: 4 })
+    ).toEqual({ written_bytes: 4, offset: 8 })
     const output = items((await ask('GET', `${one}/output?follow=true`)).text)
     expect(output.filter(({ type }) => type === 'stdout').map(({ data }) => data)).toEqual(['one\n', 'two\n'])
     expect((await ask('GET', one)).json).toMatchObject({ state: 'exited', exit_code: 0 })
@@ -207,6 +223,75 @@ describe('a command in the background', () => {
   })
 })
 
+describe('a write to stdin', () => {
+  test('is taken once however often it is sent', async () => {
+    const { ask, commands } = await start()
+    const json = { command: 'cat', background: true, stdin: true }
+    const one = `${commands}/${(await ask('POST', commands, { json })).json.command_id}`
+    const write = async (body: object) => (await ask('POST', `${one}/stdin`, { json: body })).json
+    expect(await write({ data: 'abc', offset: 0 })).toEqual({ written_bytes: 3, offset: 3 })
+    expect(await write({ data: 'abcd', offset: 0 })).toEqual({ written_bytes: 1, offset: 4 })
+    expect((await write({ data: 'x', offset: 9 })).error).toMatchObject({
+      code: 'conflict',
+      details: { reason: 'stdin_gap', offset: 4 },
+    })
+    expect(await write({ offset: 4, eof: true })).toEqual({ written_bytes: 0, offset: 4 })
+    expect(await write({ data: 'd', offset: 3, eof: true })).toEqual({ written_bytes: 0, offset: 4 })
+    const output = items((await ask('GET', `${one}/output?follow=true`)).text)
+    expect(output.flatMap(({ data = [] }) => data).join('')).toBe('abcd')
+  })
+
+  test.each([
+    [{ data: 'AA', encoding: 'base64' }, '/data'],
+    [{ data: 'A===', encoding: 'base64' }, '/data'],
+    [{ data: '====', encoding: 'base64' }, '/data'],
+    [{ data: 'AA=A', encoding: 'base64' }, '/data'],
+    [{ offset: -1 }, '/offset'],
+    [{ offset: 2 ** 60 }, '/offset'],
+  ])('%j is refused at %s', async (json, pointer) => {
+    const { ask, commands } = await start()
+    const body = { command: 'cat', background: true, stdin: true }
+    const one = `${commands}/${(await ask('POST', commands, { json: body })).json.command_id}`
+    const { error } = (await ask('POST', `${one}/stdin`, { json })).json
+    expect([error.code, error.details.issues[0].pointer]).toEqual(['invalid_request', pointer])
+  })
+})
+
+describe('a shell session', () => {
+  test('is made by its first command, carries its directory, is listed and ends', async () => {
+    const { ask, commands } = await start()
+    const sessions = commands.replace(/commands$/, 'sessions')
+    const run = (command: string, more = {}) => ask('POST', commands, { json: { command, session: 'dev', ...more } })
+    expect((await run('cd /srv')).json).toMatchObject({ exit_code: 0, session: 'dev', session_kept: true })
+    const { command_id, ...second } = (await run('sleep', { background: true })).json
+    expect(second).toMatchObject({ cwd: '/srv', session: 'dev', session_kept: null })
+    expect((await run('true')).json.error).toMatchObject({ code: 'conflict', details: { reason: 'session_busy' } })
+    const { data } = (await ask('GET', sessions)).json
+    expect(data).toMatchObject([{ name: 'dev', cwd: '/srv', commands: 2, command_id, user: 'user' }])
+    expect((await ask('DELETE', `${sessions}/dev`)).status).toBe(204)
+    expect((await ask('GET', `${commands}/${command_id}`)).json).toMatchObject({ state: 'exited', session_kept: false })
+    expect((await ask('DELETE', `${sessions}/dev`)).json.error.code).toBe('session_not_found')
+    expect((await ask('DELETE', `${sessions}/a%20b`)).json.error.code).toBe('session_not_found')
+  })
+
+  test('is listed in pages', async () => {
+    const { ask, commands } = await start()
+    const sessions = commands.replace(/commands$/, 'sessions')
+    for (const session of ['a', 'b', 'c']) await ask('POST', commands, { json: { command: 'true', session } })
+    const first = (await ask('GET', `${sessions}?limit=2`)).json
+    const second = (await ask('GET', `${sessions}?limit=2&cursor=${first.next_cursor}`)).json
+    expect(new Set([...first.data, ...second.data].map(({ name }) => name))).toEqual(new Set(['a', 'b', 'c']))
+    expect(second.next_cursor).toBeNull()
+  })
+})
+
+test('a limit that the class would not hold is refused by name', async () => {
+  const { ask, commands } = await start()
+  const { error } = (await ask('POST', commands, { json: { command: 'true', rlimits: { data: 1 } } })).json
+  expect(error).toMatchObject({ code: 'unsupported_setting', details: { issues: [{ pointer: '/rlimits/data' }] } })
+  expect((await ask('POST', commands, { json: { command: 'true', rlimits: { nofile: 9 } } })).status).toBe(200)
+})
+
 test.each(['cm00000000000000000000', 'nonsense', '..%2f..%2fprocesses', '%00'])(
   'the command %s does not exist',
   async (command) => {
@@ -232,7 +317,14 @@ test.each([
   [{ command: 'true', cwd: 'relative' }, '/cwd'],
   [{ command: 'true', user: 'a b' }, '/user'],
   [{ command: 'true', timeout_secs: -1 }, '/timeout_secs'],
-  [{ command: 'true', pty: true }, '/pty'],
+  [{ command: 'true', nonsense: true }, '/nonsense'],
+  [{ command: 'true', rlimits: { files: 1 } }, '/rlimits/files'],
+  [{ command: 'true', rlimits: { nofile: -1 } }, '/rlimits/nofile'],
+  [{ command: 'true', rlimits: { nofile: { soft: 2, hard: 1 } } }, '/rlimits/nofile'],
+  [{ command: 'true', rlimits: { nofile: { hard: 1 } } }, '/rlimits/nofile'],
+  [{ command: 'true', session: 'a b' }, '/session'],
+  [{ command: 'true', session: '' }, '/session'],
+  [{ command: 'true', max_output_bytes: 2 ** 30 }, '/max_output_bytes'],
 ])('the command %j is refused at %s', async (json, pointer) => {
   const { ask, commands } = await start()
   const answer = await ask('POST', commands, { json })

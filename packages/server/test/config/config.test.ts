@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, parseConfig } from '../../src/config/config.ts'
+import { openOutside } from '../../src/network/open-outside.ts'
 
 test('has a default for everything', () => {
   expect(parseConfig({})).toMatchObject({
@@ -34,6 +35,31 @@ test.each(['/srv/a,b', '/srv/a:b', '/srv/a\\b', '/srv/a"b', '/srv/a\nb', 'srv'])
   },
 )
 
+test.each([
+  ['', { name: 'localhost', front: null }],
+  ['Ports.Example.com', { name: 'ports.example.com', front: null }],
+  ['https://ports.example.com', { name: 'ports.example.com', front: { scheme: 'https', port: null } }],
+  ['http://ports.lan:8080/', { name: 'ports.lan', front: { scheme: 'http', port: 8080 } }],
+])('the domain of ports %j is read', (text, domain) => {
+  expect(parseConfig({ HOLT_PORT_DOMAIN: text }).portDomain).toEqual(domain)
+})
+
+test.each([
+  '.',
+  'a..b',
+  '-a',
+  'a b',
+  'a:1',
+  'ftp://a',
+  'https://a/b',
+  'https://u@a',
+  'https://a:70000',
+  '*.a',
+  '[::1]',
+])('the domain of ports %j is refused', (text) => {
+  expect(() => parseConfig({ HOLT_PORT_DOMAIN: text })).toThrow('HOLT_PORT_DOMAIN: must be a domain')
+})
+
 test('a state directory may have spaces and letters of any script', () => {
   expect(parseConfig({ HOLT_STATE_DIR: '/srv/my höl t' }).stateDir).toBe('/srv/my höl t')
 })
@@ -50,4 +76,56 @@ describe('an address to listen on', () => {
       expect(parseConfig({ HOLT_HOST: host, HOLT_ALLOW_REMOTE: '1' }).host).toBe(host)
     },
   )
+})
+
+describe('the way out', () => {
+  test('is read as lists', () => {
+    const { egress, issuer } = parseConfig({
+      HOLT_EGRESS_RESOLVERS: '10.0.0.2, 10.0.0.3:5353,[fd00::2]:53,fd00::3',
+      HOLT_EGRESS_ALLOWED_NETWORKS: '10.1.0.0/16,fd00::/8',
+      HOLT_EGRESS_OVERRIDES:
+        'PyPI.org:443=127.0.0.1:8443,a.example.com:80=[::1]:81,b.example.com:443=mirror.example.com:443',
+      HOLT_EGRESS_CA_FILE: '/etc/ca.pem',
+      HOLT_ISSUER: 'https://holt.example.com',
+    })
+    expect(egress).toEqual({
+      resolvers: ['10.0.0.2', '10.0.0.3:5353', '[fd00::2]:53', 'fd00::3'],
+      allowedNetworks: ['10.1.0.0/16', 'fd00::/8'],
+      overrides: [
+        { host: 'pypi.org', port: 443, toHost: '127.0.0.1', toPort: 8443 },
+        { host: 'a.example.com', port: 80, toHost: '::1', toPort: 81 },
+        { host: 'b.example.com', port: 443, toHost: 'mirror.example.com', toPort: 443 },
+      ],
+      caFile: '/etc/ca.pem',
+    })
+    expect(issuer).toBe('https://holt.example.com')
+    expect(parseConfig({})).toMatchObject({
+      egress: { resolvers: [], allowedNetworks: [], overrides: [], caFile: null },
+      issuer: null,
+    })
+  })
+
+  test.each([
+    ['HOLT_EGRESS_RESOLVERS', 'dns.example.com'],
+    ['HOLT_EGRESS_RESOLVERS', '10.0.0.2,'],
+    ['HOLT_EGRESS_RESOLVERS', '10.0.0.2:0'],
+    ['HOLT_EGRESS_ALLOWED_NETWORKS', '10.1.0.0'],
+    ['HOLT_EGRESS_ALLOWED_NETWORKS', '10.1.0.1/16'],
+    ['HOLT_EGRESS_OVERRIDES', 'pypi.org=127.0.0.1:1'],
+    ['HOLT_EGRESS_OVERRIDES', '*.pypi.org:443=127.0.0.1:1'],
+    ['HOLT_EGRESS_OVERRIDES', 'pypi.org:443=127.0.0.1:1=x'],
+    ['HOLT_EGRESS_CA_FILE', 'ca.pem'],
+    ['HOLT_ISSUER', 'https://holt.example.com/'],
+    ['HOLT_ISSUER', 'ftp://holt.example.com'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(() => parseConfig({ [name]: value })).toThrow(`${name}: `)
+  })
+
+  test('needs a file of certificates that is one', async () => {
+    const { log } = { log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } }
+    for (const file of ['/nowhere/ca.pem', '/etc/hostname']) {
+      const opening = openOutside(parseConfig({ HOLT_EGRESS_CA_FILE: file }), log)
+      await expect(opening).rejects.toThrow('HOLT_EGRESS_CA_FILE')
+    }
+  })
 })

@@ -91,11 +91,11 @@ test('every wrong field is named in one answer, body and query alike', async () 
 test('a check over several fields is told beside what is wrong with others', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/commands`, {
-    json: { command: 'a', argv: ['b'], cwd: 5, pty: true },
+    json: { command: 'a', argv: ['b'], cwd: 5, colour: true },
   })
   expect(json.error.details.issues).toEqual([
     { pointer: '/cwd', message: 'must be a string' },
-    { pointer: '/pty', message: 'is not a known field' },
+    { pointer: '/colour', message: 'is not a known field' },
     { pointer: '/command', message: 'give exactly one of command and argv' },
   ])
 })

@@ -54,7 +54,20 @@ test.each(Object.entries<Route>(routes))(
     const { command_id } = (
       await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json: { command: 'sleep', background: true } })
     ).json
-    const ids = { runtime_id, command_id, template_id: 'base-small', key_id: 'ky00000000000000000000' }
+    const make = async (path: string, json: object) => (await ask('POST', `/v1/agents/${path}`, { json })).json
+    await make('network-policy', { name: 'one', include: ['npm'] })
+    await make('secret', { name: 'one', value: 'hunter22', hosts: ['registry.npmjs.org'] })
+    await make('identity-provider', { name: 'one', type: 'static', value: 'hunter22' })
+    const ids = {
+      runtime_id,
+      command_id,
+      template_id: 'base-small',
+      key_id: 'ky00000000000000000000',
+      policy_id: 'one',
+      secret_id: 'one',
+      provider_id: 'one',
+      port: '3000',
+    }
     const allowed = new Set<ErrorCode>([...commonErrors, ...route.errors, ...framing])
     await fc.assert(
       fc.asyncProperty(requestOf(route, ids), async ({ path, ...request }) => {

@@ -30,6 +30,16 @@ describe.each(['text/event-stream', 'application/x-ndjson'] as const)('%s', (for
     body.destroy()
   })
 
+  test('says at once that there will be items', async () => {
+    const never = (async function* () {
+      await new Promise(() => {})
+      yield { type: 'stdout', cursor: 0 }
+    })()
+    const body = writeItems(never, format)
+    expect(await new Promise((resolve) => body.once('data', resolve))).toBe('')
+    body.destroy()
+  })
+
   test('breaks where the items break', async () => {
     const body = writeItems(
       (async function* () {
@@ -83,5 +93,5 @@ test('a quiet event stream says so, and then goes on', async () => {
   resolve()
   await vi.advanceTimersByTimeAsync(1)
   await reading
-  expect(seen.map((text) => text.split('\n')[0])).toEqual(['event: start', ': quiet', ': quiet', 'event: end'])
+  expect(seen.map((text) => text.split('\n')[0])).toEqual(['', 'event: start', ': quiet', ': quiet', 'event: end'])
 })

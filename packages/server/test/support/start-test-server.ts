@@ -12,6 +12,7 @@ import {
   type Server,
   type ServerOptions,
 } from '../../src/index.ts'
+import { RecordingGateway } from './recording-gateway.ts'
 
 /** What was logged at a level that operators look at. */
 export interface Logged {
@@ -71,6 +72,7 @@ interface TestAnswer {
 export interface TestServer {
   readonly server: Server
   readonly engine: FakeEngine
+  readonly gateway: RecordingGateway
   readonly stateDir: string
   readonly logged: Logged[]
   ask(method: string, path: string, request?: TestRequest): Promise<TestAnswer>
@@ -87,8 +89,10 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
   const stateDir = state ?? (await mkdtemp(join(tmpdir(), 'holt-server-')))
   const engine = (options.engine as FakeEngine | undefined) ?? new FakeEngine()
   const { log, logged } = keepingLog()
+  const gateway = (options.outside?.gateway as RecordingGateway | undefined) ?? new RecordingGateway()
+  const outside = options.outside ?? { gateway, dialTls: async () => Promise.reject(new Error('nothing is outside')) }
   const config = { ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0' }), ...options.config }
-  const server = await createServer({ baseSource: tinySource, ...options, config, engine, log })
+  const server = await createServer({ baseSource: tinySource, ...options, config, engine, log, outside })
   let closed = false
   const close = async () => {
     if (!closed) await server.close()
@@ -103,6 +107,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
   return {
     server,
     engine,
+    gateway,
     stateDir,
     logged,
     ask,

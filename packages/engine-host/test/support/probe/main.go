@@ -1,4 +1,4 @@
-// Command probe is all the programs of the test image in one: true, echo, cat, and what looks for ways out and for limits.
+// Command probe is all the programs of the test image in one: true, echo, cat, what looks for ways out and for limits, and what uses the network.
 package main
 
 import (
@@ -33,6 +33,8 @@ func main() {
 		fill(args[0])
 	case "spin":
 		spin()
+	case "traffic":
+		traffic(args[0], args[1:])
 	default:
 		fmt.Fprintln(os.Stderr, "no such program:", name)
 		os.Exit(127)

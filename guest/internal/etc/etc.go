@@ -1,4 +1,5 @@
-package identity
+// Package etc reads and replaces configuration files that an image brings: they may be anything.
+package etc
 
 import (
 	"errors"
@@ -9,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readRegular reads a file that must be a regular one of at most limit bytes.
-func readRegular(path string, limit int64) ([]byte, error) {
+// ReadRegular reads a file that must be a regular one of at most limit bytes.
+func ReadRegular(path string, limit int64) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
@@ -26,9 +27,9 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit))
 }
 
-// writeFile replaces a file of the image's at once. A symlink there is replaced, not followed. Where something is mounted
+// Replace replaces a file of the image's at once. A symlink there is replaced, not followed. Where something is mounted
 // on the file, its content is replaced instead.
-func writeFile(path string, content []byte, mode os.FileMode) error {
+func Replace(path string, content []byte, mode os.FileMode) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -1,0 +1,168 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Isolation, Runtime } from '@holt/sdk'
+import { type EgressHost, hostNames } from '../support/egress-host.ts'
+import { medianWithin, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
+import { runProgram } from '../support/run-program.ts'
+import type { Stage } from '../support/stage.ts'
+import type { Operation, Subject } from '../support/subject.ts'
+import type { Row, RowOptions } from './row.ts'
+
+type Way = keyof typeof hostNames
+
+/** What a round asks for; a round is one run of the client, so that its own start is in no figure. */
+interface Load {
+  readonly name: string
+  readonly clients: number
+  /** Of each client, after the one that makes its connection. */
+  readonly requests: number
+  readonly path: string
+}
+
+const bulkMiB = 64
+const single: Load = { name: 'request', clients: 1, requests: 20, path: '/' }
+const many: Load = { name: 'request, 8 clients', clients: 8, requests: 50, path: '/' }
+const bulk: Load = { name: `${bulkMiB} MiB`, clients: 1, requests: 1, path: `/bytes/${bulkMiB << 20}` }
+
+const clientFile = join(import.meta.dirname, '../support/egress-client.mjs')
+const insideFile = '/tmp/egress-client.mjs'
+const insideNode = '/usr/local/bin/node'
+const clientTimeoutMs = 120_000
+/** 100 MiB a second, and what the gateway may add to a request. */
+const targets = { bulkMs: bulkMiB * 10, addedMs: 3 } as const
+const defaultRounds = 10
+
+/** B12: what the way out costs, unread and with TLS terminated. */
+export const b12: Row = {
+  id: 'B12',
+  title: 'egress through the gateway to a host on loopback, spliced and with TLS terminated',
+  measure: async (stage, options) => {
+    const classes = [await wayOut(stage, options, 'gvisor'), await wayOut(stage, options, 'container')]
+    return {
+      series: classes.flatMap(({ series }) => series),
+      verdicts: classes.flatMap(({ verdicts }) => verdicts),
+      absent: [],
+      notes: [
+        'One Node program is the client everywhere and has the clock. `direct` runs on the host, `connect` is the first request of a connection, DNS and TLS included.',
+        `The host is a process of its own, in nobody's CPU time. Rates of requests are 1,000 by the p50 times the clients; a round's wall time has the client's own start in it.`,
+      ],
+    }
+  },
+}
+
+async function wayOut(
+  stage: Stage,
+  { rounds, budgetSecs }: RowOptions,
+  isolation: Isolation,
+): Promise<{ series: readonly SeriesReport[]; verdicts: readonly Verdict[] }> {
+  const host = stage.egressHost
+  const allow = [{ host: hostNames.splice }, { host: hostNames.terminate, methods: ['GET'] }]
+  await using runtime = await stage.holt.runtimes.create(
+    { isolation, network_policy: { allow } },
+    { signal: stage.signal },
+  )
+  await runtime.files.write(insideFile, await readFile(clientFile), { signal: stage.signal })
+  const series: SeriesReport[] = []
+  const length = {
+    rounds: rounds ?? defaultRounds,
+    budgetMs: budgetSecs === null ? Number.POSITIVE_INFINITY : budgetSecs * 1000,
+    leastRounds: 3,
+  }
+  for (const load of [single, many, bulk]) {
+    const subjects = [
+      direct({ stage, host, load, isolation }),
+      ...(['splice', 'terminate'] as const).map((way) => inside({ stage, host, load, runtime, way })),
+    ]
+    series.push(...seriesReports(await stage.batch(`${load.name}, ${isolation}`, subjects, length)))
+  }
+  return { series, verdicts: verdictsOf(series, isolation) }
+}
+
+function verdictsOf(series: readonly SeriesReport[], isolation: Isolation): readonly Verdict[] {
+  const ways = ['splice', 'terminate'] as const
+  return [
+    ...ways.map((way) => added(series, isolation, way)),
+    ...ways.map((way) =>
+      medianWithin(series, {
+        what: `${bulk.name}, ${isolation}, ${way}`,
+        subject: nameOf(isolation, way, bulk),
+        ms: targets.bulkMs,
+      }),
+    ),
+  ]
+}
+
+/** What the way adds to the p50 of a request. */
+function added(series: readonly SeriesReport[], isolation: Isolation, way: Way): Verdict {
+  const baseline = nameOf(isolation, 'direct', single)
+  const median = (name: string) => series.find((each) => each.name === name)?.duration?.p50_ms ?? null
+  const [through, base] = [median(nameOf(isolation, way, single)), median(baseline)]
+  const value = through === null || base === null ? null : Number((through - base).toPrecision(3))
+  return {
+    what: `added to a request, ${isolation}, ${way}`,
+    value,
+    unit: 'ms',
+    baseline: { name: baseline, value: base },
+    ratio: null,
+    target: { of: 'value', at: 'most', bound: targets.addedMs },
+    met: value !== null && value <= targets.addedMs,
+  }
+}
+
+function direct(options: { stage: Stage; host: EgressHost; load: Load; isolation: Isolation }): Subject {
+  const { stage, host, load, isolation } = options
+  const { port, caPem } = host
+  return subjectOf({
+    load,
+    name: (what) => nameOf(isolation, 'direct', what),
+    run: () => {
+      const asked = JSON.stringify({ ...load, host: '127.0.0.1', name: hostNames.splice, port, ca: caPem })
+      return runProgram([process.execPath, clientFile, asked], { timeoutMs: clientTimeoutMs, signal: stage.signal })
+    },
+    cpuMs: stage.rawCpuMs,
+  })
+}
+
+function inside(options: { stage: Stage; host: EgressHost; load: Load; runtime: Runtime; way: Way }): Subject {
+  const { stage, host, load, runtime, way } = options
+  const name = hostNames[way]
+  // Terminated TLS is trusted by what the runtime has.
+  const ca = way === 'splice' ? { ca: host.caPem } : {}
+  return subjectOf({
+    load,
+    name: (what) => nameOf(runtime.isolation, way, what),
+    run: async () => {
+      const argv = [insideNode, insideFile, JSON.stringify({ ...load, host: name, name, port: 443, ...ca })]
+      const { exit_code, stdout, stderr } = await runtime.commands.run(argv, { signal: stage.signal })
+      if (exit_code !== 0) throw new Error(`the client ended with ${exit_code}: ${stderr.slice(-300)}`)
+      return stdout
+    },
+    cpuMs: stage.holtCpuMs,
+  })
+}
+
+function subjectOf(options: {
+  load: Load
+  name: (load: Pick<Load, 'name'>) => string
+  run: () => Promise<string>
+  cpuMs: Subject['cpuMs']
+}): Subject {
+  const { load, name, run, cpuMs } = options
+  const connecting = name({ name: 'connect' })
+  const own = name(load)
+  const perform = async (): Promise<Operation[]> => {
+    try {
+      const told = JSON.parse(await run()) as { connecting: number[]; times: number[] }
+      const operations = told.times.map((ms): Operation => ({ series: own, ms, error: null }))
+      if (load !== single) return operations
+      return [...told.connecting.map((ms): Operation => ({ series: connecting, ms, error: null })), ...operations]
+    } catch (error) {
+      return [{ series: own, ms: 0, error: error instanceof Error ? error.message : String(error) }]
+    }
+  }
+  return { series: load === single ? [connecting, own] : [own], perform, cpuMs, background: false }
+}
+
+function nameOf(isolation: Isolation, way: Way | 'direct', load: Pick<Load, 'name'>): string {
+  return way === 'direct' ? `${load.name}, direct (${isolation})` : `${load.name}, ${isolation}, ${way}`
+}

@@ -1,0 +1,140 @@
+import type { FileSource, Isolation, Runtime } from '@holt/sdk'
+import { PipeServer } from '../support/pipe-server.ts'
+import { compare, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
+import type { Stage } from '../support/stage.ts'
+import { type Operation, type Subject, timed } from '../support/subject.ts'
+import type { Row, RowOptions } from './row.ts'
+
+const MiB = 2 ** 20
+const largeBytes = 1024 * MiB
+const smallBytes = 4096
+/** A round of small files is so many, one after the other. */
+const smallOfRound = 50
+
+/** What a round takes seconds for ends after so long; the least rounds are done whatever they take. */
+const budgetSecs = 60
+const leastRounds = 3
+
+/** How much slower than piping alone Holt may be: half the throughput, three tenths of the rate. */
+const bulkAtMost = 2
+const smallAtMost = 3.33
+
+/** Where the baseline has its files: the file system of the runtimes' disks. */
+const pipeDir = new URL('../../.holt/', import.meta.url).pathname
+
+/** B6: bytes into and out of a runtime. */
+export const b6: Row = {
+  id: 'B6',
+  title: 'PUT and GET of 1 GiB and of 4 KiB by the SDK over HTTP with a key, against a Node server that only pipes',
+  measure: async (stage, options) => {
+    await using pipe = await PipeServer.start(pipeDir, stage.signal)
+    const series: SeriesReport[] = []
+    for (const isolation of ['gvisor', 'container'] as const)
+      series.push(...(await transfersOf({ stage, options, isolation, pipe })))
+    return {
+      series,
+      verdicts: (['gvisor', 'container'] as const).flatMap((isolation) => verdictsOf(series, isolation)),
+      absent: [],
+      notes: [
+        "The pipe server has no key, no isolation, and the host's own file system; it writes beside the file and renames, as Holt does. Both write to the page cache, neither syncs.",
+        `4 KiB: one client, ${smallOfRound} files a round, one after the other. The client runs on the same processors and is in neither's CPU time.`,
+        'The two classes are measured one after the other, each against the pipe server in turn.',
+      ],
+    }
+  },
+}
+
+const kinds = ['PUT 1 GiB', 'GET 1 GiB', 'PUT 4 KiB', 'GET 4 KiB'] as const
+type Kind = (typeof kinds)[number]
+
+interface Transfers {
+  readonly stage: Stage
+  readonly options: RowOptions
+  readonly isolation: Isolation
+  readonly pipe: PipeServer
+}
+
+async function transfersOf({ stage, options, isolation, pipe }: Transfers): Promise<readonly SeriesReport[]> {
+  const { signal } = stage
+  await using runtime = await stage.holt.runtimes.create({ template: 'base-medium', isolation }, { signal })
+  const ends = { holt: holtEnd(runtime, signal), pipe: pipeEnd(pipe, signal) }
+  // What is read has to be there, also where only reads are slow enough to be cut short.
+  for (const end of Object.values(ends)) await end.put('small', smallSource)
+  const series: SeriesReport[] = []
+  for (const kind of kinds) {
+    const isLarge = kind.endsWith('GiB')
+    const budgetMs = isLarge ? (options.budgetSecs ?? budgetSecs) * 1000 : Number.POSITIVE_INFINITY
+    const length = { rounds: options.rounds ?? (isLarge ? null : 20), budgetMs, leastRounds: isLarge ? leastRounds : 0 }
+    const subjects = [
+      subjectOf(kind, nameOf(kind, isolation), ends.holt, stage.holtCpuMs),
+      subjectOf(kind, nameOf(`pipe, ${kind}`, isolation), ends.pipe, stage.rawCpuMs),
+    ]
+    series.push(...seriesReports(await stage.batch(`${kind}, ${isolation}`, subjects, length)))
+  }
+  return series
+}
+
+function verdictsOf(series: readonly SeriesReport[], isolation: Isolation): readonly Verdict[] {
+  return kinds.map((kind) =>
+    compare(series, {
+      what: nameOf(kind, isolation),
+      subject: nameOf(kind, isolation),
+      baseline: nameOf(`pipe, ${kind}`, isolation),
+      atMost: isolation === 'gvisor' ? null : kind.endsWith('GiB') ? bulkAtMost : smallAtMost,
+    }),
+  )
+}
+
+function nameOf(kind: string, isolation: Isolation): string {
+  return `${kind}, ${isolation}`
+}
+
+/** One side of the comparison. */
+interface End {
+  put(name: string, source: FileSource): Promise<unknown>
+  get(name: string): Promise<ReadableStream<Uint8Array>>
+}
+
+function holtEnd({ files }: Runtime, signal: AbortSignal): End {
+  const at = (name: string) => `/bench/${name}`
+  return {
+    put: (name, source) => files.write(at(name), source, { signal }),
+    get: (name) => files.readStream(at(name), { signal }),
+  }
+}
+
+function pipeEnd(pipe: PipeServer, signal: AbortSignal): End {
+  return {
+    put: (name, source) => pipe.put(name, ReadableStream.from(source.stream(0) as AsyncIterable<Uint8Array>), signal),
+    get: (name) => pipe.get(name, signal),
+  }
+}
+
+function subjectOf(kind: Kind, series: string, end: End, cpuMs: Subject['cpuMs']): Subject {
+  const isLarge = kind.endsWith('GiB')
+  const [name, source] = isLarge ? ['large', largeSource] : ['small', smallSource]
+  const operation = kind.startsWith('PUT')
+    ? () => end.put(name, source)
+    : async () => expectBytes(await end.get(name), source.size)
+  const perform = async (): Promise<readonly Operation[]> => {
+    const operations: Operation[] = []
+    for (let done = 0; done < (isLarge ? 1 : smallOfRound); done += 1) operations.push(await timed(series, operation))
+    return operations
+  }
+  return { series: [series], perform, cpuMs, background: false }
+}
+
+async function expectBytes(stream: ReadableStream<Uint8Array>, size: number): Promise<void> {
+  let bytes = 0
+  for await (const chunk of stream) bytes += chunk.length
+  if (bytes !== size) throw new Error(`${bytes} bytes came, not ${size}`)
+}
+
+const block = Buffer.alloc(MiB, 'some bytes that are not all the same; ')
+
+const largeSource: FileSource = { size: largeBytes, stream: (start) => repeated(largeBytes - start) }
+const smallSource: FileSource = { size: smallBytes, stream: (start) => repeated(smallBytes - start) }
+
+async function* repeated(bytes: number): AsyncGenerator<Uint8Array> {
+  for (let left = bytes; left > 0; left -= block.length) yield block.subarray(0, Math.min(left, block.length))
+}

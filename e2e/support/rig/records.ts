@@ -1,0 +1,45 @@
+/** One HTTP request that arrived at a host of the rig. */
+export interface ArrivedRequest {
+  /** What TLS was asked for; null on plain HTTP. */
+  readonly sni: string | null
+  readonly protocol: 'h1' | 'h2'
+  readonly method: string
+  readonly path: string
+  /** All fields in their order, names and values in turn. */
+  readonly rawHeaders: readonly string[]
+  readonly bodyBytes: number
+  /** SHA-256 of the whole body, in hexadecimal. */
+  readonly bodyHash: string
+  /** Its beginning. */
+  readonly body: string
+}
+
+/** One TCP connection that arrived, with the first bytes that came on it where nobody else reads them. */
+export interface ArrivedConnection {
+  readonly address: string
+  readonly port: number
+  readonly first: string
+}
+
+/** Everything that arrived in the rig since it was last reset. */
+export interface Arrivals {
+  /** `type name` of each DNS query. */
+  readonly queries: readonly string[]
+  readonly connections: readonly ArrivedConnection[]
+  readonly requests: readonly ArrivedRequest[]
+  /** UDP, as `port hex`. */
+  readonly datagrams: readonly string[]
+}
+
+/** What the rig tells when it is ready. */
+export interface RigFacts {
+  readonly resolver: string
+  readonly caFile: string
+  readonly controlSocket: string
+  readonly listedAddress: string
+  readonly unlistedAddress: string
+  /** Where this machine's own package index is, by name; empty where it reaches none. */
+  readonly packageIndex: Readonly<Record<string, readonly string[]>>
+  /** This machine's own address in the rig's network. */
+  readonly hostAddress: string
+}

@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { nodeBinary, repository } from '../service-process.ts'
+import { until } from '../until.ts'
+import { makeTestNetwork, removeTestNetwork } from './network-namespace.ts'
+import { findPackageIndex } from './package-index.ts'
+import type { RigFacts } from './records.ts'
+
+const directory = join(repository, '.holt', 'e2e-rig')
+const namespaceFile = join(directory, 'namespace')
+const mainFile = join(import.meta.dirname, 'rig-main.ts')
+const readyTimeoutMs = 60_000
+
+/** The rig, running. */
+export interface Rig extends AsyncDisposable {
+  readonly facts: RigFacts
+}
+
+/** Starts the Internet of the tests in a network namespace of its own. One that an interrupted run has left is taken away first. */
+export async function startRig(): Promise<Rig> {
+  if (existsSync(namespaceFile)) await removeTestNetwork(readFileSync(namespaceFile, 'utf8'))
+  await rm(directory, { recursive: true, force: true })
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const network = await makeTestNetwork()
+  await writeFile(namespaceFile, network.namespace)
+  const { listedAddress, unlistedAddress, hostAddress } = network
+  const command = [nodeBinary(), mainFile, directory, listedAddress, unlistedAddress, hostAddress]
+  const child = spawn('ip', ['netns', 'exec', network.namespace, ...command], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await ended(child)
+    await removeTestNetwork(network.namespace)
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    const factsFile = join(directory, 'facts.json')
+    await until(
+      'the rig is ready',
+      async () => {
+        if (child.exitCode !== null) throw new Error('the rig has exited')
+        return existsSync(factsFile)
+      },
+      readyTimeoutMs,
+    )
+    const told = JSON.parse(readFileSync(factsFile, 'utf8')) as Omit<RigFacts, 'packageIndex'>
+    return { facts: { ...told, packageIndex: await findPackageIndex() }, [Symbol.asyncDispose]: stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  await new Promise((resolve) => child.once('exit', resolve))
+}

@@ -1,0 +1,38 @@
+package api
+
+import (
+	"net/http"
+
+	"holt.dev/guest/internal/files"
+)
+
+func (a *API) watchFiles(w http.ResponseWriter, r *http.Request) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	recursive, err := flag(r, "recursive")
+	if err != nil {
+		return err
+	}
+	var cursor *int64
+	if r.URL.Query().Has("cursor") {
+		at, err := number(r, "cursor", 0)
+		if err != nil {
+			return err
+		}
+		cursor = &at
+	}
+	watcher, release, err := a.watches.Open(path, recursive, cursor != nil, func() (int, error) { return files.OpenTree(path) })
+	if err != nil {
+		return err
+	}
+	defer release()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := &countingWriter{w: w}
+	err = watcher.Follow(r.Context(), cursor, out, http.NewResponseController(w).Flush)
+	if err != nil && out.written { // once an item is out, an error can only be told by cutting the stream
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package archive
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/fdtree"
+)
+
+// splitName answers the parts of an entry's name below the tree's own directory: none for that directory itself. A name that could mean anything outside is refused, and so is
+// one that no file system has.
+func splitName(name string) ([]string, error) {
+	switch {
+	case name == "":
+		return nil, bad(name, "it has no name")
+	case strings.HasPrefix(name, "/"):
+		return nil, bad(name, "its name is absolute")
+	case strings.IndexByte(name, 0) >= 0:
+		return nil, bad(name, "its name holds a NUL byte")
+	case len(name) >= unix.PathMax:
+		return nil, bad(name[:100]+"...", "its name is too long")
+	}
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "" || part == ".":
+		case part == "..":
+			return nil, bad(name, "its name leads out of the tree")
+		case len(part) > unix.NAME_MAX:
+			return nil, bad(name, "a part of its name is too long")
+		default:
+			parts = append(parts, part)
+		}
+	}
+	return parts, nil
+}
+
+func bad(name, problem string) error {
+	return fault.New(fault.InvalidArchive, "the archive's entry %q: %s", name, problem)
+}
+
+// openLevels is how many directories of a way stay open.
+const openLevels = 64
+
+// way is the open directories from a root down to where the last entry was, so that the next one, mostly beside it, costs little.
+type way struct {
+	root   int
+	levels []wayLevel
+}
+
+type wayLevel struct {
+	name string
+	fd   int // -1 where it was closed
+}
+
+// fd is the directory at this depth; 0 is the root.
+func (w *way) fd(depth int) int {
+	if depth == 0 {
+		return w.root
+	}
+	return w.levels[depth-1].fd
+}
+
+// to goes to a directory and answers its descriptor, which stays the way's own. Each step opens a real directory, never a symlink. make, where given, makes one that is missing.
+func (w *way) to(parts []string, make func(at int, name string) error) (int, error) {
+	common := 0
+	for common < len(w.levels) && common < len(parts) && w.levels[common].name == parts[common] {
+		common++
+	}
+	for common > 0 && w.levels[common-1].fd < 0 {
+		common--
+	}
+	w.cut(common)
+	for depth := common; depth < len(parts); depth++ {
+		at, name := w.fd(depth), parts[depth]
+		fd, err := fdtree.OpenDirStrict(at, name)
+		if err == unix.ENOENT && make != nil {
+			if err = make(at, name); err == nil {
+				fd, err = fdtree.OpenDirStrict(at, name)
+			}
+		}
+		if err != nil {
+			return -1, err
+		}
+		if depth >= openLevels {
+			_ = unix.Close(at) // nothing was written through it
+			w.levels[depth-1].fd = -1
+		}
+		w.levels = append(w.levels, wayLevel{name, fd})
+	}
+	return w.fd(len(parts)), nil
+}
+
+func (w *way) cut(depth int) {
+	for _, l := range w.levels[depth:] {
+		if l.fd >= 0 {
+			_ = unix.Close(l.fd)
+		}
+	}
+	w.levels = w.levels[:depth]
+}

@@ -1,0 +1,315 @@
+// Package archive turns trees of the runtime into tar streams and back, on descriptors of directories. What it reads is hostile: every name is held against the tree
+// that it makes, nothing is followed, and everything is bounded.
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/fdtree"
+)
+
+// Format is how an archive is written.
+type Format string
+
+const (
+	Tar   Format = "tar"
+	TarGz Format = "tar.gz"
+)
+
+const bufferBytes = 256 << 10
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}
+
+// Pack writes the open directory, which it closes, and all below it as a POSIX tar stream (pax): `./` first, each directory before what is in it. Kept are mode, owner, the
+// time to the nanosecond, extended attributes (SCHILY.xattr), symlinks, hard links within the tree and FIFOs. What no archive holds (sockets, devices) is left out and named in
+// a comment at the end. A hole is sent as zeros, of which Unpack makes a hole again. path is what messages call the directory.
+func Pack(ctx context.Context, fd int, path string, format Format, w io.Writer) error {
+	out := bufio.NewWriterSize(w, bufferBytes)
+	var zip *gzip.Writer
+	var target io.Writer = out
+	if format == TarGz {
+		zip, _ = gzip.NewWriterLevel(out, gzip.BestSpeed) // the level is a valid one
+		target = zip
+	}
+	pooled := buffers.Get().(*[]byte)
+	defer buffers.Put(pooled)
+	p := &packer{ctx: ctx, path: path, tar: tar.NewWriter(target), buffer: *pooled, links: map[linkKey]*link{}}
+	defer p.src.Close()
+	if err := p.tree(fd); err != nil {
+		return err
+	}
+	if err := p.tellLeftOut(); err != nil {
+		return err
+	}
+	if err := p.tar.Close(); err != nil {
+		return err
+	}
+	if zip != nil {
+		if err := zip.Close(); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+type packer struct {
+	ctx    context.Context
+	path   string
+	tar    *tar.Writer
+	buffer []byte
+	src    fdtree.Path
+	stack  []level
+	links  map[linkKey]*link
+	left   []LeftOut
+	missed int // of what is left out, how many more than are named
+}
+
+// level is a directory on the way down: its own entry and its files are written, its directories are to come.
+type level struct {
+	prefix string // of the names in it: empty, or ending in a slash
+	dirs   []string
+}
+
+type linkKey struct{ dev, ino uint64 }
+
+type link struct {
+	name string
+	left uint64 // names that may still come
+}
+
+// tree writes the open directory and what is below. It keeps its own stack, as trees may be deeper than a goroutine's can grow.
+func (p *packer) tree(fd int) error {
+	if err := p.enter(fd, ""); err != nil {
+		return p.fail("", err)
+	}
+	for len(p.stack) > 0 {
+		top := &p.stack[len(p.stack)-1]
+		if last := len(top.dirs) - 1; last >= 0 {
+			name := top.dirs[last]
+			top.dirs = top.dirs[:last]
+			fd, err := fdtree.OpenDirStrict(p.src.Fd(), name)
+			if err == unix.ENOENT || err == unix.ENOTDIR { // gone, or replaced meanwhile
+				continue
+			}
+			if err == nil {
+				err = p.enter(fd, top.prefix+name+"/")
+			}
+			if err != nil {
+				return p.fail(top.prefix+name, err)
+			}
+			continue
+		}
+		p.stack = p.stack[:len(p.stack)-1]
+		if err := p.src.Pop(); err != nil {
+			return p.fail(top.prefix, err)
+		}
+	}
+	return nil
+}
+
+// enter writes an open directory, which the path owns from now on, and everything in it but directories.
+func (p *packer) enter(fd int, prefix string) error {
+	if err := p.src.Push(fd); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	h := headerOf(&st, prefix)
+	h.Typeflag = tar.TypeDir
+	if prefix == "" {
+		h.Name = "./"
+	}
+	if err := p.attributes(h, fd); err != nil {
+		return err
+	}
+	if err := p.tar.WriteHeader(h); err != nil {
+		return err
+	}
+	l := level{prefix: prefix}
+	err := fdtree.Each(fd, func(e fdtree.Entry) error {
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		if e.Type == unix.DT_DIR {
+			l.dirs = append(l.dirs, e.Name)
+			return nil
+		}
+		isDir, err := p.entry(fd, prefix, e.Name)
+		if isDir {
+			l.dirs = append(l.dirs, e.Name)
+		}
+		if err != nil {
+			return p.fail(prefix+e.Name, err)
+		}
+		return nil
+	})
+	p.stack = append(p.stack, l)
+	return err
+}
+
+func headerOf(st *unix.Stat_t, name string) *tar.Header {
+	return &tar.Header{
+		Format: tar.FormatPAX, Name: name, Mode: int64(st.Mode & 0o7777), Uid: int(st.Uid), Gid: int(st.Gid),
+		ModTime: time.Unix(st.Mtim.Unix()),
+	}
+}
+
+// entry writes one entry that is no directory; for a directory it answers isDir and does nothing. What is gone meanwhile is as if it had never been.
+func (p *packer) entry(dir int, prefix, name string) (isDir bool, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false, ignoreMissing(err)
+	}
+	h := headerOf(&st, prefix+name)
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return true, nil
+	case unix.S_IFREG:
+		return false, ignoreMissing(p.regular(dir, name, h))
+	case unix.S_IFLNK:
+		n, err := unix.Readlinkat(dir, name, p.buffer[:unix.PathMax])
+		if err != nil {
+			return false, ignoreMissing(err)
+		}
+		h.Typeflag, h.Linkname = tar.TypeSymlink, string(p.buffer[:n])
+	case unix.S_IFIFO:
+		h.Typeflag = tar.TypeFifo
+	case unix.S_IFSOCK:
+		p.leaveOut(h.Name, "socket")
+		return false, nil
+	default:
+		p.leaveOut(h.Name, "device")
+		return false, nil
+	}
+	p.linked(h, &st)
+	return false, p.tar.WriteHeader(h)
+}
+
+// regular writes a file. One that gets shorter while it is written breaks the archive off, as nobody could tell the rest from zeros.
+func (p *packer) regular(dir int, name string, h *tar.Header) error {
+	fd, err := fdtree.OpenFile(dir, name)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return unix.ESTALE // replaced between the two looks at it
+	}
+	*h = *headerOf(&st, h.Name)
+	h.Typeflag, h.Size = tar.TypeReg, st.Size
+	if p.linked(h, &st) {
+		return p.tar.WriteHeader(h)
+	}
+	if err := p.attributes(h, fd); err != nil {
+		return err
+	}
+	if err := p.tar.WriteHeader(h); err != nil {
+		return err
+	}
+	for left := st.Size; left > 0; {
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := read(fd, p.buffer[:min(left, bufferBytes)])
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.New(fault.Conflict, "%s: it got shorter while it was archived", h.Name)
+		}
+		if _, err := p.tar.Write(p.buffer[:n]); err != nil {
+			return err
+		}
+		left -= int64(n)
+	}
+	return nil
+}
+
+// linked makes a header that of a hard link, if another name of this file was written before. Else it remembers this one, if there may be more.
+func (p *packer) linked(h *tar.Header, st *unix.Stat_t) bool {
+	if st.Nlink < 2 {
+		return false
+	}
+	key := linkKey{st.Dev, st.Ino}
+	first, ok := p.links[key]
+	if !ok {
+		p.links[key] = &link{name: h.Name, left: uint64(st.Nlink) - 1}
+		return false
+	}
+	if first.left--; first.left == 0 {
+		delete(p.links, key)
+	}
+	h.Typeflag, h.Linkname, h.Size = tar.TypeLink, first.name, 0
+	return true
+}
+
+// LeftOut is something of a tree that its archive does not have.
+type LeftOut struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// maxLeftOut is how many are named.
+const maxLeftOut = 100
+
+func (p *packer) leaveOut(name, reason string) {
+	if len(p.left) == maxLeftOut || !utf8.ValidString(name) || len(name) > unix.PathMax {
+		p.missed++
+		return
+	}
+	p.left = append(p.left, LeftOut{name, reason})
+}
+
+// tellLeftOut writes what is missing as a comment (POSIX pax, "comment"), which whoever does not know it passes over.
+func (p *packer) tellLeftOut() error {
+	if len(p.left) == 0 && p.missed == 0 {
+		return nil
+	}
+	text, err := json.Marshal(map[string]any{"holt_left_out": p.left, "more": p.missed})
+	if err != nil {
+		return err
+	}
+	return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "left-out", PAXRecords: map[string]string{"comment": string(text)}})
+}
+
+// fail names the entry that an error is about.
+func (p *packer) fail(name string, err error) error {
+	if p.ctx.Err() != nil {
+		return p.ctx.Err()
+	}
+	return fault.AtPath(strings.TrimSuffix(p.path, "/")+"/"+strings.TrimSuffix(name, "/"), err)
+}
+
+func ignoreMissing(err error) error {
+	if err == unix.ENOENT {
+		return nil
+	}
+	return err
+}
+
+func read(fd int, b []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, b)
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+)
+
+// processHeader tells the host which process asks; it is advice, never a credential.
+const processHeader = "X-Holt-Process"
+
+// Refused is the host's answer to a CONNECT that did not become a connection.
+type Refused struct {
+	Status int
+	Reason string
+}
+
+func (r *Refused) Error() string { return fmt.Sprintf("refused: %d %s", r.Status, r.Reason) }
+
+// Connect asks the host for a connection to an address. What is read from body is sent: its end half-closes the stream, an
+// error resets it. The answer is what comes back, with the same meaning of its end. Closing the answer, or the end of the
+// context, resets the stream.
+func (c *Client) Connect(ctx context.Context, target netip.AddrPort, process string, body io.ReadCloser) (io.ReadCloser, error) {
+	request := (&http.Request{
+		Method: http.MethodConnect,
+		URL:    &url.URL{Scheme: "http", Host: target.String()},
+		Host:   target.String(),
+		Header: http.Header{"User-Agent": nil},
+		Body:   body,
+		// Unknown: the stream ends when the body does.
+		ContentLength: -1,
+	}).WithContext(ctx)
+	if process != "" {
+		request.Header.Set(processHeader, process)
+	}
+	response, err := c.roundTrip(request)
+	if err != nil {
+		body.Close()
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return nil, &Refused{Status: response.StatusCode, Reason: response.Header.Get("X-Holt-Reason")}
+	}
+	return response.Body, nil
+}

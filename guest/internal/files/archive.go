@@ -1,0 +1,157 @@
+package files
+
+import (
+	"context"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/archive"
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/fdtree"
+)
+
+// OpenTree opens the directory that is to be archived; a symlink that is named itself is followed.
+func OpenTree(path string) (int, error) {
+	if err := checkPath(path); err != nil {
+		return -1, err
+	}
+	fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, path)
+	if err != nil {
+		return -1, fault.AtPath(path, err)
+	}
+	return fd, nil
+}
+
+// Extraction is an archive that becomes a directory.
+type Extraction struct {
+	Path      string
+	User      string // whom everything belongs to, unless Options.KeepOwners
+	Overwrite bool   // replace what is there
+	Merge     bool   // into the directory that is there
+	Options   archive.Options
+	Body      io.Reader
+}
+
+// Extracted is what became of one.
+type Extracted struct {
+	Entry *Info `json:"entry"`
+	archive.Totals
+}
+
+// Extract makes the tree under a hidden name and puts it in place when all of it is there: a new directory appears at once, as does one that replaces; a merge moves entry for
+// entry. A failure leaves nothing, and what was there as it was. created tells whether there was no directory before.
+func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, err error) {
+	if err := checkPath(e.Path); err != nil {
+		return nil, false, err
+	}
+	if e.Overwrite && e.Merge {
+		return nil, false, fault.New(fault.InvalidRequest, "overwrite and merge: one of both")
+	}
+	who, err := lookOwner(e.User)
+	if err != nil {
+		return nil, false, err
+	}
+	e.Options.UID, e.Options.GID = who.uid, who.gid
+	exists, err := e.look()
+	if err != nil {
+		return nil, false, err
+	}
+	totals, err := e.run(ctx, who, exists && e.Merge)
+	if err != nil {
+		return nil, false, err
+	}
+	info, err := Stat(e.Path)
+	return &Extracted{info, totals}, !exists, err
+}
+
+// look tells whether something is at the destination, and refuses what cannot be done with it before any byte is read.
+func (e *Extraction) look() (exists bool, err error) {
+	var st unix.Stat_t
+	if e.Merge {
+		err = unix.Stat(e.Path, &st)
+	} else {
+		err = unix.Lstat(e.Path, &st)
+	}
+	switch {
+	case err == unix.ENOENT:
+		return false, nil
+	case err != nil:
+		return false, fault.AtPath(e.Path, err)
+	case e.Merge && !isDir(&st):
+		return true, fault.New(fault.NotADirectory, "%s: is a %s", e.Path, typeOf(st.Mode))
+	case e.Merge:
+		return true, nil
+	case e.Overwrite && e.Path != "/":
+		dir, name := split(e.Path)
+		fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, dir)
+		if err != nil {
+			return true, fault.AtPath(e.Path, err)
+		}
+		defer unix.Close(fd)
+		return true, refuseMounts(fd, name, e.Path)
+	case e.Overwrite:
+		return true, fault.New(fault.InvalidRequest, "/: the root cannot be replaced")
+	default:
+		return true, fault.New(fault.AlreadyExists, "%s: exists", e.Path)
+	}
+}
+
+// run unpacks beside the destination and puts the tree in place, or inside it and merges.
+func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.Totals, error) {
+	dir, base := split(e.Path)
+	if merge {
+		dir = e.Path
+	}
+	p, err := openParent(dir, who)
+	if err != nil {
+		return archive.Totals{}, err
+	}
+	defer p.close()
+	temporary := temporaryName("archive")
+	totals, err := e.unpack(ctx, p.fd, temporary, func(fd int) error {
+		if merge {
+			return archive.Merge(ctx, fd, p.fd, e.Path)
+		}
+		return fault.AtPath(e.Path, place(p.fd, temporary, base, e.Overwrite))
+	})
+	// After a success only a merge leaves something: its empty directories. The request may have been cancelled, and what is half made has to go all the same.
+	if left := e.clear(p.fd, temporary, err != nil || merge); left != nil && err == nil {
+		err = fault.New(fault.Internal, "%s: it is in place, but what was unpacked beside it could not be removed: %s", e.Path, left)
+	}
+	if err != nil {
+		p.undo()
+		return archive.Totals{}, err
+	}
+	return totals, nil
+}
+
+func (e *Extraction) clear(dir int, temporary string, needed bool) error {
+	if !needed {
+		return nil
+	}
+	return fdtree.RemoveAll(context.Background(), dir, temporary)
+}
+
+// unpack makes the tree under a temporary name; done puts it in place.
+func (e *Extraction) unpack(ctx context.Context, dir int, temporary string, done func(fd int) error) (archive.Totals, error) {
+	if err := unix.Mkdirat(dir, temporary, 0o700); err != nil {
+		return archive.Totals{}, fault.AtPath(e.Path, err)
+	}
+	fd, err := fdtree.OpenDirStrict(dir, temporary)
+	if err != nil {
+		return archive.Totals{}, fault.AtPath(e.Path, err)
+	}
+	defer unix.Close(fd)
+	// What it took over from the directory that it is in would go on to everything below (mkdir(2), acl(5)); most have no lists, and some file systems know of none.
+	if err := unix.Fchmod(fd, 0o700); err != nil {
+		return archive.Totals{}, fault.AtPath(e.Path, err)
+	}
+	_ = unix.Fremovexattr(fd, "system.posix_acl_default")
+	_ = unix.Fremovexattr(fd, "system.posix_acl_access")
+	totals, err := archive.Unpack(ctx, fd, e.Body, e.Options)
+	if err != nil {
+		return totals, fault.AtPath(e.Path, err)
+	}
+	return totals, done(fd)
+}

@@ -1,0 +1,350 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/copytree"
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/fdtree"
+	"holt.dev/guest/internal/find"
+	"holt.dev/guest/internal/names"
+)
+
+const (
+	// maxReplaceBytes is how large a file may be that text is replaced in, and maxReplacedBytes how large it may become: both are
+	// in memory.
+	maxReplaceBytes  = 16 << 20
+	maxReplacedBytes = 32 << 20
+	// maxReplaceFiles bounds the files of one request.
+	maxReplaceFiles = 1000
+	// maxReplacementBytes bounds the text that is put in.
+	maxReplacementBytes = 64 << 10
+)
+
+// replacing is held by the one replacement that goes on: it has whole files in memory.
+var replacing = make(chan struct{}, 1)
+
+// Replacement is a pattern to be replaced in files: in those named, or in those found below a directory.
+type Replacement struct {
+	Paths         []string `json:"paths"`
+	Path          *string  `json:"path"`
+	Globs         []string `json:"globs"`
+	Hidden        bool     `json:"hidden"`
+	Gitignore     bool     `json:"respect_gitignore"`
+	Pattern       string   `json:"pattern"`
+	Replacement   string   `json:"replacement"`
+	Regex         bool     `json:"regex"`
+	CaseSensitive bool     `json:"case_sensitive"`
+	ExpectedCount *int     `json:"expected_count"`
+	DryRun        bool     `json:"dry_run"`
+}
+
+// Replaced is one file in which the pattern was found. Failure says why it has not been changed.
+type Replaced struct {
+	Path       string   `json:"path"`
+	PathBase64 string   `json:"path_base64,omitempty"`
+	Count      int      `json:"count"`
+	Failure    *Failure `json:"error"`
+}
+
+// Failure is an error in an answer.
+type Failure struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+// Replacements is what came of a request.
+type Replacements struct {
+	Files []Replaced `json:"files"`
+	Count int        `json:"total_count"`
+}
+
+// replacer is a replacement that makes sense.
+type replacer struct {
+	pattern *regexp.Regexp
+	literal []byte // plain text as it is; nil where the pattern decides
+	with    []byte
+	expand  bool
+}
+
+// candidate is a file that holds the pattern, as it was when that was found.
+type candidate struct {
+	path  string
+	st    unix.Stat_t
+	count int
+}
+
+// Replace replaces a pattern in files, each atomically. All are looked at before any is changed: a file that cannot be, or
+// another count than is expected, changes nothing.
+func Replace(ctx context.Context, request Replacement) (*Replacements, error) {
+	r, err := request.compile()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case replacing <- struct{}{}:
+		defer func() { <-replacing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	found, err := request.candidates(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, c := range found {
+		total += c.count
+	}
+	if request.ExpectedCount != nil && *request.ExpectedCount != total {
+		return nil, fault.New(fault.Conflict, "the pattern is there %d times in %d files, not %d times: nothing was changed",
+			total, len(found), *request.ExpectedCount)
+	}
+	result := &Replacements{Files: []Replaced{}, Count: total}
+	for _, c := range found {
+		one := Replaced{Path: names.Text(c.path), PathBase64: names.Base64(c.path), Count: c.count}
+		if !request.DryRun {
+			if err := r.rewrite(ctx, c); err != nil {
+				if len(found) == 1 {
+					return nil, err
+				}
+				f := fault.As(err)
+				one.Failure = &Failure{f.Code, f.Message}
+				result.Count -= c.count
+			}
+		}
+		result.Files = append(result.Files, one)
+	}
+	return result, nil
+}
+
+func (r *Replacement) compile() (*replacer, error) {
+	if (r.Path == nil) == (len(r.Paths) == 0) || len(r.Paths) > maxReplaceFiles {
+		return nil, fault.New(fault.InvalidRequest, "exactly one of path and paths, of which there are %d at the most", maxReplaceFiles)
+	}
+	if len(r.Replacement) > maxReplacementBytes {
+		return nil, fault.New(fault.TooLarge, "replacement: at most %d bytes", maxReplacementBytes)
+	}
+	content := find.Content{Pattern: r.Pattern, Regex: r.Regex, CaseSensitive: r.CaseSensitive}
+	if !r.Regex && r.CaseSensitive && len(r.Pattern) <= maxReplacementBytes && r.Pattern != "" {
+		return &replacer{literal: []byte(r.Pattern), with: []byte(r.Replacement)}, nil
+	}
+	expression, err := content.Expression()
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := regexp.Compile("(?m)" + expression)
+	if err != nil {
+		return nil, fault.New(fault.InvalidRequest, "pattern: %s (the syntax is RE2's)", err)
+	}
+	return &replacer{pattern: pattern, with: []byte(r.Replacement), expand: r.Regex}, nil
+}
+
+// candidates looks at every file and answers those that hold the pattern. One that is named has to be a text file; of those
+// that are found, others are passed over.
+func (r *Replacement) candidates(ctx context.Context, pattern *replacer) ([]candidate, error) {
+	var found []candidate
+	look := func(path string, named bool) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c, err := pattern.look(path)
+		if err != nil {
+			if named || ctx.Err() != nil {
+				return err
+			}
+			return nil
+		}
+		if c.count == 0 {
+			return nil
+		}
+		if len(found) == maxReplaceFiles {
+			return fault.New(fault.TooLarge, "the pattern is in more than %d files: nothing was changed", maxReplaceFiles)
+		}
+		found = append(found, *c)
+		return nil
+	}
+	for i, path := range r.Paths {
+		if slices.Index(r.Paths, path) < i {
+			return nil, fault.New(fault.InvalidRequest, "%s: is named twice", path)
+		}
+		if err := look(path, true); err != nil {
+			return nil, err
+		}
+	}
+	if r.Path != nil {
+		if err := r.walk(ctx, look); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// walk looks at the files below a directory, or at the one file that is named instead.
+func (r *Replacement) walk(ctx context.Context, look func(path string, named bool) error) error {
+	if err := checkPath(*r.Path); err != nil {
+		return err
+	}
+	globs, err := find.ParseGlobs(r.Globs)
+	if err != nil {
+		return err
+	}
+	tree := find.Tree{Path: *r.Path, Globs: globs, Hidden: r.Hidden, Gitignore: r.Gitignore, MaxDepth: find.MaxDepth}
+	top, only, err := tree.Open()
+	if err != nil {
+		return err
+	}
+	if only != nil {
+		return look(*r.Path, true)
+	}
+	err = tree.Walk(ctx, top, func(e find.Entry) error {
+		if e.Mode == unix.S_IFREG && e.Size > 0 && e.Size <= maxReplaceBytes {
+			return look(strings.TrimSuffix(*r.Path, "/")+"/"+e.Path, false)
+		}
+		return nil
+	})
+	return fault.AtPath(*r.Path, err)
+}
+
+// look counts the pattern in one file, which has to be a text file of a size that fits in memory.
+func (r *replacer) look(path string) (*candidate, error) {
+	file, st, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := readText(file, st, path)
+	if err != nil {
+		return nil, err
+	}
+	return &candidate{path: path, st: *st, count: r.count(content)}, nil
+}
+
+func readText(file *os.File, st *unix.Stat_t, path string) ([]byte, error) {
+	if st.Size > maxReplaceBytes {
+		return nil, fault.New(fault.TooLarge, "%s: has more than %d bytes", path, maxReplaceBytes)
+	}
+	content := make([]byte, 0, st.Size+1)
+	buffer := bytes.NewBuffer(content)
+	if _, err := io.Copy(buffer, io.LimitReader(file, maxReplaceBytes+1)); err != nil {
+		return nil, fault.AtPath(path, err)
+	}
+	if buffer.Len() > maxReplaceBytes {
+		return nil, fault.New(fault.TooLarge, "%s: has more than %d bytes", path, maxReplaceBytes)
+	}
+	if bytes.IndexByte(buffer.Bytes(), 0) >= 0 {
+		return nil, fault.New(fault.NotAFile, "%s: is a binary file: it holds NUL bytes", path)
+	}
+	return buffer.Bytes(), nil
+}
+
+func (r *replacer) count(content []byte) int {
+	if r.literal != nil {
+		return bytes.Count(content, r.literal)
+	}
+	return len(r.pattern.FindAllIndex(content, -1))
+}
+
+// apply answers the content with the pattern replaced.
+func (r *replacer) apply(content []byte, path string) ([]byte, error) {
+	var out []byte
+	last := 0
+	add := func(from, to int, with []byte) bool {
+		out = append(append(out, content[last:from]...), with...)
+		last = to
+		return len(out) <= maxReplacedBytes
+	}
+	fits := true
+	if r.literal != nil {
+		for at := bytes.Index(content, r.literal); at >= 0 && fits; at = bytes.Index(content[last:], r.literal) {
+			fits = add(last+at, last+at+len(r.literal), r.with)
+		}
+	} else {
+		for _, match := range r.pattern.FindAllSubmatchIndex(content, -1) {
+			with := r.with
+			if r.expand {
+				with = r.pattern.Expand(nil, r.with, content, match)
+			}
+			if fits = add(match[0], match[1], with); !fits {
+				break
+			}
+		}
+	}
+	if !fits || len(out)+len(content)-last > maxReplacedBytes {
+		return nil, fault.New(fault.TooLarge, "%s: would have more than %d bytes", path, maxReplacedBytes)
+	}
+	return append(out, content[last:]...), nil
+}
+
+// rewrite replaces the pattern in a file that is still as it was when it was counted.
+func (r *replacer) rewrite(ctx context.Context, c candidate) error {
+	if err := ctx.Err(); err != nil {
+		return fault.New(fault.Conflict, "%s: the replacement was cancelled before it", c.path)
+	}
+	target, _, err := followLast(c.path)
+	if err != nil {
+		return err
+	}
+	dirPath, base := split(target)
+	dir, err := fdtree.OpenDirFollow(unix.AT_FDCWD, dirPath)
+	if err != nil {
+		return fault.AtPath(c.path, err)
+	}
+	defer unix.Close(dir)
+	fd, err := fdtree.OpenFile(dir, base)
+	if err != nil {
+		return fault.AtPath(c.path, err)
+	}
+	file := os.NewFile(uintptr(fd), c.path)
+	defer file.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fault.AtPath(c.path, err)
+	}
+	if !sameFile(&st, &c.st) || st.Size != c.st.Size || st.Mtim != c.st.Mtim {
+		return fault.New(fault.Conflict, "%s: was changed meanwhile", c.path)
+	}
+	content, err := readText(file, &st, c.path)
+	if err != nil {
+		return err
+	}
+	replaced, err := r.apply(content, c.path)
+	if err != nil {
+		return err
+	}
+	return fault.AtPath(c.path, putBeside(dir, base, fd, &st, replaced))
+}
+
+// putBeside writes content to a file beside another, with all its attributes but the times, and puts it in its place.
+func putBeside(dir int, base string, old int, st *unix.Stat_t, content []byte) error {
+	temporary := temporaryName("replace")
+	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(dir, temporary, flags, 0o600)
+	if err != nil {
+		return err
+	}
+	err = writeAll(fd, content)
+	if err == nil {
+		err = dressFile(fd, st.Mode&0o7777, owner{int(st.Uid), int(st.Gid)})
+	}
+	if err == nil {
+		err = copytree.CopyAttributes(old, fd)
+	}
+	if closing := unix.Close(fd); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = place(dir, temporary, base, true)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(dir, temporary, 0) // after a failed rename it is still there; nothing else has this name
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package files
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAbandonedUploadIsCollected(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("owners need root")
+	}
+	dir := t.TempDir()
+	u := NewUploads()
+	u.idle = 20 * time.Millisecond
+	part := Part{Upload: Upload{Path: dir + "/made/file", Body: strings.NewReader("some")}, ID: "upload-1"}
+	result, err := u.Put(context.Background(), part)
+	if err != nil || result.Status.OffsetBytes != 4 {
+		t.Fatal(result, err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		left, err := os.ReadDir(dir)
+		if err == nil && len(left) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(left)
+		}
+	}
+	if status, err := u.Status(context.Background(), part.Path, "upload-1"); err != nil || status.OffsetBytes != 0 {
+		t.Fatal(status, err)
+	}
+}

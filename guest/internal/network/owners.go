@@ -1,0 +1,193 @@
+package network
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// searchTime is the most that a connection waits to have its process found; that is told where it is cheap.
+	searchTime = 25 * time.Millisecond
+	// recentMax is how many processes are looked at first: who has connected does so again.
+	recentMax = 8
+	// What is read at most: of the table of sockets, of processes, and of each one's descriptors.
+	maxTableBytes, maxProcesses, maxDescriptors = 512 << 10, 256, 1024
+)
+
+// owners finds the process behind a socket, by the kernel's tables (proc_net_tcp(5), proc_pid_fd(5)). Where the guest may not
+// look into a process (another user's, in a container) nothing is found.
+type owners struct {
+	address netip.Addr
+	busy    chan struct{}
+	recent  []int // only while busy
+}
+
+func newOwners(address netip.Addr) *owners {
+	return &owners{address: address, busy: make(chan struct{}, 1)}
+}
+
+// describe answers who has the socket with this local address, as the header that tells the host; empty where it is not known.
+func (o *owners) describe(protocol string, source netip.AddrPort) string {
+	deadline := time.Now().Add(searchTime)
+	wait := time.NewTimer(searchTime)
+	defer wait.Stop()
+	select {
+	case o.busy <- struct{}{}:
+		defer func() { <-o.busy }()
+	case <-wait.C:
+		return ""
+	}
+	inode, uid, ok := findSocket(protocol, source)
+	if !ok {
+		return ""
+	}
+	pid, ok := o.findProcess("socket:["+inode+"]", deadline)
+	if !ok {
+		return ""
+	}
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return ""
+	}
+	text, err := json.Marshal(struct {
+		Pid  int    `json:"pid"`
+		Name string `json:"name"`
+		UID  int    `json:"uid"`
+	}{pid, strings.TrimSuffix(string(name), "\n"), uid})
+	if err != nil {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+// isHeld tells whether some process has the TCP socket with this local address open. True also where it cannot be told.
+func (o *owners) isHeld(source netip.AddrPort) bool {
+	for _, table := range tablesOf("tcp", source) {
+		file, err := os.Open(table.path)
+		if err != nil {
+			continue
+		}
+		limited := &io.LimitedReader{R: file, N: maxTableBytes}
+		_, _, found := scanTable(limited, table.locals...)
+		file.Close()
+		if found || limited.N == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// findSocket looks an address up in the tables of both families.
+func findSocket(protocol string, source netip.AddrPort) (inode string, uid int, ok bool) {
+	for _, table := range tablesOf(protocol, source) {
+		file, err := os.Open(table.path)
+		if err != nil {
+			continue
+		}
+		inode, uid, ok = scanTable(io.LimitReader(file, maxTableBytes), table.locals...)
+		file.Close()
+		if ok {
+			return inode, uid, true
+		}
+	}
+	return "", 0, false
+}
+
+// table is one of the kernel's, and how it writes an address.
+type table struct {
+	path   string
+	locals []string
+}
+
+// tablesOf are those of both families: a socket of IPv6 may have an address of IPv4.
+func tablesOf(protocol string, source netip.AddrPort) []table {
+	a := source.Addr().As4()
+	address := fmt.Sprintf("%02X%02X%02X%02X:%04X", a[3], a[2], a[1], a[0], source.Port())
+	tables := []table{
+		{"/proc/net/" + protocol, []string{address}},
+		{"/proc/net/" + protocol + "6", []string{"0000000000000000FFFF0000" + address}},
+	}
+	if protocol == "udp" { // before it is connected
+		tables[0].locals = append(tables[0].locals, fmt.Sprintf("00000000:%04X", source.Port()))
+		tables[1].locals = append(tables[1].locals, fmt.Sprintf("%032d:%04X", 0, source.Port()))
+	}
+	return tables
+}
+
+// scanTable finds the socket whose local address is one of these.
+func scanTable(table io.Reader, locals ...string) (inode string, uid int, ok bool) {
+	const localField, uidField, inodeField = 1, 7, 9
+	lines := bufio.NewScanner(table)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) <= inodeField || !slices.Contains(locals, fields[localField]) || fields[inodeField] == "0" {
+			continue
+		}
+		uid, err := strconv.Atoi(fields[uidField])
+		return fields[inodeField], uid, err == nil
+	}
+	return "", 0, false
+}
+
+// findProcess looks for who has the socket open: those first who had one lately, then the youngest.
+func (o *owners) findProcess(socket string, deadline time.Time) (int, bool) {
+	for _, pid := range o.recent {
+		if hasOpen(pid, socket) {
+			return pid, true
+		}
+	}
+	pids := processes()
+	slices.SortFunc(pids, func(a, b int) int { return b - a })
+	for _, pid := range pids[:min(len(pids), maxProcesses)] {
+		if time.Now().After(deadline) {
+			return 0, false
+		}
+		if pid == os.Getpid() || slices.Contains(o.recent, pid) || !hasOpen(pid, socket) {
+			continue
+		}
+		o.recent = append([]int{pid}, o.recent[:min(len(o.recent), recentMax-1)]...)
+		return pid, true
+	}
+	return 0, false
+}
+
+func processes() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // the names read so far are good
+	var pids []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func hasOpen(pid int, socket string) bool {
+	path := fmt.Sprintf("/proc/%d/fd", pid)
+	dir, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(maxDescriptors) // as above
+	for _, name := range names {
+		if target, err := os.Readlink(path + "/" + name); err == nil && target == socket {
+			return true
+		}
+	}
+	return false
+}

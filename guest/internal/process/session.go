@@ -1,0 +1,215 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"time"
+
+	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/fault"
+)
+
+const (
+	// maxSessions bounds what is remembered; each may be maxStateBytes large.
+	maxSessions = 64
+	// maxTurnWait bounds how long a command waits for its turn; who wants to wait longer asks again.
+	maxTurnWait = 20 * time.Second
+)
+
+var (
+	sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	variable       = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// session is what commands of one name hand on to each other: the shell's directory, variables, functions and umask.
+// Each command is a shell of its own that begins with what the one before left, so that nothing can break the session:
+// a command that is killed leaves it as it was.
+type session struct {
+	name    string
+	shell   shell
+	user    string // as it was named, or ""
+	started time.Time
+	busy    chan struct{} // holds a token while a command has its turn
+
+	// Guarded by the table's lock.
+	state    []byte // a script that makes the state again; nil before the first command
+	cwd      string
+	commands int
+	used     time.Time
+	current  string // the id of the command that has its turn
+	ended    bool
+}
+
+// SessionInfo is a session as the host sees it.
+type SessionInfo struct {
+	Name        string  `json:"name"`
+	Shell       string  `json:"shell"`
+	User        string  `json:"user"`
+	Cwd         string  `json:"cwd"`
+	Commands    int     `json:"commands"`
+	Current     *string `json:"current"`
+	StartedAtMs int64   `json:"started_at_ms"`
+	UsedAtMs    int64   `json:"used_at_ms"`
+}
+
+// checkSession refuses what a session cannot have.
+func (s *Spec) checkSession() error {
+	if s.Session == nil {
+		return nil
+	}
+	if !sessionPattern.MatchString(*s.Session) {
+		return invalid("session: 1 to 64 letters, digits, _, . or -, the first a letter or digit")
+	}
+	for name := range s.Env {
+		if !variable.MatchString(name) {
+			return invalid("env: %q cannot be a variable of a shell", name)
+		}
+	}
+	return nil
+}
+
+// turn is one command's time in a session.
+type turn struct {
+	table   *Table
+	session *session
+	files   *stateFiles // nil until the command is prepared
+}
+
+// enterSession finds or makes the session that a command names and waits for its turn.
+func (t *Table) enterSession(ctx context.Context, spec *Spec, defaults Defaults) (*turn, error) {
+	user, err := spec.account(defaults)
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.session(*spec.Session, user, spec.workdir(defaults))
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(maxTurnWait)
+	defer timer.Stop()
+	select {
+	case s.busy <- struct{}{}:
+	case <-timer.C:
+		return nil, fault.New(fault.Conflict, "session %s: another command of it runs", s.name).With("reason", "session_busy")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	turn := &turn{table: t, session: s}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.ended {
+		<-s.busy
+		return nil, fault.New(fault.Conflict, "session %s was ended while the command waited for its turn", s.name).With("reason", "session_ended")
+	}
+	s.current, s.used = spec.ID, time.Now()
+	return turn, nil
+}
+
+func (t *Table) session(name string, user *accounts.User, workdir string) (*session, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.sessions[name]; s != nil {
+		if s.user != user.Name {
+			return nil, fault.New(fault.Conflict, "session %s is the user %s's", name, s.user).With("reason", "session_user")
+		}
+		return s, nil
+	}
+	if len(t.sessions) >= maxSessions {
+		return nil, fault.New(fault.Conflict, "there are %d sessions: end one first", maxSessions).With("reason", "session_limit")
+	}
+	now := time.Now()
+	s := &session{name: name, shell: findShell(), user: user.Name, cwd: workdir, started: now, used: now, busy: make(chan struct{}, 1)}
+	t.sessions[name] = s
+	return s, nil
+}
+
+// retract gives the turn back of a command that did not start. A session in which none ever did is none.
+func (u *turn) retract() {
+	if u == nil {
+		return
+	}
+	u.table.mu.Lock()
+	if u.session.commands == 0 && u.table.sessions[u.session.name] == u.session {
+		delete(u.table.sessions, u.session.name)
+		u.session.ended = true
+	}
+	u.session.current = ""
+	u.table.mu.Unlock()
+	u.files.close()
+	<-u.session.busy
+}
+
+// finish takes over what a command left, and answers whether it did. A command that did not come to its shell's end left nothing.
+func (u *turn) finish() *bool {
+	if u == nil {
+		return nil
+	}
+	state, cwd, kept := u.files.read()
+	u.files.close()
+	u.table.mu.Lock()
+	defer u.table.mu.Unlock()
+	if kept {
+		u.session.state, u.session.cwd = state, cwd
+	}
+	return &kept
+}
+
+// leave lets the next command have its turn.
+func (u *turn) leave() {
+	if u == nil {
+		return
+	}
+	u.table.mu.Lock()
+	u.session.current, u.session.used = "", time.Now()
+	u.table.mu.Unlock()
+	<-u.session.busy
+}
+
+// Sessions answers every session, the newest first.
+func (t *Table) Sessions() []SessionInfo {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]SessionInfo, 0, len(t.sessions))
+	for _, s := range t.sessions {
+		info := SessionInfo{
+			Name: s.name, Shell: s.shell.path, User: s.user, Cwd: s.cwd, Commands: s.commands,
+			StartedAtMs: s.started.UnixMilli(), UsedAtMs: s.used.UnixMilli(),
+		}
+		if s.current != "" {
+			current := s.current
+			info.Current = &current
+		}
+		list = append(list, info)
+	}
+	slices.SortFunc(list, func(a, b SessionInfo) int {
+		return cmp.Or(cmp.Compare(b.StartedAtMs, a.StartedAtMs), cmp.Compare(b.Name, a.Name))
+	})
+	return list
+}
+
+// EndSession forgets a session and kills what its commands have left running.
+func (t *Table) EndSession(ctx context.Context, name string) error {
+	t.mu.Lock()
+	s := t.sessions[name]
+	if s == nil {
+		t.mu.Unlock()
+		return fault.New(fault.SessionNotFound, "session %s: there is none of this name", name)
+	}
+	s.ended = true
+	delete(t.sessions, name)
+	var left []*Process
+	for _, p := range t.order {
+		if p.session != nil && p.session.session == s && p.active() {
+			left = append(left, p)
+		}
+	}
+	t.mu.Unlock()
+	for _, p := range left {
+		if err := p.Kill(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

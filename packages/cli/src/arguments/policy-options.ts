@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { text as textOf } from 'node:stream/consumers'
+import { presetNames } from '@holt/protocol'
+import type { PolicyBodyInput } from '@holt/sdk'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { UsageError } from '../verb.ts'
+
+type Rule = NonNullable<PolicyBodyInput['allow']>[number]
+
+/** What may be reached, as options say it. */
+export interface PolicyOptions {
+  readonly allow?: readonly Rule[]
+  readonly include?: NonNullable<PolicyBodyInput['include']>
+  readonly allowAllHosts?: boolean
+}
+
+/** Adds the options that write a policy out. */
+export function addPolicyOptions(command: Command): Command {
+  return command
+    .option(
+      '--allow <host[:port]>',
+      'a name, *.name or network that may be reached (default port: 443); repeat',
+      allowed,
+    )
+    .addOption(new Option('--include <preset>', 'a group of hosts that belong together; repeat').argParser(preset))
+    .option('--allow-all-hosts', 'with --allow "*": every public host, never a private address')
+}
+
+/** The policy that options write out; null where they say nothing of one. */
+export function policyOf({ allow, include, allowAllHosts }: PolicyOptions): PolicyBodyInput | null {
+  if (allow === undefined && include === undefined && allowAllHosts === undefined) return null
+  return {
+    allow: [...(allow ?? [])],
+    include: [...(include ?? [])],
+    ...(allowAllHosts === true ? { allow_all_hosts: true } : {}),
+  }
+}
+
+/** A policy from a file of JSON (`-`: stdin), with what options add to it. */
+export async function policyFrom(file: string | undefined, options: PolicyOptions): Promise<PolicyBodyInput> {
+  const written = policyOf(options)
+  if (file === undefined) {
+    if (written === null) throw new UsageError('Say what may be reached: --allow HOST, --include PRESET or -f FILE')
+    return written
+  }
+  const { name: _, ...body } = parse(file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8'), file)
+  return {
+    ...body,
+    allow: [...(body.allow ?? []), ...(written?.allow ?? [])],
+    include: [...new Set([...(body.include ?? []), ...(written?.include ?? [])])],
+    ...(written?.allow_all_hosts === true ? { allow_all_hosts: true } : {}),
+  }
+}
+
+/** Reads `HOST`, `HOST:PORT` or `HOST:PORT,PORT`. What a host may be is the service's to say. */
+export function hostAndPorts(text: string): Rule {
+  const match = /^([^:]+|\[[0-9a-f:/.]+\])(?::(\d{1,5}(?:,\d{1,5})*))?$/i.exec(text)
+  if (match?.[1] === undefined) throw new InvalidArgumentError('It must be HOST or HOST:PORT.')
+  const host = match[1].replace(/^\[|\]$/g, '')
+  return match[2] === undefined ? { host } : { host, ports: match[2].split(',').map(Number) }
+}
+
+function allowed(text: string, before: readonly Rule[] = []): Rule[] {
+  return [...before, hostAndPorts(text)]
+}
+
+function preset(text: string, before: readonly string[] = []): string[] {
+  if (!(presetNames as readonly string[]).includes(text))
+    throw new InvalidArgumentError(`Allowed choices are ${presetNames.join(', ')}.`)
+  return [...before, text]
+}
+
+function parse(text: string, file: string): PolicyBodyInput & { readonly name?: unknown } {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${file} is not JSON: ${(error as Error).message}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UsageError(`${file} must hold an object: {"allow": [{"host": "api.example.com"}], "include": ["npm"]}`)
+  return value
+}

@@ -1,0 +1,25 @@
+import { text as textOf } from 'node:stream/consumers'
+import { isCancel, password } from '@clack/prompts'
+import { UsageError } from '../verb.ts'
+
+/**
+ * Reads a secret from where other users of the machine cannot see it: a variable, a prompt without echo, or stdin. Never from an argument, which
+ * every process list shows. One line end at the end of stdin is not part of it.
+ */
+export async function readSecret(what: string, variable: string | undefined): Promise<string> {
+  const value = await readFrom(what, variable)
+  if (value === '') throw new UsageError(`The ${what} is empty.`)
+  return value
+}
+
+async function readFrom(what: string, variable: string | undefined): Promise<string> {
+  if (variable !== undefined) {
+    const value = process.env[variable]
+    if (value === undefined) throw new UsageError(`The variable ${variable} is not set here.`)
+    return value
+  }
+  if (!process.stdin.isTTY) return (await textOf(process.stdin)).replace(/\r?\n$/, '')
+  const answer = await password({ message: `The ${what}:`, output: process.stderr })
+  if (isCancel(answer)) throw new UsageError('Nothing was stored.')
+  return answer
+}

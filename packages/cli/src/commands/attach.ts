@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import { findCommand } from '../arguments/find-command.ts'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import { useTerminal } from '../terminal/use-terminal.ts'
+import { act, holtFailedExitCode, UsageError } from '../verb.ts'
+
+/** How a command is attached to. */
+export interface AttachChoice {
+  readonly takeover?: boolean
+  readonly watch?: boolean
+}
+
+const examples = `
+Examples:
+  holt attach mine                       the newest command that runs
+  holt attach mine cm4f…                 another one
+  holt attach mine cm4f… --watch         look on, while somebody else types
+  holt attach mine cm4f… --takeover      type; who did so until now watches`
+
+/** Adds `holt attach`: come back to a command that runs. */
+export function addAttach(program: Command): void {
+  const command = program
+    .command('attach')
+    .description('type at a command that runs, and see its output from what is kept of it')
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .argument('[command]', "a command's id, or the beginning of it (default: the newest that runs)")
+    .option('--takeover', 'type, even where somebody else does')
+    .option('--watch', 'do not type')
+    .addHelpText('after', examples)
+  act(command, attachTo, { failure: holtFailedExitCode })
+}
+
+/** Attaches this terminal to a command, and answers the exit code for the shell. */
+export async function attachTo(text: string, commandText: string | undefined, choice: AttachChoice): Promise<number> {
+  const { takeover = false, watch = false } = choice
+  if (takeover && watch) throw new UsageError('--takeover types and --watch does not: give one of them.')
+  const runtime = await findRuntime(connect(), text)
+  const command = await findCommand(runtime, commandText, commandText === undefined ? 'running' : undefined)
+  return useTerminal({ command, runtimeName: text, write: !watch, takeover })
+}

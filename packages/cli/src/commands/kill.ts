@@ -1,0 +1,39 @@
+import { SignalName } from '@holt/protocol'
+import type { SendSignalInput } from '@holt/sdk'
+import { type Command, InvalidArgumentError } from 'commander'
+import { findCommand } from '../arguments/find-command.ts'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import { printJson } from '../output/print.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt kill mine cm4f…            every process of the command, however it hides
+  holt kill -s TERM mine cm4f…    a signal to its process group, which it may handle`
+
+/** Adds `holt kill`: end a command, or send it a signal. */
+export function addKill(program: Command): void {
+  const command = program
+    .command('kill')
+    .description('kill every process of a command, or send it a signal')
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .argument('<command>', "the command's id, or the beginning of it")
+    .option('-s, --signal <name>', 'send this signal to its process group instead: TERM, SIGHUP, RTMIN+1', signalName)
+    .option('--json', 'print the command as JSON')
+    .addHelpText('after', examples)
+  act(command, async (text: string, id: string, options: { signal?: SendSignalInput['signal']; json?: boolean }) => {
+    const one = await findCommand(await findRuntime(connect(), text), id)
+    if (options.signal === undefined) await one.kill()
+    else await one.sendSignal(options.signal)
+    if (options.json === true) printJson(one)
+    return 0
+  })
+}
+
+function signalName(text: string): SendSignalInput['signal'] {
+  const name = text.toUpperCase()
+  const { data } = SignalName.safeParse(name.startsWith('SIG') ? name : `SIG${name}`)
+  if (data === undefined) throw new InvalidArgumentError('There is no such signal.')
+  return data
+}

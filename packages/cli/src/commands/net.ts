@@ -1,0 +1,137 @@
+import type { NetworkLogItem, SuggestedPolicy } from '@holt/sdk'
+import type { Command } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { addPolicyOptions, hostAndPorts, type PolicyOptions, policyOf } from '../arguments/policy-options.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
+import { act, UsageError } from '../verb.ts'
+import { printInspection, summaryOf } from './policy.ts'
+
+const examples = `
+Examples:
+  holt net log mine -f --denied       what it tries to reach and may not, as it happens
+  holt net test mine api.example.com  would this be let through, and by which rule? exits 1 where not
+  holt net suggest mine               what would have to be allowed, as options
+  holt net set mine --include npm     from now on; connections that are no longer allowed are cut
+  holt net set mine --none            nothing at all any more`
+
+/** Adds `holt net`: the way out of one runtime. */
+export function addNet(program: Command): void {
+  const group = program
+    .command('net')
+    .description('what a runtime may reach, and what it tried to')
+    .addHelpText('after', examples)
+  const runtime = (name: string, description: string) =>
+    group.command(name).description(description).argument('<runtime>', 'id, beginning of an id, or name')
+
+  act(
+    runtime('get', 'show what it may reach').option('--json', 'print it as JSON'),
+    async (text: string, { json }: { json?: boolean }) => {
+      const network = await (await findRuntime(connect(), text)).network.get()
+      if (json === true) printJson(network)
+      else if (network.policy === null) say('No policy: nothing can be reached.')
+      else printInspection(network.policy.inspection)
+      return 0
+    },
+  )
+  const set = runtime('set', 'replace what it may reach; it acts at once').argument('[policy]', 'a stored policy')
+  act(
+    addPolicyOptions(set).option('--none', 'nothing at all').option('--json', 'print its network as JSON'),
+    setNetwork,
+  )
+  act(
+    runtime('log', 'show what it tried to reach, and what was decided')
+      .option('-f, --follow', 'stay until the runtime has ended')
+      .option('--denied', 'only what was denied')
+      .option('--cursor <cursor>', 'only what came after this item', Number)
+      .option('--json', 'print the items, one JSON object per line'),
+    showLog,
+  )
+  act(
+    runtime('test', 'ask whether a connection would be let through, and by which rule')
+      .argument('<host[:port]>', 'a host, with another port than 443')
+      .option('--method <method>', 'the method of a request')
+      .option('--path <path>', 'the path of a request')
+      .option('--json', 'print the decision as JSON'),
+    testNetwork,
+  )
+  act(
+    runtime('suggest', 'the policy that what was denied would have needed').option('--json', 'print it as JSON'),
+    async (text: string, { json }: { json?: boolean }) => {
+      const suggested = await (await findRuntime(connect(), text)).network.suggest()
+      if (json === true) printJson(suggested)
+      else printSuggestion(suggested)
+      return 0
+    },
+  )
+}
+
+async function setNetwork(
+  text: string,
+  policy: string | undefined,
+  options: PolicyOptions & { none?: boolean; json?: boolean },
+): Promise<number> {
+  const written = policyOf(options)
+  const ways = [policy !== undefined, written !== null, options.none === true].filter((way) => way).length
+  if (ways !== 1) throw new UsageError('Say one of: a stored policy, --allow and --include, or --none')
+  const network = await (await findRuntime(connect(), text)).network.set(policy ?? written)
+  if (options.json === true) printJson(network)
+  else say(network.policy === null ? 'Nothing can be reached.' : `It may reach ${summaryOf(network.policy)}`)
+  return 0
+}
+
+async function showLog(
+  text: string,
+  options: { follow?: boolean; denied?: boolean; cursor?: number; json?: boolean },
+): Promise<number> {
+  const { follow, denied, cursor } = options
+  if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
+    throw new UsageError('--cursor must be the cursor of an item')
+  const runtime = await findRuntime(connect(), text)
+  for await (const item of runtime.network.log(dropUndefined({ follow, denied, cursor }))) {
+    if (options.json === true) print(JSON.stringify(item))
+    else if (item.type === 'dropped') say(`holt: ${item.dropped_items} decisions are no longer kept`)
+    else if (item.type !== 'end') print(printable(lineOf(item)))
+  }
+  return 0
+}
+
+type DecisionItem = Exclude<NetworkLogItem, { type: 'dropped' | 'end' }>
+
+function lineOf(item: DecisionItem): string {
+  const { at, allowed, type, name, address, port, rule, method, path, secret } = item
+  const target = `${name ?? address ?? '?'}${port === null ? '' : `:${port}`}`
+  const request = method === null ? '' : ` ${method} ${path ?? ''}`
+  const sent = type === 'close' ? ` ${item.bytes_sent ?? 0} bytes out, ${item.bytes_received ?? 0} in` : ''
+  const asked = item.process === null ? '' : ` (${item.process.name} ${item.process.pid})`
+  const put = secret === null ? '' : ` with ${secret}`
+  return `${at} ${allowed ? 'allow' : 'DENY '} ${type.padEnd(7)} ${target}${request}${sent}  ${rule}${put}${asked}`
+}
+
+async function testNetwork(
+  text: string,
+  target: string,
+  options: { method?: string; path?: string; json?: boolean },
+): Promise<number> {
+  const { host, ports = [443], ...others } = hostAndPorts(target)
+  const [port, ...more] = ports
+  if (port === undefined || more.length > 0 || Object.keys(others).length > 0) throw new UsageError('Name one port.')
+  const { method, path } = options
+  const runtime = await findRuntime(connect(), text)
+  const tested = await runtime.network.test({ host, port, ...dropUndefined({ method, path }) })
+  if (options.json === true) printJson(tested)
+  else {
+    print(`${tested.allowed ? 'allowed' : 'denied'}: ${printable(tested.rule)}`)
+    say(printable(tested.detail))
+  }
+  return tested.allowed ? 0 : 1
+}
+
+function printSuggestion({ add, remarks, denied }: SuggestedPolicy): void {
+  if (denied === 0) say('Nothing was denied.')
+  for (const { host, message } of remarks) say(`${printable(host)} ${printable(message)}`)
+  for (const { host, ports } of add)
+    print(`--allow ${printable(host)}${ports.length === 1 && ports[0] === 443 ? '' : `:${ports.join(',')}`}`)
+}

@@ -1,0 +1,127 @@
+import type { Policy, PolicyBodyInput } from '@holt/sdk'
+import type { Command } from 'commander'
+import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt policy create build --include npm --include github
+  holt policy create agent --include anthropic --allow api.example.com --allow db.example.com:5432
+  holt policy get agent --json > agent.json      then edit it, and
+  holt policy set agent -f agent.json            every runtime that has it follows at once
+  holt run --network build -- npm install`
+
+/** Adds `holt policy`: what runtimes may reach, by name. */
+export function addPolicy(program: Command): void {
+  const group = program
+    .command('policy')
+    .description('what runtimes may reach, stored under a name')
+    .addHelpText('after', examples)
+  const create = addPolicyOptions(group.command('create').description('store a policy').argument('<name>', 'its name'))
+  act(withFile(create), async (name: string, options: FileOptions) => {
+    const body: PolicyBodyInput = await policyFrom(options.file, options)
+    return shown(await connect().policies.create({ name, ...body }), options)
+  })
+  const set = addPolicyOptions(
+    group
+      .command('set')
+      .description('replace a policy; runtimes that have it follow at once')
+      .argument('<policy>', 'name or id'),
+  )
+  act(withFile(set), async (policy: string, options: FileOptions) =>
+    shown(await connect().policies.replace(policy, await policyFrom(options.file, options)), options),
+  )
+  addReaders(group)
+  const remove = group.command('rm').description('delete policies').argument('<policy...>', 'names or ids')
+  act(remove, async (policies: string[]) => {
+    for (const policy of policies) {
+      await connect().policies.delete(policy)
+      say(`Deleted ${policy}`)
+    }
+    return 0
+  })
+}
+
+interface FileOptions extends PolicyOptions {
+  readonly file?: string
+  readonly json?: boolean
+}
+
+function withFile(command: Command): Command {
+  return command
+    .option('-f, --file <file>', 'JSON as `holt policy get --json` prints it; -: stdin')
+    .option('--json', 'print the policy as JSON')
+}
+
+function addReaders(group: Command): void {
+  const list = group.command('ls').description('list policies').option('--json', 'print the list as JSON')
+  act(list, async ({ json }: { json?: boolean }) => {
+    const policies = await connect().policies.list({ limit: 100 }).all()
+    if (json === true) printJson({ data: policies, next_cursor: null })
+    else if (policies.length === 0) say('No policies. Make one: holt policy create NAME --include npm')
+    else {
+      printTable(policies, [
+        ['POLICY', (policy) => policy.name],
+        ['ALLOWS', (policy) => summaryOf(policy)],
+        ['REVISION', (policy) => String(policy.revision)],
+        ['CHANGED', (policy) => `${ageOf(policy.updated_at)} ago`],
+      ])
+    }
+    return 0
+  })
+  const get = group
+    .command('get')
+    .description('show a policy, and what of it the gateway can see')
+    .argument('<policy>', 'name or id')
+    .option('--json', 'print the policy as a file for `holt policy set -f`')
+  act(get, async (policy: string, { json }: { json?: boolean }) => {
+    const { name, allow, include, allow_all_hosts, inspection } = await connect().policies.get(policy)
+    if (json === true) printJson({ name, allow, include, allow_all_hosts })
+    else printInspection(inspection)
+    return 0
+  })
+  const presets = group.command('presets').description('the groups of hosts that a policy may include')
+  act(presets.option('--json', 'print them as JSON'), async ({ json }: { json?: boolean }) => {
+    const all = await connect().policies.presets()
+    if (json === true) printJson({ data: all })
+    else {
+      const rows = all.flatMap(({ name, hosts }) => hosts.map((host) => ({ name, ...host })))
+      printTable(rows, [
+        ['PRESET', (row) => row.name],
+        ['HOST', (row) => `${row.host}:${row.ports.join(',')}`],
+        ['WHY', (row) => row.why],
+      ])
+    }
+    return 0
+  })
+}
+
+function shown(policy: Policy, { json }: { json?: boolean }): number {
+  if (json === true) printJson(policy)
+  else {
+    say(`${policy.name}, revision ${policy.revision}: ${summaryOf(policy)}`)
+    print(policy.policy_id)
+  }
+  return 0
+}
+
+/** The rules of a policy with what the gateway sees of each. */
+export function printInspection(inspection: Policy['inspection']): void {
+  printTable(inspection, [
+    ['HOST', (rule) => rule.host],
+    ['PORTS', (rule) => rule.ports.join(',')],
+    ['INSPECTION', (rule) => rule.inspection],
+    ['SECRETS', (rule) => rule.secrets.join(',')],
+    ['RULE', (rule) => rule.rule],
+  ])
+}
+
+/** A policy in a few words. */
+export function summaryOf({ allow, include }: Pick<Policy, 'allow' | 'include'>): string {
+  const parts = [...include, ...allow.map(({ host, ports }) => `${host}:${ports.join(',')}`)]
+  const more = parts.length - 4
+  return parts.length === 0 ? 'nothing' : `${parts.slice(0, 4).join(' ')}${more > 0 ? ` and ${more} more` : ''}`
+}

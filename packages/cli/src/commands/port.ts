@@ -1,0 +1,102 @@
+import type { Port, Runtime } from '@holt/sdk'
+import { type Command, InvalidArgumentError } from 'commander'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { notNegative, port as portArgument } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { openInBrowser } from '../open-in-browser.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { printTable } from '../output/table.ts'
+import { type Forwarding, forwardPort } from '../ports/forward-port.ts'
+import { act, UsageError } from '../verb.ts'
+
+interface PortOptions {
+  readonly public?: boolean
+  readonly private?: boolean
+  readonly rotate?: boolean
+  readonly wait?: number
+  readonly expires?: number
+  readonly open?: boolean
+  readonly forward?: Forwarding
+  readonly json?: boolean
+}
+
+const examples = `
+Examples:
+  holt port mine                      what listens in the runtime
+  curl "$(holt port mine 3000)"       the address has a token in it, for 24 hours
+  holt port mine 3000 --wait 30       waits until something listens; fails when nothing does
+  holt port mine 3000 --public        anyone who knows the address gets in; --private ends that
+  holt port mine 3000 --rotate        earlier tokens open nothing any more, and what is open is cut
+  holt port mine --forward 8080:3000  127.0.0.1:8080 is port 3000 of the runtime, for any TCP, until Ctrl-C`
+
+/** Adds `holt port`: reach what listens in a runtime. */
+export function addPort(program: Command): void {
+  const command = program
+    .command('port')
+    .description('reach a server in a runtime: print its address, or forward a port of this machine')
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .argument('[port]', 'the port inside (default: list those that something listens on)', portArgument)
+    .option('--public', 'let anyone in who knows the address, without a token')
+    .option('--private', 'let nobody in without a token, as it is at first')
+    .option('--rotate', 'make earlier tokens worthless and cut what is open')
+    .option('--wait <seconds>', 'wait until something listens', notNegative)
+    .option('--expires <seconds>', 'how long the token is valid (default: 24 hours)', notNegative)
+    .option('--open', 'open the address in the browser of this machine')
+    .option('--forward <[local:]port>', 'listen on 127.0.0.1:LOCAL and carry its connections to the port', forwarding)
+    .option('--json', 'print the port as JSON')
+    .addHelpText('after', examples)
+  act(command, reachPort)
+}
+
+async function reachPort(text: string, port: number | undefined, options: PortOptions): Promise<number> {
+  if (options.public === true && options.private === true) throw new UsageError('Give one of --public and --private')
+  const runtime = await findRuntime(connect(), text)
+  if (options.forward !== undefined) return forwardPort(runtime, options.forward)
+  if (port === undefined) {
+    const changing = ['public', 'private', 'rotate', 'wait', 'expires', 'open'] as const
+    const given = changing.find((name) => options[name] !== undefined)
+    if (given !== undefined) throw new UsageError(`--${given} needs a port: holt port ${text} PORT --${given}`)
+    return listPorts(runtime, options)
+  }
+  return showPort(runtime, port, options)
+}
+
+async function showPort(runtime: Runtime, port: number, options: PortOptions): Promise<number> {
+  if (options.rotate === true) await runtime.ports.rotate(port)
+  if (options.public === true || options.private === true) await runtime.ports.setPublic(port, options.public === true)
+  const found = await runtime.ports.get(port, {
+    waitSecs: options.wait ?? 0,
+    ...(options.expires === undefined ? {} : { expiresInSecs: options.expires }),
+  })
+  if (options.json === true) printJson(found)
+  else print(addressOf(found))
+  if (!found.listening) say(`Nothing listens on port ${port} yet.`)
+  if (options.open === true && found.listening) openInBrowser(addressOf(found))
+  return options.wait !== undefined && !found.listening ? 1 : 0
+}
+
+async function listPorts(runtime: Runtime, { json }: PortOptions): Promise<number> {
+  const ports = await runtime.ports.list()
+  if (json === true) printJson({ data: ports })
+  else if (ports.length === 0) say('Nothing listens.')
+  else {
+    printTable(ports, [
+      ['PORT', (one) => String(one.port)],
+      ['ACCESS', (one) => (one.public ? 'public' : 'private')],
+      ['LISTENING', (one) => (one.listening ? 'yes' : 'no')],
+    ])
+  }
+  return 0
+}
+
+/** The address that works by itself, without a header or a cookie. */
+function addressOf({ url, token, public: isPublic }: Port): string {
+  return isPublic ? url : `${url}?holt_token=${token}`
+}
+
+function forwarding(text: string): Forwarding {
+  const [, local, remote = ''] = /^(?:(\d+):)?(\d+)$/.exec(text) ?? []
+  if (remote === '') throw new InvalidArgumentError('It must be LOCAL:PORT or PORT.')
+  const port = portArgument(remote)
+  return { local: local === undefined ? port : local === '0' ? 0 : portArgument(local), port }
+}

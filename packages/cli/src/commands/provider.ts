@@ -1,0 +1,112 @@
+import { type CreateProviderInput, HoltError, type Provider, type ReplaceProviderInput } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { collected, notNegative } from '../arguments/parse.ts'
+import { readSecret } from '../arguments/read-secret.ts'
+import { connect } from '../connect.ts'
+import { printJson, say } from '../output/print.ts'
+import { printTable } from '../output/table.ts'
+import { act, UsageError } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt provider set corporate --type oauth2 --token-url https://login.example.com/token --client-id holt
+  holt provider set cloud --type workload --audience sts.example.com
+  holt secret set search --provider corporate --host api.example.com`
+
+interface SetOptions {
+  readonly type: Provider['settings']['type']
+  readonly tokenUrl?: string
+  readonly clientId?: string
+  readonly scope?: string[]
+  readonly audience?: string
+  readonly authentication?: 'basic' | 'body'
+  readonly ttl?: number
+  readonly algorithm?: 'RS256' | 'ES256' | 'EdDSA'
+  readonly fromEnv?: string
+  readonly json?: boolean
+}
+
+/** Adds `holt provider`: where the values of secrets come from. */
+export function addProvider(program: Command): void {
+  const group = program
+    .command('provider')
+    .description('where the values of secrets come from: OAuth, tokens of this service, one value for several')
+    .addHelpText('after', examples)
+  const set = group
+    .command('set')
+    .description(
+      'store or replace a provider; its secret comes from stdin, a prompt or --from-env, never from an argument',
+    )
+    .argument('<name>', 'its name')
+    .addOption(
+      new Option('--type <type>', 'what it is').choices(['static', 'oauth2', 'workload']).makeOptionMandatory(),
+    )
+    .option('--token-url <url>', 'oauth2: where access tokens are asked for')
+    .option('--client-id <id>', 'oauth2: who asks')
+    .option('--scope <scope>', 'oauth2: a scope of the token; repeat', collected)
+    .option('--audience <audience>', 'oauth2 and workload: who the token is for')
+    .addOption(
+      new Option('--authentication <how>', 'oauth2: where the client secret stands').choices(['basic', 'body']),
+    )
+    .option('--ttl <seconds>', 'workload: how long a token lives, 60 to 600', notNegative)
+    .addOption(new Option('--algorithm <name>', 'workload: how it is signed').choices(['RS256', 'ES256', 'EdDSA']))
+    .option('--from-env <variable>', 'take the value or the client secret from a variable here')
+    .option('--json', 'print the provider as JSON')
+  act(set, setProvider)
+
+  const list = group.command('ls').description('list providers').option('--json', 'print the list as JSON')
+  act(list, async ({ json }: { json?: boolean }) => {
+    const providers = await connect().secrets.providers.list({ limit: 100 }).all()
+    if (json === true) printJson({ data: providers, next_cursor: null })
+    else if (providers.length === 0) say('No providers. Store one: holt provider set NAME --type oauth2')
+    else {
+      printTable(providers, [
+        ['PROVIDER', (provider) => provider.name],
+        ['TYPE', (provider) => provider.settings.type],
+        ['VERSION', (provider) => String(provider.version)],
+        ['LAST ERROR', (provider) => provider.last_error?.message ?? ''],
+      ])
+    }
+    return 0
+  })
+
+  const remove = group.command('rm').description('delete providers').argument('<provider...>', 'names or ids')
+  act(remove, async (providers: string[]) => {
+    for (const provider of providers) {
+      await connect().secrets.providers.delete(provider)
+      say(`Deleted ${provider}`)
+    }
+    return 0
+  })
+}
+
+async function setProvider(name: string, options: SetOptions): Promise<number> {
+  const settings = await settingsOf(name, options)
+  const { providers } = connect().secrets
+  let provider: Provider
+  try {
+    provider = await providers.create({ name, ...settings } as CreateProviderInput)
+  } catch (error) {
+    if (!(error instanceof HoltError && error.code === 'name_taken')) throw error
+    provider = await providers.replace(name, settings)
+  }
+  if (options.json === true) printJson(provider)
+  else say(`${provider.name}, version ${provider.version}: ${provider.settings.type}`)
+  return 0
+}
+
+async function settingsOf(name: string, options: SetOptions): Promise<ReplaceProviderInput> {
+  const { type, audience, fromEnv } = options
+  if (type === 'static') return { type, value: await readSecret(`value of ${name}`, fromEnv) }
+  if (type === 'workload') {
+    if (audience === undefined) throw new UsageError('A workload provider needs --audience: who its tokens are for.')
+    return { type, audience, ...dropUndefined({ ttl_secs: options.ttl, algorithm: options.algorithm }) }
+  }
+  const { tokenUrl, clientId, scope: scopes, authentication } = options
+  if (tokenUrl === undefined || clientId === undefined)
+    throw new UsageError('An oauth2 provider needs --token-url and --client-id.')
+  const client_secret = await readSecret(`client secret of ${name}`, fromEnv)
+  const more = dropUndefined({ scopes, audience, authentication })
+  return { type, token_url: tokenUrl, client_id: clientId, client_secret, ...more }
+}

@@ -1,0 +1,104 @@
+import type { CreateSecretInput } from '@holt/sdk'
+import type { Command } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { collected } from '../arguments/parse.ts'
+import { readSecret } from '../arguments/read-secret.ts'
+import { connect } from '../connect.ts'
+import { printJson, say } from '../output/print.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act, UsageError } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt secret set anthropic                               asks for the value, without showing it
+  pass show openai | holt secret set openai
+  holt secret set stripe --host api.stripe.com --from-env STRIPE_KEY
+  holt secret set search --host api.example.com --header x-api-key --provider corporate
+  holt run --include anthropic --secret anthropic -- sh -c 'echo $ANTHROPIC_API_KEY'    (a placeholder)`
+
+interface SetOptions {
+  readonly host?: string[]
+  readonly header?: string
+  readonly format?: string
+  readonly fromEnv?: string
+  readonly provider?: string
+  readonly env?: boolean
+  readonly envName?: string
+  readonly json?: boolean
+}
+
+/** Adds `holt secret`: values that the gateway puts in, and that runtimes never have. */
+export function addSecret(program: Command): void {
+  const group = program
+    .command('secret')
+    .description('values that runtimes can use and never see')
+    .addHelpText('after', examples)
+  const set = group
+    .command('set')
+    .description(
+      'store a secret, or a new version of it; the value comes from stdin, a prompt or --from-env, never from an argument',
+    )
+    .argument('<name>', 'anthropic, openai and google need nothing else')
+    .option('--host <host>', 'a host that it is for, or *.name; repeat', collected)
+    .option('--header <header>', 'the header that it goes into (default: authorization)')
+    .option('--format <format>', 'what the header is (default: "Bearer {value}", or "{value}" with another header)')
+    .option('--from-env <variable>', 'take the value from a variable here')
+    .option('--provider <provider>', 'take it from an identity provider whenever it is needed')
+    .option('--env', 'put the real value into runtimes, where everything inside can read it')
+    .option('--env-name <variable>', 'the variable in runtimes (default: the name in capitals)')
+    .option('--json', 'print the secret as JSON')
+  act(set, setSecret)
+
+  const list = group.command('ls').description('list secrets, without their values')
+  act(list.option('--json', 'print the list as JSON'), async ({ json }: { json?: boolean }) => {
+    const secrets = await connect().secrets.list({ limit: 100 }).all()
+    if (json === true) printJson({ data: secrets, next_cursor: null })
+    else if (secrets.length === 0) say('No secrets. Store one: holt secret set NAME --host HOST')
+    else {
+      printTable(secrets, [
+        ['SECRET', (secret) => secret.name],
+        ['VERSION', (secret) => String(secret.version)],
+        ['HOSTS', (secret) => (secret.env ? 'inside runtimes' : secret.hosts.join(','))],
+        ['HEADER', (secret) => secret.header ?? ''],
+        ['VARIABLE', (secret) => secret.env_name],
+        ['FROM', (secret) => secret.provider?.name ?? 'stored'],
+        ['CHANGED', (secret) => `${ageOf(secret.updated_at)} ago`],
+      ])
+    }
+    return 0
+  })
+
+  const remove = group
+    .command('rm')
+    .description('delete secrets; it acts at once')
+    .argument('<secret...>', 'names or ids')
+  act(remove, async (secrets: string[]) => {
+    for (const secret of secrets) {
+      await connect().secrets.delete(secret)
+      say(`Deleted ${secret}`)
+    }
+    return 0
+  })
+  const rotate = group.command('rotate-key').description('encrypt everything secret anew under a new key (scope admin)')
+  act(rotate, async () => {
+    say(`Encrypted ${await connect().secrets.rotateKey()} values anew`)
+    return 0
+  })
+}
+
+async function setSecret(name: string, options: SetOptions): Promise<number> {
+  const { host: hosts, header, format, provider, env, envName: env_name, fromEnv } = options
+  if (provider !== undefined && fromEnv !== undefined)
+    throw new UsageError('--provider makes the value: leave --from-env out')
+  const value = provider === undefined ? await readSecret(`value of ${name}`, fromEnv) : undefined
+  const body: CreateSecretInput = { name, ...dropUndefined({ value, provider, hosts, header, format, env, env_name }) }
+  const secret = await connect().secrets.set(body)
+  if (options.json === true) printJson(secret)
+  else say(`${secret.name}, version ${secret.version}: ${placeOf(secret)}`)
+  return 0
+}
+
+function placeOf(secret: { env: boolean; env_name: string; hosts: readonly string[]; header: string | null }): string {
+  if (secret.env) return `runtimes that ask for it have the value itself in ${secret.env_name}`
+  return `put into ${secret.header} for ${secret.hosts.join(', ')}; runtimes have a placeholder in ${secret.env_name}`
+}

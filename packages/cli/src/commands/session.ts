@@ -1,0 +1,53 @@
+import type { Command } from 'commander'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import { printJson, say } from '../output/print.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt exec --session dev mine -- cd /workspace/project     (a session is made by its first command)
+  holt session ls mine
+  holt session rm mine dev`
+
+/** Adds `holt session`: the shells of a runtime whose directory and variables carry over. */
+export function addSession(program: Command): void {
+  const group = program
+    .command('session')
+    .description('shells whose directory and variables carry over from command to command')
+    .addHelpText('after', examples)
+  const list = group
+    .command('ls')
+    .description("list a runtime's sessions, newest first")
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .option('--json', 'print the list as JSON')
+  act(list, async (text: string, { json }: { json?: boolean }) => {
+    const runtime = await findRuntime(connect(), text)
+    const sessions = await runtime.commands.sessions({ limit: 100 }).all()
+    if (json === true) printJson({ data: sessions, next_cursor: null })
+    else if (sessions.length === 0) say('No sessions.')
+    else {
+      printTable(sessions, [
+        ['SESSION', (one) => one.name],
+        ['SHELL', (one) => one.shell],
+        ['USER', (one) => one.user],
+        ['COMMANDS', (one) => String(one.commands)],
+        ['RUNS', (one) => one.command_id ?? ''],
+        ['USED', (one) => ageOf(one.last_used_at)],
+        ['DIRECTORY', (one) => one.cwd],
+      ])
+    }
+    return 0
+  })
+  const end = group
+    .command('rm')
+    .description('end sessions, and kill what their commands have left running')
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .argument('<session...>', 'names of sessions')
+  act(end, async (text: string, names: readonly string[]) => {
+    const runtime = await findRuntime(connect(), text)
+    for (const name of names) await runtime.commands.session(name).end()
+    return 0
+  })
+}

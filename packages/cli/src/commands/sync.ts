@@ -1,0 +1,136 @@
+import { resolve } from 'node:path'
+import type { Runtime, SyncResult } from '@holt/sdk'
+import type { Command } from 'commander'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { parseRemote } from '../arguments/location.ts'
+import { connect } from '../connect.ts'
+import { amount, TransferLine } from '../copy/transfer-line.ts'
+import { Interrupts } from '../interrupts.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { printable, reportError } from '../output/report-error.ts'
+import { followChanges } from '../sync/follow-changes.ts'
+import { ignoring } from '../sync/ignore-rules.ts'
+import { act, UsageError } from '../verb.ts'
+
+const examples = `
+One way: what is new or changed here by size, time and mode goes there; what is only there stays unless --delete is given. A file .holtignore at the
+top of DIR says what takes no part, in the words of .gitignore.
+
+Examples:
+  holt sync ./project mine:/workspace/project
+  holt sync ./project mine:/workspace/project --watch --gitignore
+  holt sync ./project mine:/workspace/project --delete --exclude '*.log' --dry-run`
+
+interface Options {
+  readonly watch?: boolean
+  readonly delete?: boolean
+  readonly exclude: readonly string[]
+  readonly gitignore?: boolean
+  readonly checksum?: boolean
+  readonly dryRun?: boolean
+  readonly user?: string
+  readonly json?: boolean
+}
+
+/** Adds `holt sync`: a directory of a runtime becomes what one here is, and stays so. */
+export function addSync(program: Command): void {
+  const command = program
+    .command('sync')
+    .description('make a directory of a runtime what one here is')
+    .argument('<directory>', 'a directory here')
+    .argument('<location>', 'RUNTIME:/PATH')
+    .option('-w, --watch', 'go on, sending what changes here, until Ctrl-C')
+    .option('--delete', 'remove what is not here')
+    .option('--exclude <pattern>', 'leave out, here and there; as in .gitignore; repeat', collect, [])
+    .option('--gitignore', 'leave out what .gitignore files say, and .git')
+    .option('--checksum', 'compare the content of files of the same size, not their times')
+    .option('-n, --dry-run', 'only say what would be done')
+    .option('-u, --user <user>', "who owns what is made (default: the template's user)")
+    .option('--json', 'print what was done as JSON; with --watch an object per line')
+    .addHelpText('after', examples)
+  act(command, async (directory: string, locationText: string, options: Options) => {
+    if (options.watch === true && options.dryRun === true) throw new UsageError('--watch and --dry-run: one of both')
+    const { runtime: name, path } = parseRemote(locationText)
+    const runtime = await findRuntime(connect(), name)
+    const job = { runtime, from: resolve(directory), to: path.replace(/(?<=.)\/+$/, ''), options }
+    const first = await syncOnce(job)
+    report(first, options)
+    if (options.watch === true) await stay(job)
+    return 0
+  })
+}
+
+interface Job {
+  readonly runtime: Runtime
+  readonly from: string
+  readonly to: string
+  readonly options: Options
+}
+
+interface Round extends SyncResult {
+  readonly durationMs: number
+}
+
+async function syncOnce({ runtime, from, to, options }: Job, signal?: AbortSignal): Promise<Round> {
+  const { exclude, gitignore = false, checksum = false, dryRun = false, user } = options
+  const startMs = performance.now()
+  const line = new TransferLine('Sending')
+  try {
+    const result = await runtime.files.sync(from, to, {
+      keeps: ignoring(from, { patterns: exclude, gitignore }),
+      delete: options.delete === true,
+      checksum,
+      dryRun,
+      onProgress: (progress) => line.update(progress),
+      ...(user === undefined ? {} : { user }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    return { ...result, durationMs: Math.round(performance.now() - startMs) }
+  } finally {
+    line.clear()
+  }
+}
+
+/** Follows what changes here until Ctrl-C. A round that fails is told, and what it left is the next one's. */
+async function stay(job: Job): Promise<void> {
+  const stop = new AbortController()
+  using interrupts = new Interrupts()
+  interrupts.passOn(async () => stop.abort())
+  say(`holt: following ${printable(job.from)}; Ctrl-C ends it`)
+  let sent = 0
+  let removed = 0
+  const look = async () => {
+    try {
+      const round = await syncOnce(job, stop.signal)
+      sent += round.sent.length
+      removed += round.removed.length
+      if (round.sent.length + round.removed.length > 0) report(round, job.options)
+    } catch (error) {
+      if (!stop.signal.aborted) reportError(error)
+    }
+  }
+  await followChanges(job.from, { look, signal: stop.signal })
+  say(`holt: ended; followed changes: ${sent} sent, ${removed} removed`)
+}
+
+function report(round: Round, { json = false, watch = false, dryRun = false }: Options): void {
+  const { sent, removed, unchanged, bytes, durationMs } = round
+  if (json) {
+    const what = { sent, removed, unchanged, size_bytes: bytes, duration_ms: durationMs }
+    if (watch) print(JSON.stringify(what))
+    else printJson(what)
+    return
+  }
+  if (dryRun) {
+    for (const path of sent) print(`send    ${printable(path)}`)
+    for (const path of removed) print(`remove  ${printable(path)}`)
+  }
+  const [send, remove] = dryRun ? ['would send', 'would remove'] : ['sent', 'removed']
+  say(
+    `holt: ${send} ${sent.length} (${amount(bytes)}), ${remove} ${removed.length}, ${unchanged} unchanged, ${(durationMs / 1000).toFixed(1)} s`,
+  )
+}
+
+function collect(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text]
+}

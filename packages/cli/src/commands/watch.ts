@@ -1,0 +1,62 @@
+import type { WatchItem } from '@holt/sdk'
+import type { Command } from 'commander'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { parseRemote } from '../arguments/location.ts'
+import { connect } from '../connect.ts'
+import { print, say } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+It goes on until Ctrl-C, or until the directory is gone. A line for each change: what happened, and to what.
+
+Examples:
+  holt watch mine:/workspace
+  holt watch mine:/workspace --no-recursive
+  holt watch mine:/workspace --json | jq -r 'select(.type == "created").path'`
+
+/** Adds `holt watch`: what changes in a directory of a runtime. */
+export function addWatch(program: Command): void {
+  const command = program
+    .command('watch')
+    .description('tell what changes in a directory of a runtime')
+    .argument('<location>', 'RUNTIME:/PATH of a directory')
+    .option('--no-recursive', 'only what is directly in it')
+    .option('--json', 'print the items, one JSON object per line')
+    .addHelpText('after', examples)
+  act(command, async (text: string, { recursive, json = false }: { recursive: boolean; json?: boolean }) => {
+    const { runtime: name, path } = parseRemote(text)
+    const runtime = await findRuntime(connect(), name)
+    for await (const item of runtime.files.watch(path, { recursive })) {
+      if (json) print(JSON.stringify(item))
+      else tell(item, path)
+    }
+    return 0
+  })
+}
+
+const words: Readonly<Record<Extract<WatchItem, { path: string }>['type'], string>> = {
+  created: 'created   ',
+  modified: 'modified  ',
+  attributes: 'attributes',
+  removed: 'removed   ',
+  moved: 'moved     ',
+}
+
+function tell(item: WatchItem, path: string): void {
+  if (item.type === 'start') say(`holt: watching ${printable(path)}`)
+  else if (item.type === 'overflow') say('holt: changes were lost; look at everything anew')
+  else if (item.type === 'end') say(`holt: ${endings[item.reason ?? 'closed']}`)
+  else if (item.type === 'moved') print(`${words.moved}  ${nameOf(item.from, item)} -> ${nameOf(item.path, item)}`)
+  else print(`${words[item.type]}  ${nameOf(item.path, item)}`)
+}
+
+function nameOf(path: string, { directory }: { directory: boolean }): string {
+  return `${printable(path)}${directory ? '/' : ''}`
+}
+
+const endings = {
+  removed: 'the directory is gone',
+  too_many_directories: 'there are too many directories to watch: choose a smaller tree, or --no-recursive',
+  closed: 'the watch has ended',
+} as const

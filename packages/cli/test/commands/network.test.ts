@@ -1,0 +1,210 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Holt } from '../../../sdk/src/index.ts'
+import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { runHolt } from '../support/run-holt.ts'
+
+let service: TestService
+let holt: Holt
+beforeEach(async () => {
+  service = await startTestService()
+  holt = new Holt({ url: service.url, apiKey: service.key })
+})
+afterEach(() => service.close())
+
+const run = (args: readonly string[], how: { input?: string; env?: Record<string, string> } = {}) =>
+  runHolt(args, { service, ...how })
+const onlyPolicy = () => [...service.policies.values()][0]
+
+describe('policy', () => {
+  test('create takes names, ports and presets, and prints the id alone', async () => {
+    const ended = await run([
+      'policy',
+      'create',
+      'web',
+      '--allow',
+      'a.example.com',
+      '--allow',
+      '*.b.example.com:80,443',
+      '--include',
+      'npm',
+    ])
+    expect(ended).toMatchObject({ code: 0, stdout: `${onlyPolicy()?.policy_id}\n` })
+    expect(onlyPolicy()).toMatchObject({
+      name: 'web',
+      allow: [
+        { host: 'a.example.com', ports: [443] },
+        { host: '*.b.example.com', ports: [80, 443] },
+      ],
+      include: ['npm'],
+    })
+  })
+
+  test('what get prints as JSON is a file for set', async () => {
+    await holt.policies.create({ name: 'web', allow: [{ host: 'a.example.com' }] })
+    const { stdout } = await run(['policy', 'get', 'web', '--json'])
+    const folder = await mkdtemp(join(tmpdir(), 'holt-policy-'))
+    await writeFile(join(folder, 'web.json'), stdout)
+    const ended = await run(['policy', 'set', 'web', '-f', join(folder, 'web.json'), '--include', 'pypi', '--json'])
+    await rm(folder, { recursive: true })
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      revision: 2,
+      allow: [{ host: 'a.example.com' }],
+      include: ['pypi'],
+    })
+  })
+
+  test('ls, presets and rm', async () => {
+    expect(await run(['policy', 'ls'])).toMatchObject({ stdout: '', stderr: expect.stringContaining('Make one') })
+    await holt.policies.create({ name: 'web', include: ['npm'] })
+    expect((await run(['policy', 'ls'])).stdout).toMatch(/\nweb +npm +1 +/)
+    expect((await run(['policy', 'presets'])).stdout).toContain('registry.npmjs.org:443')
+    expect(await run(['policy', 'rm', 'web'])).toMatchObject({ code: 0, stderr: 'Deleted web\n' })
+    expect(await run(['policy', 'get', 'web'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('holt policy ls'),
+    })
+  })
+
+  test.each([
+    [['policy', 'create', 'web'], '--allow HOST'],
+    [['policy', 'create', 'web', '--include', 'everything'], 'Allowed choices are npm'],
+    [['policy', 'create', 'web', '--allow', 'a:b'], 'HOST:PORT'],
+    [['policy', 'create', 'web', '-f', '-'], 'is not JSON'],
+    [['create', '--network', 'web', '--allow', 'a.example.com'], 'not both'],
+  ])('%j is wrong usage', async (args, told) => {
+    expect(await run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(told) })
+  })
+})
+
+describe('a new runtime', () => {
+  test('has a stored policy and secrets', async () => {
+    await holt.policies.create({ name: 'web', include: ['npm'] })
+    await holt.secrets.create({ name: 'openai', value: 'hunter22' })
+    expect((await run(['create', '--network', 'web', '--secret', 'openai'])).code).toBe(0)
+    expect([...service.runtimes.values()]).toMatchObject([
+      { network_policy: { type: 'stored', name: 'web' }, secrets: ['openai'] },
+    ])
+  })
+
+  test('has a policy of its own', async () => {
+    const ended = await run(['run', '--allow', 'a.example.com:8443', '--include', 'npm', '--', 'echo', 'hi'])
+    expect(ended).toMatchObject({ code: 0, stdout: 'hi\n' })
+    expect(service.calls.find(({ route }) => route === 'createRuntime')?.body).toMatchObject({
+      network_policy: { allow: [{ host: 'a.example.com', ports: [8443] }], include: ['npm'], allow_all_hosts: false },
+    })
+  })
+})
+
+describe('secret', () => {
+  const stored = () => [...service.secrets.values()].map(({ value }) => value)
+
+  test('set reads stdin, without the last line end', async () => {
+    const ended = await run(['secret', 'set', 'stripe', '--host', 'api.stripe.com'], { input: 'hunter22\n' })
+    expect(ended).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('version 1') })
+    expect(stored()).toEqual(['hunter22'])
+    expect((await run(['secret', 'set', 'stripe'], { input: 'hunter23' })).stderr).toContain('version 2')
+    expect(stored()).toEqual(['hunter23'])
+    expect(ended.stderr).not.toContain('hunter')
+  })
+
+  test('set reads a variable', async () => {
+    const env = { STRIPE: 'hunter22' }
+    expect(
+      (await run(['secret', 'set', 'stripe', '--host', 'api.stripe.com', '--from-env', 'STRIPE'], { env })).code,
+    ).toBe(0)
+    expect(stored()).toEqual(['hunter22'])
+    expect(await run(['secret', 'set', 'stripe', '--from-env', 'NOT_SET'])).toMatchObject({ code: 2 })
+  })
+
+  test('a value is no argument, and nothing is no value', async () => {
+    expect(await run(['secret', 'set', 'stripe', 'hunter22'])).toMatchObject({ code: 2 })
+    expect(await run(['secret', 'set', 'stripe', '--host', 'api.stripe.com'], { input: '\n' })).toMatchObject({
+      code: 2,
+    })
+    expect(stored()).toEqual([])
+  })
+
+  test('ls, rm and rotate-key', async () => {
+    await holt.secrets.create({ name: 'stripe', value: 'hunter22', hosts: ['api.stripe.com'] })
+    const { stdout } = await run(['secret', 'ls'])
+    expect(stdout).toMatch(/\nstripe +1 +api\.stripe\.com +authorization +STRIPE +stored/)
+    expect(stdout).not.toContain('hunter22')
+    expect((await run(['secret', 'rotate-key'])).stderr).toBe('Encrypted 1 values anew\n')
+    expect((await run(['secret', 'rm', 'stripe'])).code).toBe(0)
+    expect(service.secrets.size).toBe(0)
+  })
+})
+
+test('providers are set twice, listed and deleted', async () => {
+  const set = ['provider', 'set', 'corporate', '--type', 'oauth2', '--token-url', 'https://login.example.com/token']
+  expect(await run(set, { input: 'x' })).toMatchObject({ code: 2, stderr: expect.stringContaining('--client-id') })
+  for (const version of [1, 2])
+    expect((await run([...set, '--client-id', 'holt'], { input: 'hunter22' })).stderr).toContain(`version ${version}`)
+  expect((await run(['provider', 'set', 'cloud', '--type', 'workload', '--audience', 'x', '--ttl', '60'])).code).toBe(0)
+  expect((await run(['provider', 'ls'])).stdout).toMatch(/\ncloud +workload +1/)
+  expect((await run(['provider', 'rm', 'cloud', 'corporate'])).code).toBe(0)
+})
+
+describe('net', () => {
+  beforeEach(async () => {
+    await holt.runtimes.create({ name: 'mine', network_policy: { allow: [{ host: 'api.example.com' }] } })
+  })
+
+  test('test exits 0 where it is allowed and 1 where not', async () => {
+    expect(await run(['net', 'test', 'mine', 'api.example.com'])).toMatchObject({
+      code: 0,
+      stdout: 'allowed: api.example.com:443\n',
+    })
+    expect(await run(['net', 'test', 'mine', 'api.example.com:22'])).toMatchObject({
+      code: 1,
+      stdout: 'denied: no_rule\n',
+    })
+  })
+
+  test('set takes a policy, options or nothing at all, one of them', async () => {
+    expect((await run(['net', 'get', 'mine'])).stdout).toContain('api.example.com')
+    expect((await run(['net', 'set', 'mine', '--none'])).stderr).toBe('Nothing can be reached.\n')
+    expect((await run(['net', 'get', 'mine'])).stderr).toContain('nothing can be reached')
+    expect((await run(['net', 'set', 'mine', '--include', 'npm'])).stderr).toBe('It may reach npm\n')
+    expect((await run(['net', 'set', 'mine', 'web', '--none'])).code).toBe(2)
+    expect((await run(['net', 'set', 'mine'])).code).toBe(2)
+    expect((await run(['net', 'set', 'mine', 'web'])).stderr).toContain('holt policy ls')
+  })
+
+  test('log prints a line for each decision, and JSON where asked', async () => {
+    const item = {
+      type: 'request' as const,
+      cursor: 3,
+      at: '2030-01-01T00:00:00.000Z',
+      name: 'api.example.com',
+      address: '203.0.113.1',
+      port: 443,
+      allowed: false,
+      rule: 'request_denied',
+      method: 'PUT',
+      path: '/a\u001b[2Jb',
+      bytes_sent: null,
+      bytes_received: null,
+      process: { pid: 7, name: 'curl', uid: 1000 },
+      secret: null,
+    }
+    service.decisions.push({ type: 'dropped', cursor: 2, dropped_items: 2 }, item, { type: 'end', cursor: 3 })
+    expect(await run(['net', 'log', 'mine'])).toMatchObject({
+      code: 0,
+      stdout: '2030-01-01T00:00:00.000Z DENY  request api.example.com:443 PUT /a [2Jb  request_denied (curl 7)\n',
+      stderr: 'holt: 2 decisions are no longer kept\n',
+    })
+    const lines = (await run(['net', 'log', 'mine', '--json', '--cursor', '2'])).stdout.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).type)).toEqual(['request', 'end'])
+  })
+
+  test('suggest prints options', async () => {
+    expect(await run(['net', 'suggest', 'mine'])).toMatchObject({
+      stdout: '--allow api.example.com\n',
+      stderr: '10.0.0.1 is not public\n',
+    })
+  })
+})

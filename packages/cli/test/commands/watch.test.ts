@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Holt } from '../../../sdk/src/index.ts'
+import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { runHolt } from '../support/run-holt.ts'
+
+let service: TestService
+beforeEach(async () => {
+  service = await startTestService()
+  await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+  service.onCall = (route) => {
+    if (route !== 'watchFiles') return
+    // After the handler has sent its start.
+    setImmediate(() => {
+      service.changes.push(
+        { type: 'created', cursor: 1, path: '/w/d', directory: true },
+        { type: 'moved', cursor: 2, from: '/w/a\u001b[2J', path: '/w/b', directory: false },
+        { type: 'overflow', cursor: 3 },
+        { type: 'end', cursor: 4, reason: 'removed' },
+      )
+      service.changed.emit('changed')
+    })
+  }
+})
+afterEach(() => service.close())
+
+test('holt watch tells each change on a line, until the end', async () => {
+  expect(await runHolt(['watch', 'mine:/w'], { service })).toEqual({
+    code: 0,
+    stdout: 'created     /w/d/\nmoved       /w/a [2J -> /w/b\n',
+    stderr: 'holt: watching /w\nholt: changes were lost; look at everything anew\nholt: the directory is gone\n',
+  })
+})
+
+test('holt watch --json prints the items', async () => {
+  const { stdout } = await runHolt(['watch', 'mine:/w', '--json'], { service })
+  const items = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).type)
+  expect(items).toEqual(['start', 'created', 'moved', 'overflow', 'end'])
+})
+
+test('a place that is in no runtime is wrong usage', async () => {
+  expect(await runHolt(['watch', '/w'], { service })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('RUNTIME:/PATH'),
+  })
+})

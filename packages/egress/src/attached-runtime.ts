@@ -1,0 +1,209 @@
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import type { Duplex } from 'node:stream'
+import { SyntheticAddresses } from './addresses/synthetic-addresses.ts'
+import type {
+  AttachedSecret,
+  AttachOptions,
+  Decision,
+  EffectivePolicy,
+  Log,
+  RuntimeEgress,
+  TestedDecision,
+} from './contract.ts'
+import type { NameService } from './dns/answer-query.ts'
+import { serveQuery } from './dns/serve-query.ts'
+import type { Target } from './policy/decide.ts'
+import { type LookupResult, Resolver } from './resolver/resolver.ts'
+import type { DnsServer } from './resolver/servers.ts'
+import { readProcess } from './session/asking-process.ts'
+import { Connection } from './session/connection.ts'
+import type { ConnectionHost } from './session/connection-host.ts'
+import { RequestRate } from './session/rate.ts'
+import { readConnect } from './session/read-connect.ts'
+import { refuseStream } from './session/refuse-stream.ts'
+import { endFlood, maxStreams, serveSession } from './session/serve-session.ts'
+import type { Terminator } from './terminate/terminator.ts'
+import { type TestTarget, testConnection } from './test-connection.ts'
+import { findUpstream, type UpstreamRules } from './upstream/find-upstream.ts'
+
+/** What all runtimes of a gateway share: settings, and nothing that one of them can fill. */
+export interface SharedParts {
+  readonly upstreamRules: UpstreamRules
+  readonly servers: () => Promise<readonly DnsServer[]>
+  readonly terminator: Terminator
+  readonly log: Log
+}
+
+/** Connections of the guest to its socket at once; it needs one. */
+const maxSessions = 4
+/** A connection on which nothing moves is dropped, sooner when one side has ended. */
+const idleMs = 60 * 60_000
+const halfClosedIdleMs = 10 * 60_000
+const sweepMs = 30_000
+/** Refusals for a limit are logged so often, however many there are. */
+const limitLogMs = 1000
+
+/** One runtime's way out: its sessions, its connections, and what holds for them now. */
+export class AttachedRuntime implements RuntimeEgress {
+  readonly #options: AttachOptions
+  readonly #shared: SharedParts
+  readonly #addresses: SyntheticAddresses
+  readonly #resolver: Resolver
+  readonly #rate = new RequestRate()
+  readonly #sessions = new Set<ServerHttp2Session>()
+  readonly #connections = new Map<Connection, { bytes: number; at: number }>()
+  readonly #sweeper: NodeJS.Timeout
+  #policy: EffectivePolicy
+  #secrets: readonly AttachedSecret[]
+  #limitLoggedAt = Number.NEGATIVE_INFINITY
+  #isClosed = false
+
+  constructor(options: AttachOptions, shared: SharedParts) {
+    this.#options = options
+    this.#shared = shared
+    this.#policy = options.policy
+    this.#secrets = options.secrets
+    this.#addresses = new SyntheticAddresses(options.addresses ?? {})
+    this.#resolver = new Resolver(shared.servers)
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
+  }
+
+  accept(connection: Duplex): void {
+    if (this.#isClosed || this.#sessions.size >= maxSessions) {
+      connection.on('error', () => undefined)
+      connection.destroy()
+      return
+    }
+    const session = serveSession(connection, {
+      onQuery: (stream, headers) => {
+        if (!this.#admit(session, stream)) return
+        serveQuery(stream, headers, this.#nameService(headers)).catch((error) => this.#onFault(error))
+      },
+      onConnect: (stream, headers) => {
+        if (this.#admit(session, stream)) this.#connect(stream, headers)
+      },
+    })
+    this.#sessions.add(session)
+    session.once('close', () => this.#sessions.delete(session))
+  }
+
+  update(change: { readonly policy?: EffectivePolicy; readonly secrets?: readonly AttachedSecret[] }): void {
+    this.#policy = change.policy ?? this.#policy
+    this.#secrets = change.secrets ?? this.#secrets
+    for (const connection of [...this.#connections.keys()]) connection.recheck()
+  }
+
+  test(target: TestTarget): Promise<TestedDecision> {
+    const findIt = (found: Target) => this.#findUpstream(found)
+    return testConnection(target, { policy: this.#policy, secrets: this.#secrets, findUpstream: findIt })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#sweeper)
+    for (const connection of [...this.#connections.keys()]) connection.cut(null)
+    for (const session of this.#sessions) session.destroy()
+    this.#resolver.close()
+  }
+
+  #connect(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const process = readProcess(headers['x-holt-process'])
+    const read = readConnect(headers, this.#addresses)
+    if (read.type === 'refused') {
+      const { reason, address, port } = read
+      this.#log({ type: 'connect', name: null, address, port, allowed: false, rule: reason, process })
+      refuseStream(stream, reason)
+      return
+    }
+    const { target } = read
+    const release = target.name === null ? () => undefined : this.#addresses.hold(target.name)
+    const connection = new Connection({ stream, target, process, host: this.#host() })
+    this.#connections.set(connection, { bytes: 0, at: performance.now() })
+    connection
+      .run()
+      .finally(() => {
+        this.#connections.delete(connection)
+        release()
+      })
+      .catch((error) => this.#onFault(error))
+  }
+
+  /** False when a request is refused for its number: then it is answered. */
+  #admit(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
+    const taken = this.#rate.takeStream()
+    if (taken === 'ok' && this.#connections.size < maxStreams) return true
+    const now = performance.now()
+    if (now - this.#limitLoggedAt > limitLogMs) {
+      this.#limitLoggedAt = now
+      this.#log({
+        type: 'connect',
+        name: null,
+        address: null,
+        port: null,
+        allowed: false,
+        rule: 'limit',
+        process: null,
+      })
+    }
+    if (taken === 'flood') endFlood(session)
+    else refuseStream(stream, 'limit')
+    return false
+  }
+
+  #host(): ConnectionHost {
+    const runtime = this
+    return {
+      get policy() {
+        return runtime.#policy
+      },
+      get secrets() {
+        return runtime.#secrets
+      },
+      ca: this.#options.ca,
+      terminator: this.#shared.terminator,
+      findUpstream: (target) => this.#findUpstream(target),
+      pace: () => this.#rate.pace(),
+      log: (decision) => this.#log(decision),
+      onFault: (error) => this.#onFault(error),
+    }
+  }
+
+  #nameService(headers: IncomingHttpHeaders): NameService {
+    const process = readProcess(headers['x-holt-process'])
+    return {
+      policy: this.#policy,
+      addresses: this.#addresses,
+      lookup: (name: string) => this.#lookupForAnswer(name),
+      log: (decision: Pick<Decision, 'name' | 'allowed' | 'rule'>) =>
+        this.#log({ type: 'dns', address: null, port: null, process, ...decision }),
+    }
+  }
+
+  /** A name that the operator sends elsewhere exists, whatever DNS says. */
+  async #lookupForAnswer(name: string): Promise<LookupResult> {
+    const isOverridden = this.#shared.upstreamRules.overrides.some(({ host }) => host === name)
+    return isOverridden ? { type: 'found', addresses: [] } : this.#resolver.lookup(name)
+  }
+
+  #findUpstream(target: Target) {
+    return findUpstream(target, this.#shared.upstreamRules, (name) => this.#resolver.lookup(name))
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    for (const [connection, seen] of this.#connections) {
+      const { sent, received } = connection.bytes
+      const bytes = sent + received
+      if (bytes !== seen.bytes) this.#connections.set(connection, { bytes, at: now })
+      else if (now - seen.at > (connection.isHalfClosed ? halfClosedIdleMs : idleMs)) connection.cut(null)
+    }
+  }
+
+  #log(decision: Omit<Decision, 'at'>): void {
+    this.#options.onDecision({ at: Date.now(), ...decision })
+  }
+
+  #onFault(error: unknown): void {
+    this.#shared.log.error({ runtime: this.#options.id, err: error }, 'a connection of a runtime failed in the gateway')
+  }
+}

@@ -1,0 +1,40 @@
+import type { PolicyBody, PolicyRule } from '@holt/protocol'
+import type { EffectivePolicy, NamedRule } from '../contract.ts'
+import { presets } from './presets.ts'
+
+/** The most characters of a rule's name; what is longer ends in its ordinal. */
+const maxNameLength = 200
+
+/**
+ * Resolves the presets of a policy and names its rules. A rule's name is what it allows: `api.example.com:443`, with the methods and paths where
+ * it has some, and `npm/registry.npmjs.org:443` where a preset brought it. A rule that stands there twice is there once.
+ */
+export function makeEffectivePolicy(body: PolicyBody): EffectivePolicy {
+  const own = body.allow.map((rule) => nameRule('', rule))
+  const included = body.include.flatMap((preset) =>
+    presets[preset].map(({ host, ports }) => nameRule(`${preset}/`, { host, ports: [...ports] })),
+  )
+  const rules = new Map([...own, ...included].map((rule) => [rule.name, rule]))
+  return { rules: [...rules.values()].map((rule, index) => ({ ...rule, name: shorten(rule.name, index) })) }
+}
+
+function nameRule(prefix: string, rule: PolicyRule): NamedRule {
+  const parts = [
+    `${prefix}${rule.host}:${rule.ports.join(',')}`,
+    rule.protocol ?? '',
+    rule.methods?.join(',') ?? '',
+    rule.paths?.join(',') ?? '',
+  ]
+  return {
+    name: parts.filter((part) => part !== '').join(' '),
+    host: rule.host,
+    ports: rule.ports,
+    protocol: rule.protocol ?? null,
+    methods: rule.methods ?? null,
+    paths: rule.paths ?? null,
+  }
+}
+
+function shorten(name: string, index: number): string {
+  return name.length <= maxNameLength ? name : `${name.slice(0, maxNameLength)}... #${index + 1}`
+}

@@ -1,0 +1,81 @@
+import type { AttachedSecret, EffectivePolicy, Inspection, NamedRule } from '../contract.ts'
+import { coversHost, hostsOverlap, isForNames, needsRequests, protocolAt } from './match-host.ts'
+
+/** How closely the gateway looks at what one rule allows, and what it cannot see there. */
+export interface RuleInspection {
+  readonly rule: string
+  /** The rule's host, or the narrower host of a secret below it. */
+  readonly host: string
+  readonly ports: readonly number[]
+  readonly inspection: Inspection
+  /** Secrets that are put in there. */
+  readonly secrets: readonly string[]
+  /** One sentence: what cannot be seen. */
+  readonly unseen: string
+}
+
+const sentences: Readonly<Record<Inspection, string>> = {
+  none: 'The bytes are passed on unread: the gateway only knows the address that it dialled for the name, not what is said there.',
+  sni: 'Only the server name at the start of TLS is checked. What is asked for inside cannot be seen: where that address serves other names too (a CDN), a request inside may name one of those (domain fronting), and encrypted client hello may hide another name behind this one.',
+  host: 'The Host, method and path of each plain HTTP request are checked. What the server there does with a request, and bytes after a switch to WebSocket, cannot be seen.',
+  terminated:
+    'TLS is ended at the gateway, and each request is checked: name, Host, method and path, so fronting is refused. What the server there does with a request, and bytes after a switch to WebSocket, cannot be seen.',
+}
+
+/** TLS to an address has no name that a certificate could be made for. */
+const unreadableNetwork =
+  'TLS to an address cannot be ended at the gateway, so that requests cannot be checked: such connections are refused.'
+
+/**
+ * Says for each rule how the gateway looks at what the rule allows. A rule whose ports are read differently has an entry for each way, and so has a
+ * rule with secrets for a part of its hosts.
+ */
+export function inspectionOf(
+  policy: EffectivePolicy,
+  secrets: readonly Pick<AttachedSecret, 'name' | 'hosts'>[] = [],
+): readonly RuleInspection[] {
+  return policy.rules.flatMap((rule) => {
+    const ways = new Map<Inspection, number[]>()
+    for (const port of rule.ports) {
+      const way = inspectionAt(rule, port)
+      ways.set(way, [...(ways.get(way) ?? []), port])
+    }
+    return [...ways].flatMap(([inspection, ports]) => {
+      const takesSecrets = isForNames(rule) && (inspection === 'sni' || inspection === 'terminated')
+      return entriesOf({ rule, inspection, ports, secrets: takesSecrets ? secrets : [] })
+    })
+  })
+}
+
+function inspectionAt(rule: NamedRule, port: number): Inspection {
+  const protocol = protocolAt(rule, port)
+  if (protocol === 'tcp') return 'none'
+  if (protocol === 'http') return 'host'
+  return needsRequests(rule) ? 'terminated' : 'sni'
+}
+
+interface Way {
+  readonly rule: NamedRule
+  readonly inspection: Inspection
+  readonly ports: readonly number[]
+  readonly secrets: readonly Pick<AttachedSecret, 'name' | 'hosts'>[]
+}
+
+/** A secret for all of the rule's names makes the rule terminated; one for some of them is an entry for those. */
+function entriesOf({ rule, inspection, ports, secrets }: Way): RuleInspection[] {
+  const entry = (host: string, seen: Inspection, names: readonly string[]): RuleInspection => {
+    const unseen = seen === 'terminated' && !isForNames(rule) ? unreadableNetwork : sentences[seen]
+    return { rule: rule.name, host, ports, inspection: seen, secrets: names, unseen }
+  }
+  const hosts = new Map<string, Set<string>>()
+  for (const secret of secrets)
+    for (const host of secret.hosts) {
+      if (!hostsOverlap(rule.host, host)) continue
+      const narrower = coversHost(host, rule.host) ? rule.host : host
+      hosts.set(narrower, (hosts.get(narrower) ?? new Set()).add(secret.name))
+    }
+  const whole = hosts.get(rule.host)
+  hosts.delete(rule.host)
+  const parts = [...hosts].map(([host, names]) => entry(host, 'terminated', [...names]))
+  return [entry(rule.host, whole === undefined ? inspection : 'terminated', [...(whole ?? [])]), ...parts]
+}

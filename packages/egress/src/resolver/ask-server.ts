@@ -1,0 +1,70 @@
+import { createSocket } from 'node:dgram'
+import { connect } from 'node:net'
+import { type ReceivedAnswer, readAnswer, type SentQuery } from './messages.ts'
+import type { DnsServer } from './servers.ts'
+
+/** How long one server may take over UDP before the next is asked, and over TCP. */
+const udpTimeoutMs = 1500
+const tcpTimeoutMs = 3000
+
+/** Messages that are passed over while waiting for the one that belongs to the query. */
+const maxStrayMessages = 100
+
+/** Asks one server, over TCP when the answer over UDP cannot be relied on. Rejects when no answer came. */
+export async function askServer(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
+  const answer = await askOverUdp(server, query, AbortSignal.any([signal, AbortSignal.timeout(udpTimeoutMs)]))
+  if (!answer.unsure) return answer
+  return askOverTcp(server, query, AbortSignal.any([signal, AbortSignal.timeout(tcpTimeoutMs)]))
+}
+
+/** From a port of its own that the kernel picks at random, and connected, so that only the server's messages come in. */
+function askOverUdp(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReceivedAnswer>()
+  const socket = createSocket(server.address.family === 4 ? 'udp4' : 'udp6')
+  const stop = () => reject(signal.reason)
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  let strays = 0
+  socket.on('error', reject)
+  socket.on('message', (message) => {
+    try {
+      const answer = readAnswer(query, message)
+      if (answer !== null) resolve(answer)
+      else if (++strays > maxStrayMessages) reject(new Error('too many messages that are no answer'))
+    } catch (error) {
+      reject(error)
+    }
+  })
+  socket.connect(server.port, server.address.text, () => {
+    if (!signal.aborted) socket.send(query.message, (error) => error && reject(error))
+  })
+  return promise.finally(() => {
+    signal.removeEventListener('abort', stop)
+    socket.close()
+  })
+}
+
+/** RFC 1035, 4.2.2: each message behind its length. */
+function askOverTcp(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReceivedAnswer>()
+  const socket = connect({ host: server.address.text, port: server.port, signal })
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(query.message.length)
+  socket.on('connect', () => socket.write(Buffer.concat([length, query.message])))
+  let received = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk])
+    const needed = received.length < 2 ? 2 : 2 + received.readUInt16BE(0)
+    if (received.length < needed || needed === 2) return
+    try {
+      const answer = readAnswer(query, received.subarray(2, needed))
+      if (answer === null) reject(new Error('the answer over TCP does not belong to the query'))
+      else resolve(answer)
+    } catch (error) {
+      reject(error)
+    }
+  })
+  socket.on('error', reject)
+  socket.on('close', () => reject(new Error('closed without an answer')))
+  return promise.finally(() => socket.destroy())
+}

@@ -1,0 +1,80 @@
+import { randomInt } from 'node:crypto'
+import packet from 'dns-packet'
+
+/** A query as it is sent: what an answer has to match. */
+export interface SentQuery {
+  readonly id: number
+  readonly message: Buffer
+  readonly name: string
+}
+
+/** An answer that belongs to the query. */
+export interface ReceivedAnswer {
+  readonly code: number
+  /** Cut off, or with the name in other letters than asked: to be asked again over TCP. */
+  readonly unsure: boolean
+  readonly records: readonly AnswerRecord[]
+}
+
+/** A record of the answer section; other types than these are left out. */
+export interface AnswerRecord {
+  readonly owner: string
+  readonly type: 'A' | 'AAAA' | 'CNAME'
+  readonly ttlSecs: number
+  readonly data: string
+}
+
+/** RFC 9715: fits every path, so that answers are not fragmented. */
+const udpPayloadSize = 1232
+const headerLength = 12
+
+/** Makes a query with an unguessable id and the name in random letters (draft-vixie-dnsext-dns0x20), which an answer repeats. */
+export function makeQuery(name: string, type: 'A' | 'AAAA'): SentQuery {
+  const id = randomInt(0x1_0000)
+  const letters = [...name].map((letter) => (randomInt(2) === 0 ? letter : letter.toUpperCase())).join('')
+  const message = packet.encode({
+    type: 'query',
+    id,
+    flags: packet.RECURSION_DESIRED,
+    questions: [{ type, class: 'IN', name: letters }],
+    additionals: [
+      {
+        type: 'OPT',
+        name: '.',
+        udpPayloadSize,
+        extendedRcode: 0,
+        ednsVersion: 0,
+        flags: 0,
+        flag_do: false,
+        options: [],
+      },
+    ],
+  })
+  return { id, message, name }
+}
+
+/** Reads what came back; null for what is not an answer to this query, and is passed over. */
+export function readAnswer(query: SentQuery, message: Buffer): ReceivedAnswer | null {
+  if (message.length < headerLength || message.readUInt16BE(0) !== query.id) return null
+  const flags = message.readUInt16BE(2)
+  if ((flags & 0xf800) !== 0x8000) return null
+  const code = flags & 0xf
+  if (message.readUInt16BE(4) !== 1) {
+    // Some servers leave the question out of an error; that says nothing but that they did not answer.
+    return code === 0 ? null : { code: code === 3 ? 2 : code, unsure: false, records: [] }
+  }
+  const question = query.message.subarray(headerLength, headerLength + query.name.length + 6)
+  const repeated = message.subarray(headerLength, headerLength + question.length)
+  const exact = repeated.equals(question)
+  if (!exact && repeated.toString('latin1').toLowerCase() !== question.toString('latin1').toLowerCase()) return null
+  const cut = (flags & 0x0200) !== 0
+  return { code, unsure: cut || !exact, records: cut ? [] : readRecords(message) }
+}
+
+function readRecords(message: Buffer): AnswerRecord[] {
+  const answers = packet.decode(message).answers ?? []
+  return answers.flatMap((answer): AnswerRecord[] => {
+    if (answer.type !== 'A' && answer.type !== 'AAAA' && answer.type !== 'CNAME') return []
+    return [{ owner: answer.name.toLowerCase(), type: answer.type, ttlSecs: answer.ttl ?? 0, data: answer.data }]
+  })
+}

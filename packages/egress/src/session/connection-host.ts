@@ -1,0 +1,18 @@
+import type { AttachedSecret, Decision, EffectivePolicy, RuntimeCa } from '../contract.ts'
+import type { Target } from '../policy/decide.ts'
+import type { Terminator } from '../terminate/terminator.ts'
+import type { Upstream } from '../upstream/find-upstream.ts'
+
+/** What a connection needs of its runtime. */
+export interface ConnectionHost {
+  readonly policy: EffectivePolicy
+  readonly secrets: readonly AttachedSecret[]
+  readonly ca: RuntimeCa
+  readonly terminator: Terminator
+  findUpstream(target: Target): Promise<Upstream>
+  /** Resolves when the next request may be read. */
+  pace(): Promise<void>
+  log(decision: Omit<Decision, 'at'>): void
+  /** Something of ours went wrong. */
+  onFault(error: unknown): void
+}

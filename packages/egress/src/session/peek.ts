@@ -1,0 +1,61 @@
+import type { Readable } from 'node:stream'
+
+/** What a look at the first bytes says: enough, or how many bytes it takes to say more. */
+export type Look<T> =
+  | { readonly type: 'enough'; readonly value: T }
+  | { readonly type: 'more'; readonly needed: number }
+
+/** How peeking ended: by a verdict, or with the stream, the time or the signal. */
+export type Peeked<T> =
+  | { readonly type: 'enough'; readonly value: T }
+  | { readonly type: 'ended' }
+  | { readonly type: 'timeout' }
+
+/**
+ * Reads the first bytes of a stream until `look` has seen enough, and puts all of them back. `look` is not asked again before there are as many
+ * bytes as it needs, so that bytes that trickle in cost no more than others.
+ */
+export async function peek<T>(
+  stream: Readable,
+  options: { timeoutMs: number; signal: AbortSignal },
+  look: (bytes: Buffer) => Look<T>,
+): Promise<Peeked<T>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Peeked<T>>()
+  const chunks: Buffer[] = []
+  let length = 0
+  let needed = 1
+  const onReadable = () => {
+    for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) {
+      chunks.push(chunk)
+      length += chunk.length
+    }
+    if (length < needed) return
+    const bytes = Buffer.concat(chunks)
+    chunks.splice(0, chunks.length, bytes)
+    const seen = look(bytes)
+    if (seen.type === 'more') {
+      needed = Math.max(seen.needed, length + 1)
+      return
+    }
+    stream.off('readable', onReadable)
+    stream.unshift(bytes)
+    resolve(seen)
+  }
+  const onEnd = () => resolve({ type: 'ended' })
+  const onAbort = () => reject(options.signal.reason)
+  const timer = setTimeout(() => resolve({ type: 'timeout' }), options.timeoutMs)
+  stream.on('readable', onReadable)
+  stream.on('end', onEnd)
+  stream.on('close', onEnd)
+  options.signal.addEventListener('abort', onAbort)
+  if (options.signal.aborted) onAbort()
+  try {
+    return await promise
+  } finally {
+    clearTimeout(timer)
+    stream.off('readable', onReadable)
+    stream.off('end', onEnd)
+    stream.off('close', onEnd)
+    options.signal.removeEventListener('abort', onAbort)
+  }
+}

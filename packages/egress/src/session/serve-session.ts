@@ -1,0 +1,66 @@
+import {
+  constants,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { Duplex } from 'node:stream'
+
+/** What a session hands on. */
+export interface SessionHandler {
+  onQuery(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
+  onConnect(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
+}
+
+/** Bytes of one connection that may wait in memory. Larger is no faster: the guest is as near as a Unix socket. */
+const streamWindowBytes = 128 * 1024
+/** Larger frames are fewer to handle. */
+const maxFrameBytes = 64 * 1024
+/** Connections that one guest connection carries at once. */
+export const maxStreams = 512
+
+const sessionOptions = {
+  settings: {
+    enablePush: false,
+    initialWindowSize: streamWindowBytes,
+    maxConcurrentStreams: maxStreams,
+    maxFrameSize: maxFrameBytes,
+    maxHeaderListSize: 8 * 1024,
+  },
+  maxHeaderListPairs: 32,
+  maxSettings: 16,
+  maxOutstandingPings: 2,
+  maxSessionInvalidFrames: 20,
+  maxSessionRejectedStreams: 100,
+  /** MB of frames and headers that wait; more streams are refused then. */
+  maxSessionMemory: 16,
+  /** Streams that are opened only to be reset (CVE-2023-44487) end the session at this rate. */
+  streamResetBurst: 500,
+  streamResetRate: 50,
+}
+
+/** Serves HTTP/2 on a connection of the guest. The limits of the protocol hold whatever the guest sends: what goes beyond costs it the session. */
+export function serveSession(connection: Duplex, handler: SessionHandler): ServerHttp2Session {
+  const session = performServerHandshake(connection, sessionOptions)
+  connection.on('error', () => undefined)
+  // Breaking the protocol ends the session; its connections hear of that themselves.
+  session.on('error', () => undefined)
+  session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.on('error', () => undefined)
+    if (stream.destroyed || stream.closed) return
+    const method = headers[':method']
+    if (method === 'CONNECT') handler.onConnect(stream, headers)
+    else if (method === 'POST' && headers[':path'] === '/dns-query') handler.onQuery(stream, headers)
+    else {
+      stream.respond({ ':status': 404 }, { endStream: true })
+      stream.resume()
+    }
+  })
+  return session
+}
+
+/** Ends a session whose guest floods. */
+export function endFlood(session: ServerHttp2Session): void {
+  session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+}

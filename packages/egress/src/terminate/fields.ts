@@ -1,0 +1,51 @@
+import type { Field } from './secrets/put-in.ts'
+
+/** Fields that are for one connection only (RFC 9110, 7.6.1), and the older ones that still are in use. */
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'transfer-encoding',
+  'te',
+  'upgrade',
+  'http2-settings',
+])
+
+/** A flat list of names and values, as Node gives them, as fields. */
+export function fieldsOf(raw: readonly string[]): Field[] {
+  const fields: Field[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) fields.push([raw[at] ?? '', raw[at + 1] ?? ''])
+  return fields
+}
+
+/** The fields that go on to the other side: without those for this connection, and without what `Connection` names. */
+export function endToEnd(fields: readonly Field[]): Field[] {
+  const named = valuesOf(fields, 'connection').flatMap((value) =>
+    value.split(',').map((part) => part.trim().toLowerCase()),
+  )
+  return fields.filter(([name]) => {
+    const lower = name.toLowerCase()
+    // A length is the message's own, whatever Connection says of it.
+    return !hopByHop.has(lower) && (lower === 'content-length' || !named.includes(lower))
+  })
+}
+
+/** All values of a field. */
+export function valuesOf(fields: readonly Field[], name: string): string[] {
+  return fields.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value)
+}
+
+/** Fields as Node takes them for a request or an HTTP/2 stream: repeated ones are a list. */
+export function headersOf(fields: readonly Field[]): Record<string, string | string[]> {
+  const headers = new Map<string, { name: string; values: string[] }>()
+  for (const [name, value] of fields) {
+    const known = headers.get(name.toLowerCase())
+    if (known === undefined) headers.set(name.toLowerCase(), { name, values: [value] })
+    else known.values.push(value)
+  }
+  return Object.fromEntries(
+    [...headers.values()].map(({ name, values }) => [name, values.length === 1 ? (values[0] ?? '') : values]),
+  )
+}

@@ -1,0 +1,159 @@
+import { type ClientRequest, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { endToEnd, fieldsOf, headersOf, valuesOf } from '../fields.ts'
+import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
+import { plainAnswer } from '../plain-answer.ts'
+import { type Redaction, redactText } from '../secrets/redact.ts'
+import { UpstreamFailure } from '../upstream.ts'
+import type { Http1Connection } from './connection.ts'
+
+/** A request that may go on. */
+export type Forwarded = Extract<Judgement, { type: 'forward' }>
+
+/** Judges a request, sends it to the upstream and its answer back, as both come. */
+export async function forwardRequest(
+  served: Http1Connection,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const judgement = await judge(served, request)
+  if (judgement.type === 'refuse') return refuse(response, judgement)
+  const outgoing = open(served, request, judgement)
+  const release = served.upstream.holdSecrets(judgement.secrets)
+  response.once('close', () => {
+    release()
+    if (!response.writableFinished) outgoing.destroy()
+  })
+  outgoing.on('information', ({ statusCode, headers }) => {
+    if (statusCode === 103 && headers.link !== undefined) response.writeEarlyHints({ link: headers.link })
+  })
+  outgoing.on('continue', () => response.writeContinue())
+  const sent = send(request, outgoing)
+  try {
+    const answer = await answerOf(outgoing)
+    await passAnswer(answer, { request, response, redactions: judgement.redactions })
+    await sent
+  } catch (error) {
+    fail(response, error)
+  }
+}
+
+/** What the gateway says to a request of this connection. */
+export function judge({ connection }: Http1Connection, request: IncomingMessage): Promise<Judgement> {
+  const fields = fieldsOf(request.rawHeaders)
+  return judgeRequest(connection, {
+    method: request.method ?? '',
+    target: ownTarget(request.url ?? ''),
+    authorities: [...valuesOf(fields, 'host'), ...authorityOf(request.url ?? '')],
+    fields: endToEnd(fields).filter(([name]) => name.toLowerCase() !== 'host'),
+  })
+}
+
+const absoluteForm = /^https:\/\/([^/?#@]+)([/?].*)?$/i
+
+/** An absolute target names an authority besides Host (RFC 9112, 3.2.2). */
+function authorityOf(url: string): readonly string[] {
+  const authority = absoluteForm.exec(url)?.[1]
+  return authority === undefined ? [] : [authority]
+}
+
+function ownTarget(url: string): string {
+  const absolute = absoluteForm.exec(url)
+  if (absolute === null) return url
+  const rest = absolute[2] ?? ''
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** Opens the request to the upstream, with the fields that were decided on. */
+export function open(
+  { connection, agent }: Http1Connection,
+  request: IncomingMessage,
+  { fields }: Forwarded,
+  switchTo?: string,
+): ClientRequest {
+  const chunked = request.headers['transfer-encoding'] !== undefined
+  const host = connection.port === 443 ? connection.name : `${connection.name}:${connection.port}`
+  return openRequest({
+    agent,
+    host: connection.name,
+    port: connection.port,
+    method: request.method ?? '',
+    path: ownTarget(request.url ?? ''),
+    maxHeaderSize: 64 * 1024,
+    signal: connection.signal,
+    headers: {
+      Host: host,
+      ...headersOf(fields),
+      ...(chunked ? { 'Transfer-Encoding': 'chunked' } : {}),
+      ...(switchTo === undefined ? {} : { Connection: 'Upgrade', Upgrade: switchTo }),
+    },
+  })
+}
+
+async function send(request: IncomingMessage, outgoing: ClientRequest): Promise<void> {
+  outgoing.flushHeaders()
+  request.once('aborted', () => outgoing.destroy())
+  request.once('end', () => {
+    if (request.rawTrailers.length > 0) outgoing.addTrailers(headersOf(fieldsOf(request.rawTrailers)) as never)
+  })
+  request.pipe(outgoing)
+}
+
+function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once('response', resolve)
+    outgoing.on('error', reject)
+    outgoing.once('close', () => reject(new Error('the upstream closed the connection')))
+  })
+}
+
+/** Writes an answer of the upstream, without secrets. */
+export async function passAnswer(
+  answer: IncomingMessage,
+  {
+    request,
+    response,
+    redactions,
+  }: { request: IncomingMessage; response: ServerResponse; redactions: readonly Redaction[] },
+): Promise<void> {
+  const plain = plainAnswer(endToEnd(fieldsOf(answer.rawHeaders)), redactions)
+  if (plain === null)
+    throw new UpstreamFailure('The answer is encoded in a way that cannot be read, though none was asked for.')
+  response.sendDate = false
+  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, plain.fields.flat())
+  response.flushHeaders()
+  if (request.method === 'HEAD' || answer.statusCode === 204 || answer.statusCode === 304) {
+    answer.resume()
+    response.end()
+    return
+  }
+  answer.once('end', () => {
+    const trailers = fieldsOf(answer.rawTrailers).map(([name, value]) => [name, redactText(value, redactions)] as const)
+    if (trailers.length > 0) response.addTrailers(headersOf(trailers) as never)
+  })
+  await pipeline(plain.body(answer), response)
+}
+
+/** Answers with why a request is not carried, and ends the connection: what is left of its body is not read. */
+export function refuse(
+  response: ServerResponse,
+  { status, reason, message }: { status: number; reason: string; message: string },
+): void {
+  const body = refusalBody({ reason, message })
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  })
+  response.end(body)
+}
+
+/** What went wrong after a request was allowed: told where nothing has been written yet, else the connection breaks. */
+export function fail(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const message = error instanceof UpstreamFailure ? error.message : 'The upstream broke the connection.'
+  refuse(response, { status: 502, reason: 'upstream_failed', message })
+}

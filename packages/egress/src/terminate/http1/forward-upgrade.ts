@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { endToEnd, fieldsOf } from '../fields.ts'
+import { type Redaction, Redactor, redactText } from '../secrets/redact.ts'
+import { type Http1Connection, responseOn } from './connection.ts'
+import { fail, judge, open, passAnswer, refuse } from './forward-request.ts'
+
+/** A connection that is to become a WebSocket (RFC 6455, 4.1). */
+interface Switching {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+}
+
+/** Judges an upgrade to WebSocket as any request, and joins both sides when the upstream agrees. */
+export async function forwardUpgrade(served: Http1Connection, { request, socket, head }: Switching): Promise<void> {
+  const judgement = await judge(served, request)
+  if (judgement.type === 'refuse') return refuse(responseOn(socket, request), judgement)
+  const outgoing = open(served, request, judgement, 'websocket')
+  const release = served.upstream.holdSecrets(judgement.secrets)
+  socket.once('close', () => {
+    release()
+    outgoing.destroy()
+  })
+  outgoing.end()
+  outgoing.on('error', (error) => fail(responseOn(socket, request), error))
+  outgoing.once('response', (answer) => {
+    const response = responseOn(socket, request)
+    passAnswer(answer, { request, response, redactions: judgement.redactions }).catch((error) => fail(response, error))
+  })
+  outgoing.once('upgrade', (answer, upstream, upstreamHead) => {
+    socket.write(switchAnswer(answer, judgement.redactions))
+    if (upstreamHead.length > 0) upstream.unshift(upstreamHead)
+    if (head.length > 0) socket.unshift(head)
+    join(socket, upstream, judgement.redactions)
+  })
+}
+
+function switchAnswer(answer: IncomingMessage, redactions: readonly Redaction[]): string {
+  const fields = endToEnd(fieldsOf(answer.rawHeaders)).map(
+    ([name, value]) => `${name}: ${redactText(value, redactions)}\r\n`,
+  )
+  return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${fields.join('')}\r\n`
+}
+
+function join(inside: Duplex, upstream: Duplex, redactions: readonly Redaction[]): void {
+  const back = redactions.length === 0 ? upstream : upstream.pipe(new Redactor(redactions))
+  const end = () => {
+    inside.destroy()
+    upstream.destroy()
+  }
+  for (const side of [inside, upstream]) side.once('error', end).once('close', end)
+  back.pipe(inside)
+  inside.pipe(upstream)
+}

@@ -1,0 +1,93 @@
+import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import { refusalBody } from '../judge-request.ts'
+import type { Upstream } from '../upstream.ts'
+import type { Http1Connection } from './connection.ts'
+import { forwardRequest } from './forward-request.ts'
+import { forwardUpgrade } from './forward-upgrade.ts'
+import { Turns } from './turns.ts'
+
+const headersTimeoutMs = 30_000
+const keepAliveTimeoutMs = 5 * 60_000
+const maxHeaderBytes = 32 * 1024
+
+/** Serves HTTP/1.1 to runtimes, each connection with an upstream of its own. */
+export class Http1Inside {
+  readonly #server: Server
+  readonly #connections = new WeakMap<Duplex, Http1Connection>()
+
+  constructor() {
+    this.#server = createServer({
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: 0,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      connectionsCheckingInterval: headersTimeoutMs / 2,
+      shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
+    })
+    const serve = (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response)
+    this.#server.on('request', serve).on('checkContinue', serve)
+    this.#server.on('upgrade', (request, socket, head) => this.#switch(request, socket, head))
+    this.#server.on('clientError', (_error, socket) => answerBroken(socket))
+  }
+
+  /** Serves until the connection is closed. */
+  async serve(inside: TLSSocket, { connection, upstream }: Omit<Http1Connection, 'agent' | 'turns'>): Promise<void> {
+    const agent = new UpstreamAgent(upstream, () => inside.end())
+    this.#connections.set(inside, { connection, upstream, agent, turns: new Turns() })
+    const closed = new Promise<void>((resolve) => inside.once('close', () => resolve()))
+    this.#server.emit('connection', inside)
+    await closed
+    agent.destroy()
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const served = this.#connections.get(request.socket)
+    if (served === undefined) request.socket.destroy()
+    else served.turns.run(() => forwardRequest(served, request, response)).catch(() => request.socket.destroy())
+  }
+
+  #switch(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const served = this.#connections.get(socket)
+    socket.on('error', () => socket.destroy())
+    if (served === undefined) socket.destroy()
+    else forwardUpgrade(served, { request, socket, head }).catch(() => socket.destroy())
+  }
+}
+
+/**
+ * Carries the requests of one connection one after another over one upstream connection. When the upstream ends that one between two requests, so does the
+ * runtime's, and its program deals with it as it would without a gateway.
+ */
+class UpstreamAgent extends Agent {
+  readonly #upstream: Upstream
+  readonly #onIdleEnd: () => void
+
+  constructor(upstream: Upstream, onIdleEnd: () => void) {
+    super({ keepAlive: true, maxSockets: 1, maxFreeSockets: 1 })
+    this.#upstream = upstream
+    this.#onIdleEnd = onIdleEnd
+  }
+
+  override createConnection(_options: object, done?: (error: Error | null, stream: Duplex) => void): undefined {
+    this.#upstream.connect().then(
+      (socket) => {
+        socket.once('close', () => this.#onIdleEnd())
+        done?.(null, socket)
+      },
+      // The type wants a stream beside the error; Node looks at the error alone.
+      (error: Error) => done?.(error, undefined as unknown as Duplex),
+    )
+    return undefined
+  }
+}
+
+function answerBroken(socket: Duplex): void {
+  const body = refusalBody({ reason: 'bad_http', message: 'The request is not well formed.' })
+  if (socket.writable)
+    socket.end(
+      `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    )
+  else socket.destroy()
+}

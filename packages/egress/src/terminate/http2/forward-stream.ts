@@ -1,0 +1,144 @@
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { endToEnd, fieldsOf, headersOf, valuesOf } from '../fields.ts'
+import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
+import { plainAnswer } from '../plain-answer.ts'
+import type { Field } from '../secrets/put-in.ts'
+import { type Redaction, redactText } from '../secrets/redact.ts'
+import { UpstreamFailure } from '../upstream.ts'
+import type { Http2Connection } from './serve-http2.ts'
+import { reset, wholeBody } from './whole-body.ts'
+
+/** A request as a stream of HTTP/2. */
+interface Incoming {
+  readonly stream: ServerHttp2Stream
+  readonly headers: IncomingHttpHeaders
+  /** All fields in their order, as they came. */
+  readonly raw: readonly string[]
+}
+
+/** Judges a request, sends it to the upstream and its answer back, as both come, trailers included. */
+export async function forwardStream(served: Http2Connection, incoming: Incoming): Promise<void> {
+  const { stream } = incoming
+  stream.on('error', () => stream.destroy())
+  const judgement = await judgeStream(served, incoming)
+  if (stream.destroyed) return
+  if (judgement.type === 'refuse') return refuse(stream, judgement)
+  try {
+    const session = await served.upstream.session()
+    if (stream.destroyed) return
+    const outgoing = session.request(pseudoAnd(served, incoming, judgement.fields), {
+      endStream: stream.endAfterHeaders,
+      waitForTrailers: true,
+    })
+    const release = served.upstream.holdSecrets(judgement.secrets)
+    stream.once('close', release)
+    passRequest(stream, outgoing)
+    passAnswer(outgoing, stream, { redactions: judgement.redactions, isHead: incoming.headers[':method'] === 'HEAD' })
+    mirrorResets(stream, outgoing)
+  } catch (error) {
+    const message = error instanceof UpstreamFailure ? error.message : 'The upstream takes no request.'
+    refuse(stream, { status: 502, reason: 'upstream_failed', message })
+  }
+}
+
+function judgeStream({ connection }: Http2Connection, { headers, raw }: Incoming): Promise<Judgement> {
+  const fields = fieldsOf(raw)
+  const authority = headers[':authority']
+  return judgeRequest(connection, {
+    method: headers[':method'] ?? '',
+    // Another scheme would be another place.
+    target: headers[':scheme'] === 'https' ? (headers[':path'] ?? '') : '',
+    authorities: [...(authority === undefined ? [] : [authority]), ...valuesOf(fields, 'host')],
+    fields: endToEnd(fields).filter(([name]) => !name.startsWith(':') && name !== 'host'),
+  })
+}
+
+function pseudoAnd({ connection }: Http2Connection, { headers }: Incoming, fields: readonly Field[]) {
+  return {
+    ':method': headers[':method'] ?? '',
+    ':scheme': 'https',
+    ':authority': connection.port === 443 ? connection.name : `${connection.name}:${connection.port}`,
+    ':path': headers[':path'] ?? '',
+    ...headersOf(fields),
+  }
+}
+
+function passRequest(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): void {
+  let trailers: readonly Field[] = []
+  stream.on('trailers', (received) => {
+    trailers = ofHeaders(received)
+  })
+  outgoing.on('wantTrailers', () => outgoing.sendTrailers(headersOf(trailers)))
+  wholeBody(stream)
+    .once('error', () => reset(outgoing))
+    .pipe(outgoing)
+}
+
+function passAnswer(
+  outgoing: ClientHttp2Stream,
+  stream: ServerHttp2Stream,
+  { redactions, isHead }: { redactions: readonly Redaction[]; isHead: boolean },
+): void {
+  let trailers: readonly Field[] = []
+  outgoing.on('trailers', (received) => {
+    trailers = ofHeaders(received).map(([name, value]) => [name, redactText(value, redactions)])
+  })
+  outgoing.on('headers', (headers) => {
+    const status = Number(headers[':status'])
+    if (status >= 100 && status < 200 && !stream.headersSent)
+      stream.additionalHeaders({ ':status': status, ...headersOf(ofHeaders(headers)) })
+  })
+  outgoing.once('response', (headers) => {
+    if (stream.destroyed) return
+    const plain = plainAnswer(ofHeaders(headers), redactions)
+    if (plain === null) {
+      reset(outgoing)
+      const message = 'The answer is encoded in a way that cannot be read, though none was asked for.'
+      return refuse(stream, { status: 502, reason: 'upstream_failed', message })
+    }
+    const fields = { ':status': Number(headers[':status']), ...headersOf(plain.fields) }
+    stream.on('wantTrailers', () => stream.sendTrailers(headersOf(trailers)))
+    stream.respond(fields, { waitForTrailers: !isHead, endStream: isHead })
+    if (isHead) outgoing.resume()
+    else
+      plain
+        .body(wholeBody(outgoing))
+        .on('error', () => reset(stream))
+        .pipe(stream)
+  })
+}
+
+/** A side that resets the stream resets it on the other side as well. */
+function mirrorResets(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): void {
+  outgoing.on('error', () => {
+    // What it means for the runtime is told when it closes.
+  })
+  outgoing.once('close', () => {
+    if (stream.destroyed) return
+    if (!stream.headersSent) {
+      refuse(stream, { status: 502, reason: 'upstream_failed', message: 'The upstream broke the connection.' })
+    } else if (outgoing.rstCode !== constants.NGHTTP2_NO_ERROR) {
+      reset(stream)
+    }
+  })
+  stream.once('close', () => {
+    if (!outgoing.destroyed) reset(outgoing)
+  })
+}
+
+/** Received headers as fields, without pseudo fields. */
+function ofHeaders(headers: IncomingHttpHeaders): Field[] {
+  return Object.entries(headers)
+    .filter(([name]) => !name.startsWith(':'))
+    .flatMap(([name, values]) => [values ?? []].flat().map((value): Field => [name, value]))
+}
+
+function refuse(
+  stream: ServerHttp2Stream,
+  { status, reason, message }: { status: number; reason: string; message: string },
+): void {
+  if (stream.destroyed || stream.headersSent) return
+  stream.respond({ ':status': status, 'content-type': 'application/json' })
+  stream.end(refusalBody({ reason, message }))
+  stream.resume()
+}

@@ -1,0 +1,42 @@
+import type { Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { valuesOf } from './fields.ts'
+import type { Field } from './secrets/put-in.ts'
+import { type Redaction, Redactor, redactText } from './secrets/redact.ts'
+
+const decoders = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+} as const
+
+/** An answer that is free of secrets. */
+export interface PlainAnswer {
+  readonly fields: readonly Field[]
+  /** The body as the runtime gets it. */
+  body(from: Readable): Readable
+}
+
+/**
+ * Takes the secrets out of an answer. One that is encoded though none was asked for is decoded, since its bytes cannot be searched; null when nobody here
+ * can decode it.
+ */
+export function plainAnswer(fields: readonly Field[], redactions: readonly Redaction[]): PlainAnswer | null {
+  if (redactions.length === 0) return { fields, body: (from) => from }
+  const coding = valuesOf(fields, 'content-encoding').join(',').trim().toLowerCase()
+  const decode = coding === '' || coding === 'identity' ? null : decoders[coding as keyof typeof decoders]
+  if (decode === undefined) return null
+  const clean = fields.map(([name, value]): Field => [name, redactText(value, redactions)])
+  if (decode === null) return { fields: clean, body: (from) => chain(from, new Redactor(redactions)) }
+  const decoded = clean.filter(([name]) => !['content-encoding', 'content-length'].includes(name.toLowerCase()))
+  return { fields: decoded, body: (from) => chain(chain(from, decode()), new Redactor(redactions)) }
+}
+
+/** Pipes on, failures included. */
+function chain<To extends Readable & NodeJS.WritableStream>(from: Readable, to: To): To {
+  from.once('error', (error) => to.destroy(error))
+  to.once('close', () => from.destroy())
+  return from.pipe(to)
+}

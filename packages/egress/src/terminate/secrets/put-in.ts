@@ -1,0 +1,75 @@
+import type { AttachedSecret } from '../../contract.ts'
+
+/** One header field, by its name in small letters where it came over HTTP/2, else as it was written. */
+export type Field = readonly [name: string, value: string]
+
+/** What became of a request's fields. */
+export type PutIn =
+  | {
+      readonly type: 'fields'
+      readonly fields: readonly Field[]
+      /** Names of the secrets that were put in. */
+      readonly secrets: readonly string[]
+      /** The fields' new values: what an echo of them would say. */
+      readonly sent: readonly { readonly text: string; readonly placeholder: string }[]
+    }
+  | { readonly type: 'unavailable'; readonly secret: string }
+
+/** What may stand in a field (RFC 9110, 5.5), without the bytes that clients encode in different ways. Anything else could end it. */
+const fieldValue = /^[\t\x20-\x7e]*$/
+
+/**
+ * Puts secrets where the program has put their placeholders: in each secret's own header and nowhere else. A header of a secret with a format of its own
+ * becomes exactly that; one whose format is the value alone keeps what stands around the placeholder. Basic credentials (RFC 7617) in `authorization` are
+ * looked into.
+ */
+export async function putIn(fields: readonly Field[], secrets: readonly AttachedSecret[]): Promise<PutIn> {
+  const used: string[] = []
+  const sent: { text: string; placeholder: string }[] = []
+  const put: Field[] = []
+  for (const [name, text] of fields) {
+    const secret = secrets.find((each) => each.header === name.toLowerCase() && mentions(text, each))
+    if (secret === undefined) {
+      put.push([name, text])
+      continue
+    }
+    const value = await currentValue(secret)
+    if (value === null) return { type: 'unavailable', secret: secret.name }
+    const filled = replacePlaceholder(text, secret, value)
+    put.push([name, filled])
+    sent.push({ text: filled.replace(/^Basic /, ''), placeholder: secret.placeholder })
+    if (!used.includes(secret.name)) used.push(secret.name)
+  }
+  return { type: 'fields', fields: put, secrets: used, sent }
+}
+
+/** The secret's value now; null where there is none that could stand in a header. */
+export async function currentValue(secret: AttachedSecret): Promise<string | null> {
+  try {
+    const current = await secret.value()
+    return current !== null && fieldValue.test(current.value) ? current.value : null
+  } catch {
+    return null // A provider that fails gives no value: the request is refused, and the provider's owner has logged why.
+  }
+}
+
+function mentions(text: string, secret: AttachedSecret): boolean {
+  return text.includes(secret.placeholder) || basicCredentials(text, secret) !== null
+}
+
+function replacePlaceholder(text: string, secret: AttachedSecret, value: string): string {
+  const credentials = basicCredentials(text, secret)
+  if (credentials !== null)
+    return `Basic ${Buffer.from(credentials.replaceAll(secret.placeholder, () => value)).toString('base64')}`
+  if (secret.format === '{value}') return text.replaceAll(secret.placeholder, () => value)
+  return secret.format.replaceAll('{value}', () => value)
+}
+
+/** The user and password of Basic credentials that hold the placeholder; null for anything else. */
+function basicCredentials(text: string, secret: AttachedSecret): string | null {
+  if (secret.header !== 'authorization') return null
+  const encoded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(text.trim())?.[1]
+  if (encoded === undefined) return null
+  const credentials = Buffer.from(encoded, 'base64').toString('utf8')
+  return credentials.includes(secret.placeholder) ? credentials : null
+}

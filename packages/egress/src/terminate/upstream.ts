@@ -1,0 +1,151 @@
+import { type ClientHttp2Session, connect } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { DialError } from '../upstream/dial.ts'
+import { currentValue } from './secrets/put-in.ts'
+import { type ConnectionToTerminate, RefusedConnection } from './terminator.ts'
+import type { UpstreamTls } from './tls/upstream-tls.ts'
+
+/** How often it is looked whether secrets that are on their way still are the runtime's. */
+const secretCheckMs = 300
+
+/** The upstream cannot be used, in a sentence for the program inside. */
+export class UpstreamFailure extends Error {
+  override readonly name = 'UpstreamFailure'
+}
+
+/** What a connection to the upstream has become. */
+type Reached =
+  | { readonly protocol: 'http/1.1'; readonly socket: TLSSocket }
+  | { readonly protocol: 'h2'; readonly session: ClientHttp2Session }
+
+const sessionSettings = {
+  settings: { enablePush: false, initialWindowSize: 1024 * 1024, maxHeaderListSize: 64 * 1024 },
+  maxSessionMemory: 32,
+}
+
+/** The verified other side of one connection: dialled once at its beginning, and again when that one has ended. */
+export class Upstream {
+  readonly #connection: ConnectionToTerminate
+  readonly #tls: UpstreamTls
+  readonly #end: () => void
+  #reached: Promise<Reached> | null = null
+  #taken = false
+  readonly #held = new Map<symbol, readonly string[]>()
+  #timer: NodeJS.Timeout | null = null
+
+  /** `end` cuts the whole connection. */
+  constructor(connection: ConnectionToTerminate, tls: UpstreamTls, end: () => void) {
+    this.#connection = connection
+    this.#tls = tls
+    this.#end = end
+  }
+
+  /** Makes the first connection; answers what it speaks, or null when there is none: then each request is told why. */
+  async begin(protocols: readonly string[]): Promise<Reached['protocol'] | null> {
+    this.#reached = this.#open(protocols)
+    try {
+      return (await this.#reached).protocol
+    } catch {
+      this.#connection.signal.throwIfAborted()
+      return null // `connect` and `session` say why.
+    }
+  }
+
+  /** The connection that `begin` has made, the first time, or else a new one. Rejects with an `UpstreamFailure`. */
+  async connect(): Promise<TLSSocket> {
+    const first = await this.#reached
+    if (first?.protocol === 'http/1.1' && !this.#taken && !first.socket.destroyed) {
+      this.#taken = true
+      return first.socket
+    }
+    const again = await this.#open(['http/1.1'])
+    if (again.protocol === 'http/1.1') return again.socket
+    again.session.destroy()
+    throw new UpstreamFailure(`${this.#connection.name} speaks HTTP/1.1 no more.`)
+  }
+
+  /** The session that new requests go to: the one there is, while it takes any. Rejects with an `UpstreamFailure`. */
+  async session(): Promise<ClientHttp2Session> {
+    const current = await this.#reached
+    if (current?.protocol === 'h2' && !current.session.closed && !current.session.destroyed) return current.session
+    this.#reached = this.#open(['h2'])
+    const again = await this.#reached
+    if (again.protocol === 'h2') return again.session
+    again.socket.destroy()
+    throw new UpstreamFailure(`${this.#connection.name} speaks HTTP/2 no more.`)
+  }
+
+  /** Something that these secrets were put into is under way: it is cut when one of them is taken from the runtime. Answers how to say that it is over. */
+  holdSecrets(names: readonly string[]): () => void {
+    if (names.length === 0) return () => {}
+    const key = Symbol()
+    this.#held.set(key, names)
+    this.#timer ??= setInterval(() => void this.#checkSecrets(), secretCheckMs).unref()
+    return () => {
+      this.#held.delete(key)
+      if (this.#held.size === 0) this.#stopChecking()
+    }
+  }
+
+  /** Ends what is open. */
+  close(): void {
+    this.#reached
+      ?.then((reached) => (reached.protocol === 'h2' ? reached.session : reached.socket).destroy())
+      .catch(() => {}) // There is none to end.
+    this.#stopChecking()
+  }
+
+  #stopChecking(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  async #checkSecrets(): Promise<void> {
+    const names = new Set([...this.#held.values()].flat())
+    const held = this.#connection.secrets().filter(({ name }) => names.has(name))
+    const values = await Promise.all(held.map(currentValue))
+    if (held.length < names.size || values.includes(null)) this.#end()
+  }
+
+  async #open(protocols: readonly string[]): Promise<Reached> {
+    const { name, signal } = this.#connection
+    try {
+      const handshake = { name, protocols, signal }
+      return await this.#tls.secure(await this.#connection.dialUpstream(), handshake, (socket) =>
+        reachedOver(socket, name),
+      )
+    } catch (error) {
+      if (!isUnreached(error)) this.#connection.onDecision({ allowed: false, rule: 'upstream_tls_failed' })
+      throw new UpstreamFailure(sentenceOf(name, error), { cause: error })
+    }
+  }
+}
+
+function reachedOver(socket: TLSSocket, name: string): Reached {
+  if (socket.alpnProtocol !== 'h2') return { protocol: 'http/1.1', socket }
+  const session = connect(`https://${name}`, { ...sessionSettings, createConnection: () => socket })
+  session.on('error', () => session.destroy())
+  return { protocol: 'h2', session }
+}
+
+/** True where there was no connection to speak TLS over. */
+function isUnreached(error: unknown): boolean {
+  return error instanceof DialError || error instanceof RefusedConnection
+}
+
+/** Codes of OpenSSL and Node for certificates that do not hold (Node, `tls`: X509 certificate error codes). */
+const certificateProblems: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an authority that is not trusted',
+}
+
+function sentenceOf(name: string, error: unknown): string {
+  if (isUnreached(error)) return `${name} cannot be reached.`
+  const code = (error as { code?: string } | null)?.code ?? ''
+  const problem = certificateProblems[code]
+  return problem === undefined ? `TLS to ${name} failed.` : `TLS to ${name} cannot be verified: ${problem}.`
+}

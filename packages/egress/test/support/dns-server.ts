@@ -1,0 +1,118 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import packet, { type Answer, type DecodedPacket } from 'dns-packet'
+
+/** What a name has. A function is asked for each query, so that answers may change. */
+export interface ZoneEntry {
+  readonly A?: readonly string[] | (() => readonly string[])
+  readonly AAAA?: readonly string[]
+  readonly CNAME?: string
+  readonly ttlSecs?: number
+}
+
+/** How a server misbehaves. */
+interface DnsQuirks {
+  /** UDP answers say that they are cut off. */
+  readonly truncates?: boolean
+  /** Sends these before the answer. */
+  readonly strays?: (query: Buffer, answer: Buffer) => readonly Buffer[]
+  /** Answers with this code and nothing else. */
+  readonly code?: number
+  /** Does not answer at all. */
+  readonly isSilent?: boolean
+  /** Changes the answer's bytes. */
+  readonly rewrite?: (answer: Buffer) => Buffer
+}
+
+/** An authoritative DNS server for tests, over UDP and TCP on one port, that remembers what it was asked. */
+export interface TestDnsServer extends AsyncDisposable {
+  readonly address: string
+  /** `type name`, in the order of arrival, with TCP ones as `tcp type name`. */
+  readonly queries: string[]
+  zone: Record<string, ZoneEntry>
+  quirks: DnsQuirks
+}
+
+/** Starts one on an address of loopback. */
+export async function startDnsServer(zone: Record<string, ZoneEntry>, host = '127.0.0.1'): Promise<TestDnsServer> {
+  const tcp = createServer()
+  tcp.listen(0, host)
+  await once(tcp, 'listening')
+  const { port } = tcp.address() as AddressInfo
+  const udp = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+  udp.bind(port, host)
+  await once(udp, 'listening')
+
+  const server: TestDnsServer = {
+    address: host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
+    queries: [],
+    zone,
+    quirks: {},
+    async [Symbol.asyncDispose]() {
+      udp.close()
+      tcp.close()
+      await once(tcp, 'close')
+    },
+  }
+  udp.on('message', (message, from) => {
+    const query = packet.decode(message)
+    note(server, query, '')
+    if (server.quirks.isSilent === true) return
+    const answer = answerOf(server, query, server.quirks.truncates === true)
+    for (const stray of server.quirks.strays?.(message, answer) ?? []) udp.send(stray, from.port, from.address)
+    udp.send(answer, from.port, from.address)
+  })
+  tcp.on('connection', (socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (bytes) => {
+      const query = packet.decode(bytes.subarray(2))
+      note(server, query, 'tcp ')
+      const answer = answerOf(server, query, false)
+      const length = Buffer.alloc(2)
+      length.writeUInt16BE(answer.length)
+      // In two pieces: a stream has no messages.
+      socket.write(Buffer.concat([length, answer.subarray(0, 5)]))
+      setImmediate(() => socket.end(answer.subarray(5)))
+    })
+  })
+  return server
+}
+
+function note(server: TestDnsServer, query: DecodedPacket, prefix: string): void {
+  for (const { type, name } of query.questions ?? []) server.queries.push(`${prefix}${type} ${name.toLowerCase()}`)
+}
+
+function answerOf(server: TestDnsServer, query: DecodedPacket, isTruncated: boolean): Buffer {
+  const [question] = query.questions ?? []
+  if (question === undefined) throw new Error('a query without a question')
+  const name = question.name.toLowerCase()
+  const answers = isTruncated ? [] : recordsOf(server.zone, name, question.type)
+  const exists = server.zone[name] !== undefined
+  const code = server.quirks.code ?? (exists ? 0 : 3)
+  const encoded = packet.encode({
+    type: 'response',
+    ...(query.id === undefined ? {} : { id: query.id }),
+    flags: packet.AUTHORITATIVE_ANSWER | (isTruncated ? packet.TRUNCATED_RESPONSE : 0) | code,
+    questions: [question],
+    answers: server.quirks.code === undefined ? answers : [],
+  })
+  return server.quirks.rewrite?.(encoded) ?? encoded
+}
+
+/** The records of a name, through aliases inside the zone. */
+function recordsOf(zone: Record<string, ZoneEntry>, name: string, type: string, depth = 0): Answer[] {
+  const entry = zone[name]
+  if (entry === undefined || depth > 30) return []
+  const ttl = entry.ttlSecs ?? 60
+  if (entry.CNAME !== undefined)
+    return [
+      { type: 'CNAME', name, ttl, data: entry.CNAME },
+      ...recordsOf(zone, entry.CNAME.toLowerCase(), type, depth + 1),
+    ]
+  if (type === 'A') {
+    const addresses = typeof entry.A === 'function' ? entry.A() : (entry.A ?? [])
+    return addresses.map((data) => ({ type: 'A', name, ttl, data }))
+  }
+  return type === 'AAAA' ? (entry.AAAA ?? []).map((data) => ({ type: 'AAAA', name, ttl, data })) : []
+}

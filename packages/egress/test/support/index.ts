@@ -1,0 +1,2 @@
+export { issue, makeTestCa, type TestCertificate } from './certificates.ts'
+export { startDnsServer, type TestDnsServer, type ZoneEntry } from './dns-server.ts'

@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { EngineError } from '@holt/engine'
+import { guestOf, type Host } from '../host/host.ts'
+import type { Runtime } from '../runtimes/runtime-registry.ts'
+import { TOOL_ENV } from '../tools/run-tool.ts'
+
+/** The network of every runtime that has one. Its gateway is the egress socket, so all of them have the same. */
+const TUN = { name: 'tun0', address: '198.18.0.2', mtu: 65_000 } as const
+
+/** Making a device takes milliseconds. */
+const READY_TIMEOUT_MS = 10_000
+
+/** How long the program waits for the guest to fetch the descriptor; then it ends by itself, with or without this process. */
+const FETCH_TIMEOUT_MS = 10_000
+
+/** What a failed program says is cut to this. */
+const WORDS_MAX = 2_000
+
+/** A tun device that waits to be fetched. */
+export interface TunOffer {
+  /** Takes the offer back, if nobody has fetched it. */
+  end(): Promise<void>
+}
+
+/**
+ * Makes a tun device in a runtime's network namespace and offers its descriptor once at `tun.sock`, through the guest's binary run on the host: root in a container has no
+ * CAP_NET_ADMIN and gets none. Resolves when the program listens.
+ */
+export async function offerTun(host: Host, { paths, record }: Runtime, signal: AbortSignal): Promise<TunOffer> {
+  if (record.process === null) throw new EngineError('unavailable', `runtime ${paths.id} has no process`)
+  await rm(paths.tunSocket, { force: true })
+  const argv = [
+    'tun',
+    `--socket=${paths.tunSocket}`,
+    `--pid=${record.process.pid}`,
+    `--start-ticks=${record.process.startTicks}`,
+    `--name=${TUN.name}`,
+    `--address=${TUN.address}`,
+    `--mtu=${TUN.mtu}`,
+    `--timeout-ms=${FETCH_TIMEOUT_MS}`,
+  ]
+  const child = spawn(guestOf(host).path, argv, {
+    cwd: '/',
+    env: TOOL_ENV,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const end = async () => {
+    child.kill('SIGKILL')
+    await exited
+    await rm(paths.tunSocket, { force: true })
+  }
+  try {
+    await listening(child, AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]))
+    return { end }
+  } catch (error) {
+    await end()
+    signal.throwIfAborted()
+    throw error
+  }
+}
+
+/** Resolves when the program says `ready`, which it does once; rejects with its own words when it ends before. */
+function listening(child: ChildProcess, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let words = ''
+    child.stderr?.on('data', (part: Buffer) => {
+      words = `${words}${part.toString()}`.slice(0, WORDS_MAX)
+    })
+    child.stdout?.once('data', () => resolve())
+    child.once('error', (cause) => reject(new EngineError('failed', 'cannot start holt-guest tun', { cause })))
+    child.once('close', (code) =>
+      reject(new EngineError('failed', `holt-guest tun ended with ${code}: ${words.trim()}`)),
+    )
+    signal.addEventListener('abort', () => reject(new EngineError('failed', 'holt-guest tun does not answer')), {
+      once: true,
+    })
+  })
+}

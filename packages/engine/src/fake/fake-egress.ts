@@ -1,0 +1,69 @@
+import { type Duplex, duplexPair } from 'node:stream'
+import { type Egress, EngineError, type Observed, type RuntimeId } from '../contract.ts'
+
+interface Opening {
+  accept: (connection: Duplex) => void
+  readonly connections: Set<Duplex>
+}
+
+/** Egress sockets in memory: each connection is a pair of pipes. */
+export class FakeEgress implements Egress {
+  readonly #openings = new Map<RuntimeId, Opening>()
+  readonly #find: (id: RuntimeId) => Observed | null
+
+  constructor(find: (id: RuntimeId) => Observed | null) {
+    this.#find = find
+  }
+
+  async open(id: RuntimeId, accept: (connection: Duplex) => void): Promise<void> {
+    this.#running(id)
+    const opening = this.#openings.get(id)
+    if (opening === undefined) this.#openings.set(id, { accept, connections: new Set() })
+    else opening.accept = accept
+  }
+
+  async close(id: RuntimeId): Promise<void> {
+    const opening = this.#openings.get(id)
+    this.#openings.delete(id)
+    for (const connection of opening?.connections ?? []) connection.destroy()
+  }
+
+  async prepareTun(id: RuntimeId, signal: AbortSignal): Promise<'create' | 'socket'> {
+    signal.throwIfAborted()
+    return this.#running(id).spec.isolation === 'gvisor' ? 'create' : 'socket'
+  }
+
+  /** Closes all, as the end of the process does. */
+  closeAll(): void {
+    for (const id of [...this.#openings.keys()]) void this.close(id)
+  }
+
+  /** The guest's end of a new connection. Throws when nothing listens. */
+  dial(id: RuntimeId): Duplex {
+    const opening = this.#openings.get(id)
+    if (opening === undefined) throw new Error(`nothing listens for the egress of ${id}`)
+    const [guest, host] = duplexPair()
+    for (const [end, other] of [
+      [guest, host],
+      [host, guest],
+    ] as const) {
+      opening.connections.add(end)
+      end.on('error', () => {
+        // Whoever has the end hears of it too.
+      })
+      end.once('close', () => {
+        opening.connections.delete(end)
+        other.destroy()
+      })
+    }
+    opening.accept(host)
+    return guest
+  }
+
+  #running(id: RuntimeId): Observed {
+    const observed = this.#find(id)
+    if (observed === null) throw new EngineError('not_found', `there is no runtime ${id}`)
+    if (observed.state === 'ended') throw new EngineError('gone', `${id} has ended`)
+    return observed
+  }
+}

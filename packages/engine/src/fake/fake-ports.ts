@@ -1,0 +1,66 @@
+import { PassThrough, Readable } from 'node:stream'
+import { HoltError } from '@holt/protocol'
+import { PortStream } from '../guest/port-stream.ts'
+import type { GuestRequest } from '../guest-link.ts'
+import type { FakeAnswer } from './fake-guest.ts'
+
+/** What a program does with a connection to its port. */
+export type FakeProgram = (connection: PortStream) => void
+
+/** How often the programs are looked at while a port is waited for. */
+const lookMs = 5
+
+/** The ports of a fake guest: each has a function that takes its connections. */
+export class FakePorts {
+  readonly #programs = new Map<number, FakeProgram>()
+  readonly #open = new Set<PortStream>()
+
+  /** Lets a program take the connections to a port. */
+  listen(port: number, program: FakeProgram): void {
+    this.#programs.set(port, program)
+  }
+
+  /** How many connections are open. */
+  get connections(): number {
+    return this.#open.size
+  }
+
+  list(): FakeAnswer {
+    return { json: { ports: [...this.#programs.keys()].sort((a, b) => a - b) } }
+  }
+
+  async wait(port: number, waitMs: number, signal: AbortSignal): Promise<FakeAnswer> {
+    const deadline = performance.now() + waitMs
+    while (!this.#programs.has(port) && performance.now() < deadline && !signal.aborted)
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+    return { json: { port, listening: this.#programs.has(port) } }
+  }
+
+  /** The program's end of a connection whose other end is the request's body and the answer. */
+  connect(port: number, { body, signal }: GuestRequest): FakeAnswer {
+    const program = this.#programs.get(port)
+    if (program === undefined) throw new HoltError('port_not_listening', `nothing listens on port ${port}`)
+    if (!(body instanceof Readable)) throw new HoltError('invalid_request', 'a connection has a body')
+    const answer = new PassThrough()
+    answer.on('error', () => {
+      // The host's end hears of it.
+    })
+    const connection = new PortStream({ incoming: body, outgoing: answer })
+    const abort = () => connection.destroy()
+    signal.addEventListener('abort', abort, { once: true })
+    this.#open.add(connection)
+    connection.on('error', () => {
+      // A program that is not there any more hears of nothing.
+    })
+    connection.once('close', () => {
+      this.#open.delete(connection)
+      signal.removeEventListener('abort', abort)
+    })
+    program(connection)
+    return { stream: answer }
+  }
+
+  stop(): void {
+    for (const connection of this.#open) connection.destroy(new Error('the guest stops'))
+  }
+}

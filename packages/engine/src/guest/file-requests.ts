@@ -1,0 +1,89 @@
+import type { Readable } from 'node:stream'
+import { EngineError } from '../contract.ts'
+import type { GuestSearchItem, GuestUpload } from './file-schemas.ts'
+import type { GuestFile } from './schemas.ts'
+
+/** What the names and lines of one search may have together; the guest ends at 8 MiB. */
+const maxSearchLength = 10 * 1024 * 1024
+
+/** A file to be written. */
+export interface WriteContent {
+  readonly path: string
+  readonly mode?: string
+  readonly user?: string
+  readonly createOnly: boolean
+  /** Digests in hexadecimal that what arrives has to have: of the file, and of the body. */
+  readonly sha256?: string
+  readonly partSha256?: string
+  readonly body: Readable | Uint8Array
+}
+
+/** A part of a file to be written. */
+export interface WritePart extends WriteContent {
+  readonly uploadId: string
+  readonly offset: number
+  /** More parts follow. */
+  readonly partial: boolean
+}
+
+/** What came of a part: the file or, where more parts follow, how far the upload is. */
+export type Written =
+  | { readonly type: 'file'; readonly created: boolean; readonly file: GuestFile }
+  | { readonly type: 'part'; readonly upload: GuestUpload }
+
+/** What is searched for, and where. */
+export interface SearchRequest {
+  readonly path: string
+  readonly globs: readonly string[]
+  readonly type: string | null
+  readonly content: { readonly pattern: string; readonly regex: boolean; readonly case_sensitive: boolean } | null
+  readonly hidden: boolean
+  readonly respect_gitignore: boolean
+  readonly max_depth: number
+  readonly max_results: number
+  readonly timeout_ms: number
+}
+
+/** A line or a name that a search has found. */
+export type GuestMatch = Extract<GuestSearchItem, { type: 'match' }>
+
+/** All that a search has found, and how it ended. */
+export interface SearchFindings {
+  readonly matches: readonly GuestMatch[]
+  readonly end: Extract<GuestSearchItem, { type: 'end' }>
+}
+
+/** What is replaced, and where. Exactly one of `paths` and `path` is not null. */
+export interface ReplaceRequest extends Pick<SearchRequest, 'globs' | 'hidden' | 'respect_gitignore'> {
+  readonly paths: readonly string[] | null
+  readonly path: string | null
+  readonly pattern: string
+  readonly replacement: string
+  readonly regex: boolean
+  readonly case_sensitive: boolean
+  readonly expected_count: number | null
+  readonly dry_run: boolean
+}
+
+/** Breaks a search off whose guest sends more than it was asked for. */
+export async function* boundedMatches(
+  items: AsyncGenerator<GuestSearchItem>,
+  maxResults: number,
+): AsyncGenerator<GuestSearchItem> {
+  let matches = 0
+  let length = 0
+  for await (const item of items) {
+    if (item.type === 'match') {
+      matches += 1
+      length += lengthOf(item)
+    }
+    if (matches > maxResults || length > maxSearchLength)
+      throw new EngineError('failed', 'the guest found more than it was asked for')
+    yield item
+  }
+}
+
+/** What a match has of text. */
+export function lengthOf({ path, path_base64 = '', text }: GuestMatch): number {
+  return path.length + path_base64.length + (text?.length ?? 0)
+}

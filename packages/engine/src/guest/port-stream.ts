@@ -1,0 +1,166 @@
+import { Duplex, type Readable, type Writable } from 'node:stream'
+import { EngineError } from '../contract.ts'
+import { letEnd } from './let-end.ts'
+import {
+  dataFrame,
+  endFrame,
+  maxFrameDataBytes,
+  PortFrameReader,
+  type PortItem,
+  portWindowBytes,
+  windowFrame,
+} from './port-frames.ts'
+
+/** How many bytes are read before the other side is told that there is room again. */
+const windowStepBytes = portWindowBytes / 4
+
+/**
+ * A connection to a port, as frames over two streams (guest/PROTOCOL.md, Ports). Either side may end first. At most a window of bytes is kept in each
+ * direction, whatever the other side sends: frames are taken in at once, and one who sends more than there is room for is cut off.
+ */
+export class PortStream extends Duplex {
+  readonly #incoming: Readable
+  readonly #outgoing: Writable
+  readonly #frames = new PortFrameReader()
+  /** Received, and not read yet. */
+  readonly #received: Buffer[] = []
+  #receivedBytes = 0
+  /** Read, and the other side not told yet. */
+  #untoldBytes = 0
+  #hasRoom = true
+  /** What the other side has room for. */
+  #roomBytes = portWindowBytes
+  #unsent: { readonly bytes: Buffer; readonly done: () => void } | null = null
+  #theirEnd = false
+  #ourEnd = false
+  /** Bytes of data that have moved in either direction. */
+  movedBytes = 0
+
+  /** `incoming` has the other side's frames; ours are written to `outgoing`, which need not push back. */
+  constructor({ incoming, outgoing }: { incoming: Readable; outgoing: Writable }) {
+    super({ allowHalfOpen: true, highWaterMark: 64 * 1024 })
+    this.#incoming = incoming
+    this.#outgoing = outgoing
+    incoming.on('data', (part: Buffer) => this.#take(part))
+    incoming.on('error', (error) => this.#fail(error))
+    incoming.on('close', () => this.#fail(brokenOff()))
+    incoming.on('end', () => this.#fail(brokenOff()))
+    outgoing.on('error', (error) => this.#fail(error))
+  }
+
+  override _read(): void {
+    this.#hasRoom = true
+    this.#handOn()
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (bytes.length === 0) {
+      done() // A frame of no bytes is none.
+      return
+    }
+    this.#unsent = { bytes, done }
+    this.#send()
+  }
+
+  override _final(done: () => void): void {
+    this.#ourEnd = true
+    this.#outgoing.write(endFrame())
+    this.#endOutgoing()
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#received.length = 0
+    this.#unsent?.done()
+    this.#unsent = null
+    if (this.#ended && error === null) letEnd(this.#incoming)
+    else {
+      this.#outgoing.destroy()
+      this.#incoming.destroy()
+    }
+    done(error)
+  }
+
+  get #ended(): boolean {
+    return this.#theirEnd && this.#ourEnd
+  }
+
+  #take(part: Buffer): void {
+    try {
+      for (const item of this.#frames.read(part)) if (!this.destroyed) this.#takeItem(item)
+    } catch (cause) {
+      this.#fail(new EngineError('failed', "the guest's frames are not the protocol's", { cause }))
+    }
+  }
+
+  #takeItem(item: PortItem): void {
+    switch (item.type) {
+      case 'data':
+        this.#receivedBytes += item.bytes.length
+        if (this.#theirEnd || this.#receivedBytes + this.#untoldBytes > portWindowBytes)
+          throw new Error('more data than there is room for')
+        this.movedBytes += item.bytes.length
+        this.#received.push(item.bytes)
+        break
+      case 'end':
+        if (this.#theirEnd) throw new Error('a second end')
+        this.#theirEnd = true
+        break
+      case 'window':
+        this.#roomBytes += item.bytes
+        if (this.#roomBytes > portWindowBytes) throw new Error('more room than a window')
+        this.#send()
+        return
+    }
+    this.#handOn()
+  }
+
+  /** Gives the reader what it asks for, and tells the other side of the room that makes. */
+  #handOn(): void {
+    while (this.#hasRoom) {
+      const bytes = this.#received.shift()
+      if (bytes === undefined) break
+      this.#receivedBytes -= bytes.length
+      this.#untoldBytes += bytes.length
+      this.#hasRoom = false
+      if (this.push(bytes)) this.#hasRoom = true
+    }
+    if (this.#untoldBytes >= windowStepBytes && !this.#theirEnd) {
+      const bytes = this.#untoldBytes
+      this.#untoldBytes = 0
+      this.#outgoing.write(windowFrame(bytes))
+    }
+    if (this.#received.length === 0 && this.#theirEnd && this.#hasRoom) {
+      this.#hasRoom = false
+      this.push(null)
+      this.#endOutgoing()
+    }
+  }
+
+  /** Sends as much of what is written as the other side has room for. A write may be answered before it returns, so all is counted first. */
+  #send(): void {
+    while (this.#unsent !== null && this.#roomBytes > 0) {
+      const { bytes, done } = this.#unsent
+      const now = bytes.subarray(0, Math.min(this.#roomBytes, maxFrameDataBytes))
+      const isLast = now.length === bytes.length
+      this.#roomBytes -= now.length
+      this.movedBytes += now.length
+      this.#unsent = isLast ? null : { bytes: bytes.subarray(now.length), done }
+      this.#outgoing.write(dataFrame(now))
+      if (isLast) done()
+    }
+  }
+
+  #endOutgoing(): void {
+    if (this.#ended) this.#outgoing.end()
+  }
+
+  /** The streams below may end when both sides have; before, the connection broke. */
+  #fail(error: Error): void {
+    if (!this.#ended && !this.destroyed) this.destroy(error)
+  }
+}
+
+function brokenOff(): EngineError {
+  return new EngineError('unavailable', 'the connection to the port broke off')
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { ifSound } from './if-sound.ts'
+import { RuntimePath } from './runtime-path.ts'
+
+const uploadId = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{8,64}$/, 'must be 8 to 64 letters, digits, _ or -')
+  .describe('Chosen by the client; parts with the same one and the same path make one file.')
+
+/** The fields of a write that comes in parts. */
+export const partFields = {
+  upload_id: uploadId.optional(),
+  offset: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('What came before; default 0.'),
+  partial: z.enum(['true', 'false', '1', '0']).optional().describe('More parts follow; the file does not appear yet.'),
+}
+
+/** Refuses the fields of a part without the upload's id. */
+export function partsNeedId(
+  { upload_id, offset, partial }: { upload_id?: unknown; offset?: unknown; partial?: unknown },
+  context: z.RefinementCtx,
+): void {
+  if (upload_id === undefined && (offset !== undefined || partial !== undefined))
+    context.addIssue({ code: 'custom', path: ['upload_id'], message: 'is needed with offset and partial' })
+}
+
+/** When `partsNeedId` is asked. */
+export const partsAreSound = ifSound('upload_id', 'offset', 'partial')
+
+/** The query of routes about an upload. */
+export const UploadQuery = z.strictObject({ path: RuntimePath, upload_id: uploadId })
+
+/** How far an upload in parts is. */
+export const Upload = z
+  .object({
+    upload_id: z.string(),
+    path: z.string(),
+    offset_bytes: z.number().int().describe('What has come so far; the next part begins here.'),
+    completed: z.boolean().describe('The file is whole and in its place.'),
+  })
+  .meta({ id: 'Upload' })
+export type Upload = z.infer<typeof Upload>

@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { nameBesideId } from './name.ts'
+import { Timestamp } from './page.ts'
+import { SecretValue } from './secret.ts'
+
+const name = nameBesideId('provider').describe("Unique among the project's providers.")
+
+const printable = (maxLength: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+
+const tokenUrl = z.string().max(2048).refine(isTokenUrl, 'must be an https address without user, password and fragment')
+
+/** What tokens are signed with. RS256 is what most verifiers take. */
+export const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const
+export type SigningAlgorithm = (typeof signingAlgorithms)[number]
+
+/** The longest life of a token that the service signs: nobody can take it back. */
+export const maxTokenSecs = 600
+
+const kinds = {
+  static: {
+    type: z.literal('static'),
+    value: SecretValue.describe('One value for several secrets. Never answered again.'),
+  },
+  oauth2: {
+    type: z.literal('oauth2'),
+    token_url: tokenUrl,
+    client_id: printable(512),
+    client_secret: SecretValue.describe('Never answered again.'),
+    scopes: z.array(printable(256)).max(64).default([]),
+    audience: printable(1024).nullable().default(null),
+    authentication: z
+      .enum(['basic', 'body'])
+      .default('basic')
+      .describe(
+        'Where id and secret of the client stand: in the Authorization header or in the form (RFC 6749, 2.3.1).',
+      ),
+  },
+  workload: {
+    type: z.literal('workload'),
+    audience: printable(1024).describe('Who the token is for: `aud`.'),
+    ttl_secs: z.number().int().min(60).max(maxTokenSecs).default(maxTokenSecs),
+    algorithm: z.enum(signingAlgorithms).default('RS256'),
+  },
+}
+
+/** The body of a new provider: where the values of secrets come from. */
+export const CreateProvider = z
+  .discriminatedUnion('type', [
+    z.strictObject({ name, ...kinds.static }),
+    z.strictObject({ name, ...kinds.oauth2 }),
+    z.strictObject({ name, ...kinds.workload }),
+  ])
+  .meta({ id: 'CreateProvider' })
+export type CreateProviderInput = z.input<typeof CreateProvider>
+export type CreateProvider = z.output<typeof CreateProvider>
+
+/** The body that replaces a provider; it keeps its name and its type. */
+export const ReplaceProvider = z
+  .discriminatedUnion('type', [
+    z.strictObject(kinds.static),
+    z.strictObject(kinds.oauth2),
+    z.strictObject(kinds.workload),
+  ])
+  .meta({ id: 'ReplaceProvider' })
+export type ReplaceProviderInput = z.input<typeof ReplaceProvider>
+export type ReplaceProvider = z.output<typeof ReplaceProvider>
+
+/** What of a provider's settings is no secret. */
+export const ProviderSettings = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('static') }),
+    z.object({
+      type: z.literal('oauth2'),
+      token_url: z.string(),
+      client_id: z.string(),
+      scopes: z.array(z.string()),
+      audience: z.string().nullable(),
+      authentication: z.enum(['basic', 'body']),
+    }),
+    z.object({
+      type: z.literal('workload'),
+      audience: z.string(),
+      ttl_secs: z.number().int(),
+      algorithm: z.enum(signingAlgorithms),
+    }),
+  ])
+  .meta({ id: 'ProviderSettings' })
+export type ProviderSettings = z.infer<typeof ProviderSettings>
+
+/** A provider without what is secret of it. */
+export const Provider = z
+  .object({
+    provider_id: idSchema('provider'),
+    name: z.string(),
+    settings: ProviderSettings,
+    version: z.number().int(),
+    last_error: z
+      .object({ message: z.string(), at: Timestamp })
+      .nullable()
+      .describe(
+        'Why the last value could not be had; null where it could, or none was needed since the service started.',
+      ),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'Provider' })
+export type Provider = z.infer<typeof Provider>
+
+/** The public keys that tokens of this service are verified with (RFC 7517). */
+export const JsonWebKeySet = z
+  .object({ keys: z.array(z.record(z.string(), z.unknown())) })
+  .meta({ id: 'JsonWebKeySet' })
+
+/** What a verifier needs to know of this issuer (OpenID Connect Discovery 1.0, section 3). */
+export const OpenIdConfiguration = z
+  .object({
+    issuer: z.string(),
+    jwks_uri: z.string(),
+    response_types_supported: z.array(z.string()),
+    subject_types_supported: z.array(z.string()),
+    id_token_signing_alg_values_supported: z.array(z.string()),
+    claims_supported: z.array(z.string()),
+  })
+  .meta({ id: 'OpenIdConfiguration' })
+
+function isTokenUrl(text: string): boolean {
+  if (!/^[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return false
+  const { protocol, username, password, hash } = new URL(text)
+  return protocol === 'https:' && username === '' && password === '' && hash === ''
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+
+/** The limits that a command can be given, by the names of limits.conf(5), and what each counts. */
+export const rlimitNames = {
+  as: 'bytes of address space',
+  core: 'bytes of a core dump',
+  cpu: 'seconds of processor time',
+  data: 'bytes of data',
+  fsize: 'bytes of a file it writes',
+  memlock: 'bytes of locked memory',
+  nofile: 'open files',
+  nproc: 'processes of its user',
+  stack: 'bytes of stack',
+} as const
+
+/** The name of a limit. */
+export type RlimitName = keyof typeof rlimitNames
+
+const value = z.union(
+  [z.number().int().min(0), z.literal('unlimited')],
+  'must be a whole number, 0 or more, or "unlimited"',
+)
+
+const Rlimit = z.union(
+  [value, z.strictObject({ soft: value, hard: value.optional().describe('Default: the soft one.') })],
+  'must be a whole number, 0 or more, "unlimited", or {soft, hard} of those',
+)
+
+const shape = Object.fromEntries(
+  Object.entries(rlimitNames).map(([name, counts]) => [name, Rlimit.optional().describe(`Most ${counts}.`)]),
+) as Record<RlimitName, z.ZodOptional<typeof Rlimit>>
+
+/** Resource limits of a command, as setrlimit(2) has them: one number for both, or a soft and a hard one. */
+export const Rlimits = z
+  .strictObject(shape)
+  .superRefine((limits, context) => {
+    for (const [name, { soft, hard }] of Object.entries(pairsOf(limits))) {
+      if (hard !== null && (soft === null || soft > hard))
+        context.addIssue({ code: 'custom', path: [name], message: 'must not have a soft limit above the hard one' })
+    }
+  })
+  .meta({ id: 'Rlimits' })
+export type Rlimits = z.output<typeof Rlimits>
+
+/** A soft and a hard limit; null is unlimited. */
+export interface RlimitPair {
+  readonly soft: number | null
+  readonly hard: number | null
+}
+
+/** Limits as pairs. */
+export function pairsOf(limits: Rlimits): Readonly<Record<string, RlimitPair>> {
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, limit]) => {
+      if (limit === undefined) return []
+      const { soft, hard = soft } = typeof limit === 'object' ? limit : { soft: limit }
+      return [[name, { soft: finite(soft), hard: finite(hard) }]]
+    }),
+  )
+}
+
+function finite(limit: number | 'unlimited'): number | null {
+  return limit === 'unlimited' ? null : limit
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { CreateProvider, JsonWebKeySet, OpenIdConfiguration, Provider, ReplaceProvider } from '../identity-provider.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import type { Route } from '../route.ts'
+import { answer, json, none } from './parts.ts'
+
+const path = '/v1/agents/identity-provider'
+const params = z.strictObject({ provider_id: z.string() })
+
+/** Where the values of secrets come from, and what verifiers of this service's own tokens need. */
+export const identityRoutes = {
+  createProvider: {
+    method: 'POST',
+    path,
+    summary: 'Store an identity provider',
+    description:
+      '`static`: one value for several secrets. `oauth2`: access tokens by client credentials (RFC 6749, 4.4), kept until they expire. `workload`: short-lived JWTs that this service signs for each runtime.',
+    scope: 'secret:write',
+    body: json(CreateProvider),
+    answers: { 201: answer(Provider, 'The provider, without what is secret of it.') },
+    errors: ['name_taken', 'unsupported_media_type', 'quota_exceeded'],
+  },
+  listProviders: {
+    method: 'GET',
+    path,
+    summary: 'List identity providers',
+    scope: 'secret:read',
+    query: z.strictObject(pageQuery),
+    body: none,
+    answers: { 200: answer(pageOf(Provider).meta({ id: 'ProviderPage' }), 'A page of providers, newest first.') },
+    errors: [],
+  },
+  getProvider: {
+    method: 'GET',
+    path: `${path}/{provider_id}`,
+    summary: 'Get an identity provider by id or name',
+    scope: 'secret:read',
+    params,
+    body: none,
+    answers: { 200: answer(Provider, 'The provider, without what is secret of it.') },
+    errors: ['provider_not_found'],
+  },
+  replaceProvider: {
+    method: 'PUT',
+    path: `${path}/{provider_id}`,
+    summary: 'Replace the settings of an identity provider',
+    scope: 'secret:write',
+    params,
+    body: json(ReplaceProvider),
+    answers: { 200: answer(Provider, 'The provider as it is now.') },
+    errors: ['provider_not_found', 'conflict', 'unsupported_setting', 'unsupported_media_type'],
+  },
+  deleteProvider: {
+    method: 'DELETE',
+    path: `${path}/{provider_id}`,
+    summary: 'Delete an identity provider',
+    description: 'Refused while secrets take their value from it; the error names them.',
+    scope: 'secret:write',
+    params,
+    body: none,
+    answers: { 204: { type: 'none', description: 'It is gone.' } },
+    errors: ['provider_not_found', 'in_use'],
+  },
+  openIdConfiguration: {
+    method: 'GET',
+    path: '/.well-known/openid-configuration',
+    summary: 'This service as an issuer of tokens',
+    scope: null,
+    body: none,
+    answers: { 200: answer(OpenIdConfiguration, 'OpenID Connect Discovery 1.0.') },
+    errors: [],
+  },
+  jsonWebKeys: {
+    method: 'GET',
+    path: '/.well-known/jwks.json',
+    summary: 'The public keys that this service signs tokens with',
+    scope: null,
+    body: none,
+    answers: { 200: answer(JsonWebKeySet, 'RFC 7517.') },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { pageOf, pageQuery } from '../page.ts'
+import { CreatePolicy, Policy, PolicyPreset, ReplacePolicy } from '../policy.ts'
+import type { Route } from '../route.ts'
+import { answer, json, none } from './parts.ts'
+
+const path = '/v1/agents/network-policy'
+const params = z.strictObject({ policy_id: z.string() })
+
+/** Stored network policies. */
+export const policyRoutes = {
+  createPolicy: {
+    method: 'POST',
+    path,
+    summary: 'Store a network policy',
+    scope: 'policy:write',
+    body: json(CreatePolicy),
+    answers: { 201: answer(Policy, 'The policy.') },
+    errors: ['name_taken', 'unsupported_media_type', 'quota_exceeded'],
+  },
+  listPolicies: {
+    method: 'GET',
+    path,
+    summary: 'List network policies',
+    scope: 'policy:read',
+    query: z.strictObject(pageQuery),
+    body: none,
+    answers: { 200: answer(pageOf(Policy).meta({ id: 'PolicyPage' }), 'A page of policies, newest first.') },
+    errors: [],
+  },
+  getPolicy: {
+    method: 'GET',
+    path: `${path}/{policy_id}`,
+    summary: 'Get a network policy by id or name',
+    scope: 'policy:read',
+    params,
+    body: none,
+    answers: { 200: answer(Policy, 'The policy.') },
+    errors: ['policy_not_found'],
+  },
+  replacePolicy: {
+    method: 'PUT',
+    path: `${path}/{policy_id}`,
+    summary: 'Replace a network policy',
+    description: 'Every runtime that has it follows at once; connections that are no longer allowed are cut.',
+    scope: 'policy:write',
+    params,
+    body: json(ReplacePolicy),
+    answers: { 200: answer(Policy, 'The policy as it is now.') },
+    errors: ['policy_not_found', 'name_taken', 'conflict', 'unsupported_media_type'],
+  },
+  deletePolicy: {
+    method: 'DELETE',
+    path: `${path}/{policy_id}`,
+    summary: 'Delete a network policy',
+    description: 'Refused while runtimes have it; the error names them.',
+    scope: 'policy:write',
+    params,
+    body: none,
+    answers: { 204: { type: 'none', description: 'It is gone.' } },
+    errors: ['policy_not_found', 'in_use'],
+  },
+  listPresets: {
+    method: 'GET',
+    path: '/v1/agents/network-preset',
+    summary: 'List the presets that policies may include',
+    scope: 'policy:read',
+    body: none,
+    answers: {
+      200: answer(
+        z.object({ data: z.array(PolicyPreset) }).meta({ id: 'PolicyPresets' }),
+        'Every preset with its hosts.',
+      ),
+    },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { Port, PortNumber, PortQuery, PortState, UpdatePort } from '../port.ts'
+import type { Route } from '../route.ts'
+import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './parts.ts'
+
+const portParams = z.strictObject({ runtime_id: z.string(), port: PortNumber })
+
+/** Ports of a runtime. What is carried to them has no route here: it is at `url` and `path_url`. */
+export const portRoutes = {
+  listPorts: {
+    method: 'GET',
+    path: `${runtimePath}/ports`,
+    summary: 'List the ports that something listens on, and those that are public',
+    scope: 'runtime:read',
+    params: runtimeParams,
+    body: none,
+    answers: {
+      200: answer(z.object({ data: z.array(PortState) }).meta({ id: 'PortList' }), 'The ports, in order.'),
+    },
+    errors: insideErrors,
+  },
+  getPort: {
+    method: 'GET',
+    path: `${runtimePath}/ports/{port}`,
+    summary: 'How to reach a port',
+    description:
+      'Makes a token. The port is carried at `url` (`{port}-{runtime_id}.<domain>`) and at `path_url`: HTTP/1.1 of every method and upgrades such as WebSocket. Where nobody listens that is 502 `port_not_listening`. An upgrade to `tcp` of `GET {runtime}/ports/{port}/tcp` is a raw connection.',
+    scope: 'runtime:write',
+    params: portParams,
+    query: PortQuery,
+    body: none,
+    answers: { 200: answer(Port, 'The port, with a new token.') },
+    errors: insideErrors,
+  },
+  updatePort: {
+    method: 'PATCH',
+    path: `${runtimePath}/ports/{port}`,
+    summary: 'Make a port public, or private again',
+    description: 'Making it private cuts the connections that came without a token.',
+    scope: 'runtime:write',
+    params: portParams,
+    body: json(UpdatePort),
+    answers: { 200: answer(Port, 'The port as it is now, with a new token.') },
+    errors: [...insideErrors, 'quota_exceeded', 'unsupported_media_type'],
+  },
+  rotatePort: {
+    method: 'POST',
+    path: `${runtimePath}/ports/{port}/rotate`,
+    summary: 'Make every token of a port worthless, and cut what is open',
+    scope: 'runtime:write',
+    params: portParams,
+    body: none,
+    answers: { 200: answer(Port, 'The port, with a token that is valid.') },
+    errors: [...insideErrors, 'quota_exceeded'],
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,160 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { ifSound } from './if-sound.ts'
+import { nameBesideId } from './name.ts'
+import { hostForm } from './network-policy.ts'
+import { Timestamp } from './page.ts'
+import { secretDefaults } from './secret-defaults.ts'
+
+/** The most bytes of a secret's value. What goes into a header must fit a server's limit on headers. */
+export const maxSecretBytes = 8192
+
+/** The part of a format that the value replaces. */
+const valueMark = '{value}'
+
+/** Headers that say how a request travels (RFC 9110, 7.6.1) or where to: the gateway's own business. */
+const transportHeaders = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+const SecretHost = z
+  .string()
+  .max(255)
+  .transform((text) => text.toLowerCase())
+  .refine(
+    (host) => ['name', 'suffix'].includes(hostForm(host) ?? ''),
+    'must be a host name such as api.example.com, or *.example.com for any name below it',
+  )
+
+const HeaderName = z
+  .string()
+  .max(128)
+  .transform((text) => text.toLowerCase())
+  .refine((name) => /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name), 'must be the name of a header')
+  .refine((name) => !transportHeaders.has(name), 'is a header that says how a request travels')
+
+const HeaderFormat = z
+  .string()
+  .max(256)
+  .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+  .refine((format) => format.split(valueMark).length === 2, `must have ${valueMark} exactly once`)
+
+/** A value that may stand in a header, and in an environment variable. */
+export const SecretValue = z
+  .string()
+  .min(1)
+  .max(maxSecretBytes)
+  .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII on one line, without spaces around it')
+
+const variable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/, 'must be a variable name: letters, digits and _, not beginning with a digit')
+
+const settings = {
+  value: SecretValue.optional().describe('Never answered again. Exactly one of `value` and `provider`.'),
+  provider: z
+    .string()
+    .min(1)
+    .max(63)
+    .optional()
+    .describe('An identity provider by name or id, that makes the value when it is needed.'),
+  hosts: z.array(SecretHost).min(1).max(32).optional().describe('The only hosts it is sent to, over verified TLS.'),
+  header: HeaderName.optional().describe('The one header it is put into. Default `authorization`.'),
+  format: HeaderFormat.optional().describe(
+    'What the header is; default `Bearer {value}` for `authorization`, else `{value}`.',
+  ),
+  env: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Put the real value into the environment of runtimes, where everything inside can read it. Only where a program cannot work with a header; `hosts`, `header` and `format` have no meaning then.',
+    ),
+  env_name: variable.optional().describe('The variable in the runtime. Default: the name in capitals, `-` as `_`.'),
+}
+
+interface Settings {
+  readonly value?: string | undefined
+  readonly provider?: string | undefined
+  readonly hosts?: readonly string[] | undefined
+  readonly header?: string | undefined
+  readonly format?: string | undefined
+  readonly env: boolean
+}
+
+/** What is wrong with the settings of a secret of some name, over several fields. */
+function wrongSettings(secret: Settings & { readonly name?: string | undefined }, context: z.RefinementCtx): void {
+  const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
+  if ((secret.value === undefined) === (secret.provider === undefined))
+    issue('value', 'give exactly one of value and provider')
+  if (secret.env) {
+    for (const field of ['hosts', 'header', 'format'] as const)
+      if (secret[field] !== undefined) issue(field, 'has no meaning where the value itself is in the runtime (env)')
+  } else if (secret.hosts === undefined && (secret.name === undefined || secretDefaults(secret.name) === null)) {
+    issue('hosts', 'is required: the hosts the secret is for, such as ["api.example.com"]')
+  }
+}
+
+/** The body of a new secret. */
+export const CreateSecret = z
+  .strictObject({ name: nameBesideId('secret').describe("Unique among the project's secrets."), ...settings })
+  .superRefine(wrongSettings, ifSound('name', ...Object.keys(settings)))
+  .meta({ id: 'CreateSecret' })
+export type CreateSecretInput = z.input<typeof CreateSecret>
+export type CreateSecret = z.output<typeof CreateSecret>
+
+const { env: _inside, ...others } = settings
+const again = 'Cannot change; saying it again is allowed.'
+const replaceable = {
+  ...others,
+  env: z.boolean().optional().describe(again),
+  env_name: others.env_name.describe(again),
+}
+
+/** The body of a new version. What is absent stays as it is. Whether the value is inside runtimes, and its variable, cannot change. */
+export const ReplaceSecret = z
+  .strictObject(replaceable)
+  .superRefine(
+    ({ env: _, env_name: __, ...change }, context) => {
+      const issue = (message: string) => context.addIssue({ code: 'custom', path: ['value'], message })
+      if (change.value !== undefined && change.provider !== undefined) issue('give one of value and provider')
+      if (Object.values(change).every((value) => value === undefined)) issue('is required where nothing else changes')
+    },
+    ifSound(...Object.keys(replaceable)),
+  )
+  .meta({ id: 'ReplaceSecret' })
+export type ReplaceSecretInput = z.input<typeof ReplaceSecret>
+export type ReplaceSecret = z.output<typeof ReplaceSecret>
+
+/** A secret without its value. */
+export const Secret = z
+  .object({
+    secret_id: idSchema('secret'),
+    name: z.string(),
+    version: z.number().int().describe('1 at first, one more with each change.'),
+    provider: z.object({ provider_id: idSchema('provider'), name: z.string() }).nullable(),
+    hosts: z.array(z.string()),
+    header: z.string().nullable(),
+    format: z.string().nullable(),
+    env: z.boolean(),
+    env_name: z.string(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'Secret' })
+export type Secret = z.infer<typeof Secret>
+
+/** The answer of a rotation of the key that secrets are encrypted with. */
+export const KeyRotated = z
+  .object({ resealed: z.number().int().describe('How many values were encrypted anew.'), rotated_at: Timestamp })
+  .meta({ id: 'KeyRotated' })

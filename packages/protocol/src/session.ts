@@ -1,0 +1,23 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { Timestamp } from './page.ts'
+
+/** The name of a shell session of a runtime. */
+export const SessionName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, _, . or -, the first a letter or digit')
+
+/** A shell session: commands that name it run one after another, each with what the one before left. */
+export const Session = z
+  .object({
+    name: SessionName,
+    shell: z.string().describe('The program: bash where the runtime has one, else sh.'),
+    user: z.string(),
+    cwd: z.string().describe('Where the next command begins.'),
+    commands: z.number().int().describe('How many have been started in it.'),
+    command_id: idSchema('command').nullable().describe('The command that runs in it now.'),
+    created_at: Timestamp,
+    last_used_at: Timestamp,
+  })
+  .meta({ id: 'Session' })
+export type Session = z.infer<typeof Session>

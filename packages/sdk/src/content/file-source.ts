@@ -1,0 +1,60 @@
+import type { RequestBytes } from '../transport.ts'
+
+/** Something of a known size that can be read from any byte on, so that a write which breaks off can go on. */
+export interface FileSource {
+  readonly size: number
+  /** Opens the bytes from `start` to the end. */
+  readonly stream: (start: number) => ByteStream
+}
+
+/** A Web stream, a Node stream, or anything else that yields bytes. */
+export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>
+
+/**
+ * What a file can be written from. A function is called again where the write is tried again; a plain stream is sent once. A `FileSource`, and what is in memory, goes
+ * on where it broke off.
+ */
+export type FileContent = RequestBytes | FileSource | AsyncIterable<Uint8Array | string>
+
+/** A file of this machine as something to write from. Only regular files. */
+export async function fileSource(path: string): Promise<FileSource> {
+  const { createReadStream } = await import('node:fs')
+  const { stat } = await import('node:fs/promises')
+  const found = await stat(path)
+  if (!found.isFile()) throw new TypeError(`${path} is not a regular file`)
+  // A file that grows meanwhile is sent as long as it was.
+  return {
+    size: found.size,
+    stream: (start) => createReadStream(path, { start, end: Math.max(start, found.size - 1) }),
+  }
+}
+
+/** The content as a source, where it is one or can be. */
+export function sourceOf(content: FileContent): FileSource | null {
+  if (typeof content === 'string' || content instanceof Uint8Array) return sourceOf(new Blob([content]))
+  if (content instanceof Blob) return { size: content.size, stream: (start) => content.slice(start).stream() }
+  return isSource(content) ? content : null
+}
+
+/** The content as the transport takes it. */
+export function bytesOf(content: FileContent): RequestBytes {
+  if (isSource(content)) return () => (content.size === 0 ? new Blob([]).stream() : webStream(content.stream(0)))
+  if (typeof content === 'object' && !(content instanceof ReadableStream) && Symbol.asyncIterator in content)
+    return webStream(content)
+  return content as RequestBytes
+}
+
+/** Any stream as a Web stream of bytes. */
+export function webStream(stream: ByteStream): ReadableStream<Uint8Array<ArrayBuffer>> {
+  if (stream instanceof ReadableStream) return stream as ReadableStream<Uint8Array<ArrayBuffer>>
+  return ReadableStream.from(encoded(stream)) as ReadableStream<Uint8Array<ArrayBuffer>>
+}
+
+async function* encoded(stream: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array, void, undefined> {
+  const encoder = new TextEncoder()
+  for await (const chunk of stream) yield typeof chunk === 'string' ? encoder.encode(chunk) : chunk
+}
+
+function isSource(content: FileContent): content is FileSource {
+  return typeof content === 'object' && 'size' in content && 'stream' in content && !(content instanceof Blob)
+}

@@ -1,0 +1,75 @@
+import { HoltError } from '@holt/protocol'
+import type { CallOptions, Transport } from '../transport.ts'
+import { Broken } from './broken.ts'
+
+/** Which bytes of a file are read: `start` inclusive, `end` exclusive. */
+export interface ReadOptions extends CallOptions {
+  readonly start?: number
+  readonly end?: number
+}
+
+interface Reading {
+  readonly transport: Transport
+  readonly runtimeId: string
+  readonly path: string
+  readonly options: ReadOptions
+}
+
+/**
+ * Opens a file for reading. Where the connection breaks, reading goes on after the last byte; a file that was changed meanwhile is a `conflict`, never a mixture of
+ * two. A file whose size is not known (in `/proc`, say) cannot go on.
+ */
+export async function openContent(reading: Reading): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const { start = 0, end } = reading.options
+  const all = start === 0 && end === undefined
+  const first = await open(reading, all ? {} : { range: `bytes=${start}-${end === undefined ? '' : end - 1}` })
+  return ReadableStream.from(chunksOf(reading, first)) as ReadableStream<Uint8Array<ArrayBuffer>>
+}
+
+async function* chunksOf(reading: Reading, first: Response): AsyncGenerator<Uint8Array, void, undefined> {
+  const { transport, options } = reading
+  const start = first.status === 206 ? (options.start ?? 0) : 0
+  const length = Number(first.headers.get('content-length') ?? Number.NaN)
+  const etag = first.headers.get('etag')
+  const broken = new Broken(transport.options.resumeTimeoutMs, options.signal)
+  let done = 0
+  let response: Response | null = first
+  for (;;) {
+    try {
+      const range = { range: `bytes=${start + done}-${start + length - 1}` }
+      response ??= sameFile(reading.path, await open(reading, { ...range, 'if-range': etag ?? '' }))
+      for await (const chunk of response.body ?? []) {
+        done += chunk.length
+        broken.mended()
+        yield chunk
+      }
+      if (!(done < length)) return
+      throw new TypeError('it ended early')
+    } catch (error) {
+      if (error instanceof HoltError && error.code !== 'unavailable') throw error
+      if (etag === null || Number.isNaN(length)) options.signal?.throwIfAborted()
+      await broken.pause(etag === null || Number.isNaN(length) ? notResumable(error) : error)
+      response = null
+    }
+  }
+}
+
+function notResumable(cause: unknown): Error {
+  return new HoltError('unavailable', 'The transfer broke off, and the file cannot be read from its middle on.', {
+    cause,
+  })
+}
+
+function sameFile(path: string, response: Response): Response {
+  if (response.status === 206) return response
+  void response.body?.cancel()
+  throw new HoltError('conflict', `${path} was changed while it was read`)
+}
+
+function open(
+  { transport, runtimeId, path, options }: Reading,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const params = { runtime_id: runtimeId }
+  return transport.open('readFile', { signal: options.signal, params, query: { path }, headers })
+}

@@ -1,0 +1,142 @@
+import { type FileInfo, HoltError, type Upload } from '@holt/protocol'
+import { HoltApiError } from '../errors.ts'
+import type { CallOptions, Transport } from '../transport.ts'
+import { Broken } from './broken.ts'
+import { bytesOf, type FileContent, type FileSource, sourceOf, webStream } from './file-source.ts'
+
+/** How a file is written. */
+export interface WriteOptions extends CallOptions {
+  /** Octal, for example `"0644"`. Default: kept where the file exists. */
+  readonly mode?: string
+  /** Who owns a new file. Default: the template's user. */
+  readonly user?: string
+  /** False: an existing file is an `already_exists` error. Default true. */
+  readonly overwrite?: boolean
+  /** The SHA-256 digest of the content in hexadecimal: where other bytes arrive the write fails with `digest_mismatch`. */
+  readonly sha256?: string
+  /** Told as bytes are sent. After a break it goes back to what had arrived. */
+  readonly onProgress?: (bytes: number) => void
+}
+
+/** Content of at least so many bytes is sent so that it can go on where it broke off. */
+const resumableBytes = 8 * 1024 * 1024
+
+interface Writing {
+  readonly transport: Transport
+  readonly runtimeId: string
+  readonly path: string
+  readonly options: WriteOptions
+}
+
+/** Writes a file: the whole of it or nothing. */
+export async function writeContent(writing: Writing, content: FileContent): Promise<FileInfo> {
+  const source = sourceOf(content)
+  if (source !== null && source.size >= resumableBytes) return writeInParts(writing, source)
+  const { onProgress } = writing.options
+  const bytes = bytesOf(content)
+  const counted =
+    source !== null && onProgress !== undefined ? () => counting(webStream(source.stream(0)), 0, onProgress) : bytes
+  return fileOf(await put(writing, { bytes: source?.size === 0 ? bytes : counted, query: {} }))
+}
+
+/** Sends from where the service is, until it has everything. */
+async function writeInParts(writing: Writing, source: FileSource): Promise<FileInfo> {
+  const { transport, options } = writing
+  const upload_id = crypto.randomUUID()
+  const broken = new Broken(transport.options.resumeTimeoutMs, options.signal)
+  let offset = 0
+  try {
+    for (;;) {
+      const from = offset
+      try {
+        const bytes = counting(webStream(source.stream(from)), from, options.onProgress)
+        return fileOf(await put(writing, { bytes, query: { upload_id, offset: from } }))
+      } catch (error) {
+        await broken.pause(isOutOfStep(error) ? new TypeError('out of step', { cause: error }) : error)
+      }
+      const upload = await statusOf(writing, upload_id, broken)
+      if (upload.completed) return await statOf(writing)
+      if (upload.offset_bytes > from) broken.mended()
+      offset = Math.min(upload.offset_bytes, source.size)
+    }
+  } catch (error) {
+    // What has come of it would be collected anyway; the failure is what the caller has to know.
+    await transport
+      .run('abortUpload', { params: paramsOf(writing), query: { path: writing.path, upload_id } })
+      .catch(() => undefined)
+    throw error
+  }
+}
+
+/** The service may still have been writing what came before the break when it said how far it was. */
+function isOutOfStep(error: unknown): boolean {
+  return error instanceof HoltApiError && error.code === 'conflict'
+}
+
+async function statusOf(writing: Writing, upload_id: string, broken: Broken): Promise<Upload> {
+  const { transport, path, options } = writing
+  for (;;) {
+    try {
+      const query = { path, upload_id }
+      return await transport.call('getUpload', { signal: options.signal, params: paramsOf(writing), query })
+    } catch (error) {
+      await broken.pause(error)
+    }
+  }
+}
+
+function statOf(writing: Writing): Promise<FileInfo> {
+  const { transport, path, options } = writing
+  return transport.call('statFile', { signal: options.signal, params: paramsOf(writing), query: { path } })
+}
+
+function put(
+  writing: Writing,
+  { bytes, query }: { bytes: Parameters<typeof bytesOf>[0]; query: { upload_id?: string; offset?: number } },
+): Promise<FileInfo | Upload> {
+  const { path, options } = writing
+  const { signal, mode, user, overwrite = true, sha256 } = options
+  return writing.transport.call('writeFile', {
+    signal,
+    params: paramsOf(writing),
+    query: { path, mode, user, ...query },
+    bytes: bytesOf(bytes),
+    headers: { ...(overwrite ? {} : { 'if-none-match': '*' }), ...(sha256 === undefined ? {} : digestHeader(sha256)) },
+    timeoutMs: null,
+  })
+}
+
+/** RFC 9530. */
+function digestHeader(sha256: string): Record<string, string> {
+  if (!/^[0-9a-f]{64}$/i.test(sha256)) throw new HoltError('invalid_request', 'sha256 must be 64 hexadecimal digits')
+  const bytes = Uint8Array.from(sha256.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+  return { 'repr-digest': `sha-256=:${btoa(String.fromCharCode(...bytes))}:` }
+}
+
+function fileOf(answer: FileInfo | Upload): FileInfo {
+  if ('upload_id' in answer) throw new HoltError('internal', 'The service took a file for a part of one')
+  return answer
+}
+
+function paramsOf({ runtimeId }: Writing) {
+  return { runtime_id: runtimeId }
+}
+
+function counting(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  from: number,
+  onProgress: WriteOptions['onProgress'],
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  if (onProgress === undefined) return stream
+  let bytes = from
+  onProgress(bytes)
+  return stream.pipeThrough(
+    new TransformStream({
+      transform(chunk, controller) {
+        bytes += chunk.length
+        onProgress(bytes)
+        controller.enqueue(chunk)
+      },
+    }),
+  )
+}

@@ -1,0 +1,42 @@
+import type { CreatePolicyInput, Policy, PolicyPreset, ReplacePolicyInput } from '@holt/protocol'
+import { type Paginated, paginate } from './pages.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** Stored network policies: what runtimes may reach, by name. */
+export class Policies {
+  readonly #transport: Transport
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** Stores a policy. Each call carries an Idempotency-Key, so a lost answer is asked for again. */
+  async create(body: CreatePolicyInput, options: CallOptions = {}): Promise<Policy> {
+    return this.#transport.call('createPolicy', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
+  }
+
+  /** Lists policies, newest first. */
+  list(options: CallOptions & { readonly limit?: number } = {}): Paginated<Policy> {
+    const { limit, ...call } = options
+    return paginate((cursor) => this.#transport.call('listPolicies', { ...call, query: { limit, cursor } }))
+  }
+
+  /** Gets a policy by id or name. */
+  async get(policy: string, options: CallOptions = {}): Promise<Policy> {
+    return this.#transport.call('getPolicy', { ...options, params: { policy_id: policy } })
+  }
+
+  /** Replaces a policy. When this answers, every runtime that has it follows the new one. */
+  async replace(policy: string, body: ReplacePolicyInput, options: CallOptions = {}): Promise<Policy> {
+    return this.#transport.call('replacePolicy', { ...options, params: { policy_id: policy }, json: body })
+  }
+
+  /** Deletes a policy that no runtime has. */
+  async delete(policy: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('deletePolicy', { ...options, params: { policy_id: policy } })
+  }
+
+  /** The presets that a policy may include, with their hosts. */
+  async presets(options: CallOptions = {}): Promise<readonly PolicyPreset[]> {
+    return (await this.#transport.call('listPresets', options)).data
+  }
+}

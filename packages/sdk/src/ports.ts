@@ -1,0 +1,106 @@
+import type { Duplex } from 'node:stream'
+import { HoltError, type Port, type PortState, portTokenHeader, type Runtime as RuntimeData } from '@holt/protocol'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** How a port is asked for. */
+export interface PortOptions extends CallOptions {
+  /** How long to wait until something listens, up to 600. Default 0. */
+  readonly waitSecs?: number
+  /** How long the token is valid. Default 86,400. */
+  readonly expiresInSecs?: number
+}
+
+/** The service looks a last time when the wait is over, and its answer has to arrive. */
+const answerMarginMs = 30_000
+
+/** The ports of one runtime: what listens inside, reached from outside. */
+export class Ports {
+  readonly #transport: Transport
+  readonly #runtimeId: string
+  readonly #known: () => RuntimeData['ports']
+  constructor(transport: Transport, runtimeId: string, known: () => RuntimeData['ports']) {
+    this.#transport = transport
+    this.#runtimeId = runtimeId
+    this.#known = known
+  }
+
+  /** The ports that were public when the runtime was read last. */
+  get public(): readonly number[] {
+    return this.#known().map(({ port }) => port)
+  }
+
+  /** The ports that something listens on, and those that are public. */
+  async list(options: CallOptions = {}): Promise<readonly PortState[]> {
+    return (await this.#transport.call('listPorts', { ...options, params: { runtime_id: this.#runtimeId } })).data
+  }
+
+  /** How to reach a port, with a new token. `listening` tells whether something listens; with `waitSecs` it is waited for. */
+  async get(port: number, options: PortOptions = {}): Promise<Port> {
+    const { signal, waitSecs, expiresInSecs } = options
+    const answer = await this.#transport.call('getPort', {
+      signal,
+      params: this.#params(port),
+      query: { wait_secs: waitSecs, expires_in_secs: expiresInSecs },
+      timeoutMs: (waitSecs ?? 0) * 1000 + answerMarginMs,
+    })
+    return this.#reachedFromHere(answer)
+  }
+
+  /** Lets anyone in who knows the address, or no longer. */
+  async setPublic(port: number, isPublic: boolean, options: CallOptions = {}): Promise<Port> {
+    const params = this.#params(port)
+    return this.#reachedFromHere(
+      await this.#transport.call('updatePort', { ...options, params, json: { public: isPublic } }),
+    )
+  }
+
+  /** Makes every token of a port worthless, cuts what is open, and answers the port with a new token. */
+  async rotate(port: number, options: CallOptions = {}): Promise<Port> {
+    return this.#reachedFromHere(await this.#transport.call('rotatePort', { ...options, params: this.#params(port) }))
+  }
+
+  /**
+   * Sends an HTTP request to a port, and answers what the program inside answers, or the service's own refusal: 502 where nobody listens. Redirects are
+   * answers and not followed, so that a program inside does not send this client anywhere.
+   */
+  async fetch(port: number, path: string, init: RequestInit = {}): Promise<Response> {
+    const address = this.#address(port, path)
+    const headers = new Headers(init.headers)
+    if (headers.has('authorization')) headers.set(portTokenHeader, (await this.get(port)).token)
+    else if (this.#transport.options.apiKey !== undefined)
+      headers.set('authorization', `Bearer ${this.#transport.options.apiKey}`)
+    return this.#transport.options.fetch(address, { ...init, headers, redirect: 'manual' })
+  }
+
+  /** Opens a raw connection to a port, as a Node stream. Either side may end first, as in TCP. */
+  async connect(port: number, options: CallOptions = {}): Promise<Duplex> {
+    const { connectTcp } = await import('./connect-tcp.ts')
+    const { url, apiKey } = this.#transport.options
+    return connectTcp({ url: below(url, `${this.#place(port)}/tcp`), apiKey, signal: options.signal })
+  }
+
+  #params(port: number): { readonly runtime_id: string; readonly port: string } {
+    return { runtime_id: this.#runtimeId, port: String(port) }
+  }
+
+  #place(port: number): string {
+    return `v1/agents/runtime/${encodeURIComponent(this.#runtimeId)}/ports/${encodeURIComponent(String(port))}`
+  }
+
+  /** The address of a path of the program's. One that leads out of it would carry the key to somewhere else. */
+  #address(port: number, path: string): URL {
+    const base = below(this.#transport.options.url, `${this.#place(port)}/proxy`)
+    const address = new URL(`${base.href}${path.startsWith('/') ? path : `/${path}`}`)
+    if (address.origin === base.origin && address.pathname.startsWith(`${base.pathname}/`)) return address
+    throw new HoltError('invalid_request', `${path} leads out of the port`, { hint: 'Give a path without `..`.' })
+  }
+
+  /** The service names its own address; this client may reach it by another. */
+  #reachedFromHere(port: Port): Port {
+    return { ...port, path_url: this.#address(port.port, '/').href }
+  }
+}
+
+function below(base: string, path: string): URL {
+  return new URL(path, base.endsWith('/') ? base : `${base}/`)
+}

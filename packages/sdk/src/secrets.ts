@@ -1,0 +1,98 @@
+import {
+  type CreateProviderInput,
+  type CreateSecretInput,
+  HoltError,
+  type Provider,
+  type ReplaceProviderInput,
+  type ReplaceSecretInput,
+  type Secret,
+} from '@holt/protocol'
+import { type Paginated, paginate } from './pages.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** Secrets: their values go in and never come out. Runtimes have placeholders, and the gateway puts the values in. */
+export class Secrets {
+  readonly #transport: Transport
+  /** Where values come from that are not stored with the secret. */
+  readonly providers: Providers
+  constructor(transport: Transport) {
+    this.#transport = transport
+    this.providers = new Providers(transport)
+  }
+
+  /** Stores a secret. One named `anthropic`, `openai` or `google` needs only its value. */
+  async create(body: CreateSecretInput, options: CallOptions = {}): Promise<Secret> {
+    return this.#transport.call('createSecret', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
+  }
+
+  /** Stores a secret, or gives the one of that name a new version. Whether it is inside runtimes, and its variable, cannot change. */
+  async set(body: CreateSecretInput, options: CallOptions = {}): Promise<Secret> {
+    const { name, ...version } = body
+    try {
+      return await this.replace(name, version, options)
+    } catch (error) {
+      if (error instanceof HoltError && error.code === 'secret_not_found') return this.create(body, options)
+      throw error
+    }
+  }
+
+  /** Lists secrets, newest first, without their values. */
+  list(options: CallOptions & { readonly limit?: number } = {}): Paginated<Secret> {
+    const { limit, ...call } = options
+    return paginate((cursor) => this.#transport.call('listSecrets', { ...call, query: { limit, cursor } }))
+  }
+
+  /** Gets a secret by id or name, without its value. */
+  async get(secret: string, options: CallOptions = {}): Promise<Secret> {
+    return this.#transport.call('getSecret', { ...options, params: { secret_id: secret } })
+  }
+
+  /** Gives a secret a new version. What is absent stays as it is; every runtime that has it follows at once. */
+  async replace(secret: string, body: ReplaceSecretInput, options: CallOptions = {}): Promise<Secret> {
+    return this.#transport.call('replaceSecret', { ...options, params: { secret_id: secret }, json: body })
+  }
+
+  /** Deletes a secret, also while runtimes have it: their requests that carry its placeholder are refused from then on. */
+  async delete(secret: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('deleteSecret', { ...options, params: { secret_id: secret } })
+  }
+
+  /** Encrypts everything secret anew under a new key, and answers how many values that were. Needs the scope `admin`. */
+  async rotateKey(options: CallOptions = {}): Promise<number> {
+    return (await this.#transport.call('rotateSecretKey', options)).resealed
+  }
+}
+
+/** Identity providers: one value for several secrets, OAuth access tokens, or tokens that the service signs itself. */
+export class Providers {
+  readonly #transport: Transport
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** Stores a provider. */
+  async create(body: CreateProviderInput, options: CallOptions = {}): Promise<Provider> {
+    return this.#transport.call('createProvider', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
+  }
+
+  /** Lists providers, newest first, without what is secret of them. */
+  list(options: CallOptions & { readonly limit?: number } = {}): Paginated<Provider> {
+    const { limit, ...call } = options
+    return paginate((cursor) => this.#transport.call('listProviders', { ...call, query: { limit, cursor } }))
+  }
+
+  /** Gets a provider by id or name. */
+  async get(provider: string, options: CallOptions = {}): Promise<Provider> {
+    return this.#transport.call('getProvider', { ...options, params: { provider_id: provider } })
+  }
+
+  /** Replaces a provider's settings; it keeps its name and its type. */
+  async replace(provider: string, body: ReplaceProviderInput, options: CallOptions = {}): Promise<Provider> {
+    return this.#transport.call('replaceProvider', { ...options, params: { provider_id: provider }, json: body })
+  }
+
+  /** Deletes a provider that no secret takes its value from. */
+  async delete(provider: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('deleteProvider', { ...options, params: { provider_id: provider } })
+  }
+}

@@ -1,0 +1,65 @@
+import type { CommandResult, OutputItem } from '@holt/protocol'
+import type { CommandHandle } from './command-handle.ts'
+import type { CommandOptions, Commands, RunOptions } from './commands.ts'
+import { HoltApiError } from './errors.ts'
+import { backoffMs, sleep } from './retry.ts'
+import type { CallOptions } from './transport.ts'
+
+type InSession<Options> = Omit<Options, 'session'>
+
+/**
+ * A shell of a runtime in which commands run one after another, each where the one before left: its directory and
+ * variables carry over. A list of arguments may be a builtin of the shell.
+ */
+export class ShellSession {
+  readonly name: string
+  readonly #commands: Commands
+  readonly #end: (name: string, options: CallOptions) => Promise<void>
+  constructor(name: string, commands: Commands, end: (name: string, options: CallOptions) => Promise<void>) {
+    this.name = name
+    this.#commands = commands
+    this.#end = end
+  }
+
+  /** Runs a command and waits for its end; `session_kept` says whether the next one begins with what it left. */
+  run(command: string | readonly string[], options: InSession<RunOptions> = {}): Promise<CommandResult> {
+    return this.#commands.run(command, { ...options, session: this.name })
+  }
+
+  /** Starts a command in the background. The next one of the session waits for it. */
+  start(command: string | readonly string[], options: InSession<CommandOptions> = {}): Promise<CommandHandle> {
+    return this.#commands.start(command, { ...options, session: this.name })
+  }
+
+  /** Runs a command and yields what happens as it happens. */
+  stream(
+    command: string | readonly string[],
+    options: InSession<CommandOptions> = {},
+  ): AsyncGenerator<OutputItem, void, undefined> {
+    return this.#commands.stream(command, { ...options, session: this.name })
+  }
+
+  /** Forgets the session and kills what its commands have left running. */
+  end(options: CallOptions = {}): Promise<void> {
+    return this.#end(this.name, options)
+  }
+}
+
+/** Starts a command; as long as its session is busy, again: a start that was refused has run nothing. */
+export async function whenFree<Started>(
+  { session, signal }: CommandOptions,
+  start: () => Promise<Started>,
+): Promise<Started> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start()
+    } catch (error) {
+      if (session === undefined || !isBusy(error)) throw error
+      await sleep(backoffMs(tries), signal)
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof HoltApiError && error.details?.reason === 'session_busy'
+}

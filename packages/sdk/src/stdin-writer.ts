@@ -1,0 +1,174 @@
+import { HoltError } from '@holt/protocol'
+import { HoltApiError, HoltConnectionError } from './errors.ts'
+import { backoffMs, sleep } from './retry.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** The most bytes of one write: as base64 they are the most that the service takes at once. */
+const maxWriteBytes = 768 * 1024
+
+/** Bytes as they come: a Node stream, a Web stream, or a generator of one's own. */
+export type ByteSource = AsyncIterable<Uint8Array | string>
+
+interface WriteOptions extends CallOptions {
+  /** Close stdin after the data. */
+  readonly eof?: boolean
+}
+
+/**
+ * Writes to a command's stdin in the order of the calls. Every write says where it begins, so that one whose answer was
+ * lost is sent again and typed once. One writer at a time: it counts what it wrote itself.
+ */
+export class StdinWriter {
+  readonly #transport: Transport
+  readonly #params: Readonly<Record<string, string>>
+  /** Where the next write begins; null where that is not known yet. */
+  #offset: number | null
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(transport: Transport, params: Readonly<Record<string, string>>, offset: number | null) {
+    this.#transport = transport
+    this.#params = params
+    this.#offset = offset
+  }
+
+  /** Writes everything, however slowly the command reads. */
+  write(data: Uint8Array, options: WriteOptions = {}): Promise<void> {
+    const turn = this.#last.then(() => this.#write(data, options))
+    this.#last = turn.catch(() => {}) // Whoever wrote hears of it; the next write tries for itself.
+    return turn
+  }
+
+  /** Passes on everything of a source, in large writes where it is faster than the command, and closes stdin. */
+  async pipe(source: ByteSource, options: CallOptions = {}): Promise<void> {
+    const ahead = new ReadAhead(source)
+    try {
+      for (;;) {
+        const { bytes, ended } = await ahead.take()
+        await this.write(bytes, { ...options, eof: ended })
+        if (ended) return
+      }
+    } finally {
+      ahead.stop()
+    }
+  }
+
+  async #write(data: Uint8Array, { signal, eof = false }: WriteOptions): Promise<void> {
+    let at = this.#offset ?? (await this.#send({ data: new Uint8Array(), eof: false, signal }))
+    this.#offset = at
+    for (let rest = data; ; ) {
+      const piece = rest.subarray(0, maxWriteBytes)
+      const next = await this.#send({ data: piece, eof: eof && piece.length === rest.length, offset: at, signal })
+      const taken = next - at
+      if (taken < 0 || taken > piece.length)
+        throw new HoltError('conflict', "Something else writes to the command's stdin as well")
+      this.#offset = at = next
+      rest = rest.subarray(taken)
+      if (rest.length === 0) return
+    }
+  }
+
+  /** Sends one write until it is answered, and answers where the next one begins. */
+  async #send(write: {
+    data: Uint8Array
+    eof: boolean
+    offset?: number
+    signal: AbortSignal | undefined
+  }): Promise<number> {
+    const { data, signal, ...where } = write
+    const json = { data: base64(data), encoding: 'base64' as const, ...where }
+    const beganMs = performance.now()
+    for (let tries = 1; ; tries++) {
+      try {
+        return (await this.#transport.call('writeStdin', { signal, params: this.#params, json })).offset
+      } catch (error) {
+        signal?.throwIfAborted()
+        const overdue = performance.now() - beganMs > this.#transport.options.resumeTimeoutMs
+        if (!mayRepeat(error) || overdue) throw error
+        await sleep(backoffMs(tries), signal)
+      }
+    }
+  }
+}
+
+/** What a repetition may mend: nothing came back, or the service or the runtime is not there for the moment. */
+function mayRepeat(error: unknown): boolean {
+  if (error instanceof HoltApiError) return error.httpStatus === 503 || error.httpStatus === 504
+  return error instanceof HoltConnectionError
+}
+
+/** Reads a source while what came before is being written, as far ahead as one write. */
+class ReadAhead {
+  readonly #iterator: AsyncIterator<Uint8Array | string>
+  readonly #chunks: Uint8Array[] = []
+  #size = 0
+  #ended = false
+  #failure: { readonly error: unknown } | null = null
+  #waiting: (() => void)[] = []
+
+  constructor(source: ByteSource) {
+    this.#iterator = source[Symbol.asyncIterator]()
+    void this.#read()
+  }
+
+  /** Everything that has come, once something has. */
+  async take(): Promise<{ bytes: Uint8Array; ended: boolean }> {
+    while (this.#size === 0 && !this.#ended) await this.#changed()
+    if (this.#failure !== null) throw this.#failure.error
+    const bytes = joined(this.#chunks.splice(0), this.#size)
+    this.#size = 0
+    this.#tell()
+    return { bytes, ended: this.#ended }
+  }
+
+  /** Reads no further. */
+  stop(): void {
+    this.#ended = true
+    this.#tell()
+    void this.#iterator.return?.()
+  }
+
+  async #read(): Promise<void> {
+    try {
+      while (!this.#ended) {
+        const { value, done } = await this.#iterator.next()
+        if (done === true) break
+        const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
+        this.#chunks.push(bytes)
+        this.#size += bytes.length
+        this.#tell()
+        while (this.#size >= maxWriteBytes && !this.#ended) await this.#changed()
+      }
+    } catch (error) {
+      this.#failure = { error }
+    }
+    this.#ended = true
+    this.#tell()
+  }
+
+  #changed(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #tell(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const [only] = chunks
+  if (only !== undefined && chunks.length === 1) return only
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
+}
+
+function base64(bytes: Uint8Array): string {
+  if (typeof Buffer !== 'undefined') return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  return btoa(text)
+}

@@ -1,0 +1,323 @@
+import {
+  type AttachServerFrame,
+  attachCloseCodes,
+  attachFrameBytes,
+  HoltError,
+  type SendSignalInput,
+  type TerminalSize,
+} from '@holt/protocol'
+import { HoltConnectionError } from '../errors.ts'
+import { mayResume } from '../item-stream.ts'
+import { backoffMs, sleep } from '../retry.ts'
+import type { CallOptions, Transport } from '../transport.ts'
+import { type AttachSocket, openAttachSocket } from './attach-socket.ts'
+import { InputQueue } from './input-queue.ts'
+import { type OutputChunk, OutputQueue } from './output-queue.ts'
+import { streamsOf, type TerminalStreams } from './web-streams.ts'
+
+/** How a command is attached to. */
+export interface AttachOptions extends CallOptions {
+  /** Begin with the output after this cursor. Default: everything that is kept. */
+  readonly cursor?: number
+  /** Write: type, resize, send signals. Default: watch. */
+  readonly write?: boolean
+  /** Write even where somebody else does, who watches from then on. */
+  readonly takeover?: boolean
+  /** Hears what happens besides output. */
+  readonly onEvent?: (event: TerminalEvent) => void
+}
+
+/** What happens to an attachment besides output: the service's own words, and `broken` and `resumed` for the connection. */
+export type TerminalEvent =
+  | Extract<AttachServerFrame, { type: 'dropped' | 'writer' | 'resize' | 'error' }>
+  | { readonly type: 'broken' | 'resumed' }
+
+/** How a command ended. */
+export type TerminalExit = Omit<Extract<AttachServerFrame, { type: 'exit' }>, 'type' | 'cursor'>
+
+/** Output that the service may send before it was taken. */
+const windowBytes = 1024 * 1024
+
+/** After these the service does not want to see the same attachment again. */
+const finalCodes: readonly number[] = [
+  attachCloseCodes.refused,
+  attachCloseCodes.tooLarge,
+  attachCloseCodes.unauthenticated,
+  attachCloseCodes.replaced,
+]
+
+/**
+ * A command that is attached to: its output, as an iterable of bytes or as streams, and, where it writes, its input. A connection that breaks is made
+ * again after the last byte. Closing it, or leaving a loop over it, does not end the command.
+ */
+export class Terminal implements AsyncDisposable {
+  readonly commandId: string
+  /** How the command ended. It is known once all output has come, so somebody has to read that. */
+  readonly exited: Promise<TerminalExit>
+  /** Null where the command has no terminal. */
+  size: TerminalSize | null = null
+  /** Whether this attachment writes. */
+  writing = false
+  readonly #transport: Transport
+  readonly #runtimeId: string
+  readonly #options: AttachOptions
+  readonly #client = crypto.randomUUID()
+  readonly #ended = new AbortController()
+  readonly #output = new OutputQueue()
+  readonly #input = new InputQueue((typed) => this.#socket?.send(typed === 'eof' ? { type: 'eof' } : typed))
+  /** Resolves when the service has said what the command is. */
+  readonly #begun: Promise<void>
+  #settleBegin: Settle<void> = { resolve: () => {}, reject: () => {} }
+  #settleExit: Settle<TerminalExit> = { resolve: () => {}, reject: () => {} }
+  #socket: AttachSocket | null = null
+  #stream: 'stdout' | 'stderr' = 'stdout'
+  /** What has come, and what the reader has taken of it. */
+  #cursor: number
+  #takenCursor: number
+  #toldCursor: number
+  #wantsToWrite: boolean
+  #made: TerminalStreams | null = null
+
+  private constructor(transport: Transport, { runtime_id, command_id }: TerminalParams, options: AttachOptions) {
+    this.#transport = transport
+    this.#runtimeId = runtime_id
+    this.commandId = command_id
+    this.#options = options
+    this.#cursor = this.#takenCursor = this.#toldCursor = options.cursor ?? 0
+    this.#wantsToWrite = options.write === true || options.takeover === true
+    this.exited = new Promise((resolve, reject) => {
+      this.#settleExit = { resolve, reject }
+    })
+    this.#begun = new Promise((resolve, reject) => {
+      this.#settleBegin = { resolve, reject }
+    })
+    // Whoever waits for them sees the failure; nobody has to.
+    this.exited.catch(() => {})
+    this.#begun.catch(() => {})
+  }
+
+  /** Attaches, or rejects with what the service says. */
+  static async open(transport: Transport, params: TerminalParams, options: AttachOptions = {}): Promise<Terminal> {
+    const terminal = new Terminal(transport, params, options)
+    const { signal } = options
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', () => terminal.#end({ error: signal.reason }), {
+      once: true,
+      signal: terminal.#ended.signal,
+    })
+    await terminal.#connect(options.takeover === true)
+    await terminal.#begun
+    return terminal
+  }
+
+  /** Where the output is that was taken so far: attach again from here. */
+  get cursor(): number {
+    return this.#takenCursor
+  }
+
+  /** The output as bytes. There is one reader: this, `output` or `readable`. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+    for await (const { data } of this.output()) yield data
+  }
+
+  /** The output with the stream that it is of. In a terminal all of it is `stdout`. */
+  async *output(): AsyncGenerator<OutputChunk, void, undefined> {
+    for (let chunk = await this.#output.take(); chunk !== null; chunk = await this.#output.take()) {
+      this.#takenCursor = chunk.cursor
+      this.#tellTaken()
+      yield chunk
+    }
+  }
+
+  /** Types. Resolves when the command has been given it; rejects where somebody else writes, or where it is not known whether it arrived. */
+  async write(data: string | Uint8Array): Promise<void> {
+    if (!this.#wantsToWrite) throw onlyWatches()
+    this.#ended.signal.throwIfAborted()
+    const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data)
+    if (bytes.length > 0) await this.#input.write(bytes)
+  }
+
+  /** Closes stdin after what was written; in a terminal it types the end-of-file character. */
+  async eof(): Promise<void> {
+    if (!this.#wantsToWrite) throw onlyWatches()
+    this.#ended.signal.throwIfAborted()
+    await this.#input.write('eof')
+  }
+
+  /** Changes the terminal's size. What is refused is an `error` event. */
+  resize({ cols, rows }: TerminalSize): void {
+    this.#socket?.send({ type: 'resize', cols, rows })
+  }
+
+  /** Sends a signal to the command's process group. What is refused is an `error` event. */
+  signal(name: SendSignalInput['signal']): void {
+    this.#socket?.send({ type: 'signal', signal: name })
+  }
+
+  /** Asks to write from now on; a `writer` event answers. */
+  takeOver(): void {
+    this.#wantsToWrite = true
+    this.#socket?.send({ type: 'write', takeover: true })
+  }
+
+  /** The output as a Web stream. With `writable` it is a pair, so `Duplex.fromWeb(terminal)` makes a Node stream of it. */
+  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#streams.readable
+  }
+
+  /** The input as a Web stream. Closing it is `eof`. */
+  get writable(): WritableStream<Uint8Array | string> {
+    return this.#streams.writable
+  }
+
+  /** Leaves. The command goes on. */
+  async close(): Promise<void> {
+    this.#end({})
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #connect(takeover: boolean): Promise<void> {
+    const query = {
+      cursor: this.#cursor,
+      client: this.#client,
+      window: Math.max(attachFrameBytes, windowBytes - (this.#cursor - this.#takenCursor)),
+      ...(this.#wantsToWrite ? { write: true } : {}),
+      ...(takeover ? { takeover: true } : {}),
+    }
+    const params = { runtime_id: this.#runtimeId, command_id: this.commandId }
+    const listener = {
+      opened: (socket: AttachSocket) => this.#opened(socket),
+      frame: (text: string) => this.#hear(text),
+      bytes: (bytes: Uint8Array<ArrayBuffer>) => this.#take(bytes),
+      closed: (code: number, reason: string) => this.#closed(code, reason),
+    }
+    const { signal } = this.#ended
+    await openAttachSocket(this.#transport, { target: { params, query }, listener, signal })
+  }
+
+  #opened(socket: AttachSocket): void {
+    this.#socket = socket
+    this.#stream = 'stdout'
+    this.#toldCursor = this.#cursor - windowBytes // So that what was taken before is told at once.
+    this.#tellTaken()
+  }
+
+  #take(data: Uint8Array<ArrayBuffer>): void {
+    this.#cursor += data.length
+    this.#output.push({ stream: this.#stream, data, cursor: this.#cursor })
+  }
+
+  #hear(text: string): void {
+    try {
+      this.#heed(JSON.parse(text) as AttachServerFrame)
+    } catch (error) {
+      // What a listener throws, or a service that is none, ends the attachment; here nobody else could hear of it.
+      this.#end({ error })
+    }
+  }
+
+  #heed(frame: AttachServerFrame): void {
+    if (frame.type === 'start') {
+      this.size = frame.pty
+      this.#settleBegin.resolve()
+      this.#cursor = frame.cursor
+    } else if (frame.type === 'stream') this.#stream = frame.stream
+    else if (frame.type === 'input') this.#input.noteTaken(frame.taken_bytes)
+    else if (frame.type === 'exit') {
+      const { exit_code, signal, timed_out } = frame
+      this.#settleExit.resolve({ exit_code, signal, timed_out })
+    } else if (frame.type === 'end') this.#end({})
+    else this.#tell(frame)
+  }
+
+  #tell(frame: Extract<AttachServerFrame, { type: 'dropped' | 'writer' | 'resize' | 'error' }>): void {
+    if (frame.type === 'dropped') this.#cursor = frame.cursor
+    if (frame.type === 'resize') this.size = { cols: frame.cols, rows: frame.rows }
+    if (frame.type === 'error' && frame.about === 'input')
+      this.#input.noteRefused(new HoltError(frame.code, frame.message))
+    if (frame.type === 'writer') {
+      this.writing = this.#wantsToWrite = frame.writing
+      if (!frame.writing) this.#input.fail(onlyWatches())
+      else this.#input.start()
+    }
+    this.#options.onEvent?.(frame)
+  }
+
+  #closed(code: number, reason: string): void {
+    this.#socket = null
+    this.writing = false
+    if (this.#ended.signal.aborted) return
+    const lost = new HoltConnectionError('lost', `The attachment was closed: ${reason || code}`)
+    if (finalCodes.includes(code)) {
+      const revoked = new HoltError('unauthenticated', 'The key is no longer valid.')
+      this.#end({ error: code === attachCloseCodes.unauthenticated ? revoked : lost })
+      return
+    }
+    this.#input.break(new HoltConnectionError('lost', 'The connection broke: whether this was typed is not known'))
+    this.#options.onEvent?.({ type: 'broken' })
+    this.#resume(lost).catch((error: unknown) => this.#end({ error }))
+  }
+
+  /** Attaches again after the last byte, until that has failed for too long. */
+  async #resume(lost: HoltConnectionError): Promise<void> {
+    const { signal } = this.#ended
+    const since = performance.now()
+    for (let tries = 1; !signal.aborted; tries += 1) {
+      await sleep(backoffMs(tries), signal)
+      try {
+        await this.#connect(false)
+        this.#options.onEvent?.({ type: 'resumed' })
+        return
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!mayResume(error)) throw error
+        if (performance.now() - since > this.#transport.options.resumeTimeoutMs) throw lost
+      }
+    }
+  }
+
+  #end(end: { readonly error: unknown } | Record<string, never>): void {
+    if (this.#ended.signal.aborted) return
+    const error = 'error' in end ? end.error : new HoltError('conflict', 'The attachment is closed.')
+    this.#ended.abort(error)
+    this.#socket?.close()
+    this.#socket = null
+    this.writing = false
+    this.#input.fail(error)
+    this.#settleExit.reject(error)
+    this.#settleBegin.reject(error)
+    this.#output.end(end)
+  }
+
+  /** Tells how much was taken, a few times for each window. */
+  #tellTaken(): void {
+    if (this.#takenCursor - this.#toldCursor < windowBytes / 4 || this.#socket === null) return
+    this.#toldCursor = this.#takenCursor
+    this.#socket.send({ type: 'taken', cursor: this.#takenCursor })
+  }
+
+  get #streams(): TerminalStreams {
+    this.#made ??= streamsOf(this)
+    return this.#made
+  }
+}
+
+interface Settle<Value> {
+  readonly resolve: (value: Value) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Which command. */
+interface TerminalParams {
+  readonly runtime_id: string
+  readonly command_id: string
+}
+
+function onlyWatches(): HoltError {
+  return new HoltError('conflict', 'This attachment only watches: somebody else writes, or it did not ask to.', {
+    hint: 'Take over: terminal.takeOver(), or attach with takeover.',
+  })
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { join } from 'node:path'
+import { type FileInfo, HoltError } from '@holt/protocol'
+import type { Files } from '../files.ts'
+import { type EntryFilter, type LocalEntry, readLocalTree } from './local-tree.ts'
+import { planSync, type RemoteTree, type SyncPlan } from './plan-sync.ts'
+import { FewAtOnce, type TransferOptions } from './transfer.ts'
+import { sendEntries } from './upload.ts'
+
+/** How a directory of a runtime is made the same as one here. */
+export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
+  /** Remove what is not here. Default false. */
+  readonly delete?: boolean
+  /** What takes part, by its path below the directory; where a directory does not, nothing in it does. Default: everything. */
+  readonly keeps?: EntryFilter
+  /** Compare the SHA-256 of files of the same size instead of their times. Reads them all. Default false. */
+  readonly checksum?: boolean
+  /** Decide, and do nothing. Default false. */
+  readonly dryRun?: boolean
+}
+
+/** What was done, or with `dryRun` would be. Paths are relative. */
+export interface SyncResult {
+  readonly sent: readonly string[]
+  readonly removed: readonly string[]
+  readonly unchanged: number
+  /** Of the files that were sent. */
+  readonly bytes: number
+}
+
+/** The deepest list there is. */
+const deepest = 64
+const pageSize = 10_000
+const comparedAtOnce = 8
+
+/** Sends what is new or changed here, as one archive that is merged into the directory there; see `Files.sync`. */
+export async function syncTree(job: {
+  readonly files: Files
+  readonly localDir: string
+  readonly remoteDir: string
+  readonly options: SyncOptions
+}): Promise<SyncResult> {
+  const { files, localDir, remoteDir, options } = job
+  const { signal, keeps = () => true, dryRun = false } = options
+  const local = await readLocalTree(localDir, { keeps, keepsHardLinks: false })
+  signal?.throwIfAborted()
+  const remote = await readRemoteTree(files, remoteDir, signal)
+  const equal = options.checksum === true ? await compareContent(job, local, remote) : null
+  const plan = planSync(local, remote ?? new Map(), {
+    deletes: options.delete === true,
+    keeps,
+    isSame: (entry, other) => (equal === null ? hasSameTime(entry, other) : equal.has(entry.path)),
+  })
+  if (!dryRun) await carryOut(job, plan, remote === null ? local : plan.send)
+  return {
+    sent: plan.send.map(({ path }) => path),
+    removed: [...plan.makeRoom.filter((path) => remote?.get(path)?.type === 'directory'), ...plan.remove],
+    unchanged: plan.unchanged,
+    bytes: plan.send.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+  }
+}
+
+async function carryOut(
+  { files, localDir, remoteDir, options }: Parameters<typeof syncTree>[0],
+  plan: SyncPlan,
+  entries: readonly LocalEntry[],
+): Promise<void> {
+  const { signal } = options
+  const remove = async (path: string) => files.remove(join(remoteDir, path), { recursive: true, signal })
+  for (const path of plan.makeRoom) await remove(path)
+  if (entries.length > 0) await sendEntries({ files, localDir, remoteDir, entries, how: { merge: true }, options })
+  for (const path of plan.remove) await remove(path)
+}
+
+/** Null where there is nothing yet. */
+async function readRemoteTree(
+  files: Files,
+  remoteDir: string,
+  signal: AbortSignal | undefined,
+): Promise<RemoteTree | null> {
+  const tree = new Map<string, FileInfo>()
+  const prefix = remoteDir === '/' ? '/' : `${remoteDir}/`
+  try {
+    for await (const entry of files.list(remoteDir, { signal, depth: deepest, limit: pageSize })) {
+      // A name that is not UTF-8 is none that could be here.
+      if (entry.path.startsWith(prefix) && entry.path_base64 === undefined)
+        tree.set(entry.path.slice(prefix.length), entry)
+    }
+    return tree
+  } catch (error) {
+    if (error instanceof HoltError && error.code === 'path_not_found') return null
+    throw error
+  }
+}
+
+/** The service tells times to the millisecond. */
+function hasSameTime({ modifiedAtNs }: LocalEntry, { modified_at }: FileInfo): boolean {
+  const wholeMs = modifiedAtNs / 1_000_000n - (modifiedAtNs < 0n && modifiedAtNs % 1_000_000n !== 0n ? 1n : 0n)
+  return BigInt(Date.parse(modified_at)) === wholeMs
+}
+
+/** The paths of files whose content is the same here and there. */
+async function compareContent(
+  { files, localDir, options }: Parameters<typeof syncTree>[0],
+  local: readonly LocalEntry[],
+  remote: RemoteTree | null,
+): Promise<Set<string>> {
+  const equal = new Set<string>()
+  const comparing = new FewAtOnce(comparedAtOnce)
+  for (const { path, type, sizeBytes } of local) {
+    const other = remote?.get(path)
+    if (type !== 'file' || other?.type !== 'file' || other.size_bytes !== sizeBytes) continue
+    await comparing.add(async () => {
+      const [here, there] = await Promise.all([
+        digestOf(createReadStream(join(localDir, path))),
+        digestOf(await files.readStream(other.path, { signal: options.signal })),
+      ])
+      if (here === there) equal.add(path)
+    })
+  }
+  await comparing.end()
+  return equal
+}
+
+async function digestOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const part of content) hash.update(part)
+  return hash.digest('hex')
+}

@@ -1,0 +1,167 @@
+import { chmod, link, lutimes, mkdir, open, symlink, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { HoltError } from '@holt/protocol'
+import { readTar, type TarMember } from '../tar/read-tar.ts'
+import { leftOutIn } from './left-out.ts'
+import { staysInside } from './link-target.ts'
+import { FewAtOnce, type Progress, type TransferResult } from './transfer.ts'
+
+/** Files up to this size are kept in memory and written while the next ones come. */
+const smallBytes = 64 * 1024
+const writesAtOnce = 16
+/** The most entries of a tree. */
+const maxEntries = 1_000_000
+const maxPathBytes = 4096
+
+interface Made {
+  readonly path: string
+  readonly mode: number
+  readonly modifiedAtSecs: number
+}
+
+/**
+ * Makes the tree of an archive from a runtime in an empty directory of this machine that nobody else writes to. The archive is hostile. It never gets out: a name is below the
+ * directory or refused; files and directories are made new, in directories made here; hard links lead to files made here; symlinks come last, when nothing is written any
+ * more, and only where they stay inside. Set-id bits are dropped.
+ */
+export async function unpackHere(
+  archive: AsyncIterable<Uint8Array>,
+  staging: string,
+  progress: Progress,
+): Promise<TransferResult> {
+  const unpacking = new Unpacking(staging, progress)
+  try {
+    for await (const member of readTar(archive)) {
+      if (member.type === 'comment') unpacking.skipped.push(...leftOutIn(member.text))
+      else await unpacking.take(member)
+    }
+  } finally {
+    await unpacking.settle()
+  }
+  return unpacking.finish()
+}
+
+class Unpacking {
+  readonly skipped: { path: string; reason: string }[] = []
+  readonly #staging: string
+  readonly #progress: Progress
+  readonly #made = new Map<string, 'directory' | 'file'>([['', 'directory']])
+  readonly #directories: Made[] = []
+  readonly #links: (Made & { readonly target: string; readonly isHard: boolean })[] = []
+  readonly #writes = new FewAtOnce(writesAtOnce)
+  #entries = 0
+
+  constructor(staging: string, progress: Progress) {
+    this.#staging = staging
+    this.#progress = progress
+  }
+
+  async take(member: TarMember): Promise<void> {
+    this.#entries += 1
+    if (this.#entries > maxEntries) throw new HoltError('too_large', `The tree has more than ${maxEntries} entries`)
+    if (member.path === null) {
+      this.skipped.push({ path: '?', reason: 'its name is not UTF-8' })
+      return
+    }
+    const path = relativePath(member.path)
+    if (path === '' && member.type !== 'directory') throw outside()
+    const { modifiedAtSecs } = member
+    const made = { path, mode: member.mode & 0o777, modifiedAtSecs }
+    if (member.type === 'directory') await this.#directory(made)
+    else if (member.type === 'file') await this.#file(member, made)
+    else if (member.type === 'other') this.skipped.push({ path, reason: 'it is neither a file nor a link' })
+    else if (member.target === null) this.skipped.push({ path, reason: 'what it links to is not UTF-8' })
+    else this.#links.push({ ...made, target: member.target, isHard: member.type === 'hardlink' })
+  }
+
+  /** Waits for what is under way; a failure of it is `finish`'s to tell. */
+  async settle(): Promise<void> {
+    await this.#writes.end().catch(() => undefined)
+  }
+
+  async finish(): Promise<TransferResult> {
+    await this.#writes.end()
+    let symlinks = 0
+    for (const link of this.#links.filter(({ isHard }) => isHard)) await this.#hardLink(link)
+    for (const link of this.#links.filter(({ isHard }) => !isHard)) if (await this.#symlink(link)) symlinks += 1
+    for (const { path, mode, modifiedAtSecs } of this.#directories.reverse()) {
+      await chmod(join(this.#staging, path), mode)
+      await utimes(join(this.#staging, path), modifiedAtSecs, modifiedAtSecs)
+    }
+    const { files, bytes } = this.#progress
+    return { files, bytes, directories: this.#directories.length, symlinks, skipped: this.skipped }
+  }
+
+  async #directory(made: Made): Promise<void> {
+    if (made.path !== '') {
+      this.#claim(made.path, 'directory')
+      await mkdir(join(this.#staging, made.path), { mode: 0o700 })
+    } else if (this.#directories.some(({ path }) => path === '')) throw twice('.')
+    this.#directories.push(made)
+  }
+
+  async #file(member: TarMember, made: Made): Promise<void> {
+    this.#claim(made.path, 'file')
+    const write = async (content: AsyncIterable<Buffer> | readonly Buffer[]) => {
+      const file = await open(join(this.#staging, made.path), 'wx', 0o600)
+      try {
+        for await (const part of content) await file.writeFile(part)
+        await file.chmod(made.mode)
+        await file.utimes(made.modifiedAtSecs, made.modifiedAtSecs)
+      } finally {
+        await file.close()
+      }
+      this.#progress.add(1, member.sizeBytes)
+    }
+    if (member.sizeBytes > smallBytes) return write(member.content())
+    const parts: Buffer[] = []
+    for await (const part of member.content()) parts.push(Buffer.from(part))
+    await this.#writes.add(() => write(parts))
+  }
+
+  async #hardLink({ path, target }: { path: string; target: string }): Promise<void> {
+    const from = relativePath(target)
+    if (this.#made.get(from) !== 'file')
+      throw new HoltError('invalid_archive', 'The archive has a hard link to what is no file in it')
+    this.#claim(path, 'file')
+    await link(join(this.#staging, from), join(this.#staging, path))
+    this.#progress.add(1, 0)
+  }
+
+  async #symlink({ path, target, modifiedAtSecs }: Made & { target: string }): Promise<boolean> {
+    if (!staysInside(path, target)) {
+      this.skipped.push({ path, reason: `the symlink to ${target} leads out of the tree` })
+      return false
+    }
+    this.#claim(path, 'file')
+    const place = join(this.#staging, path)
+    await symlink(target, place)
+    await lutimes(place, modifiedAtSecs, modifiedAtSecs)
+    return true
+  }
+
+  /** A path is made once, in a directory that was made before. */
+  #claim(path: string, type: 'directory' | 'file'): void {
+    if (this.#made.has(path)) throw twice(path)
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')))
+    if (this.#made.get(parent) !== 'directory')
+      throw new HoltError('invalid_archive', 'The archive has an entry in what is no directory in it')
+    this.#made.set(path, type)
+  }
+}
+
+/** The path below the tree that a name means; empty for the tree itself. */
+function relativePath(name: string): string {
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+  if (name === '' || name.startsWith('/') || name.includes('\0') || parts.includes('..')) throw outside()
+  if (Buffer.byteLength(name) > maxPathBytes || parts.some((part) => Buffer.byteLength(part) > 255)) throw outside()
+  return parts.join('/')
+}
+
+function outside(): HoltError {
+  return new HoltError('invalid_path', 'The runtime named a path outside the directory that was asked for')
+}
+
+function twice(path: string): HoltError {
+  return new HoltError('invalid_archive', `The archive has ${path} twice`)
+}

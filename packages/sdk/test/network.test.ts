@@ -1,0 +1,92 @@
+import type { NetworkLogItem } from '@holt/protocol'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Holt } from '../src/index.ts'
+import { startTestService, type TestService } from './support/test-service.ts'
+
+let service: TestService
+let holt: Holt
+beforeEach(async () => {
+  service = await startTestService()
+  holt = new Holt({ url: service.url, apiKey: service.key })
+})
+afterEach(() => service.close())
+
+const decision = (cursor: number, allowed: boolean): NetworkLogItem => ({
+  type: 'connect',
+  cursor,
+  at: new Date(0).toISOString(),
+  name: 'api.example.com',
+  address: null,
+  port: 443,
+  allowed,
+  rule: allowed ? 'api.example.com:443' : 'no_rule',
+  method: null,
+  path: null,
+  bytes_sent: null,
+  bytes_received: null,
+  process: null,
+  secret: null,
+})
+
+test('policies are stored, listed, replaced and deleted', async () => {
+  const { policy_id } = await holt.policies.create({ name: 'web', allow: [{ host: 'api.example.com' }] })
+  expect((await holt.policies.list().all()).map(({ name }) => name)).toEqual(['web'])
+  expect(await holt.policies.get('web')).toMatchObject({ policy_id, allow: [{ ports: [443] }], revision: 1 })
+  expect(await holt.policies.replace('web', { include: ['npm'] })).toMatchObject({ include: ['npm'], revision: 2 })
+  expect((await holt.policies.presets())[0]?.hosts[0]?.host).toBe('registry.npmjs.org')
+  await holt.policies.delete('web')
+  await expect(holt.policies.get('web')).rejects.toMatchObject({ code: 'policy_not_found' })
+})
+
+test('a secret whose answer is lost is asked for again, not stored twice', async () => {
+  service.faults.push({ route: 'createSecret', type: 'refuse', code: 'unavailable' })
+  const secret = await holt.secrets.create({ name: 'stripe', value: 'hunter22', hosts: ['api.stripe.com'] })
+  expect(secret).not.toHaveProperty('value')
+  const keys = service.calls
+    .filter(({ route }) => route === 'createSecret')
+    .map((call) => call.headers['idempotency-key'])
+  expect(keys).toEqual([keys[0], keys[0]])
+})
+
+test('setting a secret stores it, or gives it a new version', async () => {
+  const settings = { name: 'stripe', hosts: ['api.stripe.com'] }
+  expect(await holt.secrets.set({ ...settings, value: 'one' })).toMatchObject({ version: 1 })
+  expect(await holt.secrets.set({ ...settings, value: 'two' })).toMatchObject({ version: 2 })
+  expect([...service.secrets.values()]).toMatchObject([{ value: 'two' }])
+  await expect(holt.secrets.set({ name: 'stripe', value: 'three', env: true })).rejects.toMatchObject({
+    code: 'conflict',
+  })
+  expect(await holt.secrets.rotateKey()).toBe(1)
+})
+
+test('providers are stored, replaced and deleted', async () => {
+  const { providers } = holt.secrets
+  await providers.create({ name: 'cloud', type: 'workload', audience: 'sts.example.com' })
+  const replaced = await providers.replace('cloud', { type: 'workload', audience: 'sts.example.org', ttl_secs: 60 })
+  expect(replaced).toMatchObject({ version: 2, settings: { audience: 'sts.example.org' } })
+  await providers.delete('cloud')
+  expect(await providers.list().all()).toEqual([])
+})
+
+test("a runtime's network is read, replaced, tested and explained", async () => {
+  const runtime = await holt.runtimes.create({ network_policy: { allow: [{ host: 'api.example.com' }] } })
+  expect(runtime.network_policy).toEqual({ type: 'inline' })
+  expect((await runtime.network.get()).policy?.allow).toMatchObject([{ host: 'api.example.com', ports: [443] }])
+  expect(await runtime.network.test({ host: 'api.example.com' })).toMatchObject({ allowed: true })
+  expect((await runtime.network.set(null)).policy).toBeNull()
+  expect(await runtime.network.test({ host: 'api.example.com' })).toMatchObject({ allowed: false, rule: 'no_rule' })
+  expect((await runtime.network.suggest()).add).toEqual([{ host: 'api.example.com', ports: [443] }])
+})
+
+test('a log that breaks off is read on after its last item', async () => {
+  const runtime = await holt.runtimes.create()
+  service.decisions.push(decision(1, false), decision(2, true), { type: 'end', cursor: 2 })
+  service.faults.push({ route: 'readNetworkLog', type: 'cut', items: 1 })
+  const items = await Array.fromAsync(runtime.network.log())
+  expect(items.map(({ type, cursor }) => [type, cursor])).toEqual([
+    ['connect', 1],
+    ['connect', 2],
+    ['end', 2],
+  ])
+  expect(service.count('readNetworkLog')).toBe(2)
+})

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Holt, type Runtime } from '../src/index.ts'
+import { startTestService, type TestService } from './support/test-service.ts'
+
+let service: TestService
+let runtime: Runtime
+let sent: { url: string; headers: Headers; init: RequestInit | undefined }[]
+
+beforeEach(async () => {
+  service = await startTestService()
+  service.listening.add(3000)
+  sent = []
+  const watched: typeof fetch = async (input, init) => {
+    const url = String(input)
+    sent.push({ url, headers: new Headers(init?.headers), init })
+    return url.includes('/proxy/') ? new Response('inside', { status: 404 }) : fetch(input, init)
+  }
+  runtime = await new Holt({ url: service.url, apiKey: service.key, fetch: watched }).runtimes.create()
+})
+afterEach(() => service.close())
+
+test('a port is had with its token, and its path form is where this client finds the service', async () => {
+  const port = await runtime.ports.get(3000, { waitSecs: 5, expiresInSecs: 60 })
+  expect(port).toMatchObject({ port: 3000, listening: true, public: false, token: 'token-0' })
+  expect(port.path_url).toBe(`${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy/`)
+  expect(sent.at(-1)?.url).toContain('wait_secs=5&expires_in_secs=60')
+  expect((await runtime.ports.rotate(3000)).token).toBe('token-1')
+  expect(await runtime.ports.list()).toEqual([{ port: 3000, public: false, listening: true }])
+})
+
+test('what is public is known of the runtime once it is read again', async () => {
+  expect((await runtime.ports.setPublic(3000, true)).public).toBe(true)
+  expect(runtime.ports.public).toEqual([])
+  await runtime.refresh()
+  expect(runtime.ports.public).toEqual([3000])
+  expect(runtime.toJSON().ports).toEqual([{ port: 3000, public: true }])
+})
+
+describe('fetch', () => {
+  test('asks below the port, with the key, and answers whatever the program does', async () => {
+    const answer = await runtime.ports.fetch(3000, '/a?b=c', { method: 'POST', body: 'x', headers: { accept: 'a/b' } })
+    expect([answer.status, await answer.text()]).toEqual([404, 'inside'])
+    const [last] = sent.slice(-1)
+    expect(last?.url).toBe(`${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy/a?b=c`)
+    expect(last?.headers.get('authorization')).toBe(`Bearer ${service.key}`)
+    expect(last?.headers.get('accept')).toBe('a/b')
+    expect(last?.init).toMatchObject({ method: 'POST', redirect: 'manual' })
+  })
+
+  test("leaves the program's own Authorization alone", async () => {
+    await runtime.ports.fetch(3000, 'a', { headers: { authorization: 'Basic eA==' } })
+    const [last] = sent.slice(-1)
+    expect(last?.headers.get('authorization')).toBe('Basic eA==')
+    expect(last?.headers.get('x-holt-port-token')).toBe('token-0')
+  })
+
+  test.each(['/../../../key', '/..', '/a/../../tcp', '/%2e%2e/x', '\\..\\..\\x'])(
+    'never leaves the port: %s',
+    async (path) => {
+      await expect(runtime.ports.fetch(3000, path)).rejects.toMatchObject({ code: 'invalid_request' })
+      expect(sent.some(({ url }) => url.includes('/proxy'))).toBe(false)
+    },
+  )
+})
+
+describe('connect', () => {
+  /** A service that changes to `tcp`, and answers with what it was asked. */
+  async function startDoor(): Promise<{ url: string; asked: IncomingMessage[]; stop: () => void }> {
+    const asked: IncomingMessage[] = []
+    const door = createServer((_, response) =>
+      response.writeHead(502).end('{"error":{"code":"port_not_listening","message":"nobody"}}'),
+    )
+    door.on('upgrade', (request, socket: Socket) => {
+      asked.push(request)
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\nfirst ')
+      socket.pipe(socket)
+    })
+    door.listen(0, '127.0.0.1')
+    await once(door, 'listening')
+    return { url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, asked, stop: () => door.close() }
+  }
+
+  test('gives a connection that either side may end first', async () => {
+    const door = await startDoor()
+    const there = (await import('../src/ports.ts')).Ports
+    const transport = { options: { url: door.url, apiKey: 'holt_x' } }
+    const connection = await new there(transport as never, 'rt1', () => []).connect(5432)
+    connection.end('and last')
+    expect(await text(connection)).toBe('first and last')
+    expect(door.asked[0]?.url).toBe('/v1/agents/runtime/rt1/ports/5432/tcp')
+    expect(door.asked[0]?.headers).toMatchObject({ upgrade: 'tcp', authorization: 'Bearer holt_x' })
+    door.stop()
+  })
+
+  test('says what the service says, and that there is none', async () => {
+    const refused = await runtime.ports.connect(3000).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ name: 'HoltApiError', code: 'route_not_found' })
+    await service.close()
+    await expect(runtime.ports.connect(3000)).rejects.toMatchObject({ name: 'HoltConnectionError', reason: 'refused' })
+  })
+
+  test('ends with its signal', async () => {
+    const ended = AbortSignal.abort(new Error('enough'))
+    await expect(runtime.ports.connect(3000, { signal: ended })).rejects.toThrow('enough')
+  })
+})

@@ -1,0 +1,131 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Holt, type Runtime } from '../../src/index.ts'
+import { padding, type TarEntry, tarEnd, tarHeader } from '../../src/tar/write-tar.ts'
+import { startTestService, type TestService } from '../support/test-service.ts'
+
+let service: TestService
+let runtime: Runtime
+let here: string
+beforeEach(async () => {
+  service = await startTestService()
+  runtime = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create()
+  await runtime.files.write('/tree/file', 'x')
+  here = await mkdtemp(join(tmpdir(), 'holt-hostile-'))
+  await writeFile(join(here, 'secret'), 'secret')
+  await mkdir(join(here, 'folder'))
+})
+afterEach(async () => {
+  await service.close()
+  await rm(here, { recursive: true, force: true })
+})
+
+type Sketch = Partial<TarEntry> & { readonly path: string; readonly content?: string }
+
+function entry({ content = '', ...sketch }: Sketch): Buffer {
+  const whole: TarEntry = {
+    type: 'file',
+    mode: 0o644,
+    modifiedAtNs: 0n,
+    sizeBytes: Buffer.byteLength(content),
+    target: '',
+    ...sketch,
+  }
+  return Buffer.concat([tarHeader(whole), Buffer.from(content), padding(content.length)])
+}
+
+const archiveOf = (...sketches: Sketch[]) => Buffer.concat([...sketches.map(entry), tarEnd])
+const root: Sketch = { path: '.', type: 'directory', mode: 0o755 }
+
+async function download(archive: Buffer) {
+  service.archive = archive
+  return runtime.files.download('/tree', join(here, 'back'))
+}
+
+/** Nothing has been made or changed but what was to be. */
+async function expectUntouched(also: readonly string[] = []): Promise<void> {
+  expect((await readdir(here)).sort()).toEqual([...also, 'folder', 'secret'].sort())
+  expect(await readdir(join(here, 'folder'))).toEqual([])
+  expect(await readFile(join(here, 'secret'), 'utf8')).toBe('secret')
+}
+
+describe('an archive of a hostile runtime is refused, and nothing is left of it', () => {
+  const link = (path: string, target: string): Sketch => ({ path, type: 'symlink', target })
+  const hard = (path: string, target: string): Sketch => ({ path, type: 'hardlink', target })
+  const file = (path: string): Sketch => ({ path, content: 'evil' })
+  test.each<[string, Sketch[], string]>([
+    ['a name that leads out', [root, file('../secret')], 'invalid_path'],
+    ['one that leads out in the middle', [root, file('a/../../secret')], 'invalid_path'],
+    ['an absolute name', [root, file('/tmp/holt-evil')], 'invalid_path'],
+    ['a directory that leads out', [root, { path: '../folder/x', type: 'directory' }], 'invalid_path'],
+    ['a file below a symlink', [root, link('l', '..'), file('l/secret')], 'invalid_archive'],
+    ['a file below a symlink that stays inside', [root, link('l', 'd'), file('l/x')], 'invalid_archive'],
+    ['a file over a symlink', [root, link('l', 'f'), file('l')], 'invalid_archive'],
+    ['a symlink below a symlink', [root, link('l', '.'), link('l/m', '.')], 'invalid_archive'],
+    ['a hard link to outside', [root, hard('h', '../secret')], 'invalid_path'],
+    ['an absolute hard link', [root, hard('h', '/etc/passwd')], 'invalid_path'],
+    ['a hard link through a symlink', [root, link('l', '.'), file('f'), hard('h', 'l/f')], 'invalid_archive'],
+    ['a hard link to a symlink', [root, link('l', '.'), hard('h', 'l')], 'invalid_archive'],
+    ['a hard link to a directory', [root, { path: 'd', type: 'directory' }, hard('h', 'd')], 'invalid_archive'],
+    ['an entry twice', [root, file('f'), file('f')], 'invalid_archive'],
+    ['a directory where a file is', [root, file('f'), { path: 'f', type: 'directory' }], 'invalid_archive'],
+    ['the tree twice', [root, root], 'invalid_archive'],
+    ['a file that is the tree', [{ path: '.', content: 'x' }], 'invalid_path'],
+    ['a file in what was never made', [root, file('d/f')], 'invalid_archive'],
+    ['a name with NUL', [root, file('a\0b/../../secret')], 'invalid_path'],
+    ['a part that is too long', [root, file('x'.repeat(256))], 'invalid_path'],
+    ['a name that is too long', [root, file('x/'.repeat(2500))], 'invalid_path'],
+  ])('%s', async (_, sketches, code) => {
+    await expect(download(archiveOf(...sketches))).rejects.toMatchObject({ code })
+    await expectUntouched()
+  })
+
+  test.each<[string, (good: Buffer) => Buffer]>([
+    ['one that is cut in its content', (good) => good.subarray(0, good.length - 2000)],
+    ['one that is cut before its end', (good) => good.subarray(0, good.length - 1024)],
+    ['one of nothing', () => Buffer.alloc(0)],
+    ['one with a wrong checksum', (good) => Buffer.concat([Buffer.from('y'), good.subarray(1)])],
+    ['one that is none', () => Buffer.alloc(4096, 'no archive ')],
+    ['one whose end never comes', (good) => Buffer.concat([good, Buffer.alloc(2 * 1024 * 1024)])],
+    ['one of another kind', (good) => Buffer.concat([retyped(entry({ path: 'f' }), 'V'), good])],
+  ])('%s', async (_, change) => {
+    const good = archiveOf(root, { path: 'f', content: 'x'.repeat(3000) })
+    await expect(download(change(good))).rejects.toMatchObject({ code: 'invalid_archive' })
+    await expectUntouched()
+  })
+})
+
+test('symlinks that lead out, and what is neither file nor link, are left out and told', async () => {
+  const result = await download(
+    Buffer.concat([
+      entry(root),
+      entry({ path: 'd', type: 'directory', mode: 0o755 }),
+      entry({ path: 'out', type: 'symlink', target: '../secret' }),
+      entry({ path: 'd/sly', type: 'symlink', target: '../in/../../secret' }),
+      entry({ path: 'in', type: 'symlink', target: 'd' }),
+      retyped(entry({ path: 'null' }), '3'),
+      tarEnd,
+    ]),
+  )
+  expect(result).toMatchObject({ symlinks: 1, directories: 2, files: 0 })
+  expect(result.skipped.map(({ path }) => path).sort()).toEqual(['d/sly', 'null', 'out'])
+  expect((await readdir(join(here, 'back'))).sort()).toEqual(['d', 'in'])
+  await expectUntouched(['back'])
+})
+
+test('set-id bits do not come along', async () => {
+  await download(archiveOf(root, { path: 'f', mode: 0o6755, content: 'x' }))
+  const { stat } = await import('node:fs/promises')
+  expect((await stat(join(here, 'back/f'))).mode & 0o7777).toBe(0o755)
+})
+
+function retyped(bytes: Buffer, type: string): Buffer {
+  const other = Buffer.from(bytes)
+  other.write(type, 156)
+  let sum = 8 * 0x20
+  for (let at = 0; at < 512; at++) if (at < 148 || at >= 156) sum += other[at] ?? 0
+  other.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return other
+}

@@ -1,0 +1,248 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { GuestClient, GuestProcess } from '@holt/engine'
+import {
+  AttachClientFrame,
+  type AttachQuery,
+  type AttachServerFrame,
+  attachCloseCodes,
+  HoltError,
+  type Id,
+} from '@holt/protocol'
+import type { RawData, WebSocket } from 'ws'
+import { type Caller, requireScope } from '../auth/authenticate.ts'
+import { fromEngineError, isEngineError } from '../engine-errors.ts'
+import type { Log } from '../service.ts'
+import { wantsToWrite } from './find-attachable.ts'
+import { Lane } from './lane.ts'
+import { OutputPump } from './output-pump.ts'
+import type { Member, Room } from './rooms.ts'
+import { watchPeer } from './watch-peer.ts'
+
+/** Frames of other attachments' doing may wait for a slow reader up to here; then it is cut, and finds out when it comes back. */
+const maxUnsentBytes = 1024 * 1024
+
+/** How long a connection that was told to close has to do so. */
+const farewellMs = 1_000
+
+/** How long a command that has taken nothing is left alone; the guest itself has waited for it. */
+const refusedInputPauseMs = 50
+
+/** What an attachment is made of. */
+export interface AttachmentParts {
+  readonly ws: WebSocket
+  readonly guest: GuestClient
+  readonly commandId: string
+  readonly process: GuestProcess
+  readonly room: Room
+  readonly query: AttachQuery
+  readonly caller: Caller
+  readonly log: Log
+}
+
+/** One client's WebSocket to a command: output goes out as it comes and as it is taken, input goes in where the client writes. */
+export class Attachment implements Member {
+  readonly client: string | null
+  readonly #parts: AttachmentParts
+  readonly #gone = new AbortController()
+  readonly #pump: OutputPump
+  readonly #input: Lane<Buffer | null>
+  readonly #orders: Lane<{ readonly type: 'resize' | 'signal' } & AttachClientFrame>
+  /** Ends when this attachment no longer writes: what it has asked for until then and is not done yet, is not done. */
+  #tenure: AbortController | null = null
+  #takenBytes = 0
+
+  constructor(parts: AttachmentParts) {
+    this.#parts = parts
+    const { ws, room, query, caller, guest, commandId, process } = parts
+    this.client = query.client === undefined ? null : `${caller.keyId}/${query.client}`
+    this.#input = new Lane((data) => this.#giveInput(data), this.#flow)
+    this.#orders = new Lane((order) => this.#obey(order), this.#flow)
+    this.#pump = new OutputPump({
+      guest,
+      commandId,
+      cursor: query.cursor,
+      windowBytes: query.window ?? null,
+      gone: this.#gone.signal,
+      send: (frame) => this.#send(frame),
+    })
+    ws.on('message', (data, isBinary) => this.#receive(data, isBinary))
+    ws.on('error', () => ws.terminate()) // The library has closed it with the right code, or it is gone.
+    ws.once('close', () => this.#end())
+    watchPeer(ws, () => this.#close('silent', 'no answer to a ping'))
+    const start = { command_id: commandId as Id<'command'>, pid: process.pid, pty: process.pty, cursor: query.cursor }
+    this.tell({ type: 'start', ...start, replay_end: process.cursor })
+    const wrote = room.join(this)
+    if (wantsToWrite(query)) this.#askToWrite(wrote || query.takeover === 'true' || query.takeover === '1')
+    void this.#play()
+  }
+
+  tell(frame: AttachServerFrame): void {
+    if (this.#parts.ws.bufferedAmount > maxUnsentBytes) this.#close('silent', 'too slow a reader')
+    else this.#send(frame).catch(() => {}) // The connection is gone, which is noticed where it is closed.
+  }
+
+  loseWriting(): void {
+    this.#endTenure()
+    this.tell({ type: 'writer', writing: false, reason: 'lost' })
+  }
+
+  leaveForSuccessor(): void {
+    this.#close('replaced', 'attached again')
+  }
+
+  /** Cuts it: the service closes, the key is no longer valid, or nobody reads. */
+  cut(closing: boolean): void {
+    if (closing) this.#close('closing', 'the service closes')
+    else this.#close('unauthenticated', 'the key is no longer valid, or nobody reads')
+  }
+
+  readonly #flow = {
+    stop: () => this.#parts.ws.pause(),
+    go: () => this.#parts.ws.resume(),
+    failed: (error: unknown) => this.#fail(error),
+  }
+
+  async #play(): Promise<void> {
+    try {
+      await this.#pump.run()
+      this.#close('ended', '')
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#gone.signal.aborted) return
+    if (isBinary) {
+      this.#input.add(data as Buffer, (data as Buffer).length)
+      return
+    }
+    const parsed = AttachClientFrame.safeParse(parseJson(String(data)))
+    if (!parsed.success) {
+      this.#close('refused', 'not a frame of the protocol')
+      return
+    }
+    const frame = parsed.data
+    if (frame.type === 'taken') this.#pump.noteTaken(frame.cursor)
+    else if (frame.type === 'write') this.#askToWrite(frame.takeover)
+    else if (frame.type === 'watch') this.#stopWriting()
+    else if (frame.type === 'eof') this.#input.add(null, 1)
+    else this.#orders.add(frame, 1)
+  }
+
+  #askToWrite(takeover: boolean): void {
+    const { caller, room } = this.#parts
+    try {
+      requireScope(caller, 'runtime:write')
+    } catch {
+      this.tell({ type: 'writer', writing: false, reason: 'forbidden' })
+      return
+    }
+    const granted = room.claim(this, takeover)
+    if (granted && this.#tenure === null) {
+      this.#tenure = new AbortController()
+      this.#pump.hold(true)
+    }
+    this.tell({ type: 'writer', writing: granted, reason: granted ? 'granted' : 'taken' })
+  }
+
+  #stopWriting(): void {
+    this.#parts.room.release(this)
+    this.loseWriting()
+  }
+
+  #endTenure(): void {
+    this.#tenure?.abort()
+    this.#tenure = null
+    this.#pump.hold(false)
+  }
+
+  /** Gives the command bytes, or the end of its stdin for null, and says how much is done with. */
+  async #giveInput(data: Buffer | null): Promise<void> {
+    const whole = data ?? Buffer.alloc(0)
+    await this.#asWriter('input', (signal) => this.#writeAll(whole, { eof: data === null, signal }))
+    this.#takenBytes += whole.length
+    await this.#send({ type: 'input', taken_bytes: this.#takenBytes })
+  }
+
+  /** A command that does not read takes a part, and the rest is sent again, for as long as this is the writer. */
+  async #writeAll(data: Buffer, { eof, signal }: { eof: boolean; signal: AbortSignal }): Promise<void> {
+    const { guest, commandId } = this.#parts
+    for (let rest = data; ; ) {
+      const { written_bytes } = await guest.writeStdin(commandId, { data: rest, eof, offset: null }, signal)
+      if (written_bytes >= rest.length) return
+      if (written_bytes === 0) await pause(refusedInputPauseMs, undefined, { signal })
+      rest = rest.subarray(written_bytes)
+    }
+  }
+
+  async #obey(order: AttachClientFrame): Promise<void> {
+    const { guest, commandId, room } = this.#parts
+    if (order.type === 'signal')
+      await this.#asWriter('signal', (signal) => guest.signalProcess(commandId, order.signal, signal))
+    if (order.type !== 'resize') return
+    const { cols, rows } = order
+    if (await this.#asWriter('resize', (signal) => guest.resizeProcess(commandId, { cols, rows }, signal)))
+      room.tell({ type: 'resize', cols, rows })
+  }
+
+  /** Does something that only the writer may. What the command refuses is told; what the guest fails at ends the attachment. */
+  async #asWriter(
+    about: 'input' | 'resize' | 'signal',
+    act: (signal: AbortSignal) => Promise<unknown>,
+  ): Promise<boolean> {
+    const tenure = this.#tenure?.signal
+    if (tenure === undefined) {
+      await this.#send({ type: 'error', about, code: 'conflict', message: 'This attachment only watches.' })
+      return false
+    }
+    try {
+      await act(AbortSignal.any([tenure, this.#gone.signal]))
+      return true
+    } catch (error) {
+      if (tenure.aborted || this.#gone.signal.aborted) return false
+      if (!(error instanceof HoltError)) throw error
+      await this.#send({ type: 'error', about, code: error.code, message: error.message })
+      return false
+    }
+  }
+
+  #send(frame: AttachServerFrame | Buffer): Promise<void> {
+    const data = Buffer.isBuffer(frame) ? frame : JSON.stringify(frame)
+    return new Promise((resolve, reject) =>
+      this.#parts.ws.send(data, (error) => (error == null ? resolve() : reject(error))),
+    )
+  }
+
+  #fail(error: unknown): void {
+    const { log, ws } = this.#parts
+    if (this.#gone.signal.aborted || ws.readyState !== ws.OPEN) return // The client leaves, which is no failure.
+    if (isEngineError(error)) log.warn({ err: error }, 'the engine failed an attachment')
+    else if (!(error instanceof HoltError)) log.error({ err: error }, 'an attachment failed')
+    const told = isEngineError(error) ? fromEngineError(error) : error
+    this.#close('failed', told instanceof HoltError ? told.message : 'the service failed')
+  }
+
+  #close(why: keyof typeof attachCloseCodes, reason: string): void {
+    const { ws } = this.#parts
+    this.#end()
+    ws.resume() // Else the client's own farewell would not be read.
+    ws.close(attachCloseCodes[why], reason.slice(0, 120))
+    const timer = setTimeout(() => ws.terminate(), farewellMs)
+    ws.once('close', () => clearTimeout(timer))
+  }
+
+  #end(): void {
+    this.#gone.abort()
+    this.#endTenure()
+    this.#parts.room.leave(this)
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // The schema refuses it.
+  }
+}

@@ -1,0 +1,35 @@
+import type { GuestClient, GuestProcess } from '@holt/engine'
+import { type AttachQuery, HoltError, isIdParam } from '@holt/protocol'
+import { type Caller, requireScope } from '../auth/authenticate.ts'
+import { openGuest } from '../runtimes/open-guest.ts'
+import type { Service } from '../service.ts'
+
+/** Time for the guest to say what it knows of a command. */
+const answerTimeoutMs = 30_000
+
+/** A command that can be attached to. */
+export interface Attachable {
+  readonly guest: GuestClient
+  readonly commandId: string
+  readonly process: GuestProcess
+}
+
+/** Whether somebody asks to write. */
+export function wantsToWrite({ write, takeover }: Pick<AttachQuery, 'write' | 'takeover'>): boolean {
+  return [write, takeover].some((flag) => flag === 'true' || flag === '1')
+}
+
+/** Finds a project's command, and makes sure that it can be attached to as asked. */
+export async function findAttachable(
+  service: Service,
+  request: { caller: Caller; params: { runtime_id: string; command_id: string }; query: AttachQuery },
+): Promise<Attachable> {
+  const { caller, params, query } = request
+  if (wantsToWrite(query)) requireScope(caller, 'runtime:write')
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  if (!isIdParam('command_id', params.command_id)) throw new HoltError('command_not_found', 'There is no such command.')
+  const process = await guest.getProcess(params.command_id, AbortSignal.timeout(answerTimeoutMs))
+  if (query.cursor > process.cursor)
+    throw new HoltError('invalid_request', `The cursor is after the output's end, ${process.cursor}.`)
+  return { guest, commandId: params.command_id, process }
+}

@@ -1,0 +1,53 @@
+/** What may wait in a lane before its source is stopped. */
+const maxWaitingBytes = 128 * 1024
+const maxWaiting = 256
+
+/** How a lane stops its source, and lets it go on; and who hears that something could not be done. */
+export interface Flow {
+  stop(): void
+  go(): void
+  failed(error: unknown): void
+}
+
+/** Does one thing after another, and stops the source of things while too many wait. */
+export class Lane<Thing> {
+  readonly #handle: (thing: Thing) => Promise<void>
+  readonly #flow: Flow
+  readonly #waiting: { readonly thing: Thing; readonly bytes: number }[] = []
+  #bytes = 0
+  #working = false
+  #stopped = false
+
+  constructor(handle: (thing: Thing) => Promise<void>, flow: Flow) {
+    this.#handle = handle
+    this.#flow = flow
+  }
+
+  add(thing: Thing, bytes: number): void {
+    this.#waiting.push({ thing, bytes })
+    this.#bytes += bytes
+    if (!this.#stopped && (this.#bytes > maxWaitingBytes || this.#waiting.length > maxWaiting)) {
+      this.#stopped = true
+      this.#flow.stop()
+    }
+    if (!this.#working) void this.#work()
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true
+    try {
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        await this.#handle(next.thing)
+        this.#bytes -= next.bytes
+        if (this.#stopped && this.#bytes <= maxWaitingBytes / 2 && this.#waiting.length <= maxWaiting / 2) {
+          this.#stopped = false
+          this.#flow.go()
+        }
+      }
+    } catch (error) {
+      this.#flow.failed(error)
+    } finally {
+      this.#working = false
+    }
+  }
+}

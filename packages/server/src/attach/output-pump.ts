@@ -1,0 +1,97 @@
+import { EngineError, type GuestClient, type GuestItem } from '@holt/engine'
+import type { AttachServerFrame } from '@holt/protocol'
+
+/** What a pump needs. */
+export interface PumpParts {
+  readonly guest: GuestClient
+  readonly commandId: string
+  /** Where to begin. */
+  readonly cursor: number
+  /** How far to be ahead of what the client has taken; null: as far as `send` lets. */
+  readonly windowBytes: number | null
+  readonly gone: AbortSignal
+  /** Sends a frame, and answers when it is out. */
+  readonly send: (frame: AttachServerFrame | Buffer) => Promise<void>
+}
+
+/** Sends a command's output from a cursor to its end, no faster than it is taken. */
+export class OutputPump {
+  readonly #parts: PumpParts
+  #cursor: number
+  #takenCursor: number
+  #stream: 'stdout' | 'stderr' = 'stdout'
+  #hold = false
+  /** Ends when the output is to be read another way. */
+  #turn = new AbortController()
+  #wake: (() => void) | null = null
+
+  constructor(parts: PumpParts) {
+    this.#parts = parts
+    this.#cursor = parts.cursor
+    this.#takenCursor = parts.cursor
+    parts.gone.addEventListener('abort', () => this.#wake?.())
+  }
+
+  /** Whether the command is to wait for this reader. */
+  hold(hold: boolean): void {
+    if (hold === this.#hold) return
+    this.#hold = hold
+    this.#turn.abort()
+  }
+
+  /** Notes how far the client has come. */
+  noteTaken(cursor: number): void {
+    this.#takenCursor = Math.max(this.#takenCursor, Math.min(cursor, this.#cursor))
+    this.#wake?.()
+  }
+
+  /** Resolves after `end` was sent; rejects when the output cannot be read or sent any more. */
+  async run(): Promise<void> {
+    const { guest, commandId, gone } = this.#parts
+    for (;;) {
+      const turn = new AbortController()
+      this.#turn = turn
+      try {
+        const how = { cursor: this.#cursor, follow: true, hold: this.#hold }
+        const items = await guest.readOutput(commandId, how, AbortSignal.any([gone, turn.signal]))
+        for await (const item of items) {
+          await this.#pass(item)
+          if (item.type === 'end') return
+        }
+      } catch (error) {
+        if (gone.aborted || !turn.signal.aborted) throw error
+      }
+    }
+  }
+
+  async #pass(item: GuestItem): Promise<void> {
+    const { send } = this.#parts
+    if (item.type === 'start') return // The attachment has told its own.
+    if (!('data' in item)) {
+      this.#cursor = item.cursor
+      await send(item)
+      return
+    }
+    const bytes = Buffer.from(item.data, 'base64')
+    if (item.cursor !== this.#cursor + bytes.length)
+      throw new EngineError('failed', "the guest's output does not follow from the cursor")
+    if (item.type !== this.#stream) {
+      this.#stream = item.type
+      await send({ type: 'stream', stream: item.type, cursor: this.#cursor })
+    }
+    await this.#window(bytes.length)
+    this.#cursor = item.cursor
+    await send(bytes)
+  }
+
+  /** Waits until so many bytes more are not too far ahead of the client. */
+  async #window(bytes: number): Promise<void> {
+    const { windowBytes, gone } = this.#parts
+    while (windowBytes !== null && this.#cursor + bytes - this.#takenCursor > windowBytes) {
+      gone.throwIfAborted()
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+}

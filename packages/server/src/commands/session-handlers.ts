@@ -1,0 +1,40 @@
+import type { GuestSession } from '@holt/engine'
+import { HoltError, type Id, isIdParam, type Session, SessionName } from '@holt/protocol'
+import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
+import { openGuest } from '../runtimes/open-guest.ts'
+import { moment } from '../store/moment.ts'
+import { pageOfGuest } from './list-page.ts'
+
+/** Time for the guest to answer; ending a session kills, which takes it up to ten seconds for each command. */
+const answerTimeoutMs = 60_000
+
+/** The routes of shell sessions. */
+export const sessionHandlers = { listSessions, endSession } satisfies Partial<Handlers>
+
+async function listSessions({ service, caller, params, query, gone }: Call<'listSessions'>): Promise<Answer> {
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const sessions = await guest.listSessions(within({ gone }, answerTimeoutMs))
+  return { status: 200, json: pageOfGuest(sessions, { query, nameOf: ({ name }) => name, show: presentSession }) }
+}
+
+async function endSession({ service, caller, params, gone }: Call<'endSession'>): Promise<Answer> {
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  if (!SessionName.safeParse(params.name).success) throw new HoltError('session_not_found', 'There is no such session.')
+  await guest.endSession(params.name, within({ gone }, answerTimeoutMs))
+  return { status: 204 }
+}
+
+function presentSession(session: GuestSession): Session {
+  const { name, shell, user, cwd, commands, current } = session
+  const commandId = current !== null && isIdParam('command_id', current) ? (current as Id<'command'>) : null
+  return {
+    name,
+    shell,
+    user,
+    cwd,
+    commands,
+    command_id: commandId,
+    created_at: moment(session.started_at_ms),
+    last_used_at: moment(session.used_at_ms),
+  }
+}

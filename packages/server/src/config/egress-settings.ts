@@ -1,0 +1,63 @@
+import { isIP } from 'node:net'
+import { hostForm, isHostName, isNetwork } from '@holt/protocol'
+import { z } from 'zod'
+
+/** What the operator says of the way out of every runtime. */
+export interface EgressConfig {
+  /** DNS servers, `ip` or `ip:port`; empty: the host's own. */
+  readonly resolvers: readonly string[]
+  /** Networks that are not public and may be reached all the same where a policy allows a name in them. */
+  readonly allowedNetworks: readonly string[]
+  /** Where connections to a host really go. */
+  readonly overrides: readonly { host: string; port: number; toHost: string; toPort: number }[]
+  /** A file of certificates that are trusted besides the system's; null: none. */
+  readonly caFile: string | null
+}
+
+const list = <Item>(parse: (text: string) => Item | null, message: string) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
+    .transform((parts, context) => {
+      const items: Item[] = []
+      for (const part of parts) {
+        const item = part === '' ? null : parse(part)
+        if (item === null)
+          context.addIssue({ code: 'custom', message: `${message}: ${part.slice(0, 100) || 'nothing'}` })
+        else items.push(item)
+      }
+      return items
+    })
+    .default([])
+
+/** Addresses of DNS servers. */
+export const Resolvers = list(
+  (text) => (endpointOf(text, isAddress) ?? (isAddress(text) ? text : null)) && text,
+  'must be addresses with or without a port (10.0.0.2, 10.0.0.2:5353, [fd00::2]:53), separated by commas',
+)
+
+/** Networks. */
+export const AllowedNetworks = list(
+  (text) => (isNetwork(text) ? text : null),
+  'must be networks such as 10.1.0.0/16, separated by commas',
+)
+
+/** Upstream overrides: `host:port=host:port`. */
+export const Overrides = list((text) => {
+  const [from = '', to = '', ...more] = text.split('=')
+  const source = endpointOf(from, (host) => hostForm(host) === 'name')
+  const target = endpointOf(to, (host) => isHostName(host) || isAddress(host))
+  if (source === null || target === null || more.length > 0) return null
+  return { host: source.host, port: source.port, toHost: target.host, toPort: target.port }
+}, 'must be HOST:PORT=HOST:PORT, separated by commas')
+
+function endpointOf(text: string, isHost: (host: string) => boolean): { host: string; port: number } | null {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^[\]:]+)):(\d{1,5})$/.exec(text)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  return host === undefined || !isHost(host) || port < 1 || port > 65_535 ? null : { host, port }
+}
+
+function isAddress(text: string): boolean {
+  return isIP(text) !== 0
+}

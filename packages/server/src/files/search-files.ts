@@ -1,0 +1,36 @@
+import type { GuestMatch, GuestSearchItem, SearchFindings } from '@holt/engine'
+import type { SearchItem, SearchMatch, SearchResult } from '@holt/protocol'
+import { type Answer, type Call, within } from '../http/call.ts'
+import { acceptedFormat } from '../http/stream-items.ts'
+import { guestOf } from './guest-of.ts'
+
+/** How much longer than the search's own time the guest may take: it waits its turn where others search. */
+const graceMs = 60_000
+
+/** Searches, and streams or collects what is found, as the request asks. */
+export async function searchFiles(call: Call<'searchFiles'>): Promise<Answer> {
+  const { glob, type, content, timeout_secs, ...rest } = call.body
+  const guest = await guestOf(call)
+  const timeout_ms = Math.round(timeout_secs * 1000)
+  const request = { ...rest, globs: glob, type: type ?? null, content: content ?? null, timeout_ms }
+  const signal = within(call, timeout_ms + graceMs)
+  if (acceptedFormat(call.headers.accept) !== null)
+    return { status: 200, items: present(await guest.search(request, signal)) }
+  const { matches, end } = await guest.searchAll(request, signal)
+  return { status: 200, json: resultOf(matches, end) }
+}
+
+function resultOf(matches: readonly GuestMatch[], end: SearchFindings['end']): SearchResult {
+  const { truncated, files_searched, files_skipped } = end
+  return { data: matches.map(matchOf), truncated, files_searched, files_skipped }
+}
+
+async function* present(items: AsyncIterable<GuestSearchItem>): AsyncGenerator<SearchItem> {
+  for await (const item of items) {
+    yield item.type === 'end' ? item : { type: 'match', cursor: item.cursor, match: matchOf(item) }
+  }
+}
+
+function matchOf({ type: _, cursor: __, kind, path_base64, ...match }: GuestMatch): SearchMatch {
+  return { ...match, type: kind, ...(path_base64 === undefined ? {} : { path_base64 }) }
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http'
+import type { GuestClient } from '@holt/engine'
+import { isSet } from '@holt/protocol'
+import type { Answer, Call, Handlers } from '../http/call.ts'
+import { openGuest } from '../runtimes/open-guest.ts'
+import { presentFile } from './present-file.ts'
+import { uploadBody } from './upload-body.ts'
+
+/** The routes of whole trees. What flows is passed on no faster than it is read; an answer ends when the client has left. */
+export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies Partial<Handlers>
+
+type TreeCall = { [Name in keyof typeof treeHandlers]: Call<Name> }[keyof typeof treeHandlers]
+
+async function guestOf({
+  service,
+  caller,
+  params,
+}: Pick<TreeCall, 'service' | 'caller' | 'params'>): Promise<GuestClient> {
+  return (await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })).guest
+}
+
+async function readArchive(call: Call<'readArchive'>): Promise<Answer> {
+  const { format } = call.query
+  const bytes = await (await guestOf(call)).readArchive(call.query, call.gone)
+  const type = format === 'tar' ? 'application/x-tar' : 'application/gzip'
+  return { status: 200, bytes, headers: { 'content-type': type } }
+}
+
+async function writeArchive(call: Call<'writeArchive'>): Promise<Answer> {
+  const { path, format = null, user = null, max_entries, max_bytes = null, ...how } = call.query
+  const { created, tree } = await (await guestOf(call)).writeArchive(
+    {
+      path,
+      format,
+      user,
+      keepOwners: isSet(how.keep_owners),
+      overwrite: isSet(how.overwrite),
+      merge: isSet(how.merge),
+      maxEntries: max_entries,
+      maxBytes: max_bytes,
+      body: uploadBody(call.body as IncomingMessage),
+    },
+    call.gone,
+  )
+  const { entry, ...totals } = tree
+  return { status: created ? 201 : 200, json: { success: true, path, entry: presentFile(entry), ...totals } }
+}
+
+async function watchFiles(call: Call<'watchFiles'>): Promise<Answer> {
+  const { path, recursive, cursor = null } = call.query
+  const items = await (await guestOf(call)).watch({ path, recursive: isSet(recursive), cursor }, call.gone)
+  return { status: 200, items }
+}

@@ -1,0 +1,114 @@
+import type { SigningAlgorithm } from '@holt/protocol'
+import type { CryptoKey } from 'jose'
+import { importJWK, type JWK } from 'jose'
+import { putSealed, readSealed, removeSealed } from '../sealing/sealed-values.ts'
+import type { Service } from '../service.ts'
+import { generateKeyPair } from './key-pair.ts'
+
+const dayMs = 24 * 3600 * 1000
+
+/** How long a key signs, and how much longer verifiers find it: past every token and every cache of keys. */
+const signsMs = 30 * dayMs
+const publishedMs = signsMs + dayMs
+
+const purpose = 'signing key'
+
+/** A key that signs now. */
+export interface SigningKey {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly key: CryptoKey
+  readonly createdAt: number
+}
+
+type Parts = Pick<Service, 'store' | 'masterKeys' | 'now'>
+
+/** The keys that the service signs tokens with: one for each algorithm that is asked for, made when it is, replaced after 30 days. */
+export class SigningKeys {
+  readonly #parts: Parts
+  readonly #keys = new Map<SigningAlgorithm, Promise<SigningKey>>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** The key that signs now. */
+  async current(algorithm: SigningAlgorithm): Promise<SigningKey> {
+    const known = this.#keys.get(algorithm)
+    if (known !== undefined) {
+      const key = await known
+      if (key.createdAt + signsMs > this.#parts.now()) return key
+      if (this.#keys.get(algorithm) === known) this.#keys.delete(algorithm)
+      return this.current(algorithm)
+    }
+    const loading = this.#load(algorithm)
+    this.#keys.set(algorithm, loading)
+    // A key that cannot be had is tried again by the next one who asks.
+    loading.catch(() => this.#keys.delete(algorithm))
+    return loading
+  }
+
+  /** The public keys that verifiers may still need, as JWKs. */
+  async published(): Promise<readonly JWK[]> {
+    const { store, now } = this.#parts
+    const rows = await store.db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('created_at', '>', now() - publishedMs)
+      .orderBy('seq', 'desc')
+      .execute()
+    return rows.map(({ public_jwk_json, kid, algorithm }) => ({
+      ...(JSON.parse(public_jwk_json) as JWK),
+      kid,
+      alg: algorithm,
+      use: 'sig',
+    }))
+  }
+
+  /** Removes keys that no verifier needs any more. */
+  async removeOld(): Promise<void> {
+    const { store, now } = this.#parts
+    await store.change(async (changes) => {
+      const old = await changes
+        .deleteFrom('signing_keys')
+        .where('created_at', '<=', now() - publishedMs)
+        .returning('kid')
+        .execute()
+      for (const { kid } of old) await removeSealed(changes, null, kid)
+    })
+  }
+
+  async #load(algorithm: SigningAlgorithm): Promise<SigningKey> {
+    const { store, masterKeys, now } = this.#parts
+    const row = await store.db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('algorithm', '=', algorithm)
+      .where('created_at', '>', now() - signsMs)
+      .orderBy('seq', 'desc')
+      .executeTakeFirst()
+    if (row === undefined) return this.#make(algorithm)
+    const text = await readSealed(store.db, masterKeys, { projectId: null, ownerId: row.kid, purpose })
+    if (text === null) throw new Error(`the private half of the signing key ${row.kid} is not there`)
+    return { kid: row.kid, algorithm, key: await privateKey(text, algorithm), createdAt: row.created_at }
+  }
+
+  async #make(algorithm: SigningAlgorithm): Promise<SigningKey> {
+    const { store, masterKeys, now } = this.#parts
+    const { kid, privateJwk, publicJwk } = await generateKeyPair(algorithm)
+    const createdAt = now()
+    await store.change(async (changes) => {
+      await changes
+        .insertInto('signing_keys')
+        .values({ kid, algorithm, public_jwk_json: JSON.stringify(publicJwk), created_at: createdAt })
+        .execute()
+      const value = JSON.stringify(privateJwk)
+      await putSealed(changes, masterKeys, { projectId: null, ownerId: kid, purpose, version: 1, value })
+    })
+    return { kid, algorithm, key: await privateKey(JSON.stringify(privateJwk), algorithm), createdAt }
+  }
+}
+
+async function privateKey(jwkText: string, algorithm: SigningAlgorithm): Promise<CryptoKey> {
+  return (await importJWK(JSON.parse(jwkText) as JWK, algorithm)) as CryptoKey
+}

@@ -1,0 +1,95 @@
+import type { SyntheticAddress } from '@holt/egress'
+import type { Log } from '../service.ts'
+import type { Queries, Store } from '../store/open-store.ts'
+
+/** How late an address may be written down. */
+const flushMs = 200
+
+/** The addresses of a runtime that are kept over a restart: the newest. Programs rarely remember more than a few. */
+const maxKept = 1000
+
+/** The most that waits to be written. */
+const maxWaiting = 4000
+
+/** The addresses that a runtime's names were handed out as, oldest first. */
+export async function knownAddresses(db: Queries, runtimeId: string): Promise<readonly SyntheticAddress[]> {
+  return db
+    .selectFrom('runtime_addresses')
+    .select(['address', 'name'])
+    .where('runtime_id', '=', runtimeId)
+    .orderBy('seq')
+    .execute()
+}
+
+/** Writes down which address stands for which name, beside the traffic, so that a program that remembers one reaches the same host after a restart. */
+export class AddressBook {
+  readonly #store: Store
+  readonly #log: Log
+  #waiting: { readonly runtimeId: string; readonly assigned: SyntheticAddress }[] = []
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(store: Store, log: Log) {
+    this.#store = store
+    this.#log = log
+  }
+
+  /** Takes an address. One that was another name's before is the new one's. */
+  add(runtimeId: string, assigned: SyntheticAddress): void {
+    if (this.#waiting.length >= maxWaiting) return
+    this.#waiting.push({ runtimeId, assigned })
+    this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
+  }
+
+  /** Writes what waits. */
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    const batch = this.#waiting
+    this.#waiting = []
+    if (batch.length === 0) return
+    try {
+      await this.#store.change((changes) => this.#write(changes, batch))
+    } catch (error) {
+      // After a restart its programs look the name up again.
+      this.#log.warn({ err: error, addresses: batch.length }, 'synthetic addresses could not be written')
+    }
+  }
+
+  async #write(
+    changes: Queries,
+    batch: readonly { readonly runtimeId: string; readonly assigned: SyntheticAddress }[],
+  ): Promise<void> {
+    for (const { runtimeId, assigned } of batch) {
+      const { address, name } = assigned
+      await changes
+        .deleteFrom('runtime_addresses')
+        .where('runtime_id', '=', runtimeId)
+        .where('address', '=', address)
+        .execute()
+      await changes
+        .insertInto('runtime_addresses')
+        .columns(['runtime_id', 'address', 'name'])
+        .expression((query) =>
+          query
+            .selectFrom('runtimes')
+            .select(({ val }) => ['runtime_id', val(address).as('address'), val(name).as('name')])
+            .where('runtime_id', '=', runtimeId),
+        )
+        .execute()
+    }
+    for (const runtimeId of new Set(batch.map((one) => one.runtimeId))) {
+      await changes
+        .deleteFrom('runtime_addresses')
+        .where('runtime_id', '=', runtimeId)
+        .where('seq', '<=', ({ selectFrom }) =>
+          selectFrom('runtime_addresses')
+            .select('seq')
+            .where('runtime_id', '=', runtimeId)
+            .orderBy('seq', 'desc')
+            .limit(1)
+            .offset(maxKept),
+        )
+        .execute()
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { makeRuntimeCa, type RuntimeCa } from '@holt/egress'
+import { type CreateRuntime, HoltError, type PolicyBody, randomText, type WantedPolicy } from '@holt/protocol'
+import { invalidField } from '../http/field-issues.ts'
+import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import { putSealed } from '../sealing/sealed-values.ts'
+import { secretOf } from '../secrets/find-secret.ts'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { RuntimeNetworkRow, SecretRow } from '../store/tables.ts'
+import { bodyOf, bodyText, contentOf, findPolicy } from './find-policy.ts'
+
+/** What the sealed key of a runtime's own authority is stored as. */
+export const caPurpose = 'runtime ca key'
+
+/** A policy as it is stored with a runtime, and what it allows. */
+export interface ChosenPolicy {
+  readonly policyId: string | null
+  readonly inlineJson: string | null
+  readonly body: PolicyBody
+}
+
+/** Everything of a new runtime's network that is decided before there is a row. */
+export interface DecidedNetwork {
+  readonly policy: ChosenPolicy | null
+  readonly ca: RuntimeCa | null
+  readonly secrets: readonly { readonly row: SecretRow; readonly placeholder: string | null }[]
+}
+
+/** Finds what a create asks for, and refuses what cannot work: a secret without a way to its hosts, two that want one variable. */
+export async function decideNetwork(
+  { store }: Service,
+  projectId: string,
+  { network_policy, secrets, env }: Pick<CreateRuntime, 'network_policy' | 'secrets' | 'env'>,
+): Promise<DecidedNetwork> {
+  const policy = network_policy === null ? null : await choosePolicy(store.db, projectId, network_policy)
+  const found: SecretRow[] = []
+  const variables = new Set(Object.keys(env))
+  for (const [index, name] of secrets.entries()) {
+    const row = await secretOf(store.db, projectId, name)
+    const pointer = `/secrets/${index}`
+    if (row === undefined)
+      throw new HoltError('secret_not_found', `There is no secret named ${name}.`, {
+        details: { issues: [{ pointer, message: 'names no secret' }] },
+      })
+    if (variables.has(row.env_name))
+      throw invalidField(pointer, `needs the variable ${row.env_name}, which is set by something else as well`)
+    variables.add(row.env_name)
+    if (row.inside === 0) requireWay(row, policy?.body ?? null, pointer)
+    found.push(row)
+  }
+  return {
+    policy,
+    ca: policy === null ? null : await makeRuntimeCa(`Holt ${projectId}`),
+    secrets: found.map((row) => ({ row, placeholder: row.inside === 1 ? null : makePlaceholder(row.name) })),
+  }
+}
+
+/** Finds the policy that a request names, or takes the one that it holds. */
+export async function choosePolicy(
+  db: Queries,
+  projectId: string,
+  wanted: NonNullable<WantedPolicy>,
+): Promise<ChosenPolicy> {
+  if (typeof wanted !== 'string') return { policyId: null, inlineJson: bodyText(wanted), body: wanted }
+  const row = await findPolicy(db, projectId, wanted)
+  return { policyId: row.policy_id, inlineJson: null, body: bodyOf(row) }
+}
+
+/** Stores a new runtime's network, in the transaction that stores the runtime. */
+export async function storeNetwork(
+  { masterKeys }: Service,
+  changes: Queries,
+  { ref, network, at }: { ref: RuntimeRef; network: DecidedNetwork; at: number },
+): Promise<void> {
+  const { policy, ca, secrets } = network
+  const { projectId, runtimeId } = ref
+  if (policy !== null && ca !== null) {
+    // A policy that was deleted since it was found is as one that was never there.
+    if (policy.policyId !== null) await findPolicy(changes, projectId, policy.policyId)
+    await changes.insertInto('runtime_networks').values(newNetworkRow(ref, { policy, ca, at })).execute()
+    await putCaKey({ masterKeys }, changes, { ref, ca })
+  }
+  for (const [position, { row, placeholder }] of secrets.entries()) {
+    await changes
+      .insertInto('runtime_secrets')
+      .values({ runtime_id: runtimeId, project_id: projectId, secret_id: row.secret_id, placeholder, position })
+      .execute()
+  }
+}
+
+/** The row of a runtime that gets a way out. */
+export function newNetworkRow(
+  { projectId, runtimeId }: RuntimeRef,
+  { policy, ca, at }: { policy: ChosenPolicy; ca: RuntimeCa; at: number },
+): RuntimeNetworkRow {
+  return {
+    runtime_id: runtimeId,
+    project_id: projectId,
+    policy_id: policy.policyId,
+    inline_json: policy.inlineJson,
+    ca_certificate: ca.certificatePem,
+    guest_has_it: 0,
+    updated_at: at,
+  }
+}
+
+/** Seals the key of a runtime's own authority. */
+export async function putCaKey(
+  { masterKeys }: Pick<Service, 'masterKeys'>,
+  changes: Queries,
+  { ref, ca }: { ref: RuntimeRef; ca: RuntimeCa },
+): Promise<void> {
+  const { projectId, runtimeId: ownerId } = ref
+  await putSealed(changes, masterKeys, { projectId, ownerId, purpose: caPurpose, version: 1, value: ca.privateKeyPem })
+}
+
+/** Refuses a secret that the gateway would never put in anywhere: its program would fail inside with nothing to tell why. */
+function requireWay(secret: SecretRow, policy: PolicyBody | null, pointer: string): void {
+  const hosts = JSON.parse(secret.hosts_json) as string[]
+  const named = hosts.join(', ')
+  if (policy === null)
+    throw invalidField(pointer, `is for ${named}, and without a network_policy nothing can be reached`)
+  const { inspection } = contentOf(policy, [{ name: secret.name, hosts }])
+  if (inspection.some(({ secrets }) => secrets.includes(secret.name))) return
+  throw invalidField(pointer, `is for ${named}, which the network policy does not allow over TLS`)
+}
+
+/** What a runtime has in place of a value: worth nothing outside of it, and nothing to any other runtime. */
+function makePlaceholder(name: string): string {
+  return `holt-placeholder-${name}-${randomText(24)}`
+}

@@ -1,0 +1,140 @@
+import type { Decision } from '@holt/egress'
+import { keptDecisions } from '@holt/protocol'
+import { sql } from 'kysely'
+import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import type { Log } from '../service.ts'
+import type { Store } from '../store/open-store.ts'
+import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
+
+/** How late a decision may be in the log. */
+const flushMs = 200
+
+/** The most decisions that wait to be written: of one runtime, and of all together. What comes on top is dropped, and the log says so. */
+const maxWaiting = { ofOne: 500, ofAll: 4000 }
+
+/** Takes the decisions of one runtime. */
+export type WriteDecision = (decision: Decision) => void
+
+interface Waiting {
+  readonly ref: RuntimeRef
+  readonly cursor: number
+  readonly item: LoggedDecision
+}
+
+/**
+ * The decisions of every runtime, written in batches beside the traffic. The newest 10,000 of each are kept. Each has the next cursor of its
+ * runtime, also one that is dropped: a gap between cursors is how many are missing.
+ */
+export class DecisionLog {
+  readonly #store: Store
+  readonly #log: Log
+  readonly #readers = new Map<string, Set<() => void>>()
+  #waiting: Waiting[] = []
+  readonly #waitingOf = new Map<string, number>()
+  #timer: NodeJS.Timeout | null = null
+  #flushing: Promise<void> = Promise.resolve()
+
+  constructor(store: Store, log: Log) {
+    this.#store = store
+    this.#log = log
+  }
+
+  /** Begins to take a runtime's decisions, after those that are there. */
+  async begin(ref: RuntimeRef): Promise<WriteDecision> {
+    await this.flush()
+    const row = await this.#store.db
+      .selectFrom('decisions')
+      .select(({ fn }) => fn.max('cursor').as('last'))
+      .where('project_id', '=', ref.projectId)
+      .where('runtime_id', '=', ref.runtimeId)
+      .executeTakeFirst()
+    let cursor = Number(row?.last ?? 0)
+    return (decision) => {
+      cursor += 1
+      this.#add({ ref, cursor, item: loggedDecision(decision) })
+    }
+  }
+
+  /** Up to `limit` decisions after a cursor, as they stand in the log, oldest first. */
+  async read(
+    ref: RuntimeRef,
+    after: number,
+    limit: number,
+  ): Promise<readonly { cursor: number; item: LoggedDecision }[]> {
+    const rows = await this.#store.db
+      .selectFrom('decisions')
+      .select(['cursor', 'item_json'])
+      .where('project_id', '=', ref.projectId)
+      .where('runtime_id', '=', ref.runtimeId)
+      .where('cursor', '>', after)
+      .orderBy('cursor')
+      .limit(limit)
+      .execute()
+    return rows.map(({ cursor, item_json }) => ({ cursor, item: JSON.parse(item_json) }))
+  }
+
+  /** Calls `onWritten` whenever decisions of a runtime have been written, until it is disposed of. */
+  watch(runtimeId: string, onWritten: () => void): Disposable {
+    const readers = this.#readers.get(runtimeId) ?? new Set()
+    this.#readers.set(runtimeId, readers.add(onWritten))
+    return {
+      [Symbol.dispose]: () => {
+        readers.delete(onWritten)
+        if (readers.size === 0 && this.#readers.get(runtimeId) === readers) this.#readers.delete(runtimeId)
+      },
+    }
+  }
+
+  /** Writes what waits. */
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#flushing = this.#flushing.then(() => this.#write())
+    await this.#flushing
+  }
+
+  #add(one: Waiting): void {
+    const { runtimeId } = one.ref
+    const ofOne = this.#waitingOf.get(runtimeId) ?? 0
+    if (ofOne >= maxWaiting.ofOne || this.#waiting.length >= maxWaiting.ofAll) return
+    this.#waiting.push(one)
+    this.#waitingOf.set(runtimeId, ofOne + 1)
+    this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
+  }
+
+  async #write(): Promise<void> {
+    const batch = this.#waiting
+    if (batch.length === 0) return
+    this.#waiting = []
+    this.#waitingOf.clear()
+    const runtimes = new Map(batch.map(({ ref, cursor }) => [ref.runtimeId, { ref, last: cursor }]))
+    try {
+      await this.#insert(batch, [...runtimes.values()])
+    } catch (error) {
+      // What a runtime may reach does not hang on its log: the gap in the cursors says that something is missing.
+      this.#log.warn({ err: error, decisions: batch.length }, 'network decisions could not be written')
+    }
+    for (const runtimeId of runtimes.keys()) for (const tell of this.#readers.get(runtimeId) ?? []) tell()
+  }
+
+  async #insert(batch: readonly Waiting[], runtimes: readonly { ref: RuntimeRef; last: number }[]): Promise<void> {
+    const rows = batch.map(({ ref, cursor, item }) => ({ ...ref, cursor, item: JSON.stringify(item) }))
+    await this.#store.change(async (changes) => {
+      // A row of a runtime that is gone meanwhile has nobody to belong to.
+      await sql`
+        INSERT INTO decisions (runtime_id, cursor, project_id, item_json)
+        SELECT runtimes.runtime_id, row.value ->> 'cursor', runtimes.project_id, row.value ->> 'item'
+        FROM json_each(${JSON.stringify(rows)}) AS row
+        JOIN runtimes ON runtimes.runtime_id = row.value ->> 'runtimeId' AND runtimes.project_id = row.value ->> 'projectId'
+        WHERE true ON CONFLICT DO NOTHING`.execute(changes)
+      for (const { ref, last } of runtimes) {
+        await changes
+          .deleteFrom('decisions')
+          .where('project_id', '=', ref.projectId)
+          .where('runtime_id', '=', ref.runtimeId)
+          .where('cursor', '<=', last - keptDecisions)
+          .execute()
+      }
+    })
+  }
+}

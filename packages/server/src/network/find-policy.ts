@@ -1,0 +1,52 @@
+import { inspectionOf, makeEffectivePolicy } from '@holt/egress'
+import { HoltError, isIdParam, type Policy, type PolicyBody, type PolicyContent } from '@holt/protocol'
+import { moment } from '../store/moment.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { PolicyRow } from '../store/tables.ts'
+
+/** A project's policy, by id or name. One of another project is the same as none. */
+export async function findPolicy(db: Queries, projectId: string, reference: string): Promise<PolicyRow> {
+  const row = await db
+    .selectFrom('policies')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where(isIdParam('policy_id', reference) ? 'policy_id' : 'name', '=', reference)
+    .executeTakeFirst()
+  if (row === undefined) throw new HoltError('policy_not_found', 'There is no such network policy.')
+  return row
+}
+
+/** What a stored policy allows. */
+export function bodyOf({ body_json }: Pick<PolicyRow, 'body_json'>): PolicyBody {
+  return JSON.parse(body_json)
+}
+
+/** The part of a policy's request that is stored, and nothing else of it. */
+export function bodyText({ allow, include, allow_all_hosts }: PolicyBody): string {
+  return JSON.stringify({ allow, include: [...new Set(include)], allow_all_hosts } satisfies PolicyBody)
+}
+
+/** A policy with what the gateway can see of it, and which secrets it puts in where. */
+export function contentOf(
+  body: PolicyBody,
+  secrets: readonly { readonly name: string; readonly hosts: readonly string[] }[] = [],
+): PolicyContent {
+  const inspection = inspectionOf(makeEffectivePolicy(body), secrets).map((entry) => ({
+    ...entry,
+    ports: [...entry.ports],
+    secrets: [...entry.secrets],
+  }))
+  return { allow: body.allow, include: body.include, allow_all_hosts: body.allow_all_hosts, inspection }
+}
+
+/** A stored policy as the API shows it. */
+export function presentPolicy(row: PolicyRow): Policy {
+  return {
+    policy_id: row.policy_id as Policy['policy_id'],
+    name: row.name,
+    ...contentOf(bodyOf(row)),
+    revision: row.revision,
+    created_at: moment(row.created_at),
+    updated_at: moment(row.updated_at),
+  }
+}

@@ -1,0 +1,99 @@
+import type { RuntimeNetwork } from '@holt/protocol'
+import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
+import { findRunning, findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import type { Service } from '../service.ts'
+import { moment } from '../store/moment.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+import { currentPolicy, heldSecrets, networkRow, presentHeld } from './find-network.ts'
+import { contentOf } from './find-policy.ts'
+import { logItems } from './log-items.ts'
+import { setRuntimeNetwork } from './set-network.ts'
+import { suggestPolicy } from './suggest-policy.ts'
+
+/** Time for a name to be resolved. */
+const testTimeoutMs = 20_000
+
+/** The routes of a runtime's network. */
+export const networkHandlers = {
+  getNetwork: async ({ service, caller, params }) => {
+    const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+    return { status: 200, json: await present(service, row) }
+  },
+  setNetwork: async (call) => {
+    const { service, caller, params, body } = call
+    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+    await setRuntimeNetwork(service, ref, { wanted: body.network_policy, by: caller.keyId, gone: call.gone })
+    return { status: 200, json: await present(service, await findRuntime(service, ref)) }
+  },
+  testNetwork,
+  readNetworkLog,
+  suggestNetwork: async ({ service, caller, params }) => {
+    const ref = refOf(await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }))
+    const { db } = service.store
+    const policy = await currentPolicy(db, await networkRow(db, ref))
+    await service.decisions.flush()
+    return {
+      status: 200,
+      json: await suggestPolicy(service.decisions, ref, {
+        current: policy?.body ?? null,
+        allowedNetworks: service.config.egress.allowedNetworks,
+      }),
+    }
+  },
+} satisfies Partial<Handlers>
+
+/** Asks the gateway what it would decide. It resolves a name that is allowed, and sends nothing to the host. */
+async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
+  const { service, caller, params, body } = call
+  const { runtime_id } = await findRunning(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const egress = service.networks.egressOf(runtime_id)
+  if (egress === null) {
+    const detail = 'The runtime has no network policy: it has no network device, and reaches nothing.'
+    return { status: 200, json: { allowed: false, rule: 'no_policy', inspection: null, addresses: [], detail } }
+  }
+  const { host, port, method, path } = body
+  const target = {
+    host,
+    port,
+    ...(method === undefined ? {} : { method }),
+    ...(path === undefined ? {} : { path }),
+  }
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const limit = within(call, testTimeoutMs)
+  limit.addEventListener('abort', () => reject(limit.reason), { once: true })
+  const tested = await Promise.race([egress.test(target), late])
+  const { allowed, rule, inspection, addresses, detail } = tested
+  return { status: 200, json: { allowed, rule, inspection, addresses: [...addresses], detail } }
+}
+
+async function readNetworkLog({ service, caller, params, query, gone }: Call<'readNetworkLog'>): Promise<Answer> {
+  const ref = refOf(await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }))
+  const follow = query.follow === 'true' || query.follow === '1'
+  const deniedOnly = query.denied === 'true' || query.denied === '1'
+  await service.decisions.flush()
+  return { status: 200, items: logItems(service, ref, { cursor: query.cursor, follow, deniedOnly, gone }) }
+}
+
+function refOf(row: RuntimeRow): RuntimeRef {
+  return { projectId: row.project_id, runtimeId: row.runtime_id }
+}
+
+async function present({ store }: Service, runtime: RuntimeRow): Promise<RuntimeNetwork> {
+  const ref = refOf(runtime)
+  const row = await networkRow(store.db, ref)
+  const [policy, held] = await Promise.all([currentPolicy(store.db, row), heldSecrets(store.db, ref)])
+  const secrets = held.map(presentHeld)
+  return {
+    runtime_id: runtime.runtime_id as RuntimeNetwork['runtime_id'],
+    network_policy: policy?.ref ?? null,
+    policy:
+      policy === null
+        ? null
+        : contentOf(
+            policy.body,
+            secrets.filter(({ inside }) => !inside),
+          ),
+    secrets,
+    updated_at: moment(row?.updated_at ?? runtime.created_at),
+  }
+}

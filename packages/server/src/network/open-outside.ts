@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises'
+import { Gateway, TlsDialer } from '@holt/egress'
+import { ConfigError, type ServerConfig } from '../config/config.ts'
+import type { DialTls } from '../identity/post-form.ts'
+import type { Log } from '../service.ts'
+import type { EgressGateway } from './runtime-networks.ts'
+
+/** The ways to hosts outside: the gateway of runtimes, and the service's own, under the same rules. */
+export interface Outside {
+  readonly gateway: EgressGateway
+  readonly dialTls: DialTls
+}
+
+/** Makes the gateway as the operator has set it. */
+export async function openOutside({ egress }: Pick<ServerConfig, 'egress'>, log: Log): Promise<Outside> {
+  const { resolvers, allowedNetworks, overrides, caFile } = egress
+  const extraCaPem = caFile === null ? null : await readCertificates(caFile)
+  const settings = { resolvers, allowedNetworks, overrides, extraCaPem }
+  try {
+    const dialer = new TlsDialer(settings)
+    return {
+      gateway: new Gateway({ settings, log }),
+      dialTls: (target, signal) => dialer.dial(target, signal),
+    }
+  } catch (error) {
+    throw new ConfigError(`HOLT_EGRESS_*: ${(error as Error).message}`)
+  }
+}
+
+async function readCertificates(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(`HOLT_EGRESS_CA_FILE: ${path} cannot be read (${error.code})`)
+  })
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  throw new ConfigError(`HOLT_EGRESS_CA_FILE: ${path} holds no certificate in PEM`)
+}

@@ -1,0 +1,106 @@
+import { isReachable, makeEffectivePolicy, presets } from '@holt/egress'
+import { hostForm, type PolicyBody, type PolicyRule, type SuggestedPolicy } from '@holt/protocol'
+import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import type { DecisionLog } from './decision-log.ts'
+import type { LoggedDecision } from './logged-decision.ts'
+
+const batch = 1000
+
+/** The most rules of a suggestion. What needs more than this is not to be allowed name by name. */
+const maxRules = 64
+
+/** What a policy holds at the most. */
+const maxPolicyRules = 256
+
+/** A name that was refused before a connection was tried is suggested with this port. */
+const guessedPort = 443
+
+/** What was denied at one host. */
+interface Denied {
+  readonly ports: Set<number>
+  readonly reasons: Set<string>
+}
+
+/** Reads what was denied to a runtime and makes the policy of it that would have let it through. */
+export async function suggestPolicy(
+  log: Pick<DecisionLog, 'read'>,
+  ref: RuntimeRef,
+  { current, allowedNetworks }: { current: PolicyBody | null; allowedNetworks: readonly string[] },
+): Promise<SuggestedPolicy> {
+  const hosts = new Map<string, Denied>()
+  let count = 0
+  for (let after = 0; ; ) {
+    const rows = await log.read(ref, after, batch)
+    for (const { item } of rows) if (collect(hosts, item, allowedNetworks)) count += 1
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < batch) break
+    after = last.cursor
+  }
+  return suggestion(hosts, count, current ?? { allow: [], include: [], allow_all_hosts: false })
+}
+
+/** Counts what a rule could have helped: no connection that broke for another reason. */
+function collect(
+  hosts: Map<string, Denied>,
+  { allowed, rule, type, name, address, port }: LoggedDecision,
+  allowedNetworks: readonly string[],
+): boolean {
+  if (allowed || type === 'close' || !['no_rule', 'non_public', 'request_denied'].includes(rule)) return false
+  const host = name ?? address
+  if (host === null) return false
+  const denied = hosts.get(host) ?? { ports: new Set(), reasons: new Set() }
+  if (port !== null && type !== 'dns') denied.ports.add(port)
+  // An address that no rule names is refused for that, before anybody asks whether it is public.
+  denied.reasons.add(name === null && !isReachable(host, allowedNetworks) ? 'non_public' : rule)
+  hosts.set(host, denied)
+  return true
+}
+
+function suggestion(hosts: ReadonlyMap<string, Denied>, denied: number, current: PolicyBody): SuggestedPolicy {
+  const add: PolicyRule[] = []
+  const remarks: { host: string; message: string }[] = []
+  const remark = (host: string, message: string) => remarks.push({ host, message })
+  for (const [host, { ports, reasons }] of [...hosts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const ruleHost = hostOfRule(host)
+    const missing = [...(ports.size === 0 ? [guessedPort] : ports)]
+      .sort((a, b) => a - b)
+      .filter((port) => ruleHost === null || !isAllowed(current, ruleHost, port))
+    if (reasons.has('non_public')) remark(host, 'is not public: only the operator of the service can allow that')
+    else if (ruleHost === null) remark(host, 'is no name that a rule can have')
+    else if (missing.length === 0) {
+      if (reasons.has('request_denied')) remark(host, 'is allowed for other methods or paths only')
+    } else if (add.length >= maxRules || add.length + current.allow.length >= maxPolicyRules)
+      remark(host, 'is one too many')
+    else {
+      if (ports.size === 0) remark(host, `was refused before a port was known: ${guessedPort} is a guess`)
+      if (hostForm(ruleHost) === 'network') remark(host, 'is an address: whoever has it later is allowed as well')
+      const preset = presetOf(host)
+      if (preset !== null) remark(host, `is in the preset ${preset}`)
+      add.push({ host: ruleHost, ports: missing.slice(0, maxRules) })
+    }
+  }
+  const { include, allow_all_hosts } = current
+  return { add, policy: { allow: [...current.allow, ...add], include, allow_all_hosts }, remarks, denied }
+}
+
+/** What a rule would call a host; null where none can. */
+function hostOfRule(host: string): string | null {
+  if (hostForm(host) === 'name') return host
+  const network = `${host}/32`
+  return hostForm(network) === 'network' && !host.includes(':') ? network : null
+}
+
+/** Whether the current policy has been widened since. */
+function isAllowed(policy: PolicyBody, host: string, port: number): boolean {
+  return makeEffectivePolicy(policy).rules.some(
+    (rule) =>
+      rule.ports.includes(port) &&
+      (rule.host === host ||
+        (hostForm(host) === 'name' &&
+          (rule.host === '*' || (rule.host.startsWith('*.') && host.endsWith(rule.host.slice(1)))))),
+  )
+}
+
+function presetOf(host: string): string | null {
+  return Object.entries(presets).find(([, hosts]) => hosts.some((one) => one.host === host))?.[0] ?? null
+}

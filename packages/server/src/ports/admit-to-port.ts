@@ -1,0 +1,84 @@
+import { HoltError } from '@holt/protocol'
+import { authenticate, requireScope } from '../auth/authenticate.ts'
+import { findRuntime } from '../runtimes/find-runtime.ts'
+import type { Service } from '../service.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+import type { PortCredentials } from './credentials.ts'
+import { settingOf } from './port-settings.ts'
+import type { PortTarget } from './port-target.ts'
+import { type PortGrant, readPortToken } from './port-token.ts'
+
+/** Why a request may go on to a port, and until when. */
+export interface Admission {
+  readonly row: RuntimeRow
+  /** The key that it is owed to; null for a public port. */
+  readonly keyId: string | null
+  /** Milliseconds since 1970 UTC; null: as long as the key. */
+  readonly expiresAt: number | null
+  readonly by: 'key' | 'token' | 'public'
+}
+
+/** Decides whether a request may go on to a port: by an API key (not in the host form), by a token, or because the port is public. */
+export async function admitToPort(
+  service: Service,
+  target: PortTarget,
+  credentials: PortCredentials,
+): Promise<Admission> {
+  if (target.form !== 'host' && credentials.authorization !== null)
+    return admitByKey(service, target, credentials.authorization)
+  const tokens = [...(credentials.token === null ? [] : [credentials.token]), ...credentials.cookies]
+  const grants = tokens.flatMap((token) => readPortToken(service.portSecret, token, target) ?? [])
+  const row = await findByAddress(service, target.runtimeId)
+  for (const grant of grants) {
+    const admission = row === undefined ? null : await admitByGrant(service, row, grant)
+    if (admission !== null) return admission
+  }
+  if (row !== undefined && settingOf(row, target.port).public)
+    return { row, keyId: null, expiresAt: null, by: 'public' }
+  throw refusal(target, { known: grants.length > 0, exists: row !== undefined })
+}
+
+async function admitByKey(service: Service, { runtimeId }: PortTarget, authorization: string): Promise<Admission> {
+  const caller = await authenticate(service, authorization)
+  requireScope(caller, 'runtime:write')
+  const row = await findRuntime(service, { projectId: caller.projectId, runtimeId })
+  return { row, keyId: caller.keyId, expiresAt: null, by: 'key' }
+}
+
+/** A token is worth as much as the key that it was made with, in its generation, until it expires. */
+async function admitByGrant({ store, now }: Service, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
+  const expiresAt = grant.expiresAtSecs * 1000
+  if (expiresAt <= now() || grant.generation !== settingOf(row, grant.port).generation) return null
+  const key = await store.db
+    .selectFrom('keys')
+    .select('key_id')
+    .where('project_id', '=', row.project_id)
+    .where('key_id', '=', grant.keyId)
+    .where('revoked_at', 'is', null)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now())]))
+    .executeTakeFirst()
+  return key === undefined ? null : { row, keyId: grant.keyId, expiresAt, by: 'token' }
+}
+
+/** A runtime of whatever project: a token, or that its port is public, tells that one may know of it, and nothing else is done with the row before. */
+async function findByAddress({ store }: Service, runtimeId: string): Promise<RuntimeRow | undefined> {
+  return store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', runtimeId).executeTakeFirst()
+}
+
+/**
+ * Who brings nothing that this service has made for the port is not told whether there is such a runtime: below the API's path that is 401 as everywhere there,
+ * in the host form 404.
+ */
+function refusal({ form, port }: PortTarget, { known, exists }: { known: boolean; exists: boolean }): HoltError {
+  const hint = `Get a new link: holt port RUNTIME ${port}, or GET .../ports/${port} with an API key.`
+  if (known && exists)
+    return new HoltError('unauthenticated', 'The token has expired, or it or its key was revoked.', { hint })
+  if (known) return new HoltError('runtime_not_found', 'There is no such runtime any more.')
+  if (form !== 'host')
+    return new HoltError('unauthenticated', 'The port is private, and no valid key or token came.', { hint })
+  return new HoltError(
+    'runtime_not_found',
+    'There is no such runtime, or the port is private and no valid token came.',
+    { hint },
+  )
+}

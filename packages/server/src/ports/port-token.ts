@@ -1,0 +1,51 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { join } from 'node:path'
+import { readIfThere } from '../config/installation.ts'
+import { writeDurably } from '../config/write-durably.ts'
+
+/** What a token says: who may come in where, until when. */
+export interface PortGrant {
+  readonly runtimeId: string
+  readonly port: number
+  readonly generation: number
+  /** The key that the token was made with: it is worth as much as that. */
+  readonly keyId: string
+  /** Seconds since 1970 UTC. */
+  readonly expiresAtSecs: number
+}
+
+/** The secret that tokens are made with. It stays in the state directory; without it every token is worthless. */
+export async function openPortSecret(stateDir: string): Promise<Buffer> {
+  const path = join(stateDir, 'port-secret')
+  const existing = await readIfThere(path)
+  if (existing !== null && /^[0-9a-f]{64}\n$/.test(existing)) return Buffer.from(existing.trim(), 'hex')
+  const secret = randomBytes(32)
+  await writeDurably(path, `${secret.toString('hex')}\n`)
+  return secret
+}
+
+/** Makes a token: what it says, and an HMAC-SHA-256 of that and of the port it is for. */
+export function makePortToken(secret: Buffer, grant: PortGrant): string {
+  const { expiresAtSecs, generation, keyId } = grant
+  return `hp1.${expiresAtSecs}.${generation}.${keyId}.${seal(secret, grant)}`
+}
+
+const form = /^hp1\.([1-9]\d{0,11})\.(0|[1-9]\d{0,8})\.(ky[a-z0-9]{20})\.[A-Za-z0-9_-]{43}$/
+
+/** What a token says, if this service made it for this port. Whether it is still valid is another question. */
+export function readPortToken(
+  secret: Buffer,
+  text: string,
+  place: Pick<PortGrant, 'runtimeId' | 'port'>,
+): PortGrant | null {
+  const [, expires, generation, keyId = ''] = form.exec(text) ?? []
+  if (expires === undefined) return null
+  const { runtimeId, port } = place
+  const grant = { runtimeId, port, generation: Number(generation), keyId, expiresAtSecs: Number(expires) }
+  return timingSafeEqual(Buffer.from(makePortToken(secret, grant)), Buffer.from(text)) ? grant : null
+}
+
+function seal(secret: Buffer, { runtimeId, port, generation, keyId, expiresAtSecs }: PortGrant): string {
+  const said = JSON.stringify(['port', runtimeId, port, generation, keyId, expiresAtSecs])
+  return createHmac('sha256', secret).update(said).digest('base64url')
+}

@@ -1,0 +1,146 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { randomText } from '@holt/protocol'
+import { z } from 'zod'
+import { readIfThere } from '../config/installation.ts'
+import { writeDurably } from '../config/write-durably.ts'
+
+const nonceBytes = 12
+const tagBytes = 16
+
+const MasterKeyFile = z.object({
+  keys: z
+    .array(
+      z.object({
+        id: z.string().regex(/^[a-z0-9]{12}$/),
+        key: z.string().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes of base64'),
+        created_at: z.number(),
+      }),
+    )
+    .min(1),
+})
+
+interface MasterKey {
+  readonly id: string
+  readonly key: Buffer
+  readonly createdAt: number
+}
+
+/** What a sealed value belongs to. It is authenticated with the value, so that one value cannot stand in another's place. */
+export interface SealedFor {
+  readonly purpose: string
+  /** Null: the service itself. */
+  readonly projectId: string | null
+  readonly ownerId: string
+  readonly version: number
+}
+
+/** A value as it may be stored. */
+export interface Sealed {
+  readonly masterKeyId: string
+  /** Base64 of nonce, tag and ciphertext. */
+  readonly text: string
+}
+
+/**
+ * The keys that everything secret is encrypted with at rest: AES-256-GCM, a random nonce for each value (NIST SP 800-38D, 8.2.2: fine for 2^32 values
+ * of one key), and what the value belongs to as additional data. They lie in one file of mode 0600; the last one seals, the others only open
+ * until a rotation has come to its end.
+ */
+export class MasterKeys {
+  readonly #path: string
+  #keys: readonly MasterKey[]
+
+  constructor(path: string, keys: readonly MasterKey[]) {
+    this.#path = path
+    this.#keys = keys
+  }
+
+  /** The id of the key that seals. */
+  get currentId(): string {
+    return this.#current.id
+  }
+
+  /** True where a rotation has begun and not come to its end. */
+  get rotating(): boolean {
+    return this.#keys.length > 1
+  }
+
+  /** Seals a value. Call it inside the change that stores it, or a rotation could miss it. */
+  seal(value: string, owner: SealedFor): Sealed {
+    const nonce = randomBytes(nonceBytes)
+    const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce)
+    cipher.setAAD(additionalData(owner))
+    const text = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()])
+    return {
+      masterKeyId: this.#current.id,
+      text: Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64'),
+    }
+  }
+
+  /** Opens a sealed value. Throws where the key is gone, where the value was changed, or where it belongs to something else. */
+  open({ masterKeyId, text }: Sealed, owner: SealedFor): string {
+    const key = this.#keys.find(({ id }) => id === masterKeyId)
+    if (key === undefined) throw new Error(`a value is sealed with the master key ${masterKeyId}, which is not there`)
+    const bytes = Buffer.from(text, 'base64')
+    const decipher = createDecipheriv('aes-256-gcm', key.key, bytes.subarray(0, nonceBytes), {
+      authTagLength: tagBytes,
+    })
+    decipher.setAAD(additionalData(owner))
+    decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
+    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8')
+  }
+
+  /** Makes a new key, durably; from now on it seals. The earlier ones still open. */
+  async add(now: number): Promise<void> {
+    await this.#write([...this.#keys, newKey(now)])
+  }
+
+  /** Forgets every key but the one that seals. What they sealed must have been sealed anew. */
+  async dropOthers(): Promise<void> {
+    await this.#write([this.#current])
+  }
+
+  get #current(): MasterKey {
+    return this.#keys.at(-1) as MasterKey
+  }
+
+  async #write(keys: readonly MasterKey[]): Promise<void> {
+    await writeDurably(this.#path, textOf(keys))
+    this.#keys = keys
+  }
+}
+
+/** Opens the master keys of a state directory, making the first one where there is none. */
+export async function openMasterKeys(stateDir: string, now: number): Promise<MasterKeys> {
+  const path = join(stateDir, 'master-keys.json')
+  const text = await readIfThere(path)
+  if (text !== null) return new MasterKeys(path, parse(text))
+  const keys = [newKey(now)]
+  await writeDurably(path, textOf(keys))
+  return new MasterKeys(path, keys)
+}
+
+function parse(text: string): readonly MasterKey[] {
+  let file: z.infer<typeof MasterKeyFile>
+  try {
+    file = MasterKeyFile.parse(JSON.parse(text))
+  } catch {
+    // Not overwritten, and what is in it not repeated: without it the secrets are lost.
+    throw new Error('master-keys.json in the state directory is not readable; restore it from a backup')
+  }
+  return file.keys.map(({ id, key, created_at }) => ({ id, key: Buffer.from(key, 'base64'), createdAt: created_at }))
+}
+
+function textOf(keys: readonly MasterKey[]): string {
+  const file = keys.map(({ id, key, createdAt }) => ({ id, key: key.toString('base64'), created_at: createdAt }))
+  return `${JSON.stringify({ keys: file })}\n`
+}
+
+function newKey(now: number): MasterKey {
+  return { id: randomText(12), key: randomBytes(32), createdAt: now }
+}
+
+function additionalData({ purpose, projectId, ownerId, version }: SealedFor): Buffer {
+  return Buffer.from(JSON.stringify(['holt sealed 1', purpose, projectId, ownerId, version]))
+}

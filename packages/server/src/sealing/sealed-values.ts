@@ -1,0 +1,53 @@
+import type { Queries } from '../store/open-store.ts'
+import type { MasterKeys, SealedFor } from './master-keys.ts'
+
+/** Seals a value and stores it in place of the owner's earlier one. `db` is the transaction of the change that it belongs to. */
+export async function putSealed(
+  db: Queries,
+  masterKeys: MasterKeys,
+  { value, ...owner }: SealedFor & { readonly value: string },
+): Promise<void> {
+  const { masterKeyId, text } = masterKeys.seal(value, owner)
+  const row = {
+    owner_id: owner.ownerId,
+    purpose: owner.purpose,
+    project_id: owner.projectId,
+    version: owner.version,
+    master_key_id: masterKeyId,
+    sealed: text,
+  }
+  await db
+    .insertInto('sealed_values')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['owner_id', 'purpose']).doUpdateSet(row))
+    .execute()
+}
+
+/** The value of an owner; null where there is none. */
+export async function readSealed(
+  db: Queries,
+  masterKeys: MasterKeys,
+  { projectId, ownerId, purpose }: Omit<SealedFor, 'version'>,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('sealed_values')
+    .selectAll()
+    .where('project_id', projectId === null ? 'is' : '=', projectId)
+    .where('owner_id', '=', ownerId)
+    .where('purpose', '=', purpose)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  return masterKeys.open(
+    { masterKeyId: row.master_key_id, text: row.sealed },
+    { projectId, ownerId, purpose, version: row.version },
+  )
+}
+
+/** Removes every value of an owner. None is success. */
+export async function removeSealed(db: Queries, projectId: string | null, ownerId: string): Promise<void> {
+  await db
+    .deleteFrom('sealed_values')
+    .where('project_id', projectId === null ? 'is' : '=', projectId)
+    .where('owner_id', '=', ownerId)
+    .execute()
+}

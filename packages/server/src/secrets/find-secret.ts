@@ -1,0 +1,48 @@
+import { HoltError, isIdParam, type Secret } from '@holt/protocol'
+import { moment } from '../store/moment.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { SecretRow } from '../store/tables.ts'
+
+/** What the sealed value of a secret is stored as. */
+export const secretPurpose = 'secret value'
+
+/** A project's secret that has not been deleted, by id or name; undefined where there is none. */
+export async function secretOf(db: Queries, projectId: string, reference: string): Promise<SecretRow | undefined> {
+  return db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
+    .where(isIdParam('secret_id', reference) ? 'secret_id' : 'name', '=', reference)
+    .executeTakeFirst()
+}
+
+/** A project's secret. One of another project is the same as none. */
+export async function findSecret(db: Queries, projectId: string, reference: string): Promise<SecretRow> {
+  const row = await secretOf(db, projectId, reference)
+  if (row === undefined) throw new HoltError('secret_not_found', 'There is no such secret.')
+  return row
+}
+
+/** A secret as the API shows it: nothing of its value. */
+export function presentSecret(row: SecretRow & { readonly provider_name: string | null }): Secret {
+  return {
+    secret_id: row.secret_id as Secret['secret_id'],
+    name: row.name,
+    version: row.version,
+    provider:
+      row.provider_id === null
+        ? null
+        : {
+            provider_id: row.provider_id as NonNullable<Secret['provider']>['provider_id'],
+            name: row.provider_name ?? '',
+          },
+    hosts: JSON.parse(row.hosts_json),
+    header: row.header,
+    format: row.format,
+    env: row.inside === 1,
+    env_name: row.env_name,
+    created_at: moment(row.created_at),
+    updated_at: moment(row.updated_at),
+  }
+}

@@ -1,0 +1,24 @@
+import { HoltError } from '@holt/protocol'
+import { heldSecrets } from '../network/find-network.ts'
+import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import type { Service } from '../service.ts'
+import { secretValue } from './secret-values.ts'
+
+/** The variables of a runtime's secrets: placeholders, and the value itself where it is to be inside. */
+export async function secretEnv(service: Service, ref: RuntimeRef): Promise<Readonly<Record<string, string>>> {
+  const env: Record<string, string> = {}
+  for (const { secret_id, name, env_name, placeholder } of await heldSecrets(service.store.db, ref)) {
+    env[env_name] = placeholder ?? (await valueInside(service, ref, { secret_id, name }))
+  }
+  return env
+}
+
+async function valueInside(
+  service: Service,
+  ref: RuntimeRef,
+  { secret_id, name }: { readonly secret_id: string; readonly name: string },
+): Promise<string> {
+  const found = await secretValue(service, secret_id, ref)
+  if (found === null) throw new HoltError('unavailable', `The secret ${name} was deleted while the runtime was made.`)
+  return found.value
+}

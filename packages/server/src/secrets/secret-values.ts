@@ -1,0 +1,63 @@
+import { findProvider, providerPurpose, settingsOf } from '../identity/find-provider.ts'
+import type { OAuthTokens } from '../identity/oauth-tokens.ts'
+import type { Subject, WorkloadTokens } from '../identity/workload-tokens.ts'
+import type { MasterKeys } from '../sealing/master-keys.ts'
+import { readSealed } from '../sealing/sealed-values.ts'
+import type { Store } from '../store/open-store.ts'
+import type { SecretRow } from '../store/tables.ts'
+import { secretPurpose } from './find-secret.ts'
+
+/** A secret's value at this moment. */
+export interface SecretValue {
+  readonly value: string
+  readonly version: number
+}
+
+/** What values are made from. */
+export interface ValueSources {
+  readonly store: Store
+  readonly masterKeys: MasterKeys
+  readonly oauthTokens: OAuthTokens
+  readonly workloadTokens: WorkloadTokens
+}
+
+/**
+ * The value of a secret now, for one runtime: read each time it is needed, so that a new version or a deletion acts with the next request.
+ * Null where the secret is gone. Rejects where a provider cannot give one.
+ */
+export async function secretValue(
+  sources: ValueSources,
+  secretId: string,
+  subject: Subject,
+): Promise<SecretValue | null> {
+  const { store, masterKeys } = sources
+  const row = await store.db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('project_id', '=', subject.projectId)
+    .where('secret_id', '=', secretId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const owner = { projectId: row.project_id, ownerId: row.secret_id, purpose: secretPurpose }
+  const value =
+    row.provider_id === null
+      ? await readSealed(store.db, masterKeys, owner)
+      : await providedValue(sources, row.provider_id, subject)
+  return value === null ? null : { value, version: row.version }
+}
+
+async function providedValue(
+  { store, masterKeys, oauthTokens, workloadTokens }: ValueSources,
+  providerId: NonNullable<SecretRow['provider_id']>,
+  subject: Subject,
+): Promise<string | null> {
+  const provider = await findProvider(store.db, subject.projectId, providerId)
+  const settings = settingsOf(provider)
+  const { version } = provider
+  if (settings.type === 'workload') return workloadTokens.token({ providerId, version, settings }, subject)
+  const owner = { projectId: provider.project_id, ownerId: providerId, purpose: providerPurpose }
+  const credential = await readSealed(store.db, masterKeys, owner)
+  if (credential === null || settings.type === 'static') return credential
+  return oauthTokens.token({ providerId, version, settings, clientSecret: credential })
+}

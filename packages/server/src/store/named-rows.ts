@@ -1,0 +1,32 @@
+import { HoltError } from '@holt/protocol'
+import type { Queries } from './open-store.ts'
+
+type NamedTable = 'policies' | 'providers' | 'secrets'
+
+/** The most things of one kind that a project has: enough for people, few enough that no loop over them is long. */
+const maxPerProject = 1000
+
+/** Refuses one more row where the project has as many as it may. */
+export async function requireRoom(db: Queries, table: NamedTable, projectId: string): Promise<void> {
+  const { count } = await db
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  if (Number(count) < maxPerProject) return
+  throw new HoltError('quota_exceeded', `A project has at most ${maxPerProject} ${table}.`, {
+    hint: 'Delete what is not needed.',
+  })
+}
+
+/** Refuses a name that another row of the project has. */
+export async function requireFreeName(
+  db: Queries,
+  table: NamedTable,
+  { projectId, name, what }: { projectId: string; name: string; what: string },
+): Promise<void> {
+  let query = db.selectFrom(table).select('name').where('project_id', '=', projectId).where('name', '=', name)
+  if (table === 'secrets') query = query.where('deleted_at' as never, 'is', null)
+  if ((await query.executeTakeFirst()) === undefined) return
+  throw new HoltError('name_taken', `${what} named ${name} exists.`)
+}
