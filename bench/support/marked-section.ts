@@ -8,3 +8,10 @@ export function replaceMarkedSection(page: string, section: string): string | nu
   if (begin === -1 || end < begin) return null
   return `${page.slice(0, begin + benchMarkers.begin.length)}\n${section.trim()}\n${page.slice(end)}`
 }
+
+/** What stands between the markers of a page. Null where the page has not both, in order. */
+export function readMarkedSection(page: string): string | null {
+  const begin = page.indexOf(benchMarkers.begin)
+  const end = page.indexOf(benchMarkers.end)
+  return begin === -1 || end < begin ? null : page.slice(begin + benchMarkers.begin.length, end)
+}

@@ -1,16 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { benchMarkers, replaceMarkedSection } from './marked-section.ts'
+import { benchMarkers, readMarkedSection, replaceMarkedSection } from './marked-section.ts'
 import type { RowReport } from './report.ts'
 import { markdownTable, seriesCells, seriesHead, verdictCells, verdictHead } from './table.ts'
 
 /** The short table: a line for each bound. */
-export function summarySection(reports: readonly RowReport[]): string {
+export function summarySection(reports: readonly RowReport[], command: string): string {
   const lines = reports.flatMap((report) => report.verdicts.map((verdict) => [report.row, ...verdictCells(verdict)]))
-  return [markdownTable(['row', ...verdictHead], lines), '', surroundings(reports)].join('\n')
+  return [markdownTable(['row', ...verdictHead], lines), '', surroundings(reports, command)].join('\n')
 }
 
 /** Everything that was measured, row by row. */
-export function fullSection(reports: readonly RowReport[]): string {
+export function fullSection(reports: readonly RowReport[], command: string): string {
   const rows = reports.flatMap((report) => [
     `### ${report.row}: ${report.title}`,
     '',
@@ -22,7 +22,7 @@ export function fullSection(reports: readonly RowReport[]): string {
     `- Load average ${report.load_before.join(', ')} before and ${report.load_after.join(', ')} after; ${report.elapsed_secs} s.`,
     '',
   ])
-  return [surroundings(reports), '', ...rows].join('\n')
+  return [surroundings(reports, command), '', ...rows].join('\n')
 }
 
 /** Rejects where a page has no place for a section. */
@@ -30,9 +30,10 @@ export async function requireSection(path: string): Promise<void> {
   await withSection(path, '')
 }
 
-/** Writes a section into a page. Rejects where the page has no place for it. */
-export async function writeSection(path: string, section: string): Promise<void> {
-  await writeFile(path, await withSection(path, section))
+/** Writes what `change` makes of a page's section. Rejects where the page has no place for it. */
+export async function writeSection(path: string, change: (section: string) => string): Promise<void> {
+  const section = readMarkedSection(await readFile(path, 'utf8')) ?? ''
+  await writeFile(path, await withSection(path, change(section)))
 }
 
 async function withSection(path: string, section: string): Promise<string> {
@@ -41,10 +42,10 @@ async function withSection(path: string, section: string): Promise<string> {
   return page
 }
 
-function surroundings(reports: readonly RowReport[]): string {
+function surroundings(reports: readonly RowReport[], command: string): string {
   const [first] = reports
   if (first === undefined) return 'Nothing was measured.'
   const { machine } = first
   const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`)
-  return `Measured ${first.at.slice(0, 10)} by \`node bench/all.ts\`: ${machine.cpus} CPUs (${machine.cpu_model}), ${machine.memory_mib} MiB, ${machine.os}, kernel ${machine.kernel}, cgroup ${machine.cgroup}, ${machine.file_system}; ${versions.join(', ')}. Times are p50.`
+  return `Measured ${first.at.slice(0, 10)} by \`${command}\`: ${machine.cpus} CPUs (${machine.cpu_model}), ${machine.memory_mib} MiB, ${machine.os}, kernel ${machine.kernel}, cgroup ${machine.cgroup}, ${machine.file_system}; ${versions.join(', ')}. Times are p50.`
 }

@@ -102,13 +102,15 @@ describe('a row', () => {
   })
 
   it('is a line for each bound on the front page, with what it was measured on', () => {
-    const section = summarySection([report])
+    const section = summarySection([report], 'node bench/all.ts')
     expect(section).toContain('| B9 | ours | 2 ms | theirs 4 ms | 0.5x | <= 0.35x | missed |')
     expect(section).toContain('kernel 6.1')
   })
 
   it('is whole on the page of figures', () => {
-    expect(fullSection([report])).toContain('| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |')
+    expect(fullSection([report], 'node bench/all.ts')).toContain(
+      '| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |',
+    )
   })
 })
 
