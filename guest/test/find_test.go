@@ -215,6 +215,7 @@ func TestReplaceRefuses(t *testing.T) {
 	big := g.write("r/big", strings.Repeat("old", 6<<20))
 	refuse(413, "too_large", object{"paths": []string{big}})
 	wide := g.write("r/wide", strings.Repeat("x", 1<<20))
+	refuse(413, "too_large", object{"paths": []string{wide}, "pattern": ".", "regex": true, "dry_run": true})
 	refuse(413, "too_large", object{"paths": []string{wide}, "pattern": "x", "replacement": strings.Repeat("y", 1000)})
 	if g.read(text) != "old" || len(g.leftovers()) > 0 {
 		t.Fatal(g.read(text))

@@ -50,6 +50,21 @@ stat -c %U "$(tty)"; stty -a | tr ' ' '\n' | grep -E '^(echo|icanon|isig|iutf8|o
 	}
 }
 
+func TestARepeatedEndOfInputIsTypedOnce(t *testing.T) {
+	g := start(t)
+	id := g.terminal(object{"argv": []string{"/bin/sh", "-c", "cat; echo one; cat; echo two"}})
+	end := "/v1/processes/" + id + "/stdin?eof=1&offset=0"
+	g.want(200, "POST", end, "")
+	g.shows(id, "one\r\n")
+	g.want(200, "POST", end, "")
+	g.typed(id, "still\r")
+	g.shows(id, "still\r\nstill\r\n")
+	g.want(200, "POST", "/v1/processes/"+id+"/stdin?eof=1", "")
+	if r := g.output(id, "follow=1"); !strings.HasSuffix(r.stdout, "two\r\n") {
+		t.Fatalf("%q", r.stdout)
+	}
+}
+
 func TestATerminalIsTypedAt(t *testing.T) {
 	g := start(t)
 	id := g.terminal(object{"argv": []string{"cat"}})

@@ -23,6 +23,8 @@ const (
 	// in memory.
 	maxReplaceBytes  = 16 << 20
 	maxReplacedBytes = 32 << 20
+	// maxMatches is how many matches of an expression one file may have: each is kept while it is replaced.
+	maxMatches = 500_000
 	// maxReplaceFiles bounds the files of one request.
 	maxReplaceFiles = 1000
 	// maxReplacementBytes bounds the text that is put in.
@@ -224,7 +226,11 @@ func (r *replacer) look(path string) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &candidate{path: path, st: *st, count: r.count(content)}, nil
+	count := r.count(content)
+	if r.literal == nil && count > maxMatches {
+		return nil, fault.New(fault.TooLarge, "%s: has more than %d matches", path, maxMatches)
+	}
+	return &candidate{path: path, st: *st, count: count}, nil
 }
 
 func readText(file *os.File, st *unix.Stat_t, path string) ([]byte, error) {
@@ -249,7 +255,7 @@ func (r *replacer) count(content []byte) int {
 	if r.literal != nil {
 		return bytes.Count(content, r.literal)
 	}
-	return len(r.pattern.FindAllIndex(content, -1))
+	return len(r.pattern.FindAllIndex(content, maxMatches+1))
 }
 
 // apply answers the content with the pattern replaced.
@@ -267,7 +273,7 @@ func (r *replacer) apply(content []byte, path string) ([]byte, error) {
 			fits = add(last+at, last+at+len(r.literal), r.with)
 		}
 	} else {
-		for _, match := range r.pattern.FindAllSubmatchIndex(content, -1) {
+		for _, match := range r.pattern.FindAllSubmatchIndex(content, maxMatches) {
 			with := r.with
 			if r.expand {
 				with = r.pattern.Expand(nil, r.with, content, match)

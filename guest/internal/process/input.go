@@ -32,6 +32,7 @@ type input struct {
 	taken   int64 // bytes that went in since the start
 
 	terminal *pty.Terminal // which the file is; nil where it is a pipe
+	endTyped int64         // one more than the offset at which the terminal's end of file was typed last
 }
 
 func closedInput() *input { return &input{writing: make(chan struct{}, 1)} }
@@ -93,6 +94,9 @@ func (i *input) writeNow(ctx context.Context, data []byte, offset *int64, eof bo
 		if file == nil && len(data) == 0 {
 			return 0, taken, nil
 		}
+		if eof && len(data) == 0 && i.endTyped == taken+1 {
+			return 0, taken, nil // a repetition: it is not typed twice
+		}
 	}
 	if file == nil {
 		return 0, taken, errInputClosed
@@ -101,6 +105,7 @@ func (i *input) writeNow(ctx context.Context, data []byte, offset *int64, eof bo
 		return 0, taken, errInputClosed
 	}
 	given := len(data)
+	endsHere := i.terminal != nil && eof
 	if i.terminal != nil {
 		data = i.terminal.Typed(data)
 		if eof { // its end is typed, and can be typed again
@@ -116,6 +121,9 @@ func (i *input) writeNow(ctx context.Context, data []byte, offset *int64, eof bo
 	i.mu.Lock()
 	i.taken += int64(written)
 	next = i.taken
+	if endsHere && err == nil {
+		i.endTyped = next + 1
+	}
 	i.mu.Unlock()
 	if eof && err == nil {
 		i.close()

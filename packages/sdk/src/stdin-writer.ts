@@ -124,7 +124,8 @@ class ReadAhead {
   stop(): void {
     this.#ended = true
     this.#tell()
-    void this.#iterator.return?.()
+    // What a source says at its end is nobody's business any more.
+    void this.#iterator.return?.().catch(() => undefined)
   }
 
   async #read(): Promise<void> {

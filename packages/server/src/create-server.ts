@@ -71,7 +71,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   let url = ''
   const opened = { store, portSecret, masterKeys, outside, closing: controller.signal, url: () => url }
   const service = makeService(options, opened)
-  await finishRotation(service)
+  await finishRotation(service).catch((err: unknown) => {
+    // Both keys stay: what is sealed opens as before, and the next start tries again.
+    options.log.error({ err }, 'a rotation of the master key could not be finished')
+  })
   const projectId = await ensureDefaultProject(store, service.now())
   const following = await beginFollowing(service)
   const known = (await readCredentials(config.stateDir))?.key ?? null

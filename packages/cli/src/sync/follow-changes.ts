@@ -30,8 +30,7 @@ export async function followChanges(
   const watcher = startWatching(directory, onTouch, onFailure)
   try {
     for (let looked = 0; ; ) {
-      if (state.touches === looked)
-        await orAborted(Promise.race([once(touched, 'touch'), sleep(state.everyMs)]), signal)
+      if (state.touches === looked) await touchOrPause(touched, state.everyMs, signal)
       await orAborted(untilQuiet(state), signal)
       if (signal.aborted) return
       looked = state.touches
@@ -40,6 +39,16 @@ export async function followChanges(
   } finally {
     watcher?.close()
   }
+}
+
+/** Waits for a touch, for a while, or for the end of the signal; nothing of the waiting is left behind. */
+async function touchOrPause(touched: EventEmitter, pauseMs: number, signal: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const waiting = AbortSignal.any([signal, over.signal])
+  const waits = [once(touched, 'touch', { signal: waiting }), sleep(pauseMs, undefined, { signal: waiting })]
+  // Whichever is first, the other one ends with it; an end by the signal is no failure here.
+  await Promise.race(waits.map((wait) => wait.catch(() => undefined)))
+  over.abort()
 }
 
 async function untilQuiet(state: { readonly touches: number }): Promise<void> {

@@ -35,9 +35,11 @@ function askOverUdp(server: DnsServer, query: SentQuery, signal: AbortSignal): P
       reject(error)
     }
   })
-  socket.connect(server.port, server.address.text, () => {
-    if (!signal.aborted) socket.send(query.message, (error) => error && reject(error))
-  })
+  // Node's types do not tell that the callback hears of a failure, too.
+  socket.connect(server.port, server.address.text, ((error?: Error) => {
+    if (error !== undefined && error !== null) reject(error)
+    else if (!signal.aborted) socket.send(query.message, (error) => error && reject(error))
+  }) as () => void)
   return promise.finally(() => {
     signal.removeEventListener('abort', stop)
     socket.close()

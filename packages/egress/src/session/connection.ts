@@ -34,6 +34,7 @@ export class Connection {
   readonly #ended = new AbortController()
   readonly #sockets: { readonly socket: Socket; readonly closed: Promise<void> }[] = []
   readonly #requests = new RequestRecord()
+  readonly #closedBytes = { sent: 0, received: 0 }
   #way: Way | null = null
   #address: string | null
   #cutFor: DenialReason | null = null
@@ -56,8 +57,8 @@ export class Connection {
   /** Bytes out of the runtime and into it so far. */
   get bytes(): { readonly sent: number; readonly received: number } {
     return {
-      sent: this.#sockets.reduce((sum, { socket }) => sum + socket.bytesWritten, 0),
-      received: this.#sockets.reduce((sum, { socket }) => sum + socket.bytesRead, 0),
+      sent: this.#sockets.reduce((sum, { socket }) => sum + socket.bytesWritten, this.#closedBytes.sent),
+      received: this.#sockets.reduce((sum, { socket }) => sum + socket.bytesRead, this.#closedBytes.received),
     }
   }
 
@@ -124,8 +125,18 @@ export class Connection {
     this.#address = found.addresses[0]?.text ?? this.#address
     const socket = await dial(found.addresses, found.port, this.#ended.signal)
     this.#address = socket.remoteAddress ?? this.#address
-    this.#sockets.push({ socket, closed: new Promise((resolve) => socket.once('close', () => resolve())) })
+    const entry = { socket, closed: new Promise<void>((resolve) => socket.once('close', () => resolve())) }
+    this.#sockets.push(entry)
+    socket.once('close', () => this.#noteClosed(entry))
     return socket
+  }
+
+  /** An upstream that ends connection after connection leaves no list of them behind. */
+  #noteClosed(entry: { readonly socket: Socket; readonly closed: Promise<void> }): void {
+    const at = this.#sockets.indexOf(entry)
+    if (at >= 0) this.#sockets.splice(at, 1)
+    this.#closedBytes.sent += entry.socket.bytesWritten
+    this.#closedBytes.received += entry.socket.bytesRead
   }
 
   async #carry(socket: Socket): Promise<void> {

@@ -59,7 +59,7 @@ export async function judgeRequest(connection: ConnectionToTerminate, request: I
   tell(true, verdict.rule, put.secrets)
   const redactions = [...put.sent.flatMap(redactionOf), ...(await redactionsFor(secrets))]
   // What is encoded cannot be searched.
-  const fields = redactions.length === 0 ? put.fields : withPlainAnswers(put.fields)
+  const fields = redactions.length === 0 ? put.fields : withWholeAnswers(put.fields)
   return { type: 'forward', fields, redactions, secrets: put.secrets }
 }
 
@@ -74,8 +74,10 @@ function namesOnly({ name, port }: ConnectionToTerminate, authorities: readonly 
   return authorities.every((each) => [name, `${name}:${port}`].includes(each.toLowerCase()))
 }
 
-function withPlainAnswers(fields: readonly Field[]): readonly Field[] {
-  const kept = fields.filter(([name]) => !['accept-encoding', 'sec-websocket-extensions'].includes(name.toLowerCase()))
+/** Answers that can be searched: not encoded, and not in parts between which a value could be cut. */
+function withWholeAnswers(fields: readonly Field[]): readonly Field[] {
+  const hiding = ['accept-encoding', 'sec-websocket-extensions', 'range', 'if-range']
+  const kept = fields.filter(([name]) => !hiding.includes(name.toLowerCase()))
   return [...kept, ['accept-encoding', 'identity']]
 }
 

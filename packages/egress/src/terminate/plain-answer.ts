@@ -26,12 +26,16 @@ export interface PlainAnswer {
 export function plainAnswer(fields: readonly Field[], redactions: readonly Redaction[]): PlainAnswer | null {
   if (redactions.length === 0) return { fields, body: (from) => from }
   const coding = valuesOf(fields, 'content-encoding').join(',').trim().toLowerCase()
-  const decode = coding === '' || coding === 'identity' ? null : decoders[coding as keyof typeof decoders]
+  const decode = coding === '' || coding === 'identity' ? null : decoderOf(coding)
   if (decode === undefined) return null
   const clean = fields.map(([name, value]): Field => [name, redactText(value, redactions)])
   if (decode === null) return { fields: clean, body: (from) => chain(from, new Redactor(redactions)) }
   const decoded = clean.filter(([name]) => !['content-encoding', 'content-length'].includes(name.toLowerCase()))
   return { fields: decoded, body: (from) => chain(chain(from, decode()), new Redactor(redactions)) }
+}
+
+function decoderOf(coding: string) {
+  return Object.hasOwn(decoders, coding) ? decoders[coding as keyof typeof decoders] : undefined
 }
 
 /** Pipes on, failures included. */

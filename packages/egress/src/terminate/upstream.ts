@@ -6,7 +6,7 @@ import { type ConnectionToTerminate, RefusedConnection } from './terminator.ts'
 import type { UpstreamTls } from './tls/upstream-tls.ts'
 
 /** How often it is looked whether secrets that are on their way still are the runtime's. */
-const secretCheckMs = 300
+const secretCheckMs = 1_000
 
 /** The upstream cannot be used, in a sentence for the program inside. */
 export class UpstreamFailure extends Error {
@@ -19,7 +19,7 @@ type Reached =
   | { readonly protocol: 'h2'; readonly session: ClientHttp2Session }
 
 const sessionSettings = {
-  settings: { enablePush: false, initialWindowSize: 1024 * 1024, maxHeaderListSize: 64 * 1024 },
+  settings: { enablePush: false, initialWindowSize: 128 * 1024, maxHeaderListSize: 64 * 1024 },
   maxSessionMemory: 32,
 }
 
@@ -30,6 +30,8 @@ export class Upstream {
   readonly #end: () => void
   #reached: Promise<Reached> | null = null
   #taken = false
+  #closed = false
+  #checking = false
   readonly #held = new Map<symbol, readonly string[]>()
   #timer: NodeJS.Timeout | null = null
 
@@ -66,10 +68,13 @@ export class Upstream {
 
   /** The session that new requests go to: the one there is, while it takes any. Rejects with an `UpstreamFailure`. */
   async session(): Promise<ClientHttp2Session> {
-    const current = await this.#reached
+    const seen = this.#reached
+    const current = await seen?.catch(() => null)
     if (current?.protocol === 'h2' && !current.session.closed && !current.session.destroyed) return current.session
-    this.#reached = this.#open(['h2'])
+    // One dials for all that wait; and where there never was a connection, the reason stays what it was.
+    if (current !== null && this.#reached === seen) this.#reached = this.#open(['h2'])
     const again = await this.#reached
+    if (again === null) throw new UpstreamFailure(`${this.#connection.name} cannot be reached.`)
     if (again.protocol === 'h2') return again.session
     again.socket.destroy()
     throw new UpstreamFailure(`${this.#connection.name} speaks HTTP/2 no more.`)
@@ -77,7 +82,7 @@ export class Upstream {
 
   /** Something that these secrets were put into is under way: it is cut when one of them is taken from the runtime. Answers how to say that it is over. */
   holdSecrets(names: readonly string[]): () => void {
-    if (names.length === 0) return () => {}
+    if (names.length === 0 || this.#closed) return () => {}
     const key = Symbol()
     this.#held.set(key, names)
     this.#timer ??= setInterval(() => void this.#checkSecrets(), secretCheckMs).unref()
@@ -89,6 +94,7 @@ export class Upstream {
 
   /** Ends what is open. */
   close(): void {
+    this.#closed = true
     this.#reached
       ?.then((reached) => (reached.protocol === 'h2' ? reached.session : reached.socket).destroy())
       .catch(() => {}) // There is none to end.
@@ -101,9 +107,12 @@ export class Upstream {
   }
 
   async #checkSecrets(): Promise<void> {
+    if (this.#checking) return
+    this.#checking = true
     const names = new Set([...this.#held.values()].flat())
     const held = this.#connection.secrets().filter(({ name }) => names.has(name))
     const values = await Promise.all(held.map(currentValue))
+    this.#checking = false
     if (held.length < names.size || values.includes(null)) this.#end()
   }
 

@@ -186,6 +186,43 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(passage.decisions.map(({ rule }) => rule)).toContain('upstream_tls_failed')
   })
 
+  test.each([
+    ['announces trailers of a body that has none', head('GET /t HTTP/1.1', 'Trailer: X-Sum')],
+    [
+      'expects a switch beside other requests',
+      head('GET /1 HTTP/1.1') + head('GET /ws HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket'),
+    ],
+  ])('a program that %s ends nothing but its own request', async (_name, bytes) => {
+    const { passage } = await passageTo(ok)
+    await exchange(await passage.enter(), bytes, whole)
+    expect(await exchange(await passage.enter(), head('GET /after HTTP/1.1'), whole)).toContain('hello /after')
+  })
+
+  test.each<[string, RequestListener]>([
+    [
+      'early hints',
+      (_request, response) => {
+        response.writeEarlyHints({ link: ['</a.css>; rel=preload; as=style', '</b.js>; rel=preload; as=script'] })
+        response.end('hello')
+      },
+    ],
+    [
+      'trailers that it does not announce as chunks',
+      (_request, response) => {
+        response.writeHead(200, { 'Content-Length': 5 })
+        response.end('hello')
+      },
+    ],
+    [
+      'an encoding that is the name of something else',
+      (_request, response) => void response.writeHead(200, { 'Content-Encoding': 'constructor' }).end('hello'),
+    ],
+  ])('an upstream with %s ends nothing but its own answer', async (_name, answer) => {
+    const { passage } = await passageTo(answer)
+    passage.secrets = [secretOf()]
+    expect(await exchange(await passage.enter(), head('GET / HTTP/1.1'), whole)).toMatch(/^HTTP\/1\.1 (?:200|502) /)
+  })
+
   test('ends the program’s connection when the upstream ends its idle one', async () => {
     const { passage, server } = await passageTo(ok)
     const socket = await passage.enter()
@@ -299,6 +336,26 @@ describe('a secret', () => {
     const { passage } = await passageTo((_request, response) => response.end(`kept: ${real}`))
     passage.secrets = [secretOf()]
     expect(await exchange(await passage.enter(), head('GET /kept HTTP/1.1'), whole)).not.toContain(real)
+  })
+
+  test.each([
+    ['as a part of JSON', (value: string) => JSON.stringify({ value }).replaceAll('/', '\\/')],
+    ['in an address', (value: string) => `/next?key=${encodeURIComponent(value)}`],
+    ['as base64 for addresses', (value: string) => Buffer.from(value).toString('base64url')],
+  ])('that comes back %s is not seen inside', async (_name, form) => {
+    const current = 'sk/with+signs="and"more=/0123456789'
+    const { passage } = await passageTo((_request, response) => response.end(`echo ${form(current)}`))
+    passage.secrets = [secretOf({ current })]
+    expect(await exchange(await passage.enter(), head('GET / HTTP/1.1'), whole)).not.toContain(
+      form(current).slice(3, -3),
+    )
+  })
+
+  test('is not given back in parts', async () => {
+    const { passage, arrived } = await passageTo(ok)
+    passage.secrets = [secretOf()]
+    await exchange(await passage.enter(), head('GET / HTTP/1.1', 'Range: bytes=0-9'), whole)
+    expect(arrived[0]?.raw.map((text) => text.toLowerCase())).not.toContain('range')
   })
 
   test('that is taken away cuts what carries it', async () => {

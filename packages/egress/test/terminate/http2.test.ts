@@ -201,6 +201,40 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(passage.decisions).toEqual([{ allowed: false, rule: 'request_denied', method: 'POST', path: '/x' }])
   })
 
+  test('an upstream that names an encoding that is something else ends nothing but its own answer', async () => {
+    const { passage } = await passageTo((stream) => {
+      stream.respond({ ':status': 200, 'content-encoding': 'constructor' })
+      stream.end('hello')
+    })
+    passage.secrets = [secretOf()]
+    expect((await ask(await passage.enterHttp2(), { ':path': '/' })).headers[':status']).toBe(502)
+  })
+
+  test.each([204, 304])('an answer %i without a body passes', async (status) => {
+    const { passage } = await passageTo((stream) => stream.respond({ ':status': status }, { endStream: true }))
+    const { headers, rstCode } = await ask(await passage.enterHttp2(), { ':path': '/' })
+    expect(headers[':status']).toBe(status)
+    expect(rstCode).toBe(constants.NGHTTP2_NO_ERROR)
+  })
+
+  test('a program that resets without an error while the upstream answers ends nothing but its own stream', async () => {
+    const { passage } = await passageTo((stream) => {
+      stream.on('data', () => {})
+      setTimeout(() => {
+        if (stream.destroyed) return
+        stream.respond({ ':status': 413 })
+        stream.end('too large')
+      }, 50)
+    })
+    const session = await passage.enterHttp2()
+    const stream = session.request({ ':authority': hostName, ':method': 'POST', ':path': '/' })
+    stream.on('error', () => {})
+    stream.write(Buffer.alloc(512 * 1024), () => stream.close(constants.NGHTTP2_NO_ERROR))
+    await new Promise<void>((resolve) => stream.once('close', () => resolve()))
+    passage.verdict = () => ({ allowed: false, reason: 'request_denied' })
+    expect((await ask(await passage.enterHttp2(), { ':path': '/' })).headers[':status']).toBe(403)
+  })
+
   test('puts a secret in where the placeholder stands, and lets none come back', async () => {
     const { passage, arrived } = await passageTo((stream, headers) => {
       stream.on('wantTrailers', () => stream.sendTrailers({ 'x-echo': real }))

@@ -33,8 +33,8 @@ export class EgressDoor {
     const server = createServer((socket) => this.#take(socket))
     server.maxConnections = CONNECTIONS_MAX
     this.#server = server
-    await rm(this.#paths.egressSocket, { force: true })
     try {
+      await rm(this.#paths.egressSocket, { force: true })
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
         server.listen(this.#paths.egressSocket, () => {

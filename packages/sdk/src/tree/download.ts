@@ -41,7 +41,12 @@ async function putInPlace(staging: string, localDir: string, overwrite: boolean)
     const old = besideName(localDir)
     const had = await existsHere(localDir)
     if (had) await rename(localDir, old)
-    await rename(staging, localDir)
+    try {
+      await rename(staging, localDir)
+    } catch (error) {
+      if (had) await rename(old, localDir)
+      throw error
+    }
     if (had) await rm(old, { recursive: true, force: true })
   } else if (await existsHere(localDir)) {
     throw new HoltError('already_exists', `${localDir} already exists`)

@@ -101,7 +101,13 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
   const times = { startedAt: collected.startedAt ?? startedAt, endedAt: call.service.now() }
   const result = resultOf({ runtime, request, collected, ...times })
   if (collected.droppedBytes === 0 && request.session === undefined) return result
-  return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
+  try {
+    return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
+  } catch (err) {
+    // The command has ended and its result is whole but for details: an error would have it run again.
+    call.service.log.warn({ err, command_id: request.id }, 'the guest does not tell the rest of a result')
+    return result
+  }
 }
 
 /** How a command ended is the guest's word or nobody's. Not 503: a client that repeats the request would run the command twice. */

@@ -1,23 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import type { GuestClient } from '@holt/engine'
 import { isSet } from '@holt/protocol'
 import type { Answer, Call, Handlers } from '../http/call.ts'
-import { openGuest } from '../runtimes/open-guest.ts'
+import { guestOf } from './guest-of.ts'
 import { presentFile } from './present-file.ts'
 import { uploadBody } from './upload-body.ts'
 
 /** The routes of whole trees. What flows is passed on no faster than it is read; an answer ends when the client has left. */
 export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies Partial<Handlers>
-
-type TreeCall = { [Name in keyof typeof treeHandlers]: Call<Name> }[keyof typeof treeHandlers]
-
-async function guestOf({
-  service,
-  caller,
-  params,
-}: Pick<TreeCall, 'service' | 'caller' | 'params'>): Promise<GuestClient> {
-  return (await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })).guest
-}
 
 async function readArchive(call: Call<'readArchive'>): Promise<Answer> {
   const { format } = call.query

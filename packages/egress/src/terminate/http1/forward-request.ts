@@ -1,4 +1,10 @@
-import { type ClientRequest, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as openRequest,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { endToEnd, fieldsOf, headersOf, valuesOf } from '../fields.ts'
 import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
@@ -18,22 +24,24 @@ export async function forwardRequest(
 ): Promise<void> {
   const judgement = await judge(served, request)
   if (judgement.type === 'refuse') return refuse(response, judgement)
+  // A program that has left while its request was judged gets nothing sent in its name.
+  if (request.destroyed || response.destroyed || served.connection.signal.aborted) return
   const outgoing = open(served, request, judgement)
+  outgoing.on('error', () => {
+    // `answerOf` says it; later ones have nobody to be told to.
+  })
   const release = served.upstream.holdSecrets(judgement.secrets)
   response.once('close', () => {
     release()
     if (!response.writableFinished) outgoing.destroy()
   })
-  outgoing.on('information', ({ statusCode, headers }) => {
-    if (statusCode === 103 && headers.link !== undefined) response.writeEarlyHints({ link: headers.link })
-  })
   outgoing.on('continue', () => response.writeContinue())
-  const sent = send(request, outgoing)
   try {
-    const answer = await answerOf(outgoing)
-    await passAnswer(answer, { request, response, redactions: judgement.redactions })
-    await sent
+    const answered = answerOf(outgoing)
+    send(request, outgoing)
+    await passAnswer(await answered, { request, response, redactions: judgement.redactions })
   } catch (error) {
+    outgoing.destroy()
     fail(response, error)
   }
 }
@@ -72,6 +80,8 @@ export function open(
   switchTo?: string,
 ): ClientRequest {
   const chunked = request.headers['transfer-encoding'] !== undefined
+  // Only chunks have trailers to announce.
+  const sent = chunked ? fields : fields.filter(([name]) => name.toLowerCase() !== 'trailer')
   const host = connection.port === 443 ? connection.name : `${connection.name}:${connection.port}`
   return openRequest({
     agent,
@@ -83,28 +93,32 @@ export function open(
     signal: connection.signal,
     headers: {
       Host: host,
-      ...headersOf(fields),
+      ...headersOf(sent),
       ...(chunked ? { 'Transfer-Encoding': 'chunked' } : {}),
       ...(switchTo === undefined ? {} : { Connection: 'Upgrade', Upgrade: switchTo }),
     },
   })
 }
 
-async function send(request: IncomingMessage, outgoing: ClientRequest): Promise<void> {
+function send(request: IncomingMessage, outgoing: ClientRequest): void {
   outgoing.flushHeaders()
   request.once('aborted', () => outgoing.destroy())
   request.once('end', () => {
-    if (request.rawTrailers.length > 0) outgoing.addTrailers(headersOf(fieldsOf(request.rawTrailers)) as never)
+    if (request.rawTrailers.length > 0)
+      guarded(() => outgoing.addTrailers(headersOf(endToEnd(fieldsOf(request.rawTrailers))) as never))
   })
   request.pipe(outgoing)
 }
 
 function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    outgoing.once('response', resolve)
-    outgoing.on('error', reject)
-    outgoing.once('close', () => reject(new Error('the upstream closed the connection')))
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  outgoing.once('response', resolve)
+  outgoing.on('error', reject)
+  outgoing.once('close', () => reject(new Error('the upstream closed the connection')))
+  promise.catch(() => {
+    // Whoever waits for it sees it; sending may have failed before anybody does.
   })
+  return promise
 }
 
 /** Writes an answer of the upstream, without secrets. */
@@ -120,16 +134,19 @@ export async function passAnswer(
   if (plain === null)
     throw new UpstreamFailure('The answer is encoded in a way that cannot be read, though none was asked for.')
   response.sendDate = false
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, plain.fields.flat())
+  const bodiless = request.method === 'HEAD' || answer.statusCode === 204 || answer.statusCode === 304
+  const hasTrailers = !bodiless && valuesOf(plain.fields, 'content-length').length === 0
+  const fields = hasTrailers ? plain.fields : plain.fields.filter(([name]) => name.toLowerCase() !== 'trailer')
+  response.writeHead(answer.statusCode ?? 502, redactText(answer.statusMessage ?? '', redactions), fields.flat())
   response.flushHeaders()
-  if (request.method === 'HEAD' || answer.statusCode === 204 || answer.statusCode === 304) {
+  if (bodiless) {
     answer.resume()
     response.end()
     return
   }
   answer.once('end', () => {
     const trailers = fieldsOf(answer.rawTrailers).map(([name, value]) => [name, redactText(value, redactions)] as const)
-    if (trailers.length > 0) response.addTrailers(headersOf(trailers) as never)
+    if (hasTrailers && trailers.length > 0) guarded(() => response.addTrailers(headersOf(trailers) as never))
   })
   await pipeline(plain.body(answer), response)
 }
@@ -140,7 +157,7 @@ export function refuse(
   { status, reason, message }: { status: number; reason: string; message: string },
 ): void {
   const body = refusalBody({ reason, message })
-  response.writeHead(status, {
+  response.writeHead(status, STATUS_CODES[status] ?? '', {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
@@ -150,10 +167,20 @@ export function refuse(
 
 /** What went wrong after a request was allowed: told where nothing has been written yet, else the connection breaks. */
 export function fail(response: ServerResponse, error: unknown): void {
-  if (response.headersSent) {
+  if (response.headersSent || response.destroyed) {
     response.destroy()
     return
   }
   const message = error instanceof UpstreamFailure ? error.message : 'The upstream broke the connection.'
+  response.statusMessage = ''
   refuse(response, { status: 502, reason: 'upstream_failed', message })
+}
+
+/** Does what Node may refuse in a listener, where nobody could catch it: what it refuses is left out. */
+function guarded(act: () => void): void {
+  try {
+    act()
+  } catch {
+    // Fields that may not stand there are not passed on.
+  }
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { endToEnd, fieldsOf } from '../fields.ts'
 import { type Redaction, Redactor, redactText } from '../secrets/redact.ts'
@@ -16,18 +16,26 @@ interface Switching {
 export async function forwardUpgrade(served: Http1Connection, { request, socket, head }: Switching): Promise<void> {
   const judgement = await judge(served, request)
   if (judgement.type === 'refuse') return refuse(responseOn(socket, request), judgement)
+  if (socket.destroyed || served.connection.signal.aborted) return
   const outgoing = open(served, request, judgement, 'websocket')
   const release = served.upstream.holdSecrets(judgement.secrets)
   socket.once('close', () => {
     release()
     outgoing.destroy()
   })
-  outgoing.end()
-  outgoing.on('error', (error) => fail(responseOn(socket, request), error))
-  outgoing.once('response', (answer) => {
-    const response = responseOn(socket, request)
-    passAnswer(answer, { request, response, redactions: judgement.redactions }).catch((error) => fail(response, error))
+  let response: ServerResponse | null = null
+  outgoing.on('error', (error) => {
+    if (response !== null || socket.destroyed) return void socket.destroy()
+    response = responseOn(socket, request)
+    fail(response, error)
   })
+  outgoing.once('response', (answer) => {
+    if (response !== null || socket.destroyed) return void answer.destroy()
+    const declined = responseOn(socket, request)
+    response = declined
+    passAnswer(answer, { request, response: declined, redactions: judgement.redactions }).catch(() => socket.destroy())
+  })
+  outgoing.end()
   outgoing.once('upgrade', (answer, upstream, upstreamHead) => {
     socket.write(switchAnswer(answer, judgement.redactions))
     if (upstreamHead.length > 0) upstream.unshift(upstreamHead)

@@ -52,7 +52,7 @@ export class Http1Inside {
     const served = this.#connections.get(socket)
     socket.on('error', () => socket.destroy())
     if (served === undefined) socket.destroy()
-    else forwardUpgrade(served, { request, socket, head }).catch(() => socket.destroy())
+    else served.turns.run(() => forwardUpgrade(served, { request, socket, head })).catch(() => socket.destroy())
   }
 }
 

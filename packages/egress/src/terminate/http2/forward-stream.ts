@@ -21,11 +21,11 @@ export async function forwardStream(served: Http2Connection, incoming: Incoming)
   const { stream } = incoming
   stream.on('error', () => stream.destroy())
   const judgement = await judgeStream(served, incoming)
-  if (stream.destroyed) return
+  if (isOver(stream)) return
   if (judgement.type === 'refuse') return refuse(stream, judgement)
   try {
     const session = await served.upstream.session()
-    if (stream.destroyed) return
+    if (isOver(stream)) return
     const outgoing = session.request(pseudoAnd(served, incoming, judgement.fields), {
       endStream: stream.endAfterHeaders,
       waitForTrailers: true,
@@ -68,7 +68,7 @@ function passRequest(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): vo
   stream.on('trailers', (received) => {
     trailers = ofHeaders(received)
   })
-  outgoing.on('wantTrailers', () => outgoing.sendTrailers(headersOf(trailers)))
+  outgoing.on('wantTrailers', () => guarded(outgoing, () => outgoing.sendTrailers(headersOf(trailers))))
   wholeBody(stream)
     .once('error', () => reset(outgoing))
     .pipe(outgoing)
@@ -85,21 +85,24 @@ function passAnswer(
   })
   outgoing.on('headers', (headers) => {
     const status = Number(headers[':status'])
-    if (status >= 100 && status < 200 && !stream.headersSent)
-      stream.additionalHeaders({ ':status': status, ...headersOf(ofHeaders(headers)) })
+    if (status < 100 || status >= 200 || stream.headersSent || isOver(stream)) return
+    const fields = ofHeaders(headers).map(([name, value]): Field => [name, redactText(value, redactions)])
+    guarded(stream, () => stream.additionalHeaders({ ':status': status, ...headersOf(fields) }))
   })
   outgoing.once('response', (headers) => {
-    if (stream.destroyed) return
+    if (isOver(stream)) return reset(outgoing)
     const plain = plainAnswer(ofHeaders(headers), redactions)
     if (plain === null) {
       reset(outgoing)
       const message = 'The answer is encoded in a way that cannot be read, though none was asked for.'
       return refuse(stream, { status: 502, reason: 'upstream_failed', message })
     }
-    const fields = { ':status': Number(headers[':status']), ...headersOf(plain.fields) }
-    stream.on('wantTrailers', () => stream.sendTrailers(headersOf(trailers)))
-    stream.respond(fields, { waitForTrailers: !isHead, endStream: isHead })
-    if (isHead) outgoing.resume()
+    const status = Number(headers[':status'])
+    const fields = { ':status': status, ...headersOf(plain.fields) }
+    const bodiless = isHead || [204, 205, 304].includes(status)
+    stream.on('wantTrailers', () => guarded(stream, () => stream.sendTrailers(headersOf(trailers))))
+    guarded(stream, () => stream.respond(fields, { waitForTrailers: !bodiless, endStream: bodiless }))
+    if (bodiless || isOver(stream)) outgoing.resume()
     else
       plain
         .body(wholeBody(outgoing))
@@ -114,7 +117,7 @@ function mirrorResets(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): v
     // What it means for the runtime is told when it closes.
   })
   outgoing.once('close', () => {
-    if (stream.destroyed) return
+    if (isOver(stream)) return
     if (!stream.headersSent) {
       refuse(stream, { status: 502, reason: 'upstream_failed', message: 'The upstream broke the connection.' })
     } else if (outgoing.rstCode !== constants.NGHTTP2_NO_ERROR) {
@@ -128,17 +131,34 @@ function mirrorResets(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): v
 
 /** Received headers as fields, without pseudo fields. */
 function ofHeaders(headers: IncomingHttpHeaders): Field[] {
-  return Object.entries(headers)
+  const fields = Object.entries(headers)
     .filter(([name]) => !name.startsWith(':'))
     .flatMap(([name, values]) => [values ?? []].flat().map((value): Field => [name, value]))
+  return endToEnd(fields)
 }
 
 function refuse(
   stream: ServerHttp2Stream,
   { status, reason, message }: { status: number; reason: string; message: string },
 ): void {
-  if (stream.destroyed || stream.headersSent) return
-  stream.respond({ ':status': status, 'content-type': 'application/json' })
-  stream.end(refusalBody({ reason, message }))
+  if (isOver(stream) || stream.headersSent) return
+  guarded(stream, () => {
+    stream.respond({ ':status': status, 'content-type': 'application/json' })
+    stream.end(refusalBody({ reason, message }))
+  })
   stream.resume()
+}
+
+/** True for a stream that takes nothing more. One that was closed by the other side stays undestroyed until its body was read. */
+function isOver(stream: ServerHttp2Stream): boolean {
+  return stream.destroyed || stream.closed
+}
+
+/** Does what Node may refuse in a listener, where nobody could catch it: then the stream is reset. */
+function guarded(stream: ServerHttp2Stream | ClientHttp2Stream, act: () => void): void {
+  try {
+    act()
+  } catch {
+    reset(stream)
+  }
 }

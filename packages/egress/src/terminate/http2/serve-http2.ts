@@ -8,9 +8,9 @@ import { reset } from './whole-body.ts'
 /** Bounds of a session with a runtime: its flood costs only itself. */
 const insideSettings = {
   settings: {
-    maxConcurrentStreams: 100,
+    maxConcurrentStreams: 64,
     maxHeaderListSize: 32 * 1024,
-    initialWindowSize: 256 * 1024,
+    initialWindowSize: 128 * 1024,
     enablePush: false,
   },
   maxSessionMemory: 16,

@@ -25,13 +25,20 @@ export async function redactionsFor(secrets: readonly AttachedSecret[]): Promise
 function formsOf(text: string, placeholder: string): Redaction[] {
   const value = Buffer.from(text, 'utf8')
   if (value.length < shortestValue) return []
-  const base64 = Buffer.from(value.toString('base64').replace(/=+$/, ''))
-  return [redaction(value, placeholder), redaction(base64, placeholder)]
+  const forms = [
+    text,
+    value.toString('base64').replace(/=+$/, ''),
+    value.toString('base64url'),
+    encodeURIComponent(text),
+    JSON.stringify(text).slice(1, -1),
+    JSON.stringify(text).slice(1, -1).replaceAll('/', '\\/'),
+  ]
+  return [...new Set(forms)].map((form) => redaction(Buffer.from(form, 'utf8'), placeholder))
 }
 
 /** One text that must not come in as it is. */
 export function redactionOf({ text, placeholder }: { text: string; placeholder: string }): Redaction[] {
-  const value = Buffer.from(text, 'latin1')
+  const value = Buffer.from(text.replace(/=+$/, ''), 'latin1')
   return value.length < shortestValue ? [] : [redaction(value, placeholder)]
 }
 
