@@ -13,7 +13,7 @@ import (
 
 // OpenTree opens the directory that is to be archived; a symlink that is named itself is followed.
 func OpenTree(path string) (int, error) {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return -1, err
 	}
 	fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, path)
@@ -42,7 +42,7 @@ type Extracted struct {
 // Extract makes the tree under a hidden name and puts it in place when all of it is there: a new directory appears at once, as does one that replaces; a merge moves entry for
 // entry. A failure leaves nothing, and what was there as it was. created tells whether there was no directory before.
 func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, err error) {
-	if err := checkPath(e.Path); err != nil {
+	if err := CheckPath(e.Path); err != nil {
 		return nil, false, err
 	}
 	if e.Overwrite && e.Merge {

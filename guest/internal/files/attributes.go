@@ -21,7 +21,7 @@ type Changed struct {
 
 // Chmod sets a mode. A symlink is followed, since it has no mode of its own; a recursive change follows none.
 func Chmod(ctx context.Context, path string, mode uint32, recursive bool) (*Changed, error) {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return nil, err
 	}
 	if !recursive {
@@ -87,7 +87,7 @@ type setter func(dir int, name string, st *unix.Stat_t) (bool, error)
 
 // change sets what is at a path and, if recursive, all below it, a directory before what is in it.
 func change(ctx context.Context, path string, recursive bool, set setter) (*Changed, error) {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return nil, err
 	}
 	dirPath, name := split(path)
@@ -204,7 +204,7 @@ type Link struct {
 
 // Symlink makes a symlink; created is false where it replaced something.
 func Symlink(l Link) (info *Info, created bool, err error) {
-	if err := checkPath(l.Path); err != nil {
+	if err := CheckPath(l.Path); err != nil {
 		return nil, false, err
 	}
 	if l.Target == "" || len(l.Target) > maxPathBytes || strings.IndexByte(l.Target, 0) >= 0 {

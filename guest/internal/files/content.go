@@ -22,7 +22,7 @@ var transferBuffers = sync.Pool{New: func() any { b := make([]byte, transferByte
 
 // openRegular opens a file for reading, through symlinks; what is no file is refused without waiting for anything.
 func openRegular(path string) (*os.File, *unix.Stat_t, error) {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return nil, nil, err
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)

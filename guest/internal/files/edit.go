@@ -20,7 +20,7 @@ type Directory struct {
 
 // Mkdir makes a directory; created is false where it existed and that was allowed.
 func Mkdir(d Directory) (info *Info, created bool, err error) {
-	if err := checkPath(d.Path); err != nil {
+	if err := CheckPath(d.Path); err != nil {
 		return nil, false, err
 	}
 	who, err := lookOwner(d.Owner)
@@ -74,7 +74,7 @@ func dress(at int, name string, mode uint32, who owner) error {
 
 // Remove removes a file, a symlink itself, or a directory: an empty one, or any one if recursive.
 func Remove(ctx context.Context, path string, recursive bool) error {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return err
 	}
 	if path == "/" {

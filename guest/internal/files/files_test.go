@@ -23,7 +23,7 @@ func FuzzCheckPath(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		if checkPath(path) != nil {
+		if CheckPath(path) != nil {
 			return
 		}
 		if dir, name := split(path); dir == "" || name == "" || name == ".." || dir[0] != '/' {

@@ -29,7 +29,7 @@ type Info struct {
 
 // Stat tells about the file at path, not following a symlink in the last place.
 func Stat(path string) (*Info, error) {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return nil, err
 	}
 	return infoAt(unix.AT_FDCWD, path, path)

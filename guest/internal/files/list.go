@@ -36,7 +36,7 @@ type Query struct {
 // List answers the entries below a directory: depth-first, each directory before what is in it, siblings by the bytes of
 // their names. It holds no more than Limit names of a directory at a time, however many there are.
 func List(ctx context.Context, q Query) (*Listing, error) {
-	if err := checkPath(q.Path); err != nil {
+	if err := CheckPath(q.Path); err != nil {
 		return nil, err
 	}
 	if q.Limit == 0 {

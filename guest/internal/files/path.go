@@ -14,10 +14,7 @@ import (
 const maxPathBytes = unix.PathMax - 1
 
 // CheckPath refuses every path that is not absolute, canonical and possible.
-func CheckPath(path string) error { return checkPath(path) }
-
-// checkPath refuses every path that is not absolute, canonical and possible.
-func checkPath(path string) error {
+func CheckPath(path string) error {
 	switch {
 	case !strings.HasPrefix(path, "/"):
 		return fault.New(fault.InvalidPath, "%s: not an absolute path", path)

@@ -94,7 +94,7 @@ func followLast(path string) (string, *unix.Stat_t, error) {
 
 // Put writes a file beside its destination and renames it into place; created tells whether there was none before.
 func Put(u Upload) (info *Info, created bool, err error) {
-	if err := checkPath(u.Path); err != nil {
+	if err := CheckPath(u.Path); err != nil {
 		return nil, false, err
 	}
 	who, err := u.owner()

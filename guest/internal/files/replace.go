@@ -191,7 +191,7 @@ func (r *Replacement) candidates(ctx context.Context, pattern *replacer) ([]cand
 
 // walk looks at the files below a directory, or at the one file that is named instead.
 func (r *Replacement) walk(ctx context.Context, look func(path string, named bool) error) error {
-	if err := checkPath(*r.Path); err != nil {
+	if err := CheckPath(*r.Path); err != nil {
 		return err
 	}
 	globs, err := find.ParseGlobs(r.Globs)

@@ -95,10 +95,10 @@ func Move(ctx context.Context, t Transfer) (*Info, error) {
 
 // open finds both places and refuses what cannot be done; only then are missing parents of the destination made.
 func (t *Transfer) open(recursive bool) (*ends, error) {
-	if err := checkPath(t.Source); err != nil {
+	if err := CheckPath(t.Source); err != nil {
 		return nil, err
 	}
-	if err := checkPath(t.Destination); err != nil {
+	if err := CheckPath(t.Destination); err != nil {
 		return nil, err
 	}
 	who, err := lookOwner(t.Owner)

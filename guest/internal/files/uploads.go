@@ -153,7 +153,7 @@ func isFinal(err error) bool {
 }
 
 func keyOf(path, id string) (uploadKey, error) {
-	if err := checkPath(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return uploadKey{}, err
 	}
 	if !uploadIDPattern.MatchString(id) {

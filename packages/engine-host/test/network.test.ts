@@ -12,6 +12,7 @@ import {
   type EngineUnderTest,
   importImage,
   prepareEngine,
+  processOf,
   runCommand,
   smallSpec,
   startGuest,
@@ -216,20 +217,7 @@ async function startTraffic(
   guest: GuestClient,
   ...step: readonly string[]
 ): Promise<{ readonly end: Promise<string> }> {
-  const request = {
-    id: makeId('command'),
-    command: null,
-    argv: ['/bin/probe', 'traffic', ...step],
-    cwd: '/',
-    env: null,
-    user: 'root',
-    stdin: 'none',
-    stdin_data: null,
-    timeout_ms: 0,
-    ring_bytes: null,
-    pty: null,
-    await_reader: false,
-  } as const
+  const request = processOf(['/bin/probe', 'traffic', ...step])
   const items = await guest.runProcess(request, timeout())
   const connected = Promise.withResolvers<void>()
   const read = async () => {

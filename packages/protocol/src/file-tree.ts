@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { FileInfo, UserName } from './file.ts'
+import { isSet } from './flag.ts'
 import { ifSound } from './if-sound.ts'
 import { RuntimePath } from './runtime-path.ts'
 
@@ -11,11 +12,6 @@ export type ArchiveFormat = (typeof archiveFormats)[number]
 export const defaultMaxEntries = 200_000
 
 const flag = z.enum(['true', 'false', '1', '0']).default('false')
-
-/** Whether a flag of a query is set. */
-export function isSet(value: z.output<typeof flag>): boolean {
-  return value === 'true' || value === '1'
-}
 
 /** The query of a download of a tree. */
 export const ArchiveQuery = z.strictObject({

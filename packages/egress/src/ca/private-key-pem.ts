@@ -1,8 +1,9 @@
+// The certificate library finds its parts by reflection metadata, which has to be there before it.
+import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
+import { PemConverter } from '@peculiar/x509'
 
 /** A private key as PKCS #8 in PEM (RFC 7468, 10). */
 export async function pemOfPrivateKey(key: webcrypto.CryptoKey): Promise<string> {
-  const base64 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64')
-  const lines = base64.match(/.{1,64}/g) ?? []
-  return `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`
+  return `${PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }

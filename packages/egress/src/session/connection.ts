@@ -155,7 +155,7 @@ export class Connection {
     this.#log({ type: 'connect', allowed: true, rule: way.rule.name })
     if (way.type === 'terminated') {
       socket.off('error', passReset)
-      return this.#terminate(socket, way.rules, hello)
+      return this.#terminate(socket, hello)
     }
     if (way.type === 'http') await this.#relay(socket)
     else {
@@ -206,7 +206,7 @@ export class Connection {
     return this.#isBroken || this.#stream.aborted || this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR
   }
 
-  async #terminate(first: Socket, rules: Plan['tls'], hello: ClientHello | null): Promise<void> {
+  async #terminate(first: Socket, hello: ClientHello | null): Promise<void> {
     const { name, port } = this.#target
     if (name === null || hello === null) throw new RefusedConnection('termination_unavailable')
     let ready: Socket | null = first
@@ -216,7 +216,6 @@ export class Connection {
       port,
       offeredProtocols: hello.protocols,
       ca: this.#host.ca,
-      rules,
       secrets: () => this.#secrets(),
       dialUpstream: async () => {
         const socket = ready ?? (await this.#dial())

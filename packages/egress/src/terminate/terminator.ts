@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { AttachedSecret, Decision, DenialReason, NamedRule, RuntimeCa } from '../contract.ts'
+import type { AttachedSecret, Decision, DenialReason, RuntimeCa } from '../contract.ts'
 
 /** What a rule says to one request. */
 export type RequestVerdict =
@@ -21,8 +21,6 @@ export interface ConnectionToTerminate {
   readonly offeredProtocols: readonly string[]
   /** Signs the certificate for `name`. */
   readonly ca: RuntimeCa
-  /** The rules that allow this name and port when the connection begins. `decide` is what counts for each request. */
-  readonly rules: readonly NamedRule[]
   /** The secrets that are for this name now; asked anew for each request. */
   secrets(): readonly AttachedSecret[]
   /**

@@ -80,7 +80,6 @@ export async function makePassage(upstream: { port: number; caPem: string | null
         port: 443,
         offeredProtocols: offered === '' ? [] : offered.split(','),
         ca,
-        rules: [],
         secrets: () => passage.secrets,
         dialUpstream: async () => {
           passage.dialled.count += 1

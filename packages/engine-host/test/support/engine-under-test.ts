@@ -7,6 +7,7 @@ import {
   type ImageDigest,
   type Isolation,
   type RuntimeSpec,
+  type StartProcess,
 } from '@holt/engine'
 import { makeId } from '@holt/protocol'
 import { createHostEngine, type HostEngineOptions, type Log } from '../../src/index.ts'
@@ -114,11 +115,10 @@ export interface Outcome {
   readonly exitCode: number | null
 }
 
-/** Runs a command to its end. */
-export async function runCommand(guest: GuestClient, ...argv: readonly string[]): Promise<Outcome> {
-  const id = makeId('command')
-  const request = {
-    id,
+/** A command of root's, without input or an end to its time. */
+export function processOf(argv: readonly string[]): StartProcess {
+  return {
+    id: makeId('command'),
     command: null,
     argv,
     cwd: '/',
@@ -130,8 +130,12 @@ export async function runCommand(guest: GuestClient, ...argv: readonly string[])
     ring_bytes: null,
     pty: null,
     await_reader: false,
-  } as const
-  const items: GuestItem[] = await Array.fromAsync(await guest.runProcess(request, timeout()))
+  }
+}
+
+/** Runs a command to its end. */
+export async function runCommand(guest: GuestClient, ...argv: readonly string[]): Promise<Outcome> {
+  const items: GuestItem[] = await Array.fromAsync(await guest.runProcess(processOf(argv), timeout()))
   const parts = items.flatMap((item) =>
     item.type === 'stdout' || item.type === 'stderr' ? [Buffer.from(item.data, 'base64')] : [],
   )

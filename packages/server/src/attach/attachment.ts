@@ -7,6 +7,7 @@ import {
   attachCloseCodes,
   HoltError,
   type Id,
+  isSet,
 } from '@holt/protocol'
 import type { RawData, WebSocket } from 'ws'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
@@ -72,7 +73,7 @@ export class Attachment implements Member {
     const start = { command_id: commandId as Id<'command'>, pid: process.pid, pty: process.pty, cursor: query.cursor }
     this.tell({ type: 'start', ...start, replay_end: process.cursor })
     const wrote = room.join(this)
-    if (wantsToWrite(query)) this.#askToWrite(wrote || query.takeover === 'true' || query.takeover === '1')
+    if (wantsToWrite(query)) this.#askToWrite(wrote || isSet(query.takeover))
     void this.#play()
   }
 

@@ -1,5 +1,5 @@
 import type { GuestClient, GuestProcess } from '@holt/engine'
-import { type AttachQuery, HoltError, isIdParam } from '@holt/protocol'
+import { type AttachQuery, HoltError, isIdParam, isSet } from '@holt/protocol'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import type { Service } from '../service.ts'
@@ -16,7 +16,7 @@ export interface Attachable {
 
 /** Whether somebody asks to write. */
 export function wantsToWrite({ write, takeover }: Pick<AttachQuery, 'write' | 'takeover'>): boolean {
-  return [write, takeover].some((flag) => flag === 'true' || flag === '1')
+  return isSet(write) || isSet(takeover)
 }
 
 /** Finds a project's command, and makes sure that it can be attached to as asked. */

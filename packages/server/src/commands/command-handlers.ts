@@ -1,5 +1,5 @@
 import type { GuestProcess } from '@holt/engine'
-import { HoltError, type Id, isIdParam } from '@holt/protocol'
+import { HoltError, type Id, isIdParam, isSet } from '@holt/protocol'
 import { findAttachable } from '../attach/find-attachable.ts'
 import { roomsOf } from '../attach/rooms.ts'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
@@ -73,7 +73,7 @@ async function listCommands({ service, caller, params, query, gone }: Call<'list
 
 async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
-  const follow = call.query.follow === 'true' || call.query.follow === '1'
+  const follow = isSet(call.query.follow)
   const signal = follow ? call.gone : within(call, answerTimeoutMs)
   const items = await runtime.guest.readOutput(id, { cursor: call.query.cursor, follow }, signal)
   return { status: 200, items: decodeOutput(items, id as Id<'command'>) }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { GuestClient, GuestUpload, WritePart } from '@holt/engine'
+import { isSet } from '@holt/protocol'
 import { type Answer, type Call, within } from '../http/call.ts'
 import { invalidField } from '../http/field-issues.ts'
 import { announcedDigests } from './content-digest.ts'
@@ -32,13 +33,9 @@ async function writePart(
   guest: GuestClient,
   part: Omit<WritePart, 'partial'>,
 ): Promise<Answer> {
-  const written = await guest.writePart({ ...part, partial: isTrue(query.partial) }, gone)
+  const written = await guest.writePart({ ...part, partial: isSet(query.partial) }, gone)
   if (written.type === 'part') return { status: 202, json: uploadOf(query.path, part.uploadId, written.upload) }
   return { status: written.created ? 201 : 200, json: presentFile(written.file) }
-}
-
-function isTrue(flag: string | undefined): boolean {
-  return flag === 'true' || flag === '1'
 }
 
 /** The ids are the client's own words, not the guest's. */

@@ -1,4 +1,5 @@
 import type { RuntimeNetwork } from '@holt/protocol'
+import { isSet } from '@holt/protocol'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
 import { findRunning, findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
@@ -68,8 +69,8 @@ async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
 
 async function readNetworkLog({ service, caller, params, query, gone }: Call<'readNetworkLog'>): Promise<Answer> {
   const ref = refOf(await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }))
-  const follow = query.follow === 'true' || query.follow === '1'
-  const deniedOnly = query.denied === 'true' || query.denied === '1'
+  const follow = isSet(query.follow)
+  const deniedOnly = isSet(query.denied)
   await service.decisions.flush()
   return { status: 200, items: logItems(service, ref, { cursor: query.cursor, follow, deniedOnly, gone }) }
 }

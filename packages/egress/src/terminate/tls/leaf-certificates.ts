@@ -8,6 +8,7 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  PemConverter,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
@@ -88,8 +89,7 @@ async function makeLeaf(ca: RuntimeCa, name: string): Promise<SecureContext> {
 }
 
 function importKey(pem: string): Promise<webcrypto.CryptoKey> {
-  const der = Buffer.from(pem.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64')
-  return webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign'])
+  return webcrypto.subtle.importKey('pkcs8', PemConverter.decodeFirst(pem), algorithm, false, ['sign'])
 }
 
 /** A random serial number, positive as RFC 5280, 4.1.2.2 wants it. */
