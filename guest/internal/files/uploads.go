@@ -162,7 +162,8 @@ func keyOf(path, id string) (uploadKey, error) {
 	return uploadKey{path, id}, nil
 }
 
-// take waits for its turn with an upload; nil where there is none.
+// take waits for its turn with an upload; nil where there is none. One that is free it takes also for a client that is gone by
+// now: what came of a body before it broke off may all be here before its handler begins, and is to be kept.
 func (u *Uploads) take(ctx context.Context, key uploadKey) (*partial, error) {
 	u.mu.Lock()
 	p := u.open[key]
@@ -170,14 +171,12 @@ func (u *Uploads) take(ctx context.Context, key uploadKey) (*partial, error) {
 	if p == nil {
 		return nil, nil
 	}
-	limit := time.NewTimer(turnTimeout)
-	defer limit.Stop()
 	select {
 	case p.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-limit.C:
-		return nil, fault.New(fault.Conflict, "%s: another request sends a part of upload %s", key.path, key.id)
+	default:
+		if err := p.wait(ctx, key); err != nil {
+			return nil, err
+		}
 	}
 	if p.gone { // it was completed or removed meanwhile
 		<-p.turn
@@ -185,6 +184,20 @@ func (u *Uploads) take(ctx context.Context, key uploadKey) (*partial, error) {
 	}
 	p.idle.Stop()
 	return p, nil
+}
+
+// wait waits for an upload that somebody works on.
+func (p *partial) wait(ctx context.Context, key uploadKey) error {
+	limit := time.NewTimer(turnTimeout)
+	defer limit.Stop()
+	select {
+	case p.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-limit.C:
+		return fault.New(fault.Conflict, "%s: another request sends a part of upload %s", key.path, key.id)
+	}
 }
 
 func (u *Uploads) release(p *partial) {

@@ -33,3 +33,19 @@ func TestAbandonedUploadIsCollected(t *testing.T) {
 		t.Fatal(status, err)
 	}
 }
+
+func TestWhatCameOfAPartWhoseClientIsGoneIsKept(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("owners need root")
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	u := NewUploads()
+	path := t.TempDir() + "/file"
+	for n := range int64(50) { // more often than chance would let it through
+		part := Part{Upload: Upload{Path: path, Body: strings.NewReader("x")}, ID: "upload-1", Offset: n}
+		if result, err := u.Put(gone, part); err != nil || result.Status.OffsetBytes != n+1 {
+			t.Fatal(n, result, err)
+		}
+	}
+}
