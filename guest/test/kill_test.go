@@ -95,6 +95,46 @@ func TestWhatOthersRunSurvivesAKill(t *testing.T) {
 	}
 }
 
+// bombs fork as fast as they can, as a user who may have so many processes only.
+var bombs = []struct{ name, script string }{
+	{"in one group", `for i in 1 2 3 4; do sh "$0" & done; wait`},
+	{"in sessions of their own", `for i in 1 2 3 4; do setsid sh "$0" & done; wait`},
+}
+
+func TestABombIsKilledAndOthersGoOn(t *testing.T) {
+	g := start(t)
+	// What a job control has stopped stays so, and what runs goes on.
+	g.want(201, "POST", "/v1/processes", object{"id": "counts", "command": "while :; do echo; sleep 0.01; done"})
+	g.want(201, "POST", "/v1/processes", object{"id": "stopped", "command": "kill -STOP $$; exec sleep 4243"})
+	eventually(t, "it has stopped", func() bool {
+		return g.exec(object{"command": "ps -eo stat=,args= | grep -c '^T.*4243'"}).stdout == "1\n"
+	})
+	for i, b := range bombs {
+		t.Run(b.name, func(t *testing.T) {
+			g.t = t
+			script := g.write("bomb-"+strconv.Itoa(i), b.script)
+			id := "b" + strconv.Itoa(i)
+			g.want(201, "POST", "/v1/processes", object{"id": id, "argv": []string{"sh", script}, "user": "nobody",
+				"rlimits": object{"nproc": object{"soft": 300, "hard": 300}}})
+			eventually(t, "it has exploded", func() bool { return len(g.inside("bomb-")) > 50 })
+			eventually(t, "it is dead", func() bool {
+				status, _, _ := g.call("DELETE", "/v1/processes/"+id, nil)
+				return status == 200
+			})
+			if left := g.inside("bomb-"); len(left) > 0 {
+				t.Fatalf("left: %v", left)
+			}
+			before := g.want(200, "GET", "/v1/processes/counts", nil)["stdout_bytes"].(float64)
+			eventually(t, "the other one goes on", func() bool {
+				return g.want(200, "GET", "/v1/processes/counts", nil)["stdout_bytes"].(float64) > before
+			})
+			if len(g.inside("sleep\x004243")) > 0 {
+				t.Fatal("the stopped one has gone on")
+			}
+		})
+	}
+}
+
 func TestTheEndIsUnknownWhenTheSupervisorWasKilled(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "setsid sleep 4242 & echo up; sleep 4242; true"})

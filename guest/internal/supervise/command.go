@@ -14,6 +14,7 @@ import (
 // Command is a command that runs, or whose descendants do: the one that was asked for, and those that ran within it.
 type Command struct {
 	Pid    int
+	pool   *Pool
 	onGone func()
 	gone   chan struct{}
 
@@ -96,7 +97,8 @@ func (c *Command) Kill(ctx context.Context) error {
 	c.close()
 	c.killing.Lock()
 	defer c.killing.Unlock()
-	return killUntil(ctx, c.gone, c.roots, false)
+	k := killing{roots: c.roots, pool: c.pool}
+	return k.until(ctx, c.gone)
 }
 
 // Gone is closed when nothing that the command started is left.

@@ -32,22 +32,34 @@ func FuzzDecodeStart(f *testing.F) {
 
 func TestParsesStatOfAnyName(t *testing.T) {
 	for _, c := range []struct {
-		stat     string
-		parent   int
-		live, ok bool
+		stat   string
+		parent int
+		state  byte
+		ok     bool
 	}{
-		{"12 (sh) S 7 12 12", 7, true, true},
-		{"12 (a) R (b) Z 9 12", 9, false, true},
-		{"12 () ) ) S 3 1", 3, true, true},
-		{"12 (x", 0, false, false},
-		{"", 0, false, false},
-		{"12 (x) S", 0, false, false},
-		{"12 (x) S y", 0, true, false},
+		{"12 (sh) S 7 12 12", 7, 'S', true},
+		{"12 (a) R (b) Z 9 12", 9, 'Z', true},
+		{"12 () ) ) S 3 1", 3, 'S', true},
+		{"12 (x", 0, 0, false},
+		{"", 0, 0, false},
+		{"12 (x) S", 0, 0, false},
+		{"12 (x) S y", 0, 'S', false},
 	} {
-		parent, live, ok := parseStat([]byte(c.stat))
-		if parent != c.parent || live != c.live || ok != c.ok {
-			t.Errorf("%q: %d %v %v", c.stat, parent, live, ok)
+		parent, state, ok := parseStat([]byte(c.stat))
+		if parent != c.parent || state != c.state || ok != c.ok {
+			t.Errorf("%q: %d %v %v", c.stat, parent, state, ok)
 		}
+	}
+}
+
+func TestATreeIsTornWhereAParentIsMissing(t *testing.T) {
+	whole := tree{children: map[int][]int{0: {1}, 1: {2}, 2: {3}}, live: map[int]bool{1: true, 2: false, 3: true}}
+	if whole.torn() {
+		t.Error("it is whole: one that has ended is there until it is reaped")
+	}
+	whole.children[9] = []int{4}
+	if !whole.torn() {
+		t.Error("nobody is 9")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,7 +22,8 @@ const (
 
 // Pool starts supervisors, keeps a few idle ones, and reaps every child of this process.
 type Pool struct {
-	fork    sync.Mutex // held while a child is made and noted, and while children are reaped
+	fork    sync.Mutex   // held while a child is made and noted, and while children are reaped
+	stills  atomic.Int64 // how often every process was stopped, and let go on
 	mu      sync.Mutex
 	idle    []*Supervisor
 	known   map[int]*Supervisor

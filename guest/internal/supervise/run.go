@@ -32,7 +32,7 @@ type Events struct {
 
 // Run starts a command with these standard descriptors, which stay the caller's. An errno says why nothing was started.
 func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) {
-	c := &Command{gone: make(chan struct{}), onGone: events.Gone}
+	c := &Command{pool: p, gone: make(chan struct{}), onGone: events.Gone}
 	var err error
 	c.Pid, err = p.runIn(c, start, stdio, Events{Exited: events.Exited, Gone: func() {}}, false)
 	return c, err
@@ -218,5 +218,6 @@ func (s *Supervisor) close() {
 func (p *Pool) killOrphans() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	_ = killUntil(ctx, nil, p.orphans, true) // what survives SIGKILL for seconds is stuck in the kernel; it dies when that lets go
+	k := killing{roots: p.orphans, withRoots: true}
+	_ = k.until(ctx, nil) // what survives SIGKILL for seconds is stuck in the kernel; it dies when that lets go
 }
