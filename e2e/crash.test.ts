@@ -3,32 +3,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { TestAttachment } from './support/attach.ts'
 import { classes } from './support/classes.ts'
+import { crash, restart } from './support/crash.ts'
 import { service } from './support/facts.ts'
 import { cgroupsOf, daemonPid, initOf, processesOf } from './support/host.ts'
-import { closeConnections } from './support/http.ts'
 import { bytesOf, collect } from './support/output.ts'
-import { findService, startService, stopService } from './support/service-process.ts'
 import { createRuntime, TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
-
-/** Kills the daemon in the middle of whatever it does and starts the next one on the same port. */
-async function crash(): Promise<void> {
-  await stopService('SIGKILL')
-  closeConnections()
-}
-
-async function restart(): Promise<void> {
-  const before = findService()
-  if (before === null) await startService(service.port)
-  await until(
-    'holtd is ready again',
-    async () => {
-      const answer = await call('GET', '/readyz', { key: null, timeoutMs: 5_000 }).catch(() => null) // Not listening yet.
-      return answer?.status === 200
-    },
-    60_000,
-  )
-}
 
 describe('after a kill -9 of the service', () => {
   const available = classes.filter((isolation) => service.unavailable[isolation] === null)

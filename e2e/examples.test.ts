@@ -6,13 +6,15 @@ import { nodeBinary, repository } from './support/service-process.ts'
 
 /** Much longer than any of them takes. */
 const timeoutMs = 120_000
+/** A build boots runtimes and takes checkpoints. */
+const templateTimeoutMs = 300_000
 
 /** Runs an example as its first lines say. */
 async function run(name: string, ...args: readonly string[]): Promise<string> {
   const child = spawn(nodeBinary(), [join(repository, 'examples', name), ...args], {
     env: { PATH: process.env.PATH, HOLT_URL: service.url, HOLT_API_KEY: service.key },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: timeoutMs,
+    timeout: templateTimeoutMs,
   })
   let stdout = ''
   let stderr = ''
@@ -47,4 +49,8 @@ it('one host is reached, another is not, and the key stays outside', { timeout: 
   expect(output).toContain('the host answers 200')
   expect(output).toContain('another one cannot be reached')
   expect(output).toContain('it would need other.example.com 443')
+})
+
+it('a template has its application running at the first request', { timeout: templateTimeoutMs }, async () => {
+  expect(await run('template.ts')).toContain('the first request: visitor')
 })

@@ -4,7 +4,8 @@ import { b7 } from './copy.ts'
 import { b1, b2 } from './create-and-run.ts'
 import { b12 } from './egress.ts'
 import type { Row } from './row.ts'
+import { b9 } from './template-build.ts'
 import { b6 } from './transfer.ts'
 
 /** Every row, in the order of the table. */
-export const rows: readonly Row[] = [b1, b2, b3, b5, b6, b7, b12]
+export const rows: readonly Row[] = [b1, b2, b3, b5, b6, b7, b9, b12]

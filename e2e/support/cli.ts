@@ -16,6 +16,8 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Close our end of its stdout after so many bytes, as `head` does. */
   readonly readBytes?: number
+  /** Default a minute, which is much longer than most take. */
+  readonly timeoutMs?: number
 }
 
 /** Much longer than any of them takes. */
@@ -42,12 +44,12 @@ export async function holt(args: readonly string[], options: CliOptions = {}): P
 /** Starts `holt` and leaves it to the caller. */
 export function holtProcess(
   args: readonly string[],
-  { env }: Pick<CliOptions, 'env'> = {},
+  { env, timeoutMs = TIMEOUT_MS }: Pick<CliOptions, 'env' | 'timeoutMs'> = {},
 ): ChildProcessWithoutNullStreams {
   return spawn(join(repository, 'packages', 'cli', 'bin', 'holt'), args, {
     cwd: '/',
     stdio: ['pipe', 'pipe', 'pipe'],
-    timeout: TIMEOUT_MS,
+    timeout: timeoutMs,
     env: { PATH: process.env.PATH, HOME: '/root', HOLT_URL: service.url, HOLT_API_KEY: service.key, ...env },
   })
 }

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { findService, temporaryDir } from './service-process.ts'
 
 /** What identifies an installation's kernel objects and files. */
@@ -85,14 +86,35 @@ function cgroups({ installationId }: Installation): string[] {
     .map((path) => `cgroup ${path}`)
 }
 
-/** Files of the state directory besides the store, the log and the formatted disks that are kept ready. */
+/** Files of the state directory besides the store, the log, the formatted disks that are kept ready, and what is kept for later builds. */
 function files(stateDir: string): string[] {
-  const kept = /^(?:holt\.db.*|holtd\.(?:log|pid)|disks|\.mnt)$/
-  return ['', 'runtimes', 'images', 'checkpoints'].flatMap((folder) =>
+  const kept = /^(?:holt\.db.*|holtd\.(?:log|pid)|disks|builds|\.mnt)$/
+  const cached = cachedOfBuilds(stateDir)
+  return ['', 'runtimes', 'images', 'checkpoints', 'builds/work'].flatMap((folder) =>
     list(join(stateDir, folder))
-      .filter((name) => !kept.test(name))
+      .filter((name) => !kept.test(name) && !cached.has(name))
       .map((name) => `file ${join(folder, name)}`),
   )
+}
+
+/** The files of images and checkpoints that nothing but the cache of builds has, on purpose. */
+function cachedOfBuilds(stateDir: string): ReadonlySet<string> {
+  const path = join(stateDir, 'holt.db')
+  if (!existsSync(path)) return new Set()
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    const rows = database
+      .prepare(
+        `SELECT image_digest AS id FROM build_cache UNION SELECT checkpoint_id FROM build_cache UNION SELECT image_digest FROM pulled_images
+        EXCEPT SELECT image_digest FROM templates EXCEPT SELECT checkpoint_id FROM templates`,
+      )
+      .all() as { id: string | null }[]
+    return new Set(rows.flatMap(({ id }) => (id === null ? [] : [id, `${id.replace('sha256:', '')}.erofs`])))
+  } catch {
+    return new Set() // A service of another version, whose base template is still made, has no such tables.
+  } finally {
+    database.close()
+  }
 }
 
 /** What the daemon holds open, by kind. */

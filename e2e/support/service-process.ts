@@ -4,6 +4,7 @@ import { mkdir, open } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { RigFacts } from './rig/records.ts'
+import { vendorHosts } from './rig/vendor-apis.ts'
 import { until } from './until.ts'
 
 /** The repository. */
@@ -34,13 +35,15 @@ export function nodeBinary(): string {
 const rigFile = join(repository, '.holt', 'e2e-rig', 'environment.json')
 
 /** From now on services are started with the rig as their Internet. */
-export function useRig({ resolver, caFile, listedAddress, packageIndex }: RigFacts): void {
+export function useRig({ resolver, caFile, listedAddress, packageIndex, npmRegistry }: RigFacts): void {
   // The index of a machine may be a mirror in a network that is not public.
-  const addresses = new Set([listedAddress, ...Object.values(packageIndex).flat()])
+  const addresses = new Set([listedAddress, ...Object.values(packageIndex).flat(), ...npmRegistry])
   const environment = {
     HOLT_EGRESS_RESOLVERS: resolver,
     HOLT_EGRESS_ALLOWED_NETWORKS: [...addresses].map((address) => `${address}/32`).join(','),
     HOLT_EGRESS_CA_FILE: caFile,
+    // The vendors of models have no name in the rig: the operator says where their APIs are.
+    HOLT_EGRESS_OVERRIDES: vendorHosts.map((host) => `${host}:443=${listedAddress}:443`).join(','),
   }
   writeFileSync(rigFile, JSON.stringify(environment))
 }
@@ -57,6 +60,8 @@ export function serviceEnvironment(port: number): NodeJS.ProcessEnv {
     HOLT_PORT: String(port),
     HOLT_LOG_LEVEL: 'info',
     HOLT_E2E_SECRET: canary,
+    // Tests start registries of their own on loopback.
+    HOLT_REGISTRY_INSECURE: '127.0.0.1:*',
     ...rigEnvironment(),
     TMPDIR: temporaryDir,
   }

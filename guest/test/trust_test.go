@@ -62,6 +62,10 @@ func TestPutsCertificatesWhereProgramsLook(t *testing.T) {
 	if r := g.exec(object{"command": "echo $SSL_CERT_FILE", "env": object{"SSL_CERT_FILE": "/mine"}}); r.stdout != "/mine\n" {
 		t.Errorf("a variable of the command's own: %+v", r)
 	}
+	exact := object{"command": "env | grep -vE '^(PWD|SHLVL|_)=' | cut -d= -f1 | sort | tr '\\n' ' '", "env": object{"SSL_CERT_FILE": "/mine"}, "env_exact": true}
+	if r := g.exec(exact); !strings.Contains(r.stdout, "HOME NODE_EXTRA_CA_CERTS ") || strings.Contains(r.stdout, " PATH ") {
+		t.Errorf("an exact environment: %+v", r)
+	}
 	g.setNetwork("create", two)
 	if got := g.sh("cat " + bundle); strings.Contains(got, one) || !strings.Contains(got, two) || strings.Count(got, "# Holt: end") != 1 {
 		t.Error("the second has not taken the place of the first")

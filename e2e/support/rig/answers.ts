@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { knownBytes } from './known-bytes.ts'
 import type { ArrivedRequest } from './records.ts'
 import type { Registries } from './registries.ts'
+import { answerAsVendor, isVendor } from './vendor-apis.ts'
 
 /** Where tokens are to be had by client credentials (RFC 6749, 4.4). */
 const tokenHost = 'token.example.com'
@@ -23,6 +24,10 @@ export async function answer(
   } else if (registries.owns(host)) {
     response.writeHead(404)
     response.end()
+  } else if (isVendor(host)) {
+    const { status, type, body } = answerAsVendor({ host, ...arrived })
+    response.writeHead(status, { 'content-type': type })
+    response.end(body)
   } else if (host === tokenHost) {
     tokens += 1
     sendJson(response, { access_token: `rig-access-token-${tokens}-of-many`, token_type: 'Bearer', expires_in: 3600 })

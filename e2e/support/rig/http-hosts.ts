@@ -10,6 +10,7 @@ import { issue, makeTestCa } from '@holt/egress/testing'
 import { answer } from './answers.ts'
 import type { ArrivedConnection, ArrivedRequest } from './records.ts'
 import type { Registries } from './registries.ts'
+import { isVendor } from './vendor-apis.ts'
 import { echoWebSocket } from './websocket.ts'
 
 type AnyRequest = IncomingMessage | Http2ServerRequest
@@ -24,6 +25,8 @@ interface HttpHostsOptions {
 }
 
 const bodyBytesKept = 4096
+/** A model's whole prompt is read: what has to come back stands at its end. */
+const promptBytesKept = 8 * 1024 * 1024
 
 /** Starts the rig's web: TLS at 443 for every name, HTTP/1.1 and HTTP/2, and plain HTTP at 80. Answers where its authority's certificate lies. */
 export async function startHttpHosts(options: HttpHostsOptions): Promise<{ caFile: string }> {
@@ -74,6 +77,7 @@ async function serve(
   const sni = (request.socket as TLSSocket).servername
   const host = String(request.headers[':authority'] ?? request.headers.host ?? '').replace(/:\d+$/, '')
   const path = request.url ?? ''
+  const mostKept = isVendor(host) ? promptBytesKept : bodyBytesKept
   let bodyBytes = 0
   let body = ''
   const hash = createHash('sha256')
@@ -81,7 +85,7 @@ async function serve(
     for await (const part of request as AsyncIterable<Buffer>) {
       bodyBytes += part.length
       hash.update(part)
-      if (body.length < bodyBytesKept) body += part.toString('latin1').slice(0, bodyBytesKept)
+      if (body.length < mostKept) body += part.toString('latin1').slice(0, mostKept)
     }
   } catch {
     return // The program broke off; what has not arrived as a whole is not told.

@@ -2,23 +2,30 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-const hosts = ['pypi.org', 'files.pythonhosted.org'] as const
+const pythonHosts = ['pypi.org', 'files.pythonhosted.org'] as const
+
+/** The registry that npm asks unless it is told otherwise. */
+export const npmHost = 'registry.npmjs.org'
 const connectTimeoutMs = 3_000
 
 /** Where the package index is that this machine's own pip uses, by name; empty where it cannot be reached. */
 export async function findPackageIndex(): Promise<Readonly<Record<string, readonly string[]>>> {
   try {
-    const found = await Promise.all(
-      hosts.map(async (host) => {
-        const addresses = await lookup(host, { all: true, family: 4 })
-        await tryConnect(host)
-        return [host, addresses.map(({ address }) => address)] as const
-      }),
-    )
-    return Object.fromEntries(found)
+    return Object.fromEntries(await Promise.all(pythonHosts.map(async (host) => [host, await findHost(host)] as const)))
   } catch {
     return {} // A machine without an index tests with the rig's own, which are there in any case.
   }
+}
+
+/** Where the registry is that this machine's own npm uses; empty where it cannot be reached, which the tests that need it say. */
+export async function findNpmRegistry(): Promise<readonly string[]> {
+  return findHost(npmHost).catch(() => [])
+}
+
+async function findHost(host: string): Promise<readonly string[]> {
+  const addresses = await lookup(host, { all: true, family: 4 })
+  await tryConnect(host)
+  return addresses.map(({ address }) => address)
 }
 
 async function tryConnect(host: string): Promise<void> {

@@ -40,6 +40,8 @@ export interface RigFacts {
   readonly unlistedAddress: string
   /** Where this machine's own package index is, by name; empty where it reaches none. */
   readonly packageIndex: Readonly<Record<string, readonly string[]>>
+  /** Where this machine's own npm registry is; empty where it reaches none. */
+  readonly npmRegistry: readonly string[]
   /** This machine's own address in the rig's network. */
   readonly hostAddress: string
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { nodeBinary, repository } from '../service-process.ts'
 import { until } from '../until.ts'
 import { makeTestNetwork, removeTestNetwork } from './network-namespace.ts'
-import { findPackageIndex } from './package-index.ts'
+import { findNpmRegistry, findPackageIndex } from './package-index.ts'
 import type { RigFacts } from './records.ts'
 
 const directory = join(repository, '.holt', 'e2e-rig')
@@ -46,8 +46,9 @@ export async function startRig(): Promise<Rig> {
       },
       readyTimeoutMs,
     )
-    const told = JSON.parse(readFileSync(factsFile, 'utf8')) as Omit<RigFacts, 'packageIndex'>
-    return { facts: { ...told, packageIndex: await findPackageIndex() }, [Symbol.asyncDispose]: stop }
+    const told = JSON.parse(readFileSync(factsFile, 'utf8')) as Omit<RigFacts, 'packageIndex' | 'npmRegistry'>
+    const [packageIndex, npmRegistry] = await Promise.all([findPackageIndex(), findNpmRegistry()])
+    return { facts: { ...told, packageIndex, npmRegistry }, [Symbol.asyncDispose]: stop }
   } catch (error) {
     await stop()
     throw error

@@ -175,28 +175,69 @@ func (d *Database) InGroup(uid uint32, name string) bool {
 	return false
 }
 
-// Lookup finds a user by a name or `uid[:gid]`. A uid that has no entry is a user all the same; a name is not.
+// Lookup finds a user by `user[:group]`, each a name or a number. A uid that has no entry is a user all the same; a name is not. With a group the user is in that one alone, as in Docker.
 func (d *Database) Lookup(spec string) (*User, error) {
-	if name := d.find(func(e *passwdEntry) bool { return e.name == spec }); name != nil {
-		return d.user(name), nil
+	if e := d.find(func(e *passwdEntry) bool { return e.name == spec }); e != nil {
+		return d.user(e), nil
 	}
-	uidText, gidText, hasGroup := strings.Cut(spec, ":")
-	uid, err := parseID(uidText)
+	userText, groupText, hasGroup := strings.Cut(spec, ":")
+	user, err := d.byText(userText, spec)
+	if err != nil || !hasGroup {
+		return user, err
+	}
+	gid, err := d.group(groupText)
+	if err != nil {
+		return nil, fault.New(fault.InvalidRequest, "user %q: there is no such group", spec)
+	}
+	user.GID, user.Groups = gid, nil
+	return user, nil
+}
+
+func (d *Database) byText(text, spec string) (*User, error) {
+	if e := d.find(func(e *passwdEntry) bool { return e.name == text }); e != nil {
+		return d.user(e), nil
+	}
+	uid, err := parseID(text)
 	if err != nil {
 		return nil, fault.New(fault.InvalidRequest, "user %q: there is no such user", spec)
 	}
-	user := &User{Name: uidText, UID: uid, Home: "/", Shell: "/bin/sh"}
 	if e := d.find(func(e *passwdEntry) bool { return e.uid == uid }); e != nil {
-		user = d.user(e)
+		return d.user(e), nil
+	}
+	return &User{Name: text, UID: uid, Home: "/", Shell: "/bin/sh"}, nil
+}
+
+// LookupOwner finds whom a file is given to by `user[:group]`, each a name or a number. A number without a group is both, a name brings its own group.
+func (d *Database) LookupOwner(spec string) (uid, gid int, err error) {
+	userText, groupText, hasGroup := strings.Cut(spec, ":")
+	if id, err := parseID(userText); err == nil {
+		uid, gid = int(id), int(id)
+	} else if e := d.find(func(e *passwdEntry) bool { return e.name == userText }); e != nil {
+		uid, gid = int(e.uid), int(e.gid)
+	} else {
+		return 0, 0, fault.New(fault.InvalidRequest, "user %q: there is no such user", userText)
 	}
 	if hasGroup {
-		gid, err := parseID(gidText)
+		group, err := d.group(groupText)
 		if err != nil {
-			return nil, fault.New(fault.InvalidRequest, "user %q: the group is not a number", spec)
+			return 0, 0, err
 		}
-		user.GID = gid
+		gid = int(group)
 	}
-	return user, nil
+	return uid, gid, nil
+}
+
+// group finds a group by its name or number.
+func (d *Database) group(text string) (uint32, error) {
+	if id, err := parseID(text); err == nil {
+		return id, nil
+	}
+	for _, g := range d.groups {
+		if g.name == text {
+			return g.gid, nil
+		}
+	}
+	return 0, fault.New(fault.InvalidRequest, "group %q: there is no such group", text)
 }
 
 func (d *Database) find(match func(*passwdEntry) bool) *passwdEntry {

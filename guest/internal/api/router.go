@@ -16,6 +16,7 @@ import (
 	"holt.dev/guest/internal/files"
 	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/mounts"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/watch"
 )
@@ -39,6 +40,7 @@ type API struct {
 	ripgrep   *find.Ripgrep
 	uploads   *files.Uploads
 	watches   *watch.Table
+	mounts    mounts.Table
 }
 
 // handler answers a request or fails with a fault, before it has written anything.
@@ -53,6 +55,7 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep)
 	add := func(pattern string, h handler) { mux.Handle(pattern, answering(h)) }
 	add("GET /v1/info", a.info)
 	add("POST /v1/bind", a.bind)
+	add("POST /v1/seed", a.seed)
 	add("POST /v1/quiesce", a.quiesce)
 	bound := func(pattern string, h handler) { add(pattern, a.whenBound(h)) }
 	bound("PUT /v1/network", a.setNetwork)
@@ -87,6 +90,11 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep)
 	bound("GET /v1/files/archive", a.getArchive)
 	bound("PUT /v1/files/archive", a.putArchive)
 	bound("GET /v1/files/watch", a.watchFiles)
+	bound("POST /v1/export", a.exportTree)
+	bound("POST /v1/select", a.selectPaths)
+	bound("PUT /v1/apply", a.applyTree)
+	bound("POST /v1/mounts", a.addMounts)
+	bound("DELETE /v1/mounts", a.clearMounts)
 	add("/", func(_ http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.RouteNotFound, "%s %s: no such route", r.Method, r.URL.Path)
 	})

@@ -16,7 +16,8 @@ func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
 		RuntimeID *string `json:"runtime_id"`
 		Pid       int     `json:"pid"`
 		Processes int     `json:"processes"`
-	}{Version, protocolVersion, a.identity.RuntimeID(), 1, a.processes.Active()})
+		Lingering int64   `json:"lingering_ms"`
+	}{Version, protocolVersion, a.identity.RuntimeID(), 1, a.processes.Active(), a.identity.Network.Lingering().Milliseconds()})
 	return nil
 }
 
@@ -30,6 +31,19 @@ func (a *API) bind(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer(w, http.StatusOK, bound)
+	return nil
+}
+
+func (a *API) seed(w http.ResponseWriter, r *http.Request) error {
+	var request identity.SeedRequest
+	if err := decode(r, &request); err != nil {
+		return err
+	}
+	seeded, err := a.identity.Seed(request)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, seeded)
 	return nil
 }
 
@@ -60,6 +74,9 @@ func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	}
 	if n := a.processes.Active(); n > 0 && !force {
 		return fault.New(fault.Conflict, "%d processes run", n)
+	}
+	if a.mounts.Busy() && !force {
+		return fault.New(fault.Conflict, "mounts are in place")
 	}
 	a.identity.Network.Suspend()
 	answer(w, http.StatusOK, struct{}{})

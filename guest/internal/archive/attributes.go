@@ -111,7 +111,7 @@ func (u *unpacker) dressOpen(fd int, h *tar.Header) error {
 	if err := unix.Fchown(fd, uid, gid); err != nil {
 		return err
 	}
-	if err := setAttributes(fd, h, u.options.KeepOwners); err != nil {
+	if err := setAttributes(fd, h, u.options.KeepOwners || u.options.KeepModes); err != nil {
 		return err
 	}
 	return unix.Fchmod(fd, u.mode(h))
@@ -144,8 +144,11 @@ func (u *unpacker) owner(h *tar.Header) (uid, gid int) {
 
 // mode is an entry's mode. What makes a program run as its owner goes with the owner only.
 func (u *unpacker) mode(h *tar.Header) uint32 {
+	if u.options.Mode != nil {
+		return *u.options.Mode
+	}
 	mode := uint32(h.Mode) & 0o7777
-	if !u.options.KeepOwners {
+	if !u.options.KeepOwners && !u.options.KeepModes {
 		mode &^= unix.S_ISUID | unix.S_ISGID
 	}
 	return mode

@@ -47,6 +47,7 @@ const openLevels = 64
 // way is the open directories from a root down to where the last entry was, so that the next one, mostly beside it, costs little.
 type way struct {
 	root   int
+	follow bool // symlinks to directories
 	levels []wayLevel
 }
 
@@ -63,7 +64,7 @@ func (w *way) fd(depth int) int {
 	return w.levels[depth-1].fd
 }
 
-// to goes to a directory and answers its descriptor, which stays the way's own. Each step opens a real directory, never a symlink. make, where given, makes one that is missing.
+// to goes to a directory and answers its descriptor, which stays the way's own. Each step opens a real directory, never a symlink unless they are followed. make, where given, makes one that is missing.
 func (w *way) to(parts []string, make func(at int, name string) error) (int, error) {
 	common := 0
 	for common < len(w.levels) && common < len(parts) && w.levels[common].name == parts[common] {
@@ -75,10 +76,10 @@ func (w *way) to(parts []string, make func(at int, name string) error) (int, err
 	w.cut(common)
 	for depth := common; depth < len(parts); depth++ {
 		at, name := w.fd(depth), parts[depth]
-		fd, err := fdtree.OpenDirStrict(at, name)
+		fd, err := w.open(at, name)
 		if err == unix.ENOENT && make != nil {
 			if err = make(at, name); err == nil {
-				fd, err = fdtree.OpenDirStrict(at, name)
+				fd, err = w.open(at, name)
 			}
 		}
 		if err != nil {
@@ -91,6 +92,22 @@ func (w *way) to(parts []string, make func(at int, name string) error) (int, err
 		w.levels = append(w.levels, wayLevel{name, fd})
 	}
 	return w.fd(len(parts)), nil
+}
+
+func (w *way) open(at int, name string) (int, error) {
+	if w.follow {
+		return fdtree.OpenDirFollow(at, name)
+	}
+	return fdtree.OpenDirStrict(at, name)
+}
+
+// close closes all of it.
+func (w *way) close() {
+	w.cut(0)
+	if w.root >= 0 {
+		_ = unix.Close(w.root) // nothing was written through it
+		w.root = -1
+	}
 }
 
 func (w *way) cut(depth int) {

@@ -36,18 +36,38 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, bufferBytes); return
 // time to the nanosecond, extended attributes (SCHILY.xattr), symlinks, hard links within the tree and FIFOs. What no archive holds (sockets, devices) is left out and named in
 // a comment at the end. A hole is sent as zeros, of which Unpack makes a hole again. path is what messages call the directory.
 func Pack(ctx context.Context, fd int, path string, format Format, w io.Writer) error {
-	out := bufio.NewWriterSize(w, bufferBytes)
-	var zip *gzip.Writer
-	var target io.Writer = out
-	if format == TarGz {
-		zip, _ = gzip.NewWriterLevel(out, gzip.BestSpeed) // the level is a valid one
-		target = zip
+	return pack(ctx, fd, path, format, w, &Rules{})
+}
+
+// PackBy writes the open directory, which it closes, and all below it as Pack does, but for what the rules say.
+func PackBy(ctx context.Context, fd int, path string, rules *Rules, w io.Writer) error {
+	return pack(ctx, fd, path, Tar, w, rules)
+}
+
+func pack(ctx context.Context, fd int, path string, format Format, w io.Writer, rules *Rules) error {
+	body := func(p *packer) error { return p.tree(fd) }
+	if format != TarGz {
+		return packing(ctx, path, rules, w, body)
 	}
+	out := bufio.NewWriterSize(w, bufferBytes)
+	zip, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // the level is a valid one
+	if err := packing(ctx, path, rules, zip, body); err != nil {
+		return err
+	}
+	if err := zip.Close(); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// packing writes an archive of what the body packs.
+func packing(ctx context.Context, path string, rules *Rules, w io.Writer, body func(p *packer) error) error {
+	out := bufio.NewWriterSize(w, bufferBytes)
 	pooled := buffers.Get().(*[]byte)
 	defer buffers.Put(pooled)
-	p := &packer{ctx: ctx, path: path, tar: tar.NewWriter(target), buffer: *pooled, links: map[linkKey]*link{}}
+	p := &packer{ctx: ctx, path: path, tar: tar.NewWriter(out), raw: out, rules: rules, buffer: *pooled, links: map[linkKey]*link{}}
 	defer p.src.Close()
-	if err := p.tree(fd); err != nil {
+	if err := body(p); err != nil {
 		return err
 	}
 	if err := p.tellLeftOut(); err != nil {
@@ -56,11 +76,6 @@ func Pack(ctx context.Context, fd int, path string, format Format, w io.Writer) 
 	if err := p.tar.Close(); err != nil {
 		return err
 	}
-	if zip != nil {
-		if err := zip.Close(); err != nil {
-			return err
-		}
-	}
 	return out.Flush()
 }
 
@@ -68,6 +83,10 @@ type packer struct {
 	ctx    context.Context
 	path   string
 	tar    *tar.Writer
+	raw    io.Writer // what tar writes to
+	rules  *Rules
+	base   string // where in the runtime the tree is: empty, or ending in a slash
+	out    string // what its entries' names begin with
 	buffer []byte
 	src    fdtree.Path
 	stack  []level
@@ -91,7 +110,7 @@ type link struct {
 
 // tree writes the open directory and what is below. It keeps its own stack, as trees may be deeper than a goroutine's can grow.
 func (p *packer) tree(fd int) error {
-	if err := p.enter(fd, ""); err != nil {
+	if err := p.enter(fd, p.out); err != nil {
 		return p.fail("", err)
 	}
 	for len(p.stack) > 0 {
@@ -136,6 +155,9 @@ func (p *packer) enter(fd int, prefix string) error {
 	if err := p.attributes(h, fd); err != nil {
 		return err
 	}
+	if err := p.mark(h, fd, prefix); err != nil {
+		return err
+	}
 	if err := p.tar.WriteHeader(h); err != nil {
 		return err
 	}
@@ -144,11 +166,14 @@ func (p *packer) enter(fd int, prefix string) error {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
+		if done, err := p.byRule(fd, e.Name, prefix+e.Name); done || err != nil {
+			return err
+		}
 		if e.Type == unix.DT_DIR {
 			l.dirs = append(l.dirs, e.Name)
 			return nil
 		}
-		isDir, err := p.entry(fd, prefix, e.Name)
+		isDir, err := p.entry(fd, e.Name, prefix+e.Name)
 		if isDir {
 			l.dirs = append(l.dirs, e.Name)
 		}
@@ -168,17 +193,20 @@ func headerOf(st *unix.Stat_t, name string) *tar.Header {
 	}
 }
 
-// entry writes one entry that is no directory; for a directory it answers isDir and does nothing. What is gone meanwhile is as if it had never been.
-func (p *packer) entry(dir int, prefix, name string) (isDir bool, err error) {
+// entry writes one entry that is no directory, as named; for a directory it answers isDir and does nothing. What is gone meanwhile is as if it had never been.
+func (p *packer) entry(dir int, name, as string) (isDir bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return false, ignoreMissing(err)
 	}
-	h := headerOf(&st, prefix+name)
+	h := headerOf(&st, as)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		return true, nil
 	case unix.S_IFREG:
+		if p.rules.Unchanged != nil && p.rules.Unchanged(&st) {
+			return false, p.unchanged(h, &st)
+		}
 		return false, ignoreMissing(p.regular(dir, name, h))
 	case unix.S_IFLNK:
 		n, err := unix.Readlinkat(dir, name, p.buffer[:unix.PathMax])
@@ -191,15 +219,25 @@ func (p *packer) entry(dir int, prefix, name string) (isDir bool, err error) {
 	case unix.S_IFSOCK:
 		p.leaveOut(h.Name, "socket")
 		return false, nil
+	case unix.S_IFCHR, unix.S_IFBLK:
+		if !p.rules.Devices {
+			p.leaveOut(h.Name, "device")
+			return false, nil
+		}
+		h.Typeflag = tar.TypeBlock
+		if st.Mode&unix.S_IFMT == unix.S_IFCHR {
+			h.Typeflag = tar.TypeChar
+		}
+		h.Devmajor, h.Devminor = int64(unix.Major(st.Rdev)), int64(unix.Minor(st.Rdev))
 	default:
-		p.leaveOut(h.Name, "device")
+		p.leaveOut(h.Name, "of an unknown kind")
 		return false, nil
 	}
 	p.linked(h, &st)
 	return false, p.tar.WriteHeader(h)
 }
 
-// regular writes a file. One that gets shorter while it is written breaks the archive off, as nobody could tell the rest from zeros.
+// regular writes a file.
 func (p *packer) regular(dir int, name string, h *tar.Header) error {
 	fd, err := fdtree.OpenFile(dir, name)
 	if err != nil {
@@ -221,21 +259,37 @@ func (p *packer) regular(dir int, name string, h *tar.Header) error {
 	if err := p.attributes(h, fd); err != nil {
 		return err
 	}
+	if holes, err := p.findHoles(fd, &st); holes != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		return p.sparse(fd, h, holes)
+	}
 	if err := p.tar.WriteHeader(h); err != nil {
 		return err
 	}
-	for left := st.Size; left > 0; {
-		if err := p.ctx.Err(); err != nil {
+	return p.content(fd, h.Name, st.Size)
+}
+
+// content writes bytes of an open file from where it stands.
+func (p *packer) content(fd int, name string, size int64) error {
+	return copyContent(p.ctx, p.tar, fd, name, size, p.buffer)
+}
+
+// copyContent writes so many bytes of an open file. One that gets shorter while it is written breaks the archive off, as nobody could tell the rest from zeros.
+func copyContent(ctx context.Context, w io.Writer, fd int, name string, size int64, buffer []byte) error {
+	for left := size; left > 0; {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := read(fd, p.buffer[:min(left, bufferBytes)])
+		n, err := read(fd, buffer[:min(left, bufferBytes)])
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return fault.New(fault.Conflict, "%s: it got shorter while it was archived", h.Name)
+			return fault.New(fault.Conflict, "%s: it got shorter while it was archived", name)
 		}
-		if _, err := p.tar.Write(p.buffer[:n]); err != nil {
+		if _, err := w.Write(buffer[:n]); err != nil {
 			return err
 		}
 		left -= int64(n)

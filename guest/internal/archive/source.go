@@ -27,6 +27,7 @@ type source struct {
 	zeroTail int64 // how many of the bytes read last are zeros
 	unpacked int64
 	maxBytes int64 // 0: none of its own
+	trusted  bool  // its size is bounded by the disk alone
 }
 
 // openSource begins to read an archive; where no format is said, its first bytes tell.
@@ -88,7 +89,7 @@ func (s *source) grow(n int64) error {
 	if s.maxBytes > 0 && s.unpacked > s.maxBytes {
 		return fault.New(fault.TooLarge, "the archive unpacks to more than max_bytes, %d", s.maxBytes)
 	}
-	if s.unpacked > freeBytes && s.unpacked/maxRatio > s.arrived {
+	if !s.trusted && s.unpacked > freeBytes && s.unpacked/maxRatio > s.arrived {
 		return fault.New(fault.TooLarge, "the archive unpacks to more than %d times its size", maxRatio)
 	}
 	return nil

@@ -18,8 +18,14 @@ type Options struct {
 	Format     Format // empty: its first bytes tell
 	UID, GID   int    // whom everything belongs to
 	KeepOwners bool   // everything belongs to whom the archive says, and set-id bits and system attributes are kept, too
+	KeepModes  bool   // those are kept whoever the owner is
+	Over       bool   // into a tree that is there: files take the place of what is in their way, and devices are made
 	MaxEntries int64
 	MaxBytes   int64 // 0: the disk, and a multiple of what arrives
+	// Mode is what everything has but symlinks; nil: what the archive says.
+	Mode *uint32
+	// ParentUID and ParentGID are whom directories belong to that the archive does not have, with Over.
+	ParentUID, ParentGID int
 }
 
 // Totals is what was unpacked.
@@ -28,6 +34,13 @@ type Totals struct {
 	Directories int64 `json:"directories"`
 	Symlinks    int64 `json:"symlinks"`
 	SizeBytes   int64 `json:"size_bytes"`
+}
+
+func (t *Totals) add(more Totals) {
+	t.Files += more.Files
+	t.Directories += more.Directories
+	t.Symlinks += more.Symlinks
+	t.SizeBytes += more.SizeBytes
 }
 
 // maxKeptBytes bounds what is remembered of directories until the end.
@@ -44,7 +57,7 @@ func Unpack(ctx context.Context, root int, body io.Reader, o Options) (Totals, e
 	defer buffers.Put(pooled)
 	u := &unpacker{ctx: ctx, src: src, tar: tar.NewReader(src), way: way{root: root}, options: o, buffer: *pooled}
 	defer u.way.cut(0)
-	if err := u.entries(); err != nil {
+	if err := u.each(u.entry); err != nil {
 		return Totals{}, err
 	}
 	if err := src.finish(); err != nil {
@@ -56,7 +69,7 @@ func Unpack(ctx context.Context, root int, body io.Reader, o Options) (Totals, e
 type unpacker struct {
 	ctx     context.Context
 	src     *source
-	tar     *tar.Reader
+	tar     io.Reader // the content of the entry
 	way     way
 	options Options
 	buffer  []byte
@@ -72,13 +85,15 @@ type directory struct {
 	header *tar.Header
 }
 
-func (u *unpacker) entries() error {
+// each reads the archive to its end, entry by entry.
+func (u *unpacker) each(write func(h *tar.Header) error) error {
+	in := u.tar.(*tar.Reader)
 	for {
 		if err := u.ctx.Err(); err != nil {
 			return fault.New(fault.Conflict, "the upload was cancelled")
 		}
 		u.src.zeroTail = 0
-		h, err := u.tar.Next()
+		h, err := in.Next()
 		if err == io.EOF {
 			if u.src.zeroTail < blockBytes {
 				return u.src.problem(io.ErrUnexpectedEOF) // an archive ends with a block of zeros, not just anywhere
@@ -94,7 +109,7 @@ func (u *unpacker) entries() error {
 		if u.entered++; u.entered > u.options.MaxEntries {
 			return fault.New(fault.TooLarge, "the archive has more than max_entries, %d", u.options.MaxEntries)
 		}
-		if err := u.entry(h); err != nil {
+		if err := write(h); err != nil {
 			return u.at(h, err)
 		}
 	}
@@ -109,6 +124,8 @@ func (u *unpacker) at(h *tar.Header, err error) error {
 	switch {
 	case !errors.As(err, &errno):
 		return u.src.problem(err)
+	case errno == unix.ENOTDIR && u.options.Over:
+		return fault.New(fault.NotADirectory, "%s: what is there, or what leads there, is not a directory", h.Name)
 	case errno == unix.EEXIST:
 		return bad(h.Name, "it is in the archive twice")
 	case errno == unix.ENOTDIR || errno == unix.ELOOP:
@@ -123,6 +140,11 @@ func (u *unpacker) entry(h *tar.Header) error {
 	if err != nil {
 		return err
 	}
+	return u.entryAt(parts, h)
+}
+
+// entryAt makes what an entry is, at a name of the tree.
+func (u *unpacker) entryAt(parts []string, h *tar.Header) error {
 	if h.Typeflag == tar.TypeDir {
 		return u.directory(parts, h)
 	}
@@ -135,6 +157,11 @@ func (u *unpacker) entry(h *tar.Header) error {
 		return err
 	}
 	name := parts[last]
+	if u.options.Over {
+		if err := u.clear(dir, name, h); err != nil {
+			return err
+		}
+	}
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
 		err = u.regular(dir, name, h)
@@ -153,7 +180,12 @@ func (u *unpacker) entry(h *tar.Header) error {
 			err = u.dress(dir, name, h, false)
 		}
 	case tar.TypeChar, tar.TypeBlock:
-		return bad(h.Name, "it is a device")
+		if !u.options.Over {
+			return bad(h.Name, "it is a device")
+		}
+		if err = makeDevice(dir, name, h); err == nil {
+			err = u.dress(dir, name, h, false)
+		}
 	default:
 		return bad(h.Name, "it is of a kind that is not known")
 	}
@@ -169,7 +201,35 @@ func (u *unpacker) mkdir(at int, name string) error {
 		return err
 	}
 	u.totals.Directories++
-	return unix.Fchownat(at, name, u.options.UID, u.options.GID, unix.AT_SYMLINK_NOFOLLOW)
+	uid, gid := u.options.UID, u.options.GID
+	if u.options.Over {
+		uid, gid = u.options.ParentUID, u.options.ParentGID
+	}
+	return unix.Fchownat(at, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// clear takes away what is in the way of an entry that is no directory.
+func (u *unpacker) clear(dir int, name string, h *tar.Header) error {
+	var st unix.Stat_t
+	err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case err == unix.ENOENT:
+		return nil
+	case err != nil:
+		return err
+	case isDir(&st):
+		return fault.New(fault.IsDirectory, "%s: a directory is there, and what is copied is none", h.Name)
+	default:
+		return unix.Unlinkat(dir, name, 0)
+	}
+}
+
+func makeDevice(dir int, name string, h *tar.Header) error {
+	kind := uint32(unix.S_IFBLK)
+	if h.Typeflag == tar.TypeChar {
+		kind = unix.S_IFCHR
+	}
+	return unix.Mknodat(dir, name, kind|0o600, int(unix.Mkdev(uint32(h.Devmajor), uint32(h.Devminor))))
 }
 
 // directory makes a directory, or takes one that is there already, and remembers its attributes.
@@ -205,7 +265,7 @@ func (u *unpacker) hardLink(parts []string, h *tar.Header) error {
 	if len(target) == 0 {
 		return missing
 	}
-	from := way{root: u.way.root}
+	from := way{root: u.way.root, follow: u.way.follow}
 	defer from.cut(0)
 	last := len(target) - 1
 	dir, err := from.to(target[:last], nil)
@@ -235,6 +295,11 @@ func (u *unpacker) finishDirectories() error {
 	if err := unix.Fchmod(u.way.root, 0o755); err != nil {
 		return err
 	}
+	return u.setDirectories()
+}
+
+// setDirectories gives directories the attributes that the archive has for them.
+func (u *unpacker) setDirectories() error {
 	for _, d := range u.dirs {
 		fd, err := u.way.to(d.parts, nil)
 		if err == nil {

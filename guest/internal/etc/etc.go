@@ -28,8 +28,20 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 }
 
 // Replace replaces a file of the image's at once. A symlink there is replaced, not followed. Where something is mounted
-// on the file, its content is replaced instead.
+// on the file, its content is replaced instead. What was there is remembered (Overrides).
 func Replace(path string, content []byte, mode os.FileMode) error {
+	return ReplacePart(path, content, mode, nil)
+}
+
+// ReplacePart replaces a file of which only a part is the guest's own; strip takes that out again, also where others have written to the file since.
+func ReplacePart(path string, content []byte, mode os.FileMode, strip Strip) error {
+	path = real(path)
+	remember(path, content, strip)
+	defer settled(path)
+	return KeepTimes(filepath.Dir(path), func() error { return replace(path, content, mode) })
+}
+
+func replace(path string, content []byte, mode os.FileMode) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

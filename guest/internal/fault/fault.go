@@ -72,6 +72,11 @@ func (f *Fault) With(name string, value any) *Fault {
 	return f
 }
 
+// Within says in what the fault happened.
+func (f *Fault) Within(what string) *Fault {
+	return &Fault{Code: f.Code, Message: what + ": " + f.Message, Details: f.Details}
+}
+
 // As answers the fault in err; an error that carries none becomes `internal`.
 func As(err error) *Fault {
 	var f *Fault

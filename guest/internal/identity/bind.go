@@ -57,8 +57,9 @@ type Limits struct {
 type State struct {
 	mu     sync.Mutex
 	answer *Answer
-	// bound is kept apart from answer, as commands read it often.
-	bound process.Defaults
+	// defaults are kept apart from answer, as commands read them often. Those of a seed hold until it is bound; nil before either.
+	defaults *process.Defaults
+	hasSudo  bool
 	// LimitPids enforces a number of processes on everything that commands start.
 	LimitPids func(max int64) error
 	// ServeSudo lets those in the group sudo be root.
@@ -92,17 +93,21 @@ func (r *Request) check() error {
 	if problem != "" {
 		return fault.New(fault.InvalidRequest, "%s", problem)
 	}
-	if r.Network != nil {
-		if err := r.Network.Check(); err != nil {
+	return checkDefaults(r.User, r.Env, r.Network)
+}
+
+func checkDefaults(user string, env map[string]string, wanted *network.Config) error {
+	if wanted != nil {
+		if err := wanted.Check(); err != nil {
 			return err
 		}
 	}
-	if r.User != "" {
-		if _, err := accounts.Current().Lookup(r.User); err != nil {
+	if user != "" {
+		if _, err := accounts.Current().Lookup(user); err != nil {
 			return err
 		}
 	}
-	return process.CheckEnv(r.Env)
+	return process.CheckEnv(env)
 }
 
 // RuntimeID is the bound id, or nil.
@@ -115,17 +120,17 @@ func (s *State) RuntimeID() *string {
 	return &s.answer.RuntimeID
 }
 
-// Defaults are what commands and files begin with; an error before the runtime is bound.
+// Defaults are what commands and files begin with; an error before the runtime is bound or seeded.
 func (s *State) Defaults() (process.Defaults, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answer == nil {
+	if s.defaults == nil {
 		return process.Defaults{}, fault.New(fault.Conflict, "the runtime is not bound yet")
 	}
-	bound := s.bound
+	bound := *s.defaults
 	if trusted := s.Network.Env(); len(trusted) > 0 {
-		bound.Env = maps.Clone(trusted)
-		maps.Copy(bound.Env, s.bound.Env)
+		bound.Trusted, bound.Env = trusted, maps.Clone(trusted)
+		maps.Copy(bound.Env, s.defaults.Env)
 	}
 	return bound, nil
 }
@@ -164,16 +169,26 @@ func (s *State) Bind(r Request) (*Answer, error) {
 		answer.Limits.Pids = try("pids_max", s.LimitPids(*r.PidsMax))
 	}
 	if r.Sudo {
-		answer.Sudo = try("sudo", s.ServeSudo())
+		answer.Sudo = try("sudo", s.serveSudo())
 	}
 	if r.Network != nil {
 		var problems []string
 		answer.Network, problems = s.Network.Set(r.Network)
 		answer.Problems = append(answer.Problems, problems...)
 	}
-	s.bound = process.Defaults{Env: r.Env, User: r.User, Workdir: r.Workdir}
+	s.defaults = &process.Defaults{Env: r.Env, User: r.User, Workdir: r.Workdir}
 	s.answer = answer
 	return answer, nil
+}
+
+// serveSudo has root given to those who may have it, from the first time it is asked for.
+func (s *State) serveSudo() error {
+	if s.hasSudo {
+		return nil
+	}
+	err := s.ServeSudo()
+	s.hasSudo = err == nil
+	return err
 }
 
 // stirIn adds bytes to the kernel's entropy (random(4)), so that two restores of one checkpoint do not draw alike.
@@ -213,5 +228,8 @@ func addHost(hostname string) error {
 	if len(old) > 0 && !bytes.HasSuffix(old, []byte("\n")) {
 		old = append(old, '\n')
 	}
-	return etc.Replace(hostsFile, fmt.Appendf(old, "127.0.1.1\t%s\n", hostname), 0o644)
+	line := fmt.Appendf(nil, "127.0.1.1\t%s\n", hostname)
+	return etc.ReplacePart(hostsFile, append(old, line...), 0o644, func(content []byte) []byte {
+		return bytes.Replace(content, line, nil, 1)
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/etc"
 )
 
 // uncoverTmp takes away the tmpfs that runsc puts on an empty /tmp unasked (runsc/boot/vfs.go, mountTmp), so that files there
@@ -20,7 +22,7 @@ func uncoverTmp() {
 	if err := os.Mkdir("/tmp", 0o777); err == nil || os.IsExist(err) {
 		var st unix.Stat_t
 		if unix.Lstat("/tmp", &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			_ = unix.Chmod("/tmp", 0o1777) // where that fails it keeps the image's own mode
+			_ = etc.Chmod("/tmp", 0o1777) // where that fails it keeps the image's own mode
 		}
 	}
 }

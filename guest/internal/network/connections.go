@@ -78,9 +78,17 @@ func (r *running) connect(request *tcp.ForwarderRequest) {
 	watch := watchReset(endpoint, cancel)
 	defer watch.end()
 	up.attach(conn)
-	if !receive(conn, down) || up.isWhole() && !r.owners.isHeld(source) || conn.CloseWrite() != nil || !up.wait(ctx) {
+	if !receive(conn, down) || up.isWhole() && !r.owners.isHeld(source) || r.end(conn, up) != nil || !up.wait(ctx) {
 		endpoint.Abort()
 	}
+}
+
+// end tells the program that all has come. Where that has sent its own end before, its side lingers from now on.
+func (r *running) end(conn *gonet.TCPConn, up *uplink) error {
+	if up.isWhole() {
+		r.onLinger()
+	}
+	return conn.CloseWrite()
 }
 
 // isTimeout tells whether the host gave up because nobody answered it.

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"holt.dev/guest/internal/egress"
+	"holt.dev/guest/internal/etc"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/trust"
 	"holt.dev/guest/internal/tun"
@@ -79,6 +82,15 @@ type Network struct {
 	resolver resolver
 	trusted  trust.Store
 	env      map[string]string
+	lingered atomic.Int64 // when the last connection began to linger, in nanoseconds since 1970; 0 for never
+}
+
+// lingerTime is how long a connection stays in TIME-WAIT in gVisor, and a little more.
+const lingerTime = 61 * time.Second
+
+// Lingering is how long connections may still linger, for which gVisor (release 20240729) takes no checkpoint.
+func (n *Network) Lingering() time.Duration {
+	return max(0, lingerTime-time.Since(time.Unix(0, n.lingered.Load())))
 }
 
 // New makes the network of a runtime that has none yet, beside the sockets of the host.
@@ -139,6 +151,18 @@ func (n *Network) Resume() error {
 	return n.start()
 }
 
+// Traces answers what of the network is in the tree, for an image that is made of it: names that are none of it, files that are otherwise without, and the name under which
+// another file waits meanwhile.
+func (n *Network) Traces(known []etc.Override) (absent []string, changed []etc.Override, moved map[string]string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	absent, changed = n.trusted.Traces(known)
+	if kept, waits := n.resolver.kept(); waits {
+		return absent, changed, map[string]string{kept: resolvConf}
+	}
+	return append(absent, resolvKept), changed, nil
+}
+
 // Env is what commands find in their environment for as long as the runtime has certificates to trust.
 func (n *Network) Env() map[string]string {
 	n.mu.Lock()
@@ -156,7 +180,7 @@ func (n *Network) start() error {
 	if err != nil {
 		return err
 	}
-	n.running, err = run(fd, device, egress.New(n.egressSocket))
+	n.running, err = run(fd, device, egress.New(n.egressSocket), func() { n.lingered.Store(time.Now().UnixNano()) })
 	return err
 }
 

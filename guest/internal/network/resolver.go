@@ -30,8 +30,8 @@ func (r *resolver) point(address string) error {
 	content := fmt.Appendf(nil, "nameserver %s\noptions edns0\n", address)
 	if r.written == nil {
 		r.mounted = nil
-		_ = os.RemoveAll(resolvKept) // what an image has left there would be put back as its own
-		err := os.Rename(resolvConf, resolvKept)
+		_ = keepingTimes(func() error { return os.RemoveAll(resolvKept) }) // what an image has left there would be put back as its own
+		err := keepingTimes(func() error { return os.Rename(resolvConf, resolvKept) })
 		switch {
 		case err == nil, errors.Is(err, unix.ENOENT):
 		case errors.Is(err, unix.EBUSY):
@@ -69,9 +69,20 @@ func (r *resolver) restore() error {
 		func() error { return os.Remove(resolvConf) },
 		func() error { return os.Rename(resolvKept, resolvConf) },
 	} {
-		if err := step(); err != nil && !errors.Is(err, unix.ENOENT) { // there may have been none
+		if err := keepingTimes(step); err != nil && !errors.Is(err, unix.ENOENT) { // there may have been none
 			return err
 		}
 	}
 	return nil
+}
+
+func keepingTimes(change func() error) error { return etc.KeepTimes("/etc", change) }
+
+// kept is the path under which what /etc/resolv.conf is without this waits, and whether it does.
+func (r *resolver) kept() (path string, waits bool) {
+	if r.written == nil || r.mounted != nil {
+		return resolvKept, false
+	}
+	now, err := etc.ReadRegular(resolvConf, maxResolvBytes)
+	return resolvKept, err == nil && bytes.Equal(now, r.written)
 }

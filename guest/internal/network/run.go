@@ -35,10 +35,12 @@ type running struct {
 	connections, questions chan struct{}
 	syns                   synTable
 	readers                sync.WaitGroup
+	onLinger               func()
 }
 
-// run takes the packets of a tun device whose descriptor is its own from now on.
-func run(fd int, device tun.Device, client *egress.Client) (*running, error) {
+// run takes the packets of a tun device whose descriptor is its own from now on. It calls onLinger whenever the kernel's side of a
+// connection begins to linger.
+func run(fd int, device tun.Device, client *egress.Client, onLinger func()) (*running, error) {
 	r := &running{
 		device:      os.NewFile(uintptr(fd), "tun"),
 		own:         device.Address,
@@ -46,6 +48,7 @@ func run(fd int, device tun.Device, client *egress.Client) (*running, error) {
 		owners:      newOwners(device.Address),
 		connections: make(chan struct{}, connectionsMax),
 		questions:   make(chan struct{}, questionsMax),
+		onLinger:    onLinger,
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.link = &link{device: r.device, mtu: uint32(device.MTU)}

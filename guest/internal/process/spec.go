@@ -1,6 +1,8 @@
 package process
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -29,6 +31,7 @@ type Spec struct {
 	Argv      []string          `json:"argv"`
 	Cwd       *string           `json:"cwd"`
 	Env       map[string]string `json:"env"`
+	EnvExact  bool              `json:"env_exact"` // nothing is laid under Env but HOME and what names certificates
 	User      *string           `json:"user"`
 	Stdin     string            `json:"stdin"`
 	StdinData []byte            `json:"stdin_data"`
@@ -38,11 +41,14 @@ type Spec struct {
 	Session   *string           `json:"session"`
 	Pty       *pty.Size         `json:"pty"`
 	Await     bool              `json:"await_reader"`
+	Transient bool              `json:"transient"`
 }
 
 // Defaults are what the runtime was bound with; a command's own settings are laid over them.
 type Defaults struct {
-	Env     map[string]string
+	Env map[string]string
+	// Trusted is the part of Env that names certificates.
+	Trusted map[string]string
 	User    string
 	Workdir string
 }
@@ -66,6 +72,8 @@ func (s *Spec) check() error {
 		return invalid("timeout_ms: not negative")
 	case s.RingBytes != nil && (*s.RingBytes < minRingBytes || *s.RingBytes > maxRingBytes):
 		return invalid("ring_bytes: %d to %d", minRingBytes, maxRingBytes)
+	case s.EnvExact && s.Session != nil:
+		return invalid("env_exact: a session carries an environment of its own")
 	case s.Pty != nil && s.Session != nil:
 		return invalid("pty: a shell session has no terminal")
 	case s.Pty != nil && checkSize(*s.Pty) != nil:
@@ -147,7 +155,7 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 	if err := checkDirectory(dir); err != nil {
 		return nil, nil, err
 	}
-	env := mergeEnv(defaults.Env, user, s.Env)
+	env := s.environment(defaults, user)
 	if s.Pty != nil && env["TERM"] == "" {
 		env["TERM"] = defaultTerm
 	}
@@ -157,7 +165,7 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 	}
 	path := argv[0]
 	if s.Session == nil { // whose shell looks for programs itself
-		if path, err = LookProgram(argv[0], env["PATH"], dir); err != nil {
+		if path, err = LookProgram(argv[0], cmp.Or(env["PATH"], DefaultPath), dir); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -189,6 +197,17 @@ func checkDirectory(dir string) error {
 		return invalid("cwd %s: not a directory", dir)
 	}
 	return nil
+}
+
+// environment is what the command finds.
+func (s *Spec) environment(defaults Defaults, user *accounts.User) map[string]string {
+	if !s.EnvExact {
+		return mergeEnv(defaults.Env, user, s.Env)
+	}
+	env := map[string]string{"HOME": user.Home}
+	maps.Copy(env, defaults.Trusted)
+	maps.Copy(env, s.Env)
+	return env
 }
 
 // mergeEnv lays the command's environment over the user's, and that over the bound one.

@@ -76,6 +76,10 @@ func (t *Table) start(spec Spec, defaults Defaults, turn *turn) (*Process, error
 		delete(t.byID, spec.ID)
 		return nil, err
 	}
+	if spec.Transient && !p.active() { // it has been forgotten already
+		delete(t.byID, spec.ID)
+		return p, nil
+	}
 	t.byID[spec.ID] = p
 	t.order = append(t.order, p)
 	if turn != nil {
@@ -112,7 +116,7 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 		},
 		Gone: func() {
 			<-ready
-			if p.onGone() {
+			if p.onGone() || p.spec.Transient {
 				t.noteEnded(p)
 			}
 		},
@@ -190,6 +194,12 @@ func (p *Process) closeOwnEnds() {
 func (t *Table) noteEnded(p *Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if p.spec.Transient {
+		if !p.active() { // until then it can still be killed
+			t.forget(p)
+		}
+		return
+	}
 	t.ended = append(t.ended, p)
 	t.held[p] = p.ring.held()
 	t.endedHeld += t.held[p]
@@ -204,10 +214,14 @@ func (t *Table) noteEnded(p *Process) {
 		}
 		t.dropOutput(old)
 		delete(t.held, old)
-		delete(t.byID, old.spec.ID)
 		t.ended = slices.Delete(t.ended, i, i+1)
-		t.order = slices.DeleteFunc(t.order, func(o *Process) bool { return o == old })
+		t.forget(old)
 	}
+}
+
+func (t *Table) forget(p *Process) {
+	delete(t.byID, p.spec.ID)
+	t.order = slices.DeleteFunc(t.order, func(o *Process) bool { return o == p })
 }
 
 func (t *Table) dropOutput(p *Process) {

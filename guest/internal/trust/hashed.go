@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"holt.dev/guest/internal/etc"
 )
 
 // maxSameHash is how many certificates of one hash are looked at for a free name.
@@ -21,7 +23,7 @@ const maxSameHash = 16
 // of that kind.
 func (s *Store) setHashed(dir string) error {
 	for _, link := range s.links {
-		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(link); err != nil {
 			return err
 		}
 	}
@@ -48,7 +50,7 @@ func (s *Store) setHashed(dir string) error {
 func linkFree(name string) (string, error) {
 	for i := range maxSameHash {
 		link := fmt.Sprintf("%s.%d", name, i)
-		err := os.Symlink(extraFile, link)
+		err := etc.KeepTimes(filepath.Dir(link), func() error { return os.Symlink(extraFile, link) })
 		if err == nil {
 			return link, nil
 		}

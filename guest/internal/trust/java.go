@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	keystore "github.com/pavlo-v-chernykh/keystore-go/v4"
@@ -39,42 +40,66 @@ const (
 // setJava takes the old certificates out of Java's key stores and puts the new ones in. A store is in one of two formats.
 func setJava(old, certificates []*x509.Certificate) error {
 	var problems []error
-	seen := map[string]bool{}
-	for _, pattern := range javaStores {
-		found, _ := filepath.Glob(pattern) // the patterns are good
-		for _, name := range found {
-			path, err := filepath.EvalSymlinks(name)
-			if err != nil || seen[path] || len(seen) == maxJavaStores {
-				continue
-			}
-			seen[path] = true
-			if err := rewriteJava(path, old, certificates); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", name, err))
-			}
+	for _, path := range findJava() {
+		if err := rewriteJava(path, old, certificates); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", path, err))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-func rewriteJava(path string, old, certificates []*x509.Certificate) (err error) {
+// findJava answers the key stores that are there, with links followed.
+func findJava() (paths []string) {
+	for _, pattern := range javaStores {
+		found, _ := filepath.Glob(pattern) // the patterns are good
+		for _, name := range found {
+			path, err := filepath.EvalSymlinks(name)
+			if err == nil && !slices.Contains(paths, path) && len(paths) < maxJavaStores {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+func rewriteJava(path string, old, certificates []*x509.Certificate) error {
+	content, err := etc.ReadRegular(path, maxBundleBytes)
+	if err != nil {
+		return err
+	}
+	rewritten, err := rewriteStore(content, old, certificates)
+	if err != nil {
+		return err
+	}
+	return etc.ReplacePart(path, rewritten, 0o644, stripJava(old))
+}
+
+// stripJava takes certificates out of a key store; one that cannot be read, or has none of them, stays as it is.
+func stripJava(certificates []*x509.Certificate) etc.Strip {
+	return func(content []byte) []byte {
+		if without, err := rewriteStore(content, certificates, nil); err == nil && holdsAny(content, certificates) {
+			return without
+		}
+		return content
+	}
+}
+
+// holdsAny tells whether a key store has one of these certificates, in whatever format: both hold them as they are.
+func holdsAny(content []byte, certificates []*x509.Certificate) bool {
+	return slices.ContainsFunc(certificates, func(c *x509.Certificate) bool { return bytes.Contains(content, c.Raw) })
+}
+
+func rewriteStore(content []byte, old, certificates []*x509.Certificate) (rewritten []byte, err error) {
 	// An image brings the store, and its readers are not made for hostile ones: a defect must not end the guest.
 	defer func() {
 		if problem := recover(); problem != nil {
 			err = fmt.Errorf("malformed: %v", problem)
 		}
 	}()
-	content, err := etc.ReadRegular(path, maxBundleBytes)
-	if err != nil {
-		return err
-	}
-	rewrite := rewritePKCS12
 	if len(content) >= 4 && binary.BigEndian.Uint32(content) == jksMagic {
-		rewrite = rewriteJKS
+		return rewriteJKS(content, old, certificates)
 	}
-	if content, err = rewrite(content, old, certificates); err != nil {
-		return err
-	}
-	return etc.Replace(path, content, 0o644)
+	return rewritePKCS12(content, old, certificates)
 }
 
 func rewriteJKS(content []byte, old, certificates []*x509.Certificate) ([]byte, error) {
@@ -82,8 +107,14 @@ func rewriteJKS(content []byte, old, certificates []*x509.Certificate) ([]byte, 
 	if err := store.Load(bytes.NewReader(content), []byte(javaPassword)); err != nil {
 		return nil, err
 	}
-	for i := range old {
-		store.DeleteEntry(fmt.Sprint(javaAlias, i))
+	for _, alias := range store.Aliases() {
+		entry, err := store.GetTrustedCertificateEntry(alias)
+		if err != nil {
+			continue // it is of another kind
+		}
+		if slices.ContainsFunc(old, func(c *x509.Certificate) bool { return bytes.Equal(c.Raw, entry.Certificate.Content) }) {
+			store.DeleteEntry(alias)
+		}
 	}
 	for i, certificate := range certificates {
 		entry := keystore.TrustedCertificateEntry{

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"holt.dev/guest/internal/etc"
 )
@@ -46,6 +47,8 @@ var replacing = []string{
 // Store is what the trust stores hold of ours.
 type Store struct {
 	certificates []*x509.Certificate
+	// ever are those of before, too: a program of the runtime may have written them elsewhere meanwhile.
+	ever []*x509.Certificate
 	// links are the names in the hashed directory.
 	links []string
 	// made is the bundle, where the image had none.
@@ -85,7 +88,8 @@ func (s *Store) Set(texts []string) (env map[string]string, problems []error) {
 			problems = append(problems, err)
 		}
 	}
-	try(setJava(s.certificates, certificates))
+	s.remember(certificates)
+	try(setJava(s.ever, certificates))
 	s.certificates = certificates
 	block := encode(certificates)
 	try(setExtra(block))
@@ -96,6 +100,28 @@ func (s *Store) Set(texts []string) (env map[string]string, problems []error) {
 		return nil, problems
 	}
 	return environment(bundle, complete), problems
+}
+
+// Environment is what goes with certificates that are yet to come: a program that is started with it trusts them when they are there,
+// unless it has read its certificates before.
+func Environment() map[string]string {
+	path, content, err := findBundle()
+	if err != nil {
+		return map[string]string{}
+	}
+	return environment(path, bytes.Contains(withoutOurs(content), []byte("-----BEGIN CERTIFICATE-----")))
+}
+
+// maxEver bounds the certificates that are remembered: each network that a runtime is given may bring another.
+const maxEver = 64
+
+func (s *Store) remember(certificates []*x509.Certificate) {
+	for _, certificate := range certificates {
+		if !contains(s.ever, certificate) {
+			s.ever = append(s.ever, certificate)
+		}
+	}
+	s.ever = s.ever[max(0, len(s.ever)-maxEver):]
 }
 
 func encode(certificates []*x509.Certificate) []byte {
@@ -123,7 +149,13 @@ func setExtra(block []byte) error {
 	if len(block) > 0 {
 		return etc.Replace(extraFile, block, 0o644)
 	}
-	if err := os.Remove(extraFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return remove(extraFile)
+}
+
+// remove takes a file of ours away; gone is success.
+func remove(path string) error {
+	err := etc.KeepTimes(filepath.Dir(path), func() error { return os.Remove(path) })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -136,14 +168,15 @@ func (s *Store) setBundle(block []byte) (path string, complete bool, err error) 
 	if err != nil {
 		return path, false, err
 	}
-	public := withoutOurs(content)
+	strip := stripOf(s.ever)
+	public := strip(content)
 	complete = bytes.Contains(public, []byte("-----BEGIN CERTIFICATE-----"))
 	if len(block) == 0 {
 		if s.made == path && !complete {
 			s.made = ""
-			return path, complete, os.Remove(path)
+			return path, complete, remove(path)
 		}
-		return path, complete, etc.Replace(path, public, 0o644)
+		return path, complete, etc.ReplacePart(path, public, 0o644, strip)
 	}
 	if content == nil {
 		s.made = path
@@ -153,7 +186,19 @@ func (s *Store) setBundle(block []byte) (path string, complete bool, err error) 
 		whole = append(whole, '\n')
 	}
 	whole = append(append(append(whole, begin...), block...), end...)
-	return path, complete, etc.Replace(path, whole, 0o644)
+	return path, complete, etc.ReplacePart(path, whole, 0o644, strip)
+}
+
+// stripOf takes ours out of a bundle, also where a program that writes bundles anew has found them.
+func stripOf(certificates []*x509.Certificate) etc.Strip {
+	certificates = slices.Clone(certificates)
+	return func(content []byte) []byte {
+		public := withoutOurs(content)
+		for _, certificate := range certificates {
+			public = bytes.ReplaceAll(public, encode([]*x509.Certificate{certificate}), nil)
+		}
+		return public
+	}
 }
 
 // findBundle answers the first bundle there is, with links followed, and what it holds; the customary name where there is none.

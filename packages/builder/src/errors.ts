@@ -10,6 +10,7 @@ export type BuilderErrorCode =
   | 'image_invalid'
   | 'image_too_large'
   | 'platform_missing'
+  | 'context_invalid'
 
 /** The one error this package throws on purpose; `detail` is for a log, `message` for a person. */
 export class BuilderError extends Error {

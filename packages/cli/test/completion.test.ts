@@ -47,6 +47,8 @@ describe('bash completes', () => {
     ['presets', 'holt run --include py', ['pypi']],
     ['policies', 'holt create --network w', ['web']],
     ['templates', 'holt run -t base', ['base-small']],
+    ['templates to begin with', 'holt template build --from-template base', ['base-small']],
+    ['no stored secrets for a build', 'holt template build --secret ', []],
     ['shells', 'holt completion f', ['fish']],
     ['nothing behind --', 'holt run -- l', []],
     ['nothing where nothing can stand', 'holt ls x', []],

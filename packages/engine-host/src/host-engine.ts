@@ -11,6 +11,7 @@ import {
   type RuntimeSpec,
 } from '@holt/engine'
 import { removeParentCgroup } from './cgroups/runtime-cgroup.ts'
+import { disksOf } from './disks/used-bytes.ts'
 import { closeEgress, egressOf } from './egress/host-egress.ts'
 import { ensureRuntime } from './ensure-runtime.ts'
 import type { StateClaim } from './host/claim-state-dir.ts'
@@ -39,7 +40,12 @@ export class HostEngine implements Engine {
     this.#input = input
     this.#claim = claim
     this.#watch = new RuntimeWatch(host)
-    this.#abilities = { images: host.images, checkpoints: checkpointsOf(host), egress: egressOf(host) }
+    this.#abilities = {
+      images: host.images,
+      checkpoints: checkpointsOf(host),
+      egress: egressOf(host),
+      disks: disksOf(host),
+    }
   }
 
   describe(): Promise<EngineFacts> {
@@ -106,7 +112,8 @@ export class HostEngine implements Engine {
 
 function checkpointsOf(host: Host): Checkpoints {
   return {
-    take: (runtime, checkpointId, signal) => takeCheckpoint(host, runtime, checkpointId, signal),
+    take: (runtime, checkpointId, signal, options) =>
+      takeCheckpoint(host, runtime, { checkpointId, ...options }, signal),
     usable: (checkpointId) => host.checkpoints.usable(checkpointId),
     list: () => host.checkpoints.list(),
     remove: (checkpointId) => host.checkpoints.remove(checkpointId),

@@ -122,18 +122,31 @@ export interface Abilities {
   readonly images: ImageStore
   readonly checkpoints: Checkpoints
   readonly egress: Egress
+  readonly disks: Disks
 }
 
 /** Root filesystems by digest. */
 export interface ImageStore {
   /** How images are written here. The same tar gives another image where this is another: what was kept of an older one is out of date. */
   readonly format: string
-  /** Reads a tar stream to its end and publishes it as an image. The same content gives the same digest and is stored once. */
-  import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<ImageInfo>
+  /**
+   * Reads a tar stream to its end and publishes it as an image. The same content gives the same digest and is stored once. With `base` the stream is what the guest of a
+   * runtime made of that image has exported (guest/PROTOCOL.md, Images): content that it leaves out is taken from there. Kind `not_found` when there is no such image,
+   * `invalid` when the stream and the image do not fit together.
+   */
+  import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal, options?: ImportOptions): Promise<ImageInfo>
   has(digest: ImageDigest): Promise<boolean>
   list(): Promise<readonly ImageInfo[]>
   /** Gone is success; kind `in_use` while a runtime is made of it. */
   remove(digest: ImageDigest): Promise<void>
+}
+
+/** How a tar stream becomes an image. */
+export interface ImportOptions {
+  /** The image of the runtime that the stream was exported from. */
+  readonly base?: ImageDigest
+  /** A larger image is `invalid`: a guest can name files of the image below, and holes, as often as it likes. */
+  readonly maxBytes?: number
 }
 
 /** An image at rest. */
@@ -145,10 +158,15 @@ export interface ImageInfo {
 /** Memory checkpoints of anonymous runtimes. */
 export interface Checkpoints {
   /**
-   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and removes the runtime. The guest must have been quiesced.
-   * The same id again is success. Kind `not_supported` for a class that has none.
+   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and removes the runtime, or has it go on where `goOn` says so. The guest must have
+   * been quiesced. The same id again is success. Kind `not_supported` for a class that has none.
    */
-  take(runtime: RuntimeId, checkpointId: string, signal: AbortSignal): Promise<CheckpointInfo>
+  take(
+    runtime: RuntimeId,
+    checkpointId: string,
+    signal: AbortSignal,
+    options?: { readonly goOn?: boolean },
+  ): Promise<CheckpointInfo>
   /** The checkpoint's facts if it can be restored on this host; else null with the reason said in `why`. */
   usable(checkpointId: string): Promise<{ readonly usable: true } | { readonly usable: false; readonly why: string }>
   list(): Promise<readonly CheckpointInfo[]>
@@ -183,6 +201,12 @@ export interface Egress {
    * some seconds. Ask right before each time the guest is given a network. Kinds `not_found` and `gone` as in `open`.
    */
   prepareTun(id: RuntimeId, signal: AbortSignal): Promise<'create' | 'socket'>
+}
+
+/** Disks of runtimes, as the host sees them: what is inside has no say. */
+export interface Disks {
+  /** Bytes that the runtime's disk holds: what was written since its image. Kind `not_found` when there is no such runtime, `gone` when it has ended. */
+  usedBytes(id: RuntimeId): Promise<number>
 }
 
 /** What a caller may do about a failure. */

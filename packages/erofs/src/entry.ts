@@ -57,3 +57,22 @@ export interface DeviceEntry extends EntryAttributes {
 
 /** One member of the tree that becomes the image. For a path that comes twice the last one wins. */
 export type Entry = FileEntry | DirectoryEntry | SymlinkEntry | HardlinkEntry | FifoEntry | DeviceEntry
+
+/** A regular file whose content is that of the same path in another image. */
+export interface UnchangedEntry extends EntryAttributes {
+  readonly type: 'unchanged'
+  readonly size: number
+}
+
+/**
+ * What a runtime's mounts stand on. `point`: a mount hides what the image below has there, and all that is below it. `parent`: a directory that holds nothing but such
+ * places, and that the image below may not have.
+ */
+export interface MountEntry extends EntryAttributes {
+  readonly type: 'mount'
+  readonly kind: 'point' | 'parent'
+  readonly isDirectory: boolean
+}
+
+/** What the tree of a runtime is exported as: it becomes an image together with the one that the runtime is made of. */
+export type ExportEntry = Entry | UnchangedEntry | MountEntry

@@ -17,6 +17,8 @@ export type ErofsInputErrorCode =
   | 'tar_malformed'
   | 'tar_truncated'
   | 'tar_type_unsupported'
+  | 'base_mismatch'
+  | 'image_malformed'
 
 /** The input cannot become an image. Says which entry; failures of the disk are ordinary system errors instead. */
 export class ErofsInputError extends Error {

@@ -4,12 +4,19 @@ export type {
   DirectoryEntry,
   Entry,
   EntryAttributes,
+  ExportEntry,
   FifoEntry,
   FileEntry,
   HardlinkEntry,
+  MountEntry,
   SymlinkEntry,
+  UnchangedEntry,
 } from './entry.ts'
 export { ErofsInputError, type ErofsInputErrorCode } from './errors.ts'
+export { fillFromBase } from './fill-from-base.ts'
 export { WRITER_VERSION } from './layout/format.ts'
-export { readTar } from './tar/read-tar.ts'
+export type { ImageInode } from './read/decode-inode.ts'
+export { type Found, ImageReader } from './read/image-reader.ts'
+export { readExport, readTar } from './tar/read-tar.ts'
+export { writeTar } from './tar/write-tar.ts'
 export { type ImageSummary, type WriteImageOptions, writeImage } from './write-image.ts'

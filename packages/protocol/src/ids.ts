@@ -15,6 +15,8 @@ export const idPrefixes = {
   policy: 'np',
   secret: 'se',
   provider: 'ip',
+  build: 'bd',
+  context: 'cx',
 } as const
 
 /** A kind of thing that has an id. */
@@ -59,6 +61,8 @@ const idParams = {
   policy_id: 'policy',
   secret_id: 'secret',
   provider_id: 'provider',
+  build_id: 'build',
+  context_id: 'context',
 } as const
 
 /** True where a path parameter has the form of its id. What has not cannot exist, and is answered as such. */

@@ -1,4 +1,5 @@
 export * from './attach.ts'
+export * from './build.ts'
 export * from './command.ts'
 export * from './errors.ts'
 export * from './file.ts'

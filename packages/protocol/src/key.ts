@@ -7,6 +7,7 @@ export const scopes = [
   'runtime:read',
   'runtime:write',
   'template:read',
+  'template:write',
   'policy:read',
   'policy:write',
   'secret:read',

@@ -66,7 +66,9 @@ export const CreateRuntime = z
       .default(null)
       .describe('The runtime ends this long after its creation; null: it stays until it is deleted.'),
     on_timeout: OnTimeout.default('terminate'),
-    network_policy: WantedPolicy.default(null),
+    network_policy: WantedPolicy.optional().describe(
+      'Absent or null: nothing can be reached. An agent template with the secret of its vendor reaches that vendor where it is absent.',
+    ),
     secrets: z
       .array(Name)
       .max(32)

@@ -1,6 +1,13 @@
 import { z } from 'zod'
+import { Ignored } from './build.ts'
 import { idSchema } from './ids.ts'
-import { Timestamp } from './page.ts'
+import { pageQuery, Timestamp } from './page.ts'
+
+/** Who made a template: Holt itself, Holt from a Dockerfile when it is first asked for, or a build of the project. */
+export const templateKinds = ['system', 'agent', 'custom'] as const
+
+/** Every state of a template. One that is ready stays so while it is built anew, and where that fails. */
+export const templateStates = ['building', 'ready', 'failed', 'unbuilt'] as const
 
 /** A template: a filesystem image with a size, from which runtimes are made. */
 export const Template = z
@@ -8,8 +15,10 @@ export const Template = z
     template_id: idSchema('template'),
     name: z.string(),
     tag: z.string(),
-    kind: z.enum(['system']),
-    state: z.enum(['building', 'ready', 'failed']),
+    kind: z.enum(templateKinds),
+    state: z
+      .enum(templateStates)
+      .describe('`unbuilt`: an agent template that nobody has asked for yet; a create that names it has it built.'),
     state_reason: z.object({ code: z.string(), message: z.string() }).nullable(),
     progress: z
       .object({ phase: z.string(), done: z.number(), total: z.number() })
@@ -27,12 +36,33 @@ export const Template = z
     facts: z
       .record(z.string(), z.string())
       .describe('What is inside: versions, and where the Python interpreter is from.'),
+    start_cmd: z.string().nullable(),
+    ready_cmd: z.string().nullable(),
+    on_restore: z.string().nullable(),
+    starts: z
+      .enum(['restored', 'boot'])
+      .nullable()
+      .describe(
+        '`restored`: the start command is running in what runtimes are restored from; runtimes of the class `container` or of another size run it at boot. `boot`: it is run when a runtime starts. Null: there is none.',
+      ),
+    ignored: z.array(Ignored).describe('Instructions that its build left out.'),
+    ports: z.array(z.string()).describe('What EXPOSE named: `8080/tcp`. Every port can be reached, named or not.'),
+    labels: z.record(z.string(), z.string()),
+    build_id: idSchema('build').nullable().describe('The newest build of it.'),
     has_checkpoint: z.boolean(),
     created_at: Timestamp,
     updated_at: Timestamp,
   })
   .meta({ id: 'Template' })
 export type Template = z.infer<typeof Template>
+
+/** The query of the list of templates. */
+export const ListTemplatesQuery = z.strictObject({
+  ...pageQuery,
+  name: z.string().max(63).optional(),
+  kind: z.enum(templateKinds).optional(),
+  state: z.enum(templateStates).optional(),
+})
 
 /** The template that a create without `template` takes. */
 export const defaultTemplate = 'base-small'

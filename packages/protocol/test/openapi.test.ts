@@ -48,6 +48,9 @@ test('bodies refuse unknown fields', () => {
     'ReplaceSecret',
     'SetRuntimeNetwork',
     'TestNetwork',
+    'CreateBuild',
+    'CheckDockerfile',
+    'PullTemplate',
   ]) {
     expect(schemas[name]?.additionalProperties, name).toBe(false)
   }

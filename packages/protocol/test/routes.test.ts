@@ -27,7 +27,6 @@ test('a create without anything takes base-small', () => {
     metadata: {},
     timeout_secs: null,
     on_timeout: 'terminate',
-    network_policy: null,
     secrets: [],
   })
 })

@@ -1,4 +1,5 @@
 import { HoltError, type Readiness } from '@holt/protocol'
+import { Builds } from './builds.ts'
 import { findCredentials } from './credentials.ts'
 import { Keys } from './keys.ts'
 import { Policies } from './policies.ts'
@@ -37,6 +38,7 @@ export class Holt {
   readonly url: string
   readonly runtimes: Runtimes
   readonly templates: Templates
+  readonly builds: Builds
   readonly keys: Keys
   readonly policies: Policies
   readonly secrets: Secrets
@@ -58,6 +60,7 @@ export class Holt {
     })
     this.runtimes = new Runtimes(this.#transport)
     this.templates = new Templates(this.#transport)
+    this.builds = new Builds(this.#transport)
     this.keys = new Keys(this.#transport)
     this.policies = new Policies(this.#transport)
     this.secrets = new Secrets(this.#transport)

@@ -1,13 +1,24 @@
 export type {
   ArchiveFormat,
+  Build,
+  BuildFailureCode,
+  BuildLogItem,
+  BuildLogLine,
+  BuildStatus,
+  BuildStep,
+  BuildStepState,
+  CheckDockerfileInput,
+  CheckedLine,
   Command,
   CommandResult,
   CopyFileInput,
+  CreateBuildInput,
   CreateKeyInput,
   CreatePolicyInput,
   CreateProviderInput,
   CreateRuntimeInput,
   CreateSecretInput,
+  DockerfileCheck,
   ErrorCode,
   ErrorDetails,
   FieldIssue,
@@ -45,7 +56,6 @@ export type {
   Session,
   StartCommandInput,
   SuggestedPolicy,
-  Template,
   TerminalSize,
   TestedNetwork,
   TestNetworkInput,
@@ -55,6 +65,7 @@ export type {
   WriteStdinInput,
 } from '@holt/protocol'
 export { ErrorBody, errorCatalogue, HoltError } from '@holt/protocol'
+export type { BuildFilter, Builds } from './builds.ts'
 export type { CommandHandle, FollowOptions, WaitOptions } from './command-handle.ts'
 export type { CommandOptions, Commands, RunOptions } from './commands.ts'
 export { type ByteStream, type FileContent, type FileSource, fileSource } from './content/file-source.ts'
@@ -71,11 +82,17 @@ export type { Paginated } from './pages.ts'
 export type { Policies } from './policies.ts'
 export type { PortOptions, Ports } from './ports.ts'
 export type { Runtime } from './runtime.ts'
-export type { RuntimeFilter, Runtimes } from './runtimes.ts'
+export type { CreateRuntimeOptions, RuntimeFilter, Runtimes } from './runtimes.ts'
 export type { Providers, Secrets } from './secrets.ts'
 export type { ShellSession } from './session.ts'
 export type { ByteSource } from './stdin-writer.ts'
-export type { Templates } from './templates.ts'
+export { BuildFailed } from './template/build-failed.ts'
+export type { BuildHandle, BuildLogOptions } from './template/build-handle.ts'
+export type { UploadContextOptions, UploadedContext } from './template/context-upload.ts'
+export { isDockerfileText, readsContext } from './template/dockerfile-source.ts'
+export { type BuildOptions, Template, type TemplateBuilder } from './template/template-builder.ts'
+export type { WaitForBuildOptions } from './template/wait-for-build.ts'
+export type { TemplateFilter, Templates } from './templates.ts'
 export type { WebSocketClass, WebSocketLike } from './terminal/attach-socket.ts'
 export type { OutputChunk } from './terminal/output-queue.ts'
 export type { AttachOptions, Terminal, TerminalEvent, TerminalExit } from './terminal/terminal.ts'

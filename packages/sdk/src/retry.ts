@@ -1,4 +1,5 @@
 import { HoltApiError, HoltConnectionError } from './errors.ts'
+import { buildToWaitFor } from './template/build-to-wait-for.ts'
 
 /** What is known of a request that failed. */
 export interface FailedTry {
@@ -34,7 +35,8 @@ export function retryDelayMs(failed: FailedTry, random: () => number = Math.rand
     return error.reason === 'refused' || twiceIsOnce ? backoffMs(failed.tries, random) : null
   }
   if (!(error instanceof HoltApiError)) return null
-  if (!isTemporary(error, twiceIsOnce)) return null
+  // A build takes longer than a client should sleep: who sent the request waits for its end.
+  if (!isTemporary(error, twiceIsOnce) || buildToWaitFor(error) !== null) return null
   if (error.retryAfterMs === null) return backoffMs(failed.tries, random)
   if (error.retryAfterMs > longestRetryAfterMs) return null
   return error.retryAfterMs + firstDelayMs * random()

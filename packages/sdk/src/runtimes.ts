@@ -1,6 +1,9 @@
 import type { CreateRuntimeInput, Isolation, RuntimeState } from '@holt/protocol'
 import { type Paginated, paginate } from './pages.ts'
 import { makeRuntime, type Runtime } from './runtime.ts'
+import { makeBuildHandle } from './template/build-handle.ts'
+import { buildToWaitFor } from './template/build-to-wait-for.ts'
+import type { WaitForBuildOptions } from './template/wait-for-build.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** Which runtimes a list has. Several filters mean AND. */
@@ -14,6 +17,16 @@ export interface RuntimeFilter {
   readonly limit?: number
 }
 
+/** How a runtime is created. */
+export interface CreateRuntimeOptions extends CallOptions {
+  readonly idempotencyKey?: string
+  /** How the build of a template that has none yet is waited for, and who hears of it. */
+  readonly building?: Omit<WaitForBuildOptions, 'signal'>
+}
+
+/** A template is ready after its build; one that is built anew all the time is not waited for for ever. */
+const mostBuilds = 3
+
 /** The runtimes of a service. */
 export class Runtimes {
   readonly #transport: Transport
@@ -22,18 +35,22 @@ export class Runtimes {
   }
 
   /**
-   * Creates a runtime and answers when it runs. Each call carries an Idempotency-Key, so a lost answer is asked for again
-   * without a second runtime.
+   * Creates a runtime and answers when it runs. Where its template is being built, which is so when an agent template is asked for the first time, it waits
+   * for the build; one that fails is a `BuildFailed`. Each call carries an Idempotency-Key, so a lost answer is asked for again without a second runtime.
    */
-  async create(
-    body: CreateRuntimeInput = {},
-    options: CallOptions & { readonly idempotencyKey?: string } = {},
-  ): Promise<Runtime> {
-    const { signal, idempotencyKey = crypto.randomUUID() } = options
-    return makeRuntime(
-      this.#transport,
-      await this.#transport.call('createRuntime', { signal, json: body, idempotencyKey }),
-    )
+  async create(body: CreateRuntimeInput = {}, options: CreateRuntimeOptions = {}): Promise<Runtime> {
+    const { signal, idempotencyKey = crypto.randomUUID(), building } = options
+    for (let builds = 0; ; builds += 1) {
+      try {
+        const data = await this.#transport.call('createRuntime', { signal, json: body, idempotencyKey })
+        return makeRuntime(this.#transport, data)
+      } catch (error) {
+        const buildId = buildToWaitFor(error)
+        if (buildId === null || builds >= mostBuilds) throw error
+        const build = await this.#transport.call('getBuild', { signal, params: { build_id: buildId } })
+        await makeBuildHandle(this.#transport, build).wait({ ...building, ...(signal === undefined ? {} : { signal }) })
+      }
+    }
   }
 
   /** Lists runtimes, newest first; ended ones are among them for 7 days. */

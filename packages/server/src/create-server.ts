@@ -1,8 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { runBuild } from '@holt/builder'
 import type { Engine } from '@holt/engine'
+import type { AgentTemplate } from './agents/agent-template.ts'
+import { AgentTemplates } from './agents/agent-templates.ts'
+import { ensureAgentTemplates } from './agents/ensure-agent-templates.ts'
 import { OpenStreams } from './auth/open-streams.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
+import { makeBuildSources } from './builds/build-sources.ts'
+import type { Builder } from './builds/builder.ts'
+import { Builds } from './builds/builds.ts'
+import { clearResidue, failInterrupted } from './builds/recover-builds.ts'
 import type { ServerConfig } from './config/config.ts'
 import { readCredentials, writeCredentials } from './config/credentials.ts'
 import { type ConnectionLimits, connectionLimits, createApp } from './http/create-app.ts'
@@ -39,6 +47,10 @@ export interface ServerOptions {
   readonly log: Log
   /** Where the base templates come from; null makes none. */
   readonly baseSource: BaseSource | null
+  /** What carries builds out; default: the real one. */
+  readonly builder?: Builder
+  /** The templates that the service builds by itself when they are asked for; default: none. */
+  readonly agentTemplates?: readonly AgentTemplate[]
   /** The way to hosts outside; default: the gateway, as the configuration has it. */
   readonly outside?: Outside
   readonly now?: () => number
@@ -76,16 +88,24 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     options.log.error({ err }, 'a rotation of the master key could not be finished')
   })
   const projectId = await ensureDefaultProject(store, service.now())
+  await failInterrupted(service).catch((err: unknown) => {
+    // They are shown as they were until the next start; the service is of use without.
+    options.log.error({ err }, 'the builds that an earlier process left could not be ended')
+  })
+  await ensureAgentTemplates(service, projectId)
   const following = await beginFollowing(service)
+  const cleared = clearResidue(service)
+  service.builds.runAfter(cleared)
   const known = (await readCredentials(config.stateDir))?.key ?? null
   const adminKey = await ensureAdminKey(store, { projectId, known, now: service.now() })
   const app = createApp(service, handlers, options.limits ?? connectionLimits)
-  const background: Promise<unknown>[] = [following.ended]
+  const background: Promise<unknown>[] = [following.ended, cleared]
   const close = async () => {
     controller.abort(new Error('the service closes'))
     service.streams.close()
     service.ports.close()
     await app.close()
+    await service.builds.close()
     await Promise.allSettled(background)
     await service.networks.closeAll()
     await service.decisions.flush()
@@ -107,7 +127,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 function makeService(
-  { config, engine, log, now = Date.now, freeMemoryMiB, portLimits }: ServerOptions,
+  { config, engine, log, now = Date.now, freeMemoryMiB, portLimits, builder, agentTemplates = [] }: ServerOptions,
   { store, portSecret, masterKeys, outside, closing, url }: Opened,
 ): Service {
   const parts = { store, masterKeys, now, issuer: () => config.issuer ?? url() }
@@ -130,6 +150,14 @@ function makeService(
     masterKeys,
     networks: new RuntimeNetworks(() => service, { gateway: outside.gateway, addresses }),
     decisions: new DecisionLog(store, log),
+    builds: new Builds(() => service, {
+      store,
+      log,
+      config,
+      builder: builder ?? realBuilder(config, outside),
+      gateway: outside.gateway,
+    }),
+    agents: new AgentTemplates(agentTemplates),
     signingKeys,
     oauthTokens: new OAuthTokens(outside.dialTls, now),
     workloadTokens: new WorkloadTokens({ ...parts, signingKeys }),
@@ -137,6 +165,10 @@ function makeService(
     closing,
   }
   return service
+}
+
+function realBuilder({ registries }: ServerConfig, { registryNetwork: network }: Outside): Builder {
+  return { run: runBuild, sources: makeBuildSources({ network, registries }) }
 }
 
 /** What a start has opened before there is a service. */

@@ -1,3 +1,4 @@
+export { type AgentTemplate, readAgentTemplates } from './agents/agent-template.ts'
 export { ConfigError, parseConfig, type ServerConfig } from './config/config.ts'
 export { createServer, type Server, type ServerOptions } from './create-server.ts'
 export type { Log } from './service.ts'

@@ -1,6 +1,8 @@
 import type { Engine } from '@holt/engine'
+import type { AgentTemplates } from './agents/agent-templates.ts'
 import type { OpenStreams } from './auth/open-streams.ts'
 import type { RecentKeys } from './auth/recent-keys.ts'
+import type { Builds } from './builds/builds.ts'
 import type { ServerConfig } from './config/config.ts'
 import type { OAuthTokens } from './identity/oauth-tokens.ts'
 import type { SigningKeys } from './identity/signing-keys.ts'
@@ -43,6 +45,8 @@ export interface Service {
   readonly masterKeys: MasterKeys
   readonly networks: RuntimeNetworks
   readonly decisions: DecisionLog
+  readonly builds: Builds
+  readonly agents: AgentTemplates
   readonly signingKeys: SigningKeys
   readonly oauthTokens: OAuthTokens
   readonly workloadTokens: WorkloadTokens

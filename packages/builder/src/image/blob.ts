@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { BuilderError } from '../errors.ts'
 import type { Descriptor } from './oci-schemas.ts'
-import type { Layer } from './pull-image.ts'
+import type { Layer } from './read-layout.ts'
 
 /** Manifests and configurations are a few KiB; registries refuse more than 4 MiB. */
 const MAX_SMALL_BLOB = 4 * 2 ** 20

@@ -1,21 +1,14 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Entry, ErofsInputError, readTar } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
 import { defaultWorkDir } from '../scratch/make-scratch.ts'
 import { type ByteBudget, layerBytes } from './blob.ts'
+import { defaultLimits, type ImageLimits } from './image-limits.ts'
 import { type ImageSettings, settingsOf } from './image-settings.ts'
 import { type Content, LayerTree } from './layer-tree.ts'
-import { type Layer, pullImage, type RegistryAuth } from './pull-image.ts'
+import { pullImage, type RegistryAuth } from './pull-image.ts'
+import type { Layer } from './read-layout.ts'
 import { parseReference } from './reference.ts'
-
-/** Limits of an image; what goes beyond is refused with `image_too_large`. */
-export interface ImageLimits {
-  /** Entries over all layers. Default 2,000,000. */
-  readonly maxEntries: number
-  /** Compressed bytes over all layers, as the manifest states them. Default 16 GiB. */
-  readonly maxLayerBytes: number
-  /** Uncompressed bytes over all layers. Default 32 GiB. */
-  readonly maxBytes: number
-}
 
 /** Which image, and with what. */
 export interface FlattenOptions {
@@ -26,7 +19,7 @@ export interface FlattenOptions {
   readonly limits?: Partial<ImageLimits>
   readonly env?: NodeJS.ProcessEnv
   /** Called when `done` of the `total` layers have been fetched and understood. */
-  readonly onLayer?: (done: number, total: number) => void
+  readonly onLayer?: ((done: number, total: number) => void) | undefined
   readonly signal: AbortSignal
 }
 
@@ -39,8 +32,6 @@ export interface ImageTree extends AsyncDisposable {
   readonly entries: AsyncIterable<Entry>
 }
 
-const defaultLimits: ImageLimits = { maxEntries: 2_000_000, maxLayerBytes: 16 * 2 ** 30, maxBytes: 32 * 2 ** 30 }
-
 /**
  * Fetches an image and lays its layers over each other as one stream of entries, without unpacking anything. The layers
  * are read twice: first the headers, to learn what is hidden, with all digests verified; then the content that remains.
@@ -52,39 +43,59 @@ export async function flattenImage(options: FlattenOptions): Promise<ImageTree> 
   await using owned = new AsyncDisposableStack()
   const { maxLayerBytes } = limits
   const image = owned.use(await pullImage({ reference, workDir, auth, env, signal, maxLayerBytes }))
-  const tree = new LayerTree(limits.maxEntries)
-  const budget = { left: limits.maxBytes }
-  for (const [index, layer] of image.layers.entries()) {
-    onLayer?.(index, image.layers.length)
-    await tree.addLayer(index, layerEntries(layer, { verify: true, budget }, signal))
-  }
-  onLayer?.(image.layers.length, image.layers.length)
-  const settings = await settingsOf(image.config, (path) => readFile(image.layers, tree.find(path), signal))
-  tree.makeDirectory(settings.workdir)
-  const { directories, contents } = tree.finish()
+  const laid = await layLayers(image.layers, { limits, onLayer, signal })
+  const settings = await settingsOf(image.config, laid.read)
   const kept = owned.move()
   return {
     digest: image.digest,
     settings,
-    entries: inOrder(image.layers, directories, contents, signal),
+    entries: laid.entries(settings.workdir),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
+
+/** Layers that lie over each other in memory, all their digests verified. */
+export interface LaidLayers {
+  /** The first part of a file as text; null where there is none. */
+  read(path: string): Promise<string | null>
+  /** The tree with a working directory in it. To be called once. */
+  entries(workdir: string): AsyncIterable<Entry>
+}
+
+/** Reads the headers of layers, which tells what is hidden, and verifies them. */
+export async function layLayers(
+  layers: readonly Layer[],
+  { limits, onLayer, signal }: { limits: ImageLimits; onLayer: FlattenOptions['onLayer']; signal: AbortSignal },
+): Promise<LaidLayers> {
+  const tree = new LayerTree(limits.maxEntries)
+  const budget = { left: limits.maxBytes }
+  for (const [index, layer] of layers.entries()) {
+    onLayer?.(index, layers.length)
+    await tree.addLayer(index, layerEntries(layer, { verify: true, budget }, signal), signal)
+  }
+  onLayer?.(layers.length, layers.length)
+  return {
+    read: (path) => readFile(layers, tree.find(path), signal),
+    entries: (workdir) => {
+      tree.makeDirectory(workdir)
+      return inOrder(layers, tree, signal)
+    },
   }
 }
 
 /** How a layer is read once its digests have been verified and its bytes counted. */
 const unverified = { verify: false, budget: { left: Number.POSITIVE_INFINITY } }
 
-async function* inOrder(
-  layers: readonly Layer[],
-  directories: readonly Entry[],
-  contents: ReadonlySet<Content>,
-  signal: AbortSignal,
-): AsyncGenerator<Entry> {
-  yield* directories
+async function* inOrder(layers: readonly Layer[], tree: LayerTree, signal: AbortSignal): AsyncGenerator<Entry> {
+  const { directories, contents } = await tree.finish()
+  for (const [index, directory] of directories.entries()) {
+    // There is nothing to be read between them, and others want their turn.
+    if (index % 2048 === 2047) await setImmediate()
+    yield directory
+  }
   for (const [index, layer] of layers.entries()) {
-    const wanted = new Map(
-      [...contents].filter((content) => content.layer === index).map((content) => [content.position, content]),
-    )
+    const wanted = contents.get(index)
+    if (wanted === undefined) continue
     let position = 0
     for await (const entry of layerEntries(layer, unverified, signal)) {
       const [path, ...others] = wanted.get(position)?.paths ?? []

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { BuilderError } from '../errors.ts'
 import { findUser } from './find-user.ts'
-import type { ImageConfig } from './pull-image.ts'
+import type { ImageConfig } from './read-layout.ts'
 
 /** How a runtime works in an image's tree. What the image would have started (ENTRYPOINT, CMD) is not in it: a runtime starts nothing by itself. */
 export interface ImageSettings {
@@ -24,17 +24,18 @@ export async function settingsOf(
 ): Promise<ImageSettings> {
   const [passwd, group] = [await read('/etc/passwd'), await read('/etc/group')]
   return {
-    env: environmentOf(config.env),
+    env: environmentOf(config.env, skipped),
     user: findUser(config.user, { passwd, group }),
     workdir: workdirOf(config.workdir),
   }
 }
 
-function environmentOf(lines: readonly string[]): Record<string, string> {
+/** The environment of a configuration; `leftOut` names the variables that do not count. */
+export function environmentOf(lines: readonly string[], leftOut: ReadonlySet<string>): Record<string, string> {
   const env: Record<string, string> = {}
   for (const line of lines) {
     const [, name, value] = /^([^=\0]+)=([^\0]*)$/s.exec(line) ?? []
-    if (name !== undefined && value !== undefined && !skipped.has(name)) Object.defineProperty(env, name, own(value))
+    if (name !== undefined && value !== undefined && !leftOut.has(name)) Object.defineProperty(env, name, own(value))
   }
   if (Buffer.byteLength(JSON.stringify(env)) > MAX_ENV_BYTES)
     throw new BuilderError('image_too_large', `The image's environment has more than ${MAX_ENV_BYTES} bytes.`)
@@ -47,7 +48,7 @@ function own(value: string): PropertyDescriptor {
 }
 
 /** Relative to the root, as container engines read it, and never above it. */
-function workdirOf(workdir: string): string {
+export function workdirOf(workdir: string): string {
   if (workdir.includes('\0') || Buffer.byteLength(workdir) > 4096)
     throw new BuilderError('image_invalid', "The image's WORKDIR is not a path.")
   return posix.resolve('/', workdir)

@@ -41,11 +41,6 @@ export function readLayerPath(path: Uint8Array | string): LayerPath {
   return { type: 'whiteout', names: [...parent, hidden] }
 }
 
-/** The bytes of a path made of such components. */
-export function pathBytes(names: readonly string[]): Buffer {
-  return Buffer.from(names.join('/'), 'latin1')
-}
-
 /** The error for a layer that no honest tool writes. */
 export function refused(path: Uint8Array | string, why: string): BuilderError {
   const text = typeof path === 'string' ? path : Buffer.from(path).toString('utf8')

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import type { DirectoryEntry, Entry } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
-import { type LayerPath, layerNames, pathBytes, readLayerPath, refused } from './layer-path.ts'
+import { type LayerPath, layerNames, readLayerPath, refused } from './layer-path.ts'
 
 /** Where an entry stands: its position in this layer. */
 interface Origin {
@@ -27,6 +28,19 @@ interface Placed {
   readonly entry: Entry
 }
 
+/** A tree that is laid. */
+export interface FinishedTree {
+  /** Parents first. */
+  readonly directories: readonly DirectoryEntry[]
+  /** Every content with the names it still has, by its layer and its position there. */
+  readonly contents: ReadonlyMap<number, ReadonlyMap<number, Content>>
+}
+
+/** After so many entries everything else that waits has its turn: a tree of a million holds nobody up. */
+const turnEntries = 2048
+/** After so many components of paths as well: through links, one entry may have a hundred thousand. */
+const turnSteps = 32_768
+
 /** As many links as Linux follows in one path (`MAXSYMLINKS`). */
 const MAX_LINKS = 40
 /** Components that a path may have left to walk while links are put into it. */
@@ -41,13 +55,15 @@ export class LayerTree {
   readonly #root: Directory = impliedDirectory()
   readonly #maxEntries: number
   #entries = 0
+  /** Components walked since the last turn. */
+  #steps = 0
 
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries
   }
 
   /** Lays one layer over what is there. Whiteouts count first: they concern the layers below only, wherever they stand. */
-  async addLayer(layer: number, entries: AsyncIterable<Entry>): Promise<void> {
+  async addLayer(layer: number, entries: AsyncIterable<Entry>, signal?: AbortSignal): Promise<void> {
     const placed: Placed[] = []
     let position = 0
     for await (const entry of entries) {
@@ -60,8 +76,13 @@ export class LayerTree {
       if (path.type === 'whiteout') this.#hide(path.names, entry.path)
       if (path.type === 'opaque') this.#hideChildren(path.names, entry.path)
       position += 1
+      if (this.#steps >= turnSteps) await this.#turn(signal)
     }
-    for (const { position: at, path, entry } of placed) this.#place({ layer, position: at }, path.names, entry)
+    for (const [index, { position: at, path, entry }] of placed.entries()) {
+      if (index % turnEntries === turnEntries - 1) this.#steps = turnSteps
+      if (this.#steps >= turnSteps) await this.#turn(signal)
+      this.#place({ layer, position: at }, path.names, entry)
+    }
   }
 
   /** The content of the file at a path; undefined where nothing stands, or no file. A link at the end is not followed. */
@@ -76,24 +97,36 @@ export class LayerTree {
     this.#makeDirectory(layerNames(path), path)
   }
 
-  /** The finished tree: its directories, parents first, and every content with the names it still has. */
-  finish(): { readonly directories: readonly DirectoryEntry[]; readonly contents: ReadonlySet<Content> } {
+  /** The finished tree. */
+  async finish(): Promise<FinishedTree> {
     const directories: DirectoryEntry[] = []
-    const contents = new Set<Content>()
-    const open: { readonly names: readonly string[]; readonly node: Directory }[] = [{ names: [], node: this.#root }]
+    const contents = new Map<number, Map<number, Content>>()
+    const open: { readonly prefix: string; readonly node: Directory }[] = [{ prefix: '', node: this.#root }]
+    let count = 0
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { names, node } = next
-      directories.push({ ...node.entry, path: names.length === 0 ? '/' : pathBytes(names) })
+      const { prefix, node } = next
+      directories.push({ ...node.entry, path: prefix === '' ? '/' : Buffer.from(prefix.slice(0, -1), 'latin1') })
       for (const [name, child] of node.children) {
-        const path = [...names, name]
-        if (child.type === 'directory') open.push({ names: path, node: child })
-        else {
-          child.content.paths.push(pathBytes(path))
-          contents.add(child.content)
+        count += 1
+        if (count % turnEntries === 0) await setImmediate()
+        if (child.type === 'directory') {
+          open.push({ prefix: `${prefix}${name}/`, node: child })
+          continue
         }
+        const { content } = child
+        content.paths.push(Buffer.from(`${prefix}${name}`, 'latin1'))
+        const ofLayer = contents.get(content.layer) ?? new Map<number, Content>()
+        contents.set(content.layer, ofLayer.set(content.position, content))
       }
     }
     return { directories, contents }
+  }
+
+  /** Lets everything else have its turn. */
+  async #turn(signal: AbortSignal | undefined): Promise<void> {
+    this.#steps = 0
+    await setImmediate()
+    signal?.throwIfAborted()
   }
 
   #place(origin: Origin, names: readonly string[], entry: Entry): void {
@@ -155,6 +188,7 @@ export class LayerTree {
     let trail: Directory[] = [this.#root]
     const rest = [...names].reverse()
     for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
+      this.#steps += 1
       const here = trail.at(-1) ?? this.#root
       const child = here.children.get(name)
       if (name === '..') {

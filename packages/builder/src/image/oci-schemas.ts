@@ -3,31 +3,56 @@ import { z } from 'zod'
 // A digest as OCI writes it; only sha256 is accepted.
 const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
+/**
+ * An array whose length is looked at before what is in it: each of a million wrong members would be an issue of its own, and seconds of work.
+ */
+export const bounded = <Item extends z.ZodType>(item: Item, limits: { readonly min?: number; readonly max: number }) =>
+  z
+    .custom<unknown[]>(
+      (value) => Array.isArray(value) && value.length >= (limits.min ?? 0) && value.length <= limits.max,
+    )
+    .pipe(z.array(item))
+
 const descriptorSchema = z.object({
   mediaType: z.string().max(255),
   digest: digestSchema,
   size: z.int().nonnegative(),
+  /** Where else the content would be; nothing is ever fetched from there. */
+  urls: z.array(z.unknown()).optional(),
 })
 
 /** A content descriptor (OCI image-spec, descriptor.md). */
 export type Descriptor = z.infer<typeof descriptorSchema>
 
 /** `index.json` of an image layout that holds one image. */
-export const indexSchema = z.object({ manifests: z.array(descriptorSchema).length(1) })
+export const indexSchema = z.object({ manifests: bounded(descriptorSchema, { min: 1, max: 1 }) })
 
 /** An image manifest; 127 layers is what container engines themselves can mount. */
-export const manifestSchema = z.object({ config: descriptorSchema, layers: z.array(descriptorSchema).min(1).max(127) })
+export const manifestSchema = z.object({
+  config: descriptorSchema,
+  layers: bounded(descriptorSchema, { min: 1, max: 127 }),
+})
 
 const text = z.string().max(32 * 1024)
-const words = z.array(text).max(1024).nullish()
+const words = bounded(text, { max: 1024 }).nullish()
 
 /** The image configuration; unknown members are dropped, and nothing of it is ever used on the host. */
 export const configSchema = z.object({
   architecture: z.string().max(64),
   os: z.string().max(64),
   variant: z.string().max(64).optional(),
-  rootfs: z.object({ type: z.literal('layers'), diff_ids: z.array(digestSchema).max(127) }),
+  rootfs: z.object({ type: z.literal('layers'), diff_ids: bounded(digestSchema, { max: 127 }) }),
   config: z
-    .object({ User: text.nullish(), WorkingDir: text.nullish(), Env: words, Entrypoint: words, Cmd: words })
+    .object({
+      User: text.nullish(),
+      WorkingDir: text.nullish(),
+      Env: words,
+      Entrypoint: words,
+      Cmd: words,
+      Shell: words,
+      OnBuild: words,
+      Labels: z.record(text, text).nullish(),
+      ExposedPorts: z.record(text, z.unknown()).nullish(),
+    })
     .nullish(),
 })

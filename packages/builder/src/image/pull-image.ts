@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { BuilderError } from '../errors.ts'
 import { KEPT_BYTES, lastLines, runCommand } from '../process/run-command.ts'
 import { makeScratch } from '../scratch/make-scratch.ts'
-import { readSmallBlob } from './blob.ts'
-import { configSchema, type Descriptor, indexSchema, manifestSchema } from './oci-schemas.ts'
+import { hostArchitecture } from './platform.ts'
+import { type LayoutImage, readLayout } from './read-layout.ts'
 import { type ImageReference, pinned } from './reference.ts'
 
 /** Name and password for the registry. */
@@ -15,30 +14,10 @@ export interface RegistryAuth {
   readonly password: string
 }
 
-/** What the image says about itself. Written by whoever made the image: data, never an instruction to the host. */
-export interface ImageConfig {
-  readonly architecture: string
-  readonly user: string
-  readonly workdir: string
-  readonly env: readonly string[]
-  readonly entrypoint: readonly string[]
-  readonly command: readonly string[]
-}
-
-/** One layer in an image layout on this host, and the digest its content must have when uncompressed. */
-export interface Layer {
-  readonly path: string
-  readonly descriptor: Descriptor
-  readonly diffId: string
-}
-
 /** An image in a private directory. */
-export interface PulledImage extends AsyncDisposable {
+export interface PulledImage extends LayoutImage, AsyncDisposable {
   /** The digest under which the registry has the image, or the index of it that names several platforms. */
   readonly digest: string
-  readonly config: ImageConfig
-  /** From the lowest to the highest. */
-  readonly layers: readonly Layer[]
 }
 
 interface PullOptions {
@@ -55,7 +34,6 @@ const PULL_TIMEOUT_MS = 30 * 60_000
 const passed =
   /^(PATH|HOME|XDG_RUNTIME_DIR|REGISTRY_AUTH_FILE|DOCKER_CONFIG|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|SSL_CERT_(FILE|DIR))$/
 const POLICY = '/etc/containers/policy.json'
-const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
 /** Copies the image for this host's platform into an OCI layout and reads its manifest and configuration. */
 export async function pullImage(options: PullOptions): Promise<PulledImage> {
@@ -66,30 +44,13 @@ export async function pullImage(options: PullOptions): Promise<PulledImage> {
   // A tag may move between two requests; what is fetched is what it named at the first.
   const digest = options.reference.digest ?? (await resolve(options.reference, skopeo))
   await skopeo('copy', ['--quiet'], [`docker://${pinned(options.reference, digest)}`, `oci:${layout}`])
-  const [top] = parse(indexSchema, await readFile(join(layout, 'index.json')), 'index').manifests
-  if (top === undefined) throw new BuilderError('image_invalid', 'The image has no manifest.')
-  const manifest = parse(manifestSchema, await readSmallBlob(layout, top), 'manifest')
-  const config = parse(configSchema, await readSmallBlob(layout, manifest.config), 'configuration')
-  refuseForeign(config)
-  const layers = pairLayers(layout, manifest.layers, config.rootfs.diff_ids)
-  refuseLarge(layers, options.maxLayerBytes)
+  const image = await readLayout(layout, options.maxLayerBytes)
   const kept = owned.move()
   return {
     digest,
-    config: toConfig(config),
-    layers,
+    ...image,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
-}
-
-function pairLayers(layout: string, descriptors: readonly Descriptor[], diffIds: readonly string[]): readonly Layer[] {
-  if (diffIds.length !== descriptors.length) {
-    throw new BuilderError('image_invalid', 'The image lists more or fewer layers than it has.')
-  }
-  return descriptors.map((descriptor, index) => {
-    const path = join(layout, 'blobs/sha256', descriptor.digest.slice('sha256:'.length))
-    return { path, descriptor, diffId: diffIds[index] ?? '' }
-  })
 }
 
 /** Runs a verb of skopeo on the registry and answers what it printed. */
@@ -146,7 +107,7 @@ export function pullError(reference: string, log: string): BuilderError {
     })
   }
   if (/no image found in (manifest list|image index)/i.test(words)) {
-    return new BuilderError('platform_missing', `${reference} has no image for linux/${hostArchitecture()}.`, {
+    return new BuilderError('platform_missing', `${reference} has no image for linux/${hostArchitecture}.`, {
       detail,
     })
   }
@@ -160,43 +121,4 @@ export function pullError(reference: string, log: string): BuilderError {
     .trim()
     .slice(0, 200)
   return new BuilderError('source_unreachable', `${reference} could not be fetched: ${why}.`, { detail })
-}
-
-function hostArchitecture(): string {
-  return architectures[process.arch] ?? process.arch
-}
-
-function refuseForeign({ os, architecture }: z.infer<typeof configSchema>): void {
-  if (os === 'linux' && architecture === hostArchitecture()) return
-  const platform = `${os}/${architecture}`.slice(0, 80)
-  throw new BuilderError(
-    'platform_missing',
-    `The image is for ${platform}; this host runs linux/${hostArchitecture()}.`,
-  )
-}
-
-function refuseLarge(layers: readonly Layer[], maxLayerBytes: number): void {
-  const sum = layers.reduce((total, { descriptor }) => total + descriptor.size, 0)
-  if (sum > maxLayerBytes)
-    throw new BuilderError('image_too_large', `The image's layers have ${sum} bytes, ${maxLayerBytes} may be.`)
-}
-
-function toConfig({ architecture, config }: z.infer<typeof configSchema>): ImageConfig {
-  return {
-    architecture,
-    user: config?.User ?? '',
-    workdir: config?.WorkingDir ?? '',
-    env: config?.Env ?? [],
-    entrypoint: config?.Entrypoint ?? [],
-    command: config?.Cmd ?? [],
-  }
-}
-
-function parse<S extends z.ZodType>(schema: S, bytes: Uint8Array, what: string): z.infer<S> {
-  try {
-    return schema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
-  } catch (cause) {
-    const detail = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)
-    throw new BuilderError('image_invalid', `The image's ${what} cannot be understood.`, { detail, cause })
-  }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { settingsOf } from '../../src/image/image-settings.ts'
-import type { ImageConfig } from '../../src/image/pull-image.ts'
+import type { ImageConfig } from '../../src/image/read-layout.ts'
 
 const nothing = async () => null
 const config = (change: Partial<ImageConfig>): ImageConfig => ({
@@ -10,6 +10,10 @@ const config = (change: Partial<ImageConfig>): ImageConfig => ({
   workdir: '',
   env: [],
   entrypoint: [],
+  shell: [],
+  onBuild: [],
+  labels: {},
+  ports: [],
   command: [],
   ...change,
 })

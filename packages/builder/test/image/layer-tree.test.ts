@@ -14,11 +14,10 @@ const hard = (path: string, linkTarget: string): Entry => ({ ...common, path, ty
 async function flatten(...layers: readonly (readonly Entry[])[]): Promise<string[]> {
   const tree = new LayerTree(1000)
   for (const [index, entries] of layers.entries()) await tree.addLayer(index, stream(entries))
-  const { directories, contents } = tree.finish()
+  const { directories, contents } = await tree.finish()
   const dirs = directories.map(({ path }) => `${Buffer.from(path).toString()}/`).filter((path) => path !== '//')
-  const files = [...contents].flatMap(({ layer, position, paths }) =>
-    paths.map((path) => `${path} ${layer}.${position}`),
-  )
+  const all = [...contents.values()].flatMap((ofLayer) => [...ofLayer.values()])
+  const files = all.flatMap(({ layer, position, paths }) => paths.map((path) => `${path} ${layer}.${position}`))
   return [...dirs, ...files].sort()
 }
 
@@ -101,6 +100,41 @@ describe('what no honest tool writes', () => {
     ],
   ])('%s is refused', async (_name, layer) => {
     await expect(flatten(layer)).rejects.toMatchObject({ code: 'image_invalid' })
+  })
+
+  test('a hundred thousand entries let everything else have its turn', async () => {
+    const files = Array.from({ length: 100_000 }, (_, at) => file(`d${at % 10}/f${at}`))
+    const tree = new LayerTree(200_000)
+    let turns = 0
+    const count = () => {
+      turns += 1
+      next = setImmediate(count)
+    }
+    let next = setImmediate(count)
+    await tree.addLayer(0, stream(files))
+    const afterLayer = turns
+    await tree.finish()
+    clearImmediate(next)
+    expect(afterLayer).toBeGreaterThan(20)
+    expect(turns - afterLayer).toBeGreaterThan(20)
+  })
+
+  test('long ways through links let everything else have its turn, and end when nobody wants them any more', async () => {
+    const links = Array.from({ length: 30 }, (_, at) => link(`l${at}`, `${'d/../'.repeat(800)}l${at + 1}`))
+    const files = Array.from({ length: 200 }, (_, at) => file(`l0/f${at}`))
+    const tree = new LayerTree(1000)
+    await tree.addLayer(0, stream([file('d/x'), file('l30/x'), ...links]))
+    let turns = 0
+    const stop = new AbortController()
+    const count = () => {
+      turns += 1
+      if (turns === 20) stop.abort(new Error('no more'))
+      else next = setImmediate(count)
+    }
+    let next = setImmediate(count)
+    await expect(tree.addLayer(1, stream(files), stop.signal)).rejects.toThrow('no more')
+    clearImmediate(next)
+    expect(turns).toBe(20)
   })
 
   test('too many entries are refused', async () => {

@@ -8,6 +8,7 @@ test.each([
   ['debian:13-slim', null, false],
   [`team/app@sha256:${'a'.repeat(64)}`, null, false],
   ['registry.test:5000/a/b:1', 'registry.test:5000', false],
+  ['08/a', null, false],
   ['localhost/a', 'localhost', true],
   ['localhost:5000/a', 'localhost:5000', true],
   ['127.0.0.1:5000/a:b', '127.0.0.1:5000', true],
@@ -44,6 +45,7 @@ test.each([
   'a\0b',
   'a\n',
   '../a',
+  'registry.test:99999/a',
   `a@sha256:1`,
   'x'.repeat(600),
 ])('%j is refused', (text) => {

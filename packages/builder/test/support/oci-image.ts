@@ -60,6 +60,7 @@ export async function writeLayout(
     os: 'linux',
     config: options.config ?? {},
     rootfs: { type: 'layers', diff_ids: diffIds },
+    history: layers.map(() => ({ created_by: 'a test' })),
   }
   const configBlob = await store(json(config), 'application/vnd.oci.image.config.v1+json')
   const manifest = {

@@ -12,15 +12,21 @@ export interface Registry extends AsyncDisposable {
   readonly dir: string
 }
 
-/** Starts the distribution's own registry, on a free port unless told which. */
-export async function startRegistry(port?: number): Promise<Registry> {
+/** Who may read a registry that asks: `holt` with the word `open sesame`; the hash is bcrypt, the only kind that it knows. */
+export const reader = { username: 'holt', password: 'open sesame' }
+const htpasswd = 'holt:$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n'
+
+/** Starts the distribution's own registry, on a free port unless told which; `asks` whoever comes for a name and a password. */
+export async function startRegistry(port?: number, options: { readonly asks?: boolean } = {}): Promise<Registry> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-registry-'))
   const address = `127.0.0.1:${port ?? (await freePort())}`
   const config = `version: 0.1
 log: {level: error}
 storage: {filesystem: {rootdirectory: ${dir}/data}}
 http: {addr: '${address}'}
+${options.asks === true ? `auth: {htpasswd: {realm: tests, path: ${dir}/htpasswd}}` : ''}
 `
+  await writeFile(join(dir, 'htpasswd'), htpasswd)
   await writeFile(join(dir, 'config.yml'), config)
   const child = spawn('docker-registry', ['serve', join(dir, 'config.yml')], { stdio: 'ignore' })
   const exited = once(child, 'exit')
@@ -42,7 +48,7 @@ http: {addr: '${address}'}
 
 async function answers(address: string): Promise<boolean> {
   return fetch(`http://${address}/v2/`).then(
-    (response) => response.ok,
+    ({ status }) => status === 200 || status === 401,
     () => false,
   )
 }

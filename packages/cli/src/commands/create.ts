@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody } from '../arguments/create-options.ts'
 import { notNegative } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
+import { createRuntime } from '../create-runtime.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { mib } from '../output/table.ts'
 import { act } from '../verb.ts'
@@ -21,7 +21,8 @@ export function addCreate(program: Command): void {
     .addHelpText('after', examples)
   act(command, async (options: CreateOptions & { timeout?: number; json?: boolean }) => {
     const deadline = options.timeout === undefined ? {} : { timeout_secs: options.timeout }
-    const runtime = await connect().runtimes.create({ ...createBody(options), ...deadline })
+    const runtime = await createRuntime({ ...createBody(options), ...deadline })
+    if (runtime === null) return 1
     if (options.json === true) {
       printJson(runtime)
       return 0

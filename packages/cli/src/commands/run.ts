@@ -3,12 +3,12 @@ import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody, dropUndefined } from '../arguments/create-options.ts'
 import { notNegative } from '../arguments/parse.ts'
 import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
-import { connect } from '../connect.ts'
+import { createRuntime } from '../create-runtime.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
 import { exitCodeOf, failureExitCode, runAttached } from '../run-attached.ts'
-import { act } from '../verb.ts'
+import { act, holtFailedExitCode } from '../verb.ts'
 
 interface RunOptions extends CreateOptions {
   readonly rm: boolean
@@ -24,6 +24,7 @@ Examples:
   holt run -- python -c 'print(6 * 7)'
   holt run --memory 2 -e DEBUG=1 -- sh -c 'make && make test'
   cat script.py | holt run --timeout 30 -- python -
+  holt run -t claude-code --secret anthropic -- claude -p 'hello'
   holt run --no-rm -n mine -- npm --version   (keeps the runtime; see holt exec)`
 
 /** After its command's own time limit a runtime that nobody deleted ends by itself. */
@@ -49,7 +50,8 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
   using interrupts = new Interrupts()
   const limit =
     options.timeout > 0 && options.rm ? { timeout_secs: Math.ceil(options.timeout) + runtimeMarginSecs } : {}
-  const runtime = await connect().runtimes.create({ ...createBody(options), ...limit })
+  const runtime = await createRuntime({ ...createBody(options), ...limit })
+  if (runtime === null) return interrupts.first === null ? holtFailedExitCode : interruptedExitCode
   try {
     if (interrupts.first !== null) return interruptedExitCode
     const how = dropUndefined({

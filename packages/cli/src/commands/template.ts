@@ -1,54 +1,29 @@
-import type { Template } from '@holt/sdk'
 import type { Command } from 'commander'
-import { connect } from '../connect.ts'
-import { print, printJson } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
-import { mib, printTable } from '../output/table.ts'
-import { act } from '../verb.ts'
+import { addTemplateBuild } from './template/build.ts'
+import { addBuildReaders } from './template/builds.ts'
+import { addTemplateCheck } from './template/check.ts'
+import { addTemplatePull } from './template/pull.ts'
+import { addTemplateReaders } from './template/templates.ts'
 
 const examples = `
 Examples:
+  holt template build -t web .                                    from ./Dockerfile
+  holt template build -t web . --start-cmd 'python app.py' --ready-cmd 'curl -fs localhost:5000'
+  holt template build -t tools --from-image debian:13 --run 'apt-get update && apt-get install -y jq'
+  holt template check .                                           what a build would follow, ignore and refuse
   holt template ls
-  holt template get base-small --json`
+  holt template logs web                                          the log of its newest build
+  holt run -t web -- sh -c 'curl -s localhost:5000'`
 
-/** Adds `holt template`: the images runtimes are made from. */
+/** Adds `holt template`: the images runtimes are made from, and their builds. */
 export function addTemplate(program: Command): void {
   const group = program
     .command('template')
-    .description('the images that runtimes are made from')
+    .description('the images that runtimes are made from, and builds of your own')
     .addHelpText('after', examples)
-  const list = group.command('ls').description('list templates').option('--json', 'print the list as JSON')
-  act(list, async ({ json }: { json?: boolean }) => {
-    const templates = await connect().templates.list({ limit: 100 }).all()
-    if (json === true) printJson({ data: templates, next_cursor: null })
-    else {
-      printTable(templates, [
-        ['TEMPLATE', (template) => template.name],
-        ['STATE', (template) => template.state],
-        ['CPU', (template) => String(template.cpu)],
-        ['MEMORY', (template) => mib(template.memory_mib)],
-        ['DISK', (template) => mib(template.disk_mib)],
-        ['WHY', (template) => whyOf(template)],
-      ])
-    }
-    return 0
-  })
-  const get = group
-    .command('get')
-    .description('show a template')
-    .argument('<template>', 'name, name:tag or id')
-    .option('--json', 'print the template as JSON')
-  act(get, async (text: string, { json }: { json?: boolean }) => {
-    const template = await connect().templates.get(text)
-    if (json === true) printJson(template)
-    else
-      for (const [name, value] of Object.entries(template))
-        print(`${name.padEnd(18)} ${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
-    return 0
-  })
-}
-
-function whyOf({ state_reason, progress }: Template): string {
-  if (progress !== null) return `${progress.phase} ${progress.done}/${progress.total}`
-  return state_reason?.message ?? ''
+  addTemplateBuild(group)
+  addTemplateCheck(group)
+  addTemplateReaders(group)
+  addTemplatePull(group)
+  addBuildReaders(group)
 }

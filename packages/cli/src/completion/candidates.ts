@@ -67,8 +67,10 @@ function takesValue(command: Command, word: string): Option | null {
 async function ofOption(option: Option, operands: readonly string[], sources: Sources): Promise<Completion> {
   if (option.argChoices !== undefined)
     return { candidates: option.argChoices.map((value) => ({ value, about: '' })), files: false }
+  // `--secret <secret>` takes a name that the service knows, `--secret <id=ID...>` something that is made up here.
+  const source = option.flags.includes('=') ? undefined : sources[option.attributeName()]
   return {
-    candidates: (await sources[option.attributeName()]?.(operands)) ?? [],
+    candidates: (await source?.(operands)) ?? [],
     files: option.long === '--state-dir' || option.long === '--file',
   }
 }

@@ -14,8 +14,10 @@ export const sources: Sources = {
   source: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
   destination: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
   location: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
-  template: async () =>
-    (await client().templates.list().all()).map(({ name, state }) => ({ value: name, about: state })),
+  template: templateNames,
+  fromTemplate: templateNames,
+  tag: templateNames,
+  build: async ([build]) => (build === undefined ? buildIds() : []),
   policy: policyNames,
   network: policyNames,
   secret: secretNames,
@@ -38,6 +40,19 @@ export const sources: Sources = {
     const sessions = await (await findRuntime(client(), runtime)).commands.sessions({ limit: 100 }).all()
     return sessions.map(({ name, cwd }) => ({ value: name, about: cwd }))
   },
+}
+
+async function templateNames(): Promise<Candidate[]> {
+  const templates = await client().templates.list({ limit: 100 }).all()
+  return templates.map(({ name, tag, kind, state }) => ({
+    value: tag === 'latest' ? name : `${name}:${tag}`,
+    about: `${kind}, ${state}`,
+  }))
+}
+
+async function buildIds(): Promise<Candidate[]> {
+  const { data } = await client().builds.list({ limit: 20 }).page()
+  return data.map(({ build_id, name, tag, status }) => ({ value: build_id, about: `${name}:${tag}, ${status}` }))
 }
 
 async function policyNames(): Promise<Candidate[]> {

@@ -22,6 +22,7 @@ export function printable(text: string): string {
 /** What to type next, where the API's own hint speaks of requests. */
 const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   already_exists: 'Replace it with --overwrite, or choose another destination.',
+  build_not_found: 'See which there are: holt template builds',
   command_not_found: 'See which there are: holt ps RUNTIME',
   is_directory: 'Name a file, or copy everything in it with -r.',
   key_not_found: 'See which there are: holt key ls',

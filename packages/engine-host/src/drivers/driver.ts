@@ -14,6 +14,12 @@ export interface Driver {
 export interface CheckpointDriver extends Driver {
   /** Starts the bundle in `paths.dir` from what `checkpoint` has written. */
   restore(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<ProcessId>
-  /** Writes the runtime into an empty directory. The runtime does not run on. */
-  checkpoint(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<void>
+  /** Writes the runtime into an empty directory. */
+  checkpoint(paths: RuntimePaths, target: CheckpointTarget, signal: AbortSignal): Promise<void>
+}
+
+/** Where a runtime is written, and whether it runs on. */
+export interface CheckpointTarget {
+  readonly imageDir: string
+  readonly goOn: boolean
 }

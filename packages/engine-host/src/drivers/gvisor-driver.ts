@@ -1,7 +1,7 @@
 import type { RuntimePaths } from '../layout.ts'
 import type { GvisorPlatform } from '../options.ts'
 import type { ProcessId } from '../tools/process-table.ts'
-import type { CheckpointDriver } from './driver.ts'
+import type { CheckpointDriver, CheckpointTarget } from './driver.ts'
 import { runRunner, startedProcess } from './run-runner.ts'
 
 /** Runs bundles under gVisor. */
@@ -29,8 +29,9 @@ export class GvisorDriver implements CheckpointDriver {
     return startedProcess(paths)
   }
 
-  async checkpoint(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<void> {
-    await this.#run(paths, ['checkpoint', `--image-path=${imageDir}`, '-compression=none', paths.id], signal)
+  async checkpoint(paths: RuntimePaths, { imageDir, goOn }: CheckpointTarget, signal: AbortSignal): Promise<void> {
+    const flags = [`--image-path=${imageDir}`, '-compression=none', ...(goOn ? ['-leave-running'] : [])]
+    await this.#run(paths, ['checkpoint', ...flags, paths.id], signal)
   }
 
   #run(paths: RuntimePaths, verb: readonly string[], signal: AbortSignal): Promise<void> {

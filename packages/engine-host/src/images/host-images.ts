@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { EngineError, type ImageDigest, type ImageInfo, type ImageStore } from '@holt/engine'
-import { ErofsInputError, readTar, WRITER_VERSION, writeImage } from '@holt/erofs'
+import { EngineError, type ImageDigest, type ImageInfo, type ImageStore, type ImportOptions } from '@holt/engine'
+import {
+  type Entry,
+  ErofsInputError,
+  fillFromBase,
+  ImageReader,
+  readExport,
+  readTar,
+  WRITER_VERSION,
+  writeImage,
+} from '@holt/erofs'
 import type { Layout } from '../layout.ts'
 import { hasCode, syncPath } from '../tools/durable-files.ts'
 
@@ -17,11 +26,37 @@ export class HostImages implements ImageStore {
     this.#isUsed = isUsed
   }
 
-  async import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<ImageInfo> {
+  async import(
+    tar: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+    { base, maxBytes }: ImportOptions = {},
+  ): Promise<ImageInfo> {
+    if (base === undefined) return this.#write(readTar(tar), { maxBytes, signal })
+    await using reader = await this.#read(base)
+    return await this.#write(fillFromBase(readExport(tar), reader), { maxBytes, signal })
+  }
+
+  async #read(digest: ImageDigest): Promise<ImageReader> {
+    try {
+      return await ImageReader.open(this.#layout.image(digest))
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) throw new EngineError('not_found', `there is no image ${digest}`)
+      throw error
+    }
+  }
+
+  async #write(
+    entries: AsyncIterable<Entry>,
+    { maxBytes, signal }: { readonly maxBytes: number | undefined; readonly signal: AbortSignal },
+  ): Promise<ImageInfo> {
     const temporary = join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)
     try {
       // runsc 20240729 answers "operation not supported" for every file that has an extended attribute in the image.
-      const { digest, sizeBytes } = await writeImage(readTar(tar), temporary, { signal, xattrs: 'drop' })
+      const { digest, sizeBytes } = await writeImage(entries, temporary, {
+        signal,
+        xattrs: 'drop',
+        ...(maxBytes === undefined ? {} : { maxBytes }),
+      })
       await syncPath(temporary)
       await rename(temporary, this.#layout.image(digest))
       await syncPath(this.#layout.images)

@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, ImageDigest, Isolation, RuntimeId, RuntimeSpec } from '../contract.ts'
+import type { GuestClient } from '../guest/guest-client.ts'
 import { egressTests } from './egress-tests.ts'
+import { imageTests } from './image-tests.ts'
 import { bindRequest, collect, connect, kindOf, nextObservation, type Steps } from './steps.ts'
 
 /** One engine under test. */
@@ -122,6 +125,43 @@ const tests = {
     const again = await connect(next, wanted.id, signal())
     expect((await again.getProcess(started.id, signal())).state).toBe('running')
   },
+  'writes down a runtime that goes on': async ({ engine, subject, spec, signal }) => {
+    const facts = (await engine.describe()).isolation[subject.isolation]
+    const checkpoints = engine.ability('checkpoints')
+    if (!facts.available || !facts.canCheckpoint || checkpoints === null) return
+    const source = spec()
+    const guest = await bound(engine, source, signal)
+    const write = (text: string, to: GuestClient) =>
+      to.writeContent({ path: '/tmp/data', body: Buffer.from(text), createOnly: false }, signal())
+    const read = async (from: GuestClient) =>
+      Buffer.concat(await Array.fromAsync((await from.readContent({ path: '/tmp/data', range: null }, signal())).body))
+    await write('before', guest)
+    await guest.quiesce(signal())
+    const { checkpointId } = await checkpoints.take(source.id, `cp${source.id}`, signal(), { goOn: true })
+    const after = await connect(engine, source.id, signal())
+    expect(String(await read(after))).toBe('before')
+    await write('after', after)
+    const clone = { ...spec(), checkpointId }
+    await engine.ensure(clone, signal())
+    const restored = await connect(engine, clone.id, signal())
+    expect(String(await read(restored))).toBe('before')
+    expect(String(await read(after))).toBe('after')
+    await checkpoints.remove(checkpointId)
+  },
+  'tells how much a disk holds': async ({ engine, spec, signal }) => {
+    const disks = engine.ability('disks')
+    if (disks === null) throw new Error('no disks')
+    const wanted = spec()
+    const guest = await bound(engine, wanted, signal)
+    const before = await disks.usedBytes(wanted.id)
+    const size = 4 * 2 ** 20
+    await guest.writeContent({ path: '/tmp/data', body: randomBytes(size), createOnly: false }, signal())
+    const grown = (await disks.usedBytes(wanted.id)) - before
+    expect(grown).toBeGreaterThanOrEqual(size)
+    expect(grown).toBeLessThan(2 * size)
+    await engine.remove(wanted.id, signal())
+    expect(await kindOf(disks.usedBytes(wanted.id))).toBe('not_found')
+  },
   'refuses to remove an image that is in use': async ({ engine, spec, signal }) => {
     const wanted = spec()
     await engine.ensure(wanted, signal())
@@ -157,6 +197,7 @@ const tests = {
     }
     await checkpoints.remove(taken.checkpointId)
   },
+  ...imageTests,
   ...egressTests,
 } satisfies Record<string, (steps: Steps) => Promise<void>>
 

@@ -4,6 +4,7 @@ import {
   type Abilities,
   type CheckpointInfo,
   type Checkpoints,
+  type Disks,
   type Ending,
   type Engine,
   EngineError,
@@ -39,6 +40,8 @@ export interface FakeEngineOptions {
 export class FakeEngine implements Engine {
   readonly #runtimes = new Map<RuntimeId, Entry>()
   readonly #images = new Map<ImageDigest, ImageInfo>()
+  /** What was exported and imported; its runtimes begin with it. */
+  readonly #trees = new Map<ImageDigest, Buffer>()
   readonly #checkpoints = new Map<string, CheckpointInfo>()
   readonly #observers = new Set<(observation: Observation) => void>()
   readonly #options: FakeEngineOptions
@@ -76,7 +79,10 @@ export class FakeEngine implements Engine {
     const image = this.#images.get(spec.imageDigest)
     if (image === undefined) throw new EngineError('not_found', `there is no image ${spec.imageDigest}`)
     const restored = spec.checkpointId !== null && this.#checkpoints.has(spec.checkpointId)
-    this.#set({ observed: { id: spec.id, spec, state: 'running', ending: null, restored }, guest: new FakeGuest() })
+    const guest = new FakeGuest()
+    const tree = this.#trees.get(spec.imageDigest)
+    if (tree !== undefined) guest.trees.load(tree)
+    this.#set({ observed: { id: spec.id, spec, state: 'running', ending: null, restored }, guest })
   }
 
   async *observe(signal: AbortSignal): AsyncGenerator<Observation> {
@@ -127,7 +133,12 @@ export class FakeEngine implements Engine {
   }
 
   ability<Name extends keyof Abilities>(name: Name): Abilities[Name] | null {
-    const abilities: Abilities = { images: this.#imageStore, checkpoints: this.#checkpointStore, egress: this.#egress }
+    const abilities: Abilities = {
+      images: this.#imageStore,
+      checkpoints: this.#checkpointStore,
+      egress: this.#egress,
+      disks: this.#disks,
+    }
     return abilities[name]
   }
 
@@ -156,16 +167,21 @@ export class FakeEngine implements Engine {
 
   readonly #imageStore: ImageStore = {
     format: 'fake',
-    import: async (tar, signal) => {
+    import: async (tar, signal, { base, maxBytes = Number.POSITIVE_INFINITY } = {}) => {
+      if (base !== undefined && !this.#images.has(base)) throw new EngineError('not_found', `there is no image ${base}`)
       const hash = createHash('sha256')
+      const kept: Uint8Array[] = []
       let sizeBytes = 0
       for await (const chunk of tar) {
         signal.throwIfAborted()
         hash.update(chunk)
         sizeBytes += chunk.length
+        if (sizeBytes > maxBytes) throw new EngineError('invalid', `the image would be larger than ${maxBytes} bytes`)
+        if (base !== undefined) kept.push(chunk)
       }
       const info: ImageInfo = { digest: `sha256:${hash.digest('hex')}`, sizeBytes }
       this.#images.set(info.digest, info)
+      if (base !== undefined) this.#trees.set(info.digest, Buffer.concat(kept))
       return info
     },
     has: async (digest) => this.#images.has(digest),
@@ -175,11 +191,21 @@ export class FakeEngine implements Engine {
         if (observed.spec.imageDigest === digest) throw new EngineError('in_use', `${observed.id} is made of ${digest}`)
       }
       this.#images.delete(digest)
+      this.#trees.delete(digest)
+    },
+  }
+
+  readonly #disks: Disks = {
+    usedBytes: async (id) => {
+      const entry = this.#runtimes.get(id)
+      if (entry === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
+      if (entry.observed.state === 'ended') throw new EngineError('gone', `${id} has ended`)
+      return entry.guest.files.sizeBytes
     },
   }
 
   readonly #checkpointStore: Checkpoints = {
-    take: async (runtime, checkpointId, signal) => {
+    take: async (runtime, checkpointId, signal, { goOn = false } = {}) => {
       signal.throwIfAborted()
       const done = this.#checkpoints.get(checkpointId)
       if (done !== undefined) return done
@@ -189,7 +215,7 @@ export class FakeEngine implements Engine {
       if (isolation !== 'gvisor') throw new EngineError('not_supported', `${isolation} has no checkpoints`)
       const info: CheckpointInfo = { checkpointId, imageDigest, isolation, cpu, memoryMiB, sizeBytes: 1 }
       this.#checkpoints.set(checkpointId, info)
-      this.end(runtime, { reason: 'crashed', message: 'its checkpoint was taken' })
+      if (!goOn) this.end(runtime, { reason: 'crashed', message: 'its checkpoint was taken' })
       return info
     },
     usable: async (id) =>

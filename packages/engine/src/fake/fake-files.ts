@@ -8,7 +8,8 @@ import { packEntries, unpackEntries } from './fake-archive.ts'
 import type { FakeAnswer } from './fake-guest.ts'
 import { type FakeFile, fakeReplace, fakeSearch } from './fake-search.ts'
 
-type Node = { mode: string; uid?: number } & (
+/** A node of a fake tree. */
+export type FakeNode = { mode: string; uid?: number } & (
   | { readonly type: 'directory' }
   | { readonly type: 'file'; readonly data: Buffer }
   | { readonly type: 'symlink'; readonly target: string }
@@ -29,12 +30,18 @@ interface AttributeChange {
 
 /** Files of a fake guest: a map from path to file, directory or symlink. No symlink is followed. */
 export class FakeFiles {
-  readonly #nodes = new Map<string, Node>(
+  /** By path; for what works on whole trees. */
+  readonly nodes = new Map<string, FakeNode>(
     ['/', '/tmp', '/workspace'].map((path) => [path, { type: 'directory', mode: '0755' }]),
   )
 
   readonly #uploads = new Map<string, Buffer>()
   readonly #completed = new Map<string, number>()
+
+  /** Bytes of all files. */
+  get sizeBytes(): number {
+    return [...this.nodes.values()].reduce((sum, node) => sum + ('data' in node ? node.data.length : 0), 0)
+  }
 
   stat(query: URLSearchParams): FakeAnswer {
     return { json: this.#file(query.get('path') ?? '') }
@@ -46,7 +53,7 @@ export class FakeFiles {
     const depth = Number(query.get('depth') ?? 1)
     const after = query.get('after')
     const limit = Number(query.get('limit') ?? 1000)
-    const found = [...this.#nodes.keys()]
+    const found = [...this.nodes.keys()]
       .filter((other) => other !== path && isBelow(path, other))
       .filter((other) => relative(path, other).split('/').length <= depth)
       .filter((other) => after === null || relative(path, other) > after)
@@ -79,7 +86,7 @@ export class FakeFiles {
 
   write(query: URLSearchParams, body: Buffer): FakeAnswer {
     const path = query.get('path') ?? ''
-    const existing = this.#nodes.get(path)
+    const existing = this.nodes.get(path)
     if (existing?.type === 'directory') throw new HoltError('is_directory', `${path} is a directory`)
     if (existing !== undefined && query.get('create_only') === '1')
       throw new HoltError('already_exists', `${path} exists`)
@@ -87,8 +94,8 @@ export class FakeFiles {
     const data = this.#addPart(query, body)
     if (query.get('partial') === '1') return { status: 202, json: this.#uploadOf(query) }
     checkDigest(query.get('sha256'), data)
-    this.#makeParents(path)
-    this.#nodes.set(path, { type: 'file', mode: query.get('mode') ?? existing?.mode ?? '0644', data })
+    this.makeParents(path)
+    this.nodes.set(path, { type: 'file', mode: query.get('mode') ?? existing?.mode ?? '0644', data })
     if (query.has('upload_id')) this.#completed.set(keyOf(query), data.length)
     this.#uploads.delete(keyOf(query))
     return { status: existing === undefined ? 201 : 200, json: this.#file(path) }
@@ -130,7 +137,7 @@ export class FakeFiles {
   archive(query: URLSearchParams): FakeAnswer {
     const path = query.get('path') ?? ''
     if (this.#find(path).type !== 'directory') throw new HoltError('not_a_directory', `${path} is not a directory`)
-    const entries = [...this.#nodes]
+    const entries = [...this.nodes]
       .filter(([other]) => isBelow(path, other))
       .map(([other, node]) => ({
         name: relative(path, other),
@@ -145,19 +152,19 @@ export class FakeFiles {
   /** Makes a tree of tar. */
   extract(query: URLSearchParams, body: Buffer): FakeAnswer {
     const path = query.get('path') ?? ''
-    const exists = this.#nodes.has(path)
+    const exists = this.nodes.has(path)
     if (exists && query.get('overwrite') !== '1' && query.get('merge') !== '1')
       throw new HoltError('already_exists', `${path} exists`)
     const entries = unpackEntries(body[0] === 0x1f ? gunzipSync(body) : body).filter(({ name }) => name !== '')
     if (entries.length > Number(query.get('max_entries')))
       throw new HoltError('too_large', 'the archive has more than max_entries')
     if (query.get('overwrite') === '1')
-      for (const other of this.#nodes.keys()) if (isBelow(path, other)) this.#nodes.delete(other)
-    this.#makeParents(`${path}/x`)
+      for (const other of this.nodes.keys()) if (isBelow(path, other)) this.nodes.delete(other)
+    this.makeParents(`${path}/x`)
     for (const { name, mode, data } of entries) {
       const place = `${path === '/' ? '' : path}/${name}`
-      this.#makeParents(place)
-      this.#nodes.set(place, data === null ? { type: 'directory', mode } : { type: 'file', mode, data })
+      this.makeParents(place)
+      this.nodes.set(place, data === null ? { type: 'directory', mode } : { type: 'file', mode, data })
     }
     const files = entries.filter(({ data }) => data !== null)
     return {
@@ -184,11 +191,11 @@ export class FakeFiles {
   }
 
   #symlink({ path, target, overwrite }: { path: string; target: string; overwrite: boolean }): FakeAnswer {
-    const existed = this.#nodes.has(path)
+    const existed = this.nodes.has(path)
     if (existed && !overwrite) throw new HoltError('already_exists', `${path} exists`)
-    this.#makeParents(path)
-    for (const other of [...this.#nodes.keys()]) if (isBelow(path, other)) this.#nodes.delete(other)
-    this.#nodes.set(path, { type: 'symlink', mode: '0777', target })
+    this.makeParents(path)
+    for (const other of [...this.nodes.keys()]) if (isBelow(path, other)) this.nodes.delete(other)
+    this.nodes.set(path, { type: 'symlink', mode: '0777', target })
     return { status: existed ? 200 : 201, json: this.#file(path) }
   }
 
@@ -215,7 +222,7 @@ export class FakeFiles {
     }
     const below = request.path === null ? [] : [request.path, ...this.#below(request.path)]
     return fakeReplace(this.#fakeFiles(request.paths ?? below), request, (path, data) => {
-      this.#nodes.set(path, { type: 'file', mode: this.#find(path).mode, data })
+      this.nodes.set(path, { type: 'file', mode: this.#find(path).mode, data })
     })
   }
 
@@ -228,25 +235,25 @@ export class FakeFiles {
 
   #below(path: string): string[] {
     this.#find(path)
-    return [...this.#nodes.keys()].filter((other) => isBelow(path, other)).sort()
+    return [...this.nodes.keys()].filter((other) => isBelow(path, other)).sort()
   }
 
   #mkdir({ path, parents, mode }: { path: string; parents: boolean; mode: string | null }): FakeAnswer {
-    const existing = this.#nodes.get(path)
+    const existing = this.nodes.get(path)
     if ((existing !== undefined && existing.type !== 'directory') || (existing !== undefined && !parents))
       throw new HoltError('already_exists', `${path} exists`)
     if (existing !== undefined) return { json: this.#file(path) }
-    if (parents) this.#makeParents(path)
+    if (parents) this.makeParents(path)
     else this.#find(parentOf(path))
-    this.#nodes.set(path, { type: 'directory', mode: mode ?? '0755' })
+    this.nodes.set(path, { type: 'directory', mode: mode ?? '0755' })
     return { status: 201, json: this.#file(path) }
   }
 
   #remove({ path, recursive }: { path: string; recursive: boolean }): FakeAnswer {
     this.#find(path)
-    const below = [...this.#nodes.keys()].filter((other) => isBelow(path, other))
+    const below = [...this.nodes.keys()].filter((other) => isBelow(path, other))
     if (below.length > 0 && !recursive) throw new HoltError('directory_not_empty', `${path} is not empty`)
-    for (const other of [path, ...below]) this.#nodes.delete(other)
+    for (const other of [path, ...below]) this.nodes.delete(other)
     return { json: { removed: true } }
   }
 
@@ -256,31 +263,32 @@ export class FakeFiles {
       throw new HoltError('invalid_request', 'the destination is the source or inside it')
     if (verb === 'copy' && node.type === 'directory' && recursive !== true)
       throw new HoltError('is_directory', `${source} is a directory`)
-    if (this.#nodes.has(destination) && !overwrite) throw new HoltError('already_exists', `${destination} exists`)
-    const moved = [...this.#nodes].filter(([path]) => path === source || isBelow(source, path))
-    for (const path of [...this.#nodes.keys()])
-      if (path === destination || isBelow(destination, path)) this.#nodes.delete(path)
-    this.#makeParents(destination)
+    if (this.nodes.has(destination) && !overwrite) throw new HoltError('already_exists', `${destination} exists`)
+    const moved = [...this.nodes].filter(([path]) => path === source || isBelow(source, path))
+    for (const path of [...this.nodes.keys()])
+      if (path === destination || isBelow(destination, path)) this.nodes.delete(path)
+    this.makeParents(destination)
     for (const [path, other] of moved) {
-      this.#nodes.set(destination + path.slice(source.length), { ...other })
-      if (verb === 'move') this.#nodes.delete(path)
+      this.nodes.set(destination + path.slice(source.length), { ...other })
+      if (verb === 'move') this.nodes.delete(path)
     }
     return { json: this.#file(destination) }
   }
 
-  #makeParents(path: string): void {
+  /** Makes what is missing of the directories that lead to a path. */
+  makeParents(path: string): void {
     if (path === '/') return
     const parent = parentOf(path)
-    const existing = this.#nodes.get(parent)
+    const existing = this.nodes.get(parent)
     if (existing !== undefined && existing.type !== 'directory')
       throw new HoltError('not_a_directory', `${parent} is not a directory`)
     if (existing !== undefined) return
-    this.#makeParents(parent)
-    this.#nodes.set(parent, { type: 'directory', mode: '0755' })
+    this.makeParents(parent)
+    this.nodes.set(parent, { type: 'directory', mode: '0755' })
   }
 
-  #find(path: string): Node {
-    const node = this.#nodes.get(path)
+  #find(path: string): FakeNode {
+    const node = this.nodes.get(path)
     if (node === undefined) throw new HoltError('path_not_found', `there is nothing at ${path}`)
     return node
   }
@@ -314,14 +322,17 @@ function checkDigest(announced: string | null, data: Buffer): void {
     throw new HoltError('digest_mismatch', `what arrived has the SHA-256 digest ${arrived}`)
 }
 
-function parentOf(path: string): string {
+/** The directory that a path is in. */
+export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
 }
 
-function isBelow(path: string, other: string): boolean {
+/** Whether a path is below another one. */
+export function isBelow(path: string, other: string): boolean {
   return other.startsWith(path === '/' ? '/' : `${path}/`) && other !== path
 }
 
-function relative(path: string, other: string): string {
+/** A path as it is named from one above it. */
+export function relative(path: string, other: string): string {
   return other.slice(path === '/' ? 1 : path.length + 1)
 }

@@ -2,12 +2,13 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { HoltError } from '@holt/protocol'
 import { EngineError } from '../contract.ts'
-import type { GuestNetwork } from '../guest/guest-client.ts'
+import type { GuestNetwork, SeedRequest } from '../guest/guest-client.ts'
 import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
 import { FakeChanges } from './fake-changes.ts'
 import { FakeFiles } from './fake-files.ts'
 import { FakePorts } from './fake-ports.ts'
 import { FakeProcesses } from './fake-processes.ts'
+import { FakeTrees } from './fake-trees.ts'
 
 /** An answer of a fake route: JSON, or a stream. */
 export type FakeAnswer = {
@@ -34,6 +35,7 @@ interface Route {
  */
 export class FakeGuest implements GuestLink {
   readonly files = new FakeFiles()
+  readonly trees = new FakeTrees(this.files)
   readonly processes = new FakeProcesses()
   readonly ports = new FakePorts()
   readonly changes = new FakeChanges()
@@ -43,6 +45,7 @@ export class FakeGuest implements GuestLink {
     readonly user: string
     readonly workdir: string
   } | null = null
+  #seeded: Pick<SeedRequest, 'env' | 'user' | 'workdir'> | null = null
   #network: GuestNetwork | null = null
   #stopped = false
 
@@ -73,6 +76,9 @@ export class FakeGuest implements GuestLink {
     if (this.#stopped) throw new EngineError('unavailable', 'the guest is not connected')
     try {
       const response = respond(await this.#route(request))
+      response.body.on('error', () => {
+        // Whoever reads it hears of it; one that is given up may have no reader yet.
+      })
       request.signal.addEventListener('abort', () => response.body.destroy(new EngineError('unavailable', 'given up')))
       return response
     } catch (error) {
@@ -91,8 +97,8 @@ export class FakeGuest implements GuestLink {
         : request.body instanceof Readable
           ? await buffer(request.body)
           : Buffer.from(request.body)
-    const always = /^\/v1\/(info|bind|quiesce)$/.test(url.pathname)
-    if (!always && this.#bound === null) throw new HoltError('conflict', 'not bound yet')
+    const always = /^\/v1\/(info|bind|seed|quiesce)$/.test(url.pathname)
+    if (!always && this.#bound === null && this.#seeded === null) throw new HoltError('conflict', 'not bound yet')
     for (const { method, pattern, handle } of this.#routes) {
       const match = method === request.method ? pattern.exec(url.pathname) : null
       if (match !== null) return handle(match, url.searchParams, body, request)
@@ -103,12 +109,13 @@ export class FakeGuest implements GuestLink {
   readonly #routes: readonly Route[] = [
     { method: 'GET', pattern: /^\/v1\/info$/, handle: () => ({ json: this.#info() }) },
     { method: 'POST', pattern: /^\/v1\/bind$/, handle: (_, __, body) => this.#bind(JSON.parse(body.toString())) },
+    { method: 'POST', pattern: /^\/v1\/seed$/, handle: (_, __, body) => this.#seed(JSON.parse(body.toString())) },
     {
       method: 'PUT',
       pattern: /^\/v1\/network$/,
       handle: (_, __, body) => this.#setNetwork(JSON.parse(body.toString())),
     },
-    { method: 'POST', pattern: /^\/v1\/quiesce$/, handle: () => ({ json: {} }) },
+    { method: 'POST', pattern: /^\/v1\/quiesce$/, handle: (_, query) => this.#quiesce(query) },
     {
       method: 'POST',
       pattern: /^\/v1\/processes$/,
@@ -168,6 +175,23 @@ export class FakeGuest implements GuestLink {
     },
     { method: 'GET', pattern: /^\/v1\/files\/archive$/, handle: (_, query) => this.files.archive(query) },
     { method: 'PUT', pattern: /^\/v1\/files\/archive$/, handle: (_, query, body) => this.files.extract(query, body) },
+    {
+      method: 'POST',
+      pattern: /^\/v1\/export$/,
+      handle: (_, __, body) => this.trees.exportTree(JSON.parse(body.toString())),
+    },
+    {
+      method: 'POST',
+      pattern: /^\/v1\/select$/,
+      handle: (_, __, body) => this.trees.select(JSON.parse(body.toString())),
+    },
+    { method: 'PUT', pattern: /^\/v1\/apply$/, handle: (_, query, body) => this.trees.apply(query, body) },
+    {
+      method: 'POST',
+      pattern: /^\/v1\/mounts$/,
+      handle: (_, __, body) => this.trees.addMounts(JSON.parse(body.toString())),
+    },
+    { method: 'DELETE', pattern: /^\/v1\/mounts$/, handle: () => this.trees.clearMounts() },
     { method: 'GET', pattern: /^\/v1\/files\/watch$/, handle: (_, query) => this.#watch(query) },
   ]
 
@@ -215,13 +239,28 @@ export class FakeGuest implements GuestLink {
     return { json: { runtime_id: request.runtime_id, network: this.#network !== null } }
   }
 
+  #seed(request: SeedRequest): FakeAnswer {
+    if (this.#bound !== null) throw new HoltError('conflict', 'the runtime is bound')
+    this.#seeded = request
+    this.#network = request.network
+    const { sudo } = request
+    return {
+      json: { limits: { pids: request.pids_max !== null }, sudo, network: request.network !== null, problems: [] },
+    }
+  }
+
+  #quiesce(query: URLSearchParams): FakeAnswer {
+    if (this.processes.size > 0 && query.get('force') !== '1') throw new HoltError('conflict', 'processes run')
+    return { json: {} }
+  }
+
   #setNetwork({ network }: { network: GuestNetwork | null }): FakeAnswer {
     this.#network = network
     return { json: { network: network !== null, problems: [] } }
   }
 
   #defaults() {
-    return { env: this.#bound?.env ?? {}, user: this.#bound?.user ?? 'root', workdir: this.#bound?.workdir ?? '/' }
+    return this.#bound ?? { env: {}, user: 'root', workdir: '/', ...this.#seeded }
   }
 }
 

@@ -8,6 +8,7 @@ interface Running {
   info: GuestProcess
   readonly items: GuestItem[]
   readonly waiting: Set<() => void>
+  readonly transient: boolean
   stdin: ((data: Buffer, eof: boolean) => void) | null
   /** Bytes that stdin has taken. */
   taken: number
@@ -73,6 +74,7 @@ export class FakeProcesses {
   readonly #processes = new Map<string, Running>()
   readonly #sessions = new Map<string, FakeSession>()
   #nextPid = 10
+  #stopped = false
 
   get size(): number {
     return [...this.#processes.values()].filter(({ info }) => info.state === 'running').length
@@ -95,6 +97,7 @@ export class FakeProcesses {
       info: this.#info(request, { ...defaults, workdir: session?.info.cwd ?? defaults.workdir }),
       items: [],
       waiting: new Set(),
+      transient: request.transient === true,
       stdin: null,
       taken: 0,
       timer: null,
@@ -186,6 +189,7 @@ export class FakeProcesses {
 
   /** Breaks every stream off, as a guest that dies does. */
   stop(): void {
+    this.#stopped = true
     for (const running of this.#processes.values()) {
       if (running.timer !== null) clearTimeout(running.timer)
       for (const wake of running.waiting) wake()
@@ -267,6 +271,7 @@ export class FakeProcesses {
     const left = this.#sessions.get(session ?? '')
     if (left !== undefined) left.info.current = null
     this.#add(running, { type: 'exit', cursor: running.info.cursor, ...how, ...kept })
+    if (running.transient) this.#processes.delete(running.info.id)
   }
 
   #add(running: Running, item: GuestItem): void {
@@ -277,7 +282,7 @@ export class FakeProcesses {
   #stream(running: Running, cursor: number, follow: boolean): FakeAnswer {
     return {
       headers: { 'content-type': 'application/x-ndjson' },
-      stream: Readable.from(this.#lines(running, cursor, follow)),
+      stream: readableOf(this.#lines(running, cursor, follow)),
     }
   }
 
@@ -289,7 +294,7 @@ export class FakeProcesses {
           return
         }
         await new Promise<void>((resolve) => running.waiting.add(resolve))
-        if (!this.#processes.has(running.info.id)) return
+        if (this.#stopped) return
       }
       const item = running.items[index]
       if (
@@ -299,6 +304,18 @@ export class FakeProcesses {
         yield line(item)
     }
   }
+}
+
+/** A stream of what a generator makes that is destroyed at once, also while the generator waits. */
+function readableOf(parts: AsyncGenerator<Buffer>): Readable {
+  return new Readable({
+    read() {
+      parts.next().then(
+        ({ done, value }) => this.push(done === true ? null : value),
+        (error) => this.destroy(error),
+      )
+    },
+  })
 }
 
 function line(item: GuestItem): Buffer {

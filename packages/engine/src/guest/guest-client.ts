@@ -29,12 +29,14 @@ import {
   GuestPorts,
   GuestProcess,
   GuestProcesses,
+  GuestSeeded,
   type GuestSession,
   GuestSessions,
   GuestStdinWritten,
   type GuestTerminal,
 } from './schemas.ts'
-import { GuestChange, GuestTree } from './tree-schemas.ts'
+import type { ApplyTree, ExportedTree, ExportTree, SelectedPaths, SelectPaths, TreeMount } from './tree-requests.ts'
+import { GuestApplied, GuestChange, GuestTree } from './tree-schemas.ts'
 
 /** The network that a guest sets up inside. Everything that leaves by it goes through the egress socket. */
 export interface GuestNetwork {
@@ -71,6 +73,11 @@ export interface BindRequest {
   readonly network?: GuestNetwork | null
 }
 
+/** What commands of a runtime begin with that nobody owns yet. */
+export type SeedRequest = Pick<BindRequest, 'env' | 'user' | 'workdir' | 'pids_max' | 'sudo'> & {
+  readonly network: GuestNetwork | null
+}
+
 /** A process to start. Exactly one of `command` and `argv` is not null. */
 export interface StartProcess {
   readonly id: string
@@ -78,6 +85,8 @@ export interface StartProcess {
   readonly argv: readonly string[] | null
   readonly cwd: string | null
   readonly env: Readonly<Record<string, string>> | null
+  /** The environment is `env` and, where that does not name them, HOME and what names the network's certificates: nothing of the bound one or of the user. */
+  readonly env_exact?: boolean
   readonly user: string | null
   readonly stdin: 'none' | 'pipe'
   /** Base64; written, then stdin is closed. */
@@ -93,6 +102,8 @@ export interface StartProcess {
   readonly pty: GuestTerminal | null
   /** Whether it waits, for seconds at the most, until somebody reads its output with `hold`. */
   readonly await_reader: boolean
+  /** Whether the guest forgets it when it has ended: what follows it hears its end. */
+  readonly transient?: boolean
 }
 
 /** A file's bytes with what the guest says of them. */
@@ -138,14 +149,19 @@ export class GuestClient {
     return this.#post('/v1/bind', request, GuestBound, signal)
   }
 
+  /** Has a runtime that is not bound run commands, which live on when it is. */
+  seed(request: SeedRequest, signal: AbortSignal): Promise<GuestSeeded> {
+    return this.#post('/v1/seed', request, GuestSeeded, signal)
+  }
+
   /** Gives a bound runtime a network, another one, or none. The answer tells whether it holds, and what could not be applied. */
   setNetwork(network: GuestNetwork | null, signal: AbortSignal): Promise<GuestNetworkSet> {
     return this.#ask({ method: 'PUT', path: '/v1/network', ...json({ network }), signal }, GuestNetworkSet)
   }
 
-  /** Makes the guest close its connection, so that a checkpoint can be taken. */
-  async quiesce(signal: AbortSignal): Promise<void> {
-    await this.#post('/v1/quiesce', {}, Nothing, signal)
+  /** Makes the guest close its connection, so that a checkpoint can be taken. Where processes run it does so only with `force`. */
+  async quiesce(signal: AbortSignal, { force = false } = {}): Promise<void> {
+    await this.#post(`/v1/quiesce${force ? '?force=1' : ''}`, {}, Nothing, signal)
   }
 
   startProcess(request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {
@@ -410,6 +426,54 @@ export class GuestClient {
     return { created: response.status === 201, tree: await readAnswer(response, GuestTree, this.#budget) }
   }
 
+  /** The root directory as an image is made of it, as tar: without what is mounted over it and what the guest has put there. */
+  async exportTree({ onlyChanged, exclude = [] }: ExportTree, signal: AbortSignal): Promise<ExportedTree> {
+    const response = await this.#stream('/v1/export', { only_changed: onlyChanged, exclude }, signal)
+    return { onlyChanged: response.headers['x-holt-only-changed'] === '1', body: response.body }
+  }
+
+  /** Parts of the tree as tar, with owners and all; as they are without the guest, and nothing of what is mounted. */
+  async selectPaths(request: SelectPaths, signal: AbortSignal): Promise<SelectedPaths> {
+    const { sources, exclude = [], parents = false } = request
+    const { headers, body } = await this.#stream('/v1/select', { sources, exclude, parents }, signal)
+    const matches = headers['x-holt-matches'] ?? ''
+    if (!/^[1-9]\d{0,9}$/.test(matches)) {
+      body.destroy()
+      throw new EngineError('failed', "the guest's answer is not the protocol's: x-holt-matches")
+    }
+    return { matches: Number(matches), singleFile: headers['x-holt-single-file'] === '1', body }
+  }
+
+  /** Writes a tar stream into the tree, in place: what fails midway leaves what came before. */
+  applyTree({ body, ...request }: ApplyTree, signal: AbortSignal): Promise<GuestApplied> {
+    const fields = query({
+      destination: request.destination,
+      single: flag(request.singleFile),
+      keep_owners: flag(request.keepOwners),
+      unpack: flag(request.unpack),
+      chown: request.chown ?? undefined,
+      mode: request.mode ?? undefined,
+    })
+    return this.#ask({ method: 'PUT', path: `/v1/apply?${fields}`, body, signal }, GuestApplied)
+  }
+
+  /** Puts directories and files in at places of the tree: all, or none. */
+  async addMounts(mounts: readonly TreeMount[], signal: AbortSignal): Promise<void> {
+    const items = mounts.map(({ mode = '', uid = 0, gid = 0, content, ...rest }) => ({
+      ...rest,
+      mode,
+      uid,
+      gid,
+      content: content === undefined ? null : Buffer.from(content).toString('base64'),
+    }))
+    await this.#post('/v1/mounts', { mounts: items }, Nothing, signal)
+  }
+
+  /** Puts back what was there before `addMounts`. Nothing is success. */
+  async clearMounts(signal: AbortSignal): Promise<void> {
+    await this.#ask({ method: 'DELETE', path: '/v1/mounts', signal }, Nothing)
+  }
+
   /** What changes in a directory, after `cursor` or from now on. Rejects when it cannot be watched. */
   async watch(
     { path, recursive, cursor }: { path: string; recursive: boolean; cursor: number | null },
@@ -419,6 +483,12 @@ export class GuestClient {
     const response = await this.#link.request({ method: 'GET', path: `/v1/files/watch?${fields}`, signal })
     if (response.status >= 400) throw await readFailure(response, this.#budget)
     return readItemsOf(response.body, GuestChange)
+  }
+
+  async #stream(path: string, body: object, signal: AbortSignal): Promise<GuestResponse> {
+    const response = await this.#link.request({ method: 'POST', path, ...json(body), signal })
+    if (response.status === 200) return response
+    throw await readFailure(response, this.#budget)
   }
 
   #post<Schema extends z.ZodType>(

@@ -14,6 +14,8 @@ export const GuestInfo = z.object({
   protocol: z.literal(1),
   runtime_id: name.nullable(),
   processes: count,
+  /** For so long connections may still linger that keep a checkpoint from being taken. */
+  lingering_ms: z.number().int().min(0).max(120_000).default(0),
 })
 export type GuestInfo = z.infer<typeof GuestInfo>
 
@@ -28,6 +30,15 @@ export const GuestBound = z.object({
   problems: z.array(text).max(32).optional(),
 })
 export type GuestBound = z.infer<typeof GuestBound>
+
+/** `POST /v1/seed`. */
+export const GuestSeeded = z.object({
+  limits: z.object({ pids: z.boolean() }),
+  sudo: z.boolean(),
+  network: z.boolean(),
+  problems: z.array(text).max(32),
+})
+export type GuestSeeded = z.infer<typeof GuestSeeded>
 
 /** `PUT /v1/network`. */
 export const GuestNetworkSet = z.object({ network: z.boolean(), problems: z.array(text).max(32) })

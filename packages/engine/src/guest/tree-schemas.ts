@@ -17,6 +17,16 @@ export const GuestTree = z.object({
 })
 export type GuestTree = z.infer<typeof GuestTree>
 
+/** `PUT /v1/apply`. */
+export const GuestApplied = z.object({
+  files: count,
+  directories: count,
+  symlinks: count,
+  size_bytes: count,
+  unpacked: count,
+})
+export type GuestApplied = z.infer<typeof GuestApplied>
+
 /** A line of `GET /v1/files/watch`. */
 export const GuestChange = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['start', 'overflow']), cursor: count }),

@@ -11,7 +11,8 @@ export interface SuperblockFields {
   readonly uuid: Uint8Array
 }
 
-const MAGIC = 0xe0f5e1e2
+/** What an image begins with. */
+export const MAGIC = 0xe0f5e1e2
 /** `SB_CHKSUM`: the checksum counts. `MTIME`: the time of an inode is its mtime. No incompatible feature is used. */
 const FEATURES_COMPATIBLE = 0x1 | 0x2
 

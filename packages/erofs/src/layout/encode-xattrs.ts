@@ -1,7 +1,7 @@
 import { ErofsInputError } from '../errors.ts'
 
 /** Attribute name prefixes that have an index on disk; the longer ones are whole names. */
-const PREFIXES: readonly (readonly [prefix: string, index: number])[] = [
+export const PREFIXES: readonly (readonly [prefix: string, index: number])[] = [
   ['user.', 1],
   ['system.posix_acl_access', 2],
   ['system.posix_acl_default', 3],

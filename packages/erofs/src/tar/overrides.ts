@@ -13,10 +13,13 @@ export interface Overrides {
   xattrs?: Map<string, Uint8Array>
   /** The `GNU.sparse.*` records, in order and without that prefix. */
   sparse?: PaxRecord[]
+  /** The `HOLT.*` records, without that prefix. */
+  marks?: Map<string, string>
 }
 
 const XATTR_PREFIX = 'SCHILY.xattr.'
 const SPARSE_PREFIX = 'GNU.sparse.'
+const MARK_PREFIX = 'HOLT.'
 
 /**
  * Adds the records of an extended header for one entry. An empty value takes an earlier record back. Lists start anew
@@ -25,6 +28,7 @@ const SPARSE_PREFIX = 'GNU.sparse.'
 export function applyPax(overrides: Overrides, bytes: Buffer): void {
   delete overrides.xattrs
   delete overrides.sparse
+  delete overrides.marks
   for (const record of decodePax(bytes)) applyRecord(overrides, record)
 }
 
@@ -42,6 +46,9 @@ function applyRecord(overrides: Overrides, { key, value }: PaxRecord): void {
   } else if (key.startsWith(SPARSE_PREFIX)) {
     overrides.sparse ??= []
     overrides.sparse.push({ key: key.slice(SPARSE_PREFIX.length), value })
+  } else if (key.startsWith(MARK_PREFIX)) {
+    overrides.marks ??= new Map()
+    overrides.marks.set(key.slice(MARK_PREFIX.length), value.toString('latin1'))
   } else if (value.length === 0) {
     removeRecord(overrides, key)
   } else if (key === 'path') overrides.path = value
@@ -75,6 +82,7 @@ export interface Member {
   /** Bytes of the archive that belong to the entry. */
   readonly storedSize: number
   readonly sparse: readonly PaxRecord[]
+  readonly marks: ReadonlyMap<string, string> | undefined
 }
 
 /** Joins a header with the overrides that preceded it, the entry's own before the global ones. */
@@ -93,5 +101,6 @@ export function toMember(header: TarHeader, own: Overrides, global: Overrides): 
     xattrs: own.xattrs,
     storedSize,
     sparse: own.sparse ?? [],
+    marks: own.marks,
   }
 }

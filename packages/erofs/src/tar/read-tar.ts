@@ -1,7 +1,8 @@
-import type { Entry, EntryAttributes } from '../entry.ts'
+import type { Entry, EntryAttributes, ExportEntry } from '../entry.ts'
 import { ErofsInputError } from '../errors.ts'
 import { ByteReader } from './byte-reader.ts'
 import { decodeHeader, isZeroBlock, TAR_BLOCK, type TarHeader } from './decode-header.ts'
+import { decodeDecimal } from './decode-pax.ts'
 import { MemberBody } from './member-body.ts'
 import { applyGlobalPax, applyPax, type Member, type Overrides, toMember } from './overrides.ts'
 import { expandSparse, readSparseMap } from './sparse.ts'
@@ -16,6 +17,25 @@ const SLASH = 0x2f
  * `ErofsInputError`.
  */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<Entry> {
+  yield* readMembers(source, openEntry)
+}
+
+/** The entries of a tar stream that a guest has exported: as `readTar`, and with the marks that only Holt's own streams have (`guest/PROTOCOL.md`, Images). */
+export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGenerator<ExportEntry> {
+  yield* readMembers<ExportEntry>(source, async (member, reader) => openMarked(member) ?? openEntry(member, reader))
+}
+
+interface Opened<Item> {
+  /** Null for what is no entry (a volume label). */
+  readonly entry: Item | null
+  /** The bytes that belong to it. */
+  readonly body: MemberBody | null
+}
+
+async function* readMembers<Item>(
+  source: AsyncIterable<Uint8Array>,
+  open: (member: Member, reader: ByteReader) => Promise<Opened<Item>>,
+): AsyncGenerator<Item> {
   const reader = new ByteReader(source)
   try {
     const global: Overrides = {}
@@ -24,9 +44,9 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
       if (await readExtension(header, reader, own, global)) continue
       const member = toMember(header, own, global)
       own = {}
-      const { entry, body } = await openEntry(member, reader)
+      const { entry, body } = await open(member, reader)
       if (entry !== null) yield entry
-      await body.close()
+      await body?.close()
     }
     await reader.drain()
   } finally {
@@ -85,8 +105,26 @@ function untilNul(bytes: Buffer): Buffer {
   return end === -1 ? bytes : bytes.subarray(0, end)
 }
 
-/** The entry of a member, null for what is none (a volume label), and the bytes that belong to it. */
-async function openEntry(member: Member, reader: ByteReader): Promise<{ entry: Entry | null; body: MemberBody }> {
+/** The entry of a member with a mark, which has no content; null for one without. */
+function openMarked(member: Member): Opened<ExportEntry> | null {
+  const { marks, header, path } = member
+  if (marks === undefined) return null
+  const attributes = attributesOf(member)
+  const mount = marks.get('mount')
+  if (member.storedSize === 0 && (mount === 'point' || mount === 'parent')) {
+    const isDirectory = header.typeflag === '5'
+    return { entry: { ...attributes, type: 'mount', kind: mount, isDirectory }, body: null }
+  }
+  const size = marks.get('size')
+  if (member.storedSize === 0 && header.typeflag === '0' && marks.get('unchanged') === '1' && size !== undefined) {
+    const bytes = decodeDecimal(Buffer.from(size, 'latin1'), 'HOLT.size')
+    return { entry: { ...attributes, type: 'unchanged', size: bytes }, body: null }
+  }
+  throw new ErofsInputError('tar_malformed', path, 'an entry has marks that make no sense')
+}
+
+/** The entry of a member, and the bytes that belong to it. */
+async function openEntry(member: Member, reader: ByteReader): Promise<Opened<Entry>> {
   const { header, path } = member
   const attributes = attributesOf(member)
   // Only these types have content; other headers may carry a size that means nothing.

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts'
+import { buildRoutes } from './build-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { fileRoutes } from './file-routes.ts'
 import { identityRoutes } from './identity-routes.ts'
@@ -19,6 +20,7 @@ export const routes = {
   ...fileRoutes,
   ...portRoutes,
   ...treeRoutes,
+  ...buildRoutes,
   ...templateRoutes,
   ...networkRoutes,
   ...policyRoutes,

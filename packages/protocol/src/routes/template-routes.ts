@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { pageOf, pageQuery } from '../page.ts'
+import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
-import { Template } from '../template.ts'
+import { ListTemplatesQuery, Template } from '../template.ts'
 import { answer, none } from './parts.ts'
+
+const templateParams = z.strictObject({ template_id: z.string() })
 
 /** Templates. */
 export const templateRoutes = {
@@ -11,7 +13,7 @@ export const templateRoutes = {
     path: '/v1/agents/template',
     summary: 'List templates',
     scope: 'template:read',
-    query: z.strictObject(pageQuery),
+    query: ListTemplatesQuery,
     body: none,
     answers: { 200: answer(pageOf(Template).meta({ id: 'TemplatePage' }), 'A page of templates.') },
     errors: [],
@@ -19,11 +21,23 @@ export const templateRoutes = {
   getTemplate: {
     method: 'GET',
     path: '/v1/agents/template/{template_id}',
-    summary: 'Get a template by id or name',
+    summary: 'Get a template by id, name or name:tag',
     scope: 'template:read',
-    params: z.strictObject({ template_id: z.string() }),
+    params: templateParams,
     body: none,
     answers: { 200: answer(Template, 'The template.') },
     errors: ['template_not_found'],
+  },
+  deleteTemplate: {
+    method: 'DELETE',
+    path: '/v1/agents/template/{template_id}',
+    summary: 'Delete a template by id, name or name:tag',
+    description:
+      'Runtimes of it go on unharmed, and so do builds on top of it; its own builds are cancelled. An agent template is `unbuilt` afterwards. System templates stay.',
+    scope: 'template:write',
+    params: templateParams,
+    body: none,
+    answers: { 204: { type: 'none', description: 'It is gone.' } },
+    errors: ['template_not_found', 'conflict'],
   },
 } as const satisfies Record<string, Route>

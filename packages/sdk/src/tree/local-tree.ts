@@ -20,13 +20,13 @@ export async function readLocalTree(
   root: string,
   { keeps = () => true, keepsHardLinks = true }: { keeps?: EntryFilter; keepsHardLinks?: boolean } = {},
 ): Promise<LocalEntry[]> {
-  const top = await entryOf(root, '')
+  const top = await knownEntryOf(root, '')
   if (top.type !== 'directory') throw new HoltError('not_a_directory', `${root} is not a directory`)
   const entries: LocalEntry[] = []
   const first = new Map<string, string>()
   const waiting = ['']
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const entry = path === '' ? top : await entryOf(root, path)
+    const entry = path === '' ? top : await knownEntryOf(root, path)
     const identity = keepsHardLinks ? entry.identity : null
     const target = identity === null ? undefined : first.get(identity)
     if (identity !== null && target === undefined) first.set(identity, path)
@@ -36,8 +36,8 @@ export async function readLocalTree(
   return entries
 }
 
-/** What is in a directory, sorted by name. */
-async function pathsIn(root: string, folder: string, keeps: EntryFilter): Promise<string[]> {
+/** What is in a directory, sorted by name. A name that is not UTF-8 is an error. */
+export async function pathsIn(root: string, folder: string, keeps: EntryFilter): Promise<string[]> {
   const paths: string[] = []
   for (const found of await readdir(join(root, folder), { encoding: 'buffer', withFileTypes: true })) {
     const name = found.name.toString()
@@ -49,15 +49,22 @@ async function pathsIn(root: string, folder: string, keeps: EntryFilter): Promis
   return paths.sort()
 }
 
-async function entryOf(root: string, path: string): Promise<LocalEntry> {
+async function knownEntryOf(root: string, path: string): Promise<LocalEntry> {
+  const entry = await entryOf(root, path)
+  if (entry !== null) return { ...entry, mode: entry.mode & 0o777 }
+  throw new HoltError('not_a_file', `${join(root, path)} is neither a file, a directory nor a symlink`)
+}
+
+/** One entry of a tree, symlinks as such, modes with their set-id bits; null for what is neither file, directory nor symlink. */
+export async function entryOf(root: string, path: string): Promise<LocalEntry | null> {
   const place = join(root, path)
   const found = await lstat(place, { bigint: true })
   const type = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : found.isSymbolicLink() ? 'symlink' : null
-  if (type === null) throw new HoltError('not_a_file', `${place} is neither a file, a directory nor a symlink`)
+  if (type === null) return null
   return {
     path,
     type,
-    mode: Number(found.mode & 0o777n),
+    mode: Number(found.mode & 0o7777n),
     modifiedAtNs: found.mtimeNs,
     sizeBytes: type === 'file' ? Number(found.size) : 0,
     target: type === 'symlink' ? await readlink(place) : '',

@@ -1,6 +1,7 @@
 import { canonicalPath, HoltError } from '@holt/protocol'
 import type { Files } from '../files.ts'
 import type { TarEntry } from '../tar/write-tar.ts'
+import { failing } from './failing.ts'
 import { archiveOf } from './local-archive.ts'
 import { readLocalTree } from './local-tree.ts'
 import { Progress, type TransferOptions, type TransferResult } from './transfer.ts'
@@ -59,16 +60,6 @@ export async function sendEntries(job: {
     directories: entries.filter(({ type }) => type === 'directory').length,
     symlinks: entries.filter(({ type }) => type === 'symlink').length,
     skipped: [],
-  }
-}
-
-/** Ends the request with the reason why its body ends: the connection is not what broke. */
-async function* failing<Part>(parts: AsyncIterable<Part>, failed: AbortController): AsyncGenerator<Part> {
-  try {
-    yield* parts
-  } catch (error) {
-    failed.abort(error)
-    throw error
   }
 }
 

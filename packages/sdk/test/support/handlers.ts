@@ -16,6 +16,7 @@ import { networkHandlers, takeNetwork } from './network-handlers.ts'
 import { portHandlers } from './port-handlers.ts'
 import { TestProcess } from './processes.ts'
 import { now, runningRuntime, sampleSession } from './samples.ts'
+import { templateHandlers, templateOf } from './template-handlers.ts'
 import type { TestAnswer, TestCall } from './test-service.ts'
 import { treeHandlers } from './tree-handlers.ts'
 
@@ -28,9 +29,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     const replay = key === undefined ? undefined : service.replays.get(key)
     if (replay !== undefined) return { status: 201, json: replay }
     const wanted = body as Record<string, unknown>
-    if (wanted.template !== service.template.name)
-      throw new HoltError('template_not_found', `No template ${wanted.template}`)
-    const runtime = runningRuntime(wanted, service.template)
+    const runtime = runningRuntime(wanted, templateOf(service, String(wanted.template)))
     takeNetwork(service, runtime, wanted)
     service.runtimes.set(runtime.runtime_id as string, runtime)
     if (key !== undefined) service.replays.set(key, runtime)
@@ -120,11 +119,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
   ...portHandlers,
   ...networkHandlers,
   ...treeHandlers,
-  listTemplates: ({ service, query }) => ({ status: 200, json: pageOf([service.template], query) }),
-  getTemplate: ({ service, params }) => {
-    if (params.template_id === service.template.name) return { status: 200, json: service.template }
-    throw new HoltError('template_not_found', 'No such template')
-  },
+  ...templateHandlers,
   createKey: ({ service, body }) => {
     const key = {
       key_id: makeId('key'),

@@ -16,6 +16,7 @@ import {
 import { handlers } from './handlers.ts'
 import type { TestProcess } from './processes.ts'
 import { readyTemplate } from './samples.ts'
+import type { TestBuild } from './test-build.ts'
 
 /** A request as a handler gets it: parsed by the route's own schemas. */
 export interface TestCall {
@@ -60,6 +61,13 @@ export class TestService {
   readonly listening = new Set<number>()
   generation = 0
   template: Record<string, unknown> = readyTemplate()
+  /** Templates that builds made, by id. */
+  readonly templates = new Map<string, Record<string, unknown>>()
+  readonly builds = new Map<string, TestBuild>()
+  /** The contexts that were sent, by id. */
+  readonly contexts = new Map<string, Buffer>()
+  /** What a new build does. */
+  script: (build: TestBuild) => void | Promise<void> = (build) => build.succeed()
   ready = true
   /** The most bytes that one write to a stdin takes. */
   stdinPieceBytes = Number.POSITIVE_INFINITY

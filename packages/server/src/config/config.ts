@@ -1,8 +1,9 @@
 import { isImageReference } from '@holt/builder'
-import { Isolation } from '@holt/protocol'
+import { Isolation, parseMiB } from '@holt/protocol'
 import { z } from 'zod'
 import type { PortDomain } from '../ports/port-target.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
+import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 
@@ -33,6 +34,14 @@ const wholeNumber = (min: number, max: number) =>
 
 const remoteRefused =
   'is not a loopback address: keys and files would cross the network unencrypted. Put a TLS proxy in front of 127.0.0.1, or set HOLT_ALLOW_REMOTE=1 to accept that'
+
+/** An amount of disk: `20GiB`. */
+const cacheSize = z.string().transform((text, context) => {
+  const mib = text === '0' ? 0 : parseMiB(text)
+  if (mib !== null) return mib
+  context.addIssue({ code: 'custom', message: 'must be 0 or an amount with a unit, such as 20GiB' })
+  return z.NEVER
+})
 
 const domainName = /^(?=.{1,200}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i
 
@@ -79,6 +88,10 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_EGRESS_ALLOWED_NETWORKS: AllowedNetworks,
     HOLT_EGRESS_OVERRIDES: Overrides,
     HOLT_EGRESS_CA_FILE: path.optional(),
+    HOLT_BUILDS_AT_ONCE: wholeNumber(1, 64).default(2),
+    HOLT_BUILD_CACHE_SIZE: cacheSize.default(20 * 1024),
+    HOLT_REGISTRY_MIRRORS: RegistryMirrors,
+    HOLT_REGISTRY_INSECURE: InsecureRegistries,
     HOLT_ISSUER: issuer.optional(),
   })
 
@@ -106,7 +119,12 @@ export interface ServerConfig {
   readonly guest: string | null
   /** How many times the host's memory the limits of all runtimes may add up to; a runtime uses a fraction of its limit. */
   readonly memoryOvercommit: number
+  /** How many builds run at the same time. */
+  readonly buildsAtOnce: number
+  /** What may be kept of earlier builds so that later ones are quicker. */
+  readonly buildCacheBytes: number
   readonly egress: EgressConfig
+  readonly registries: RegistryConfig
   /** The address under which verifiers find this service; null: the one it listens on. */
   readonly issuer: string | null
 }
@@ -139,12 +157,15 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     gvisorPlatform: data.HOLT_GVISOR_PLATFORM,
     guest: data.HOLT_GUEST ?? null,
     memoryOvercommit: data.HOLT_MEMORY_OVERCOMMIT,
+    buildsAtOnce: data.HOLT_BUILDS_AT_ONCE,
+    buildCacheBytes: data.HOLT_BUILD_CACHE_SIZE * 2 ** 20,
     egress: {
       resolvers: data.HOLT_EGRESS_RESOLVERS,
       allowedNetworks: data.HOLT_EGRESS_ALLOWED_NETWORKS,
       overrides: data.HOLT_EGRESS_OVERRIDES,
       caFile: data.HOLT_EGRESS_CA_FILE ?? null,
     },
+    registries: { mirrors: data.HOLT_REGISTRY_MIRRORS, insecure: data.HOLT_REGISTRY_INSECURE },
     issuer: data.HOLT_ISSUER ?? null,
   }
 }

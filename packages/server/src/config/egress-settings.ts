@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { hostForm, isHostName, isNetwork } from '@holt/protocol'
-import { z } from 'zod'
+import { list } from './list-setting.ts'
 
 /** What the operator says of the way out of every runtime. */
 export interface EgressConfig {
@@ -14,36 +14,24 @@ export interface EgressConfig {
   readonly caFile: string | null
 }
 
-const list = <Item>(parse: (text: string) => Item | null, message: string) =>
-  z
-    .string()
-    .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
-    .transform((parts, context) => {
-      const items: Item[] = []
-      for (const part of parts) {
-        const item = part === '' ? null : parse(part)
-        if (item === null)
-          context.addIssue({ code: 'custom', message: `${message}: ${part.slice(0, 100) || 'nothing'}` })
-        else items.push(item)
-      }
-      return items
-    })
-    .default([])
+/** Names and addresses are the same in capital letters. */
+const smallList = <Item>(parse: (text: string) => Item | null, message: string) =>
+  list((text) => parse(text.toLowerCase()), message)
 
 /** Addresses of DNS servers. */
-export const Resolvers = list(
+export const Resolvers = smallList(
   (text) => (endpointOf(text, isAddress) ?? (isAddress(text) ? text : null)) && text,
   'must be addresses with or without a port (10.0.0.2, 10.0.0.2:5353, [fd00::2]:53), separated by commas',
 )
 
 /** Networks. */
-export const AllowedNetworks = list(
+export const AllowedNetworks = smallList(
   (text) => (isNetwork(text) ? text : null),
   'must be networks such as 10.1.0.0/16, separated by commas',
 )
 
 /** Upstream overrides: `host:port=host:port`. */
-export const Overrides = list((text) => {
+export const Overrides = smallList((text) => {
   const [from = '', to = '', ...more] = text.split('=')
   const source = endpointOf(from, (host) => hostForm(host) === 'name')
   const target = endpointOf(to, (host) => isHostName(host) || isAddress(host))

@@ -1,5 +1,6 @@
 import { sweepScratch } from '@holt/builder'
 import { pino } from 'pino'
+import { readAgentTemplates } from '../agents/agent-template.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { releaseLock, takeLock } from '../config/daemon-lock.ts'
 import { openInstallation } from '../config/installation.ts'
@@ -8,7 +9,7 @@ import { createServer } from '../create-server.ts'
 import type { Log } from '../service.ts'
 import { imageSource, recipeSource } from '../templates/recipe-source.ts'
 import { freeMemoryMiB } from './free-memory.ts'
-import { baseRecipeDir } from './installed-files.ts'
+import { agentTemplatesDir, baseRecipeDir } from './installed-files.ts'
 import { openEngine } from './open-engine.ts'
 
 /** A stop that takes longer than this is a kill; nothing is lost by it. */
@@ -30,7 +31,8 @@ export async function serve(config: ServerConfig): Promise<void> {
   const baseSource =
     config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage, baseRecipeDir)
   void sweep(log)
-  const server = await createServer({ config, engine, log, baseSource, freeMemoryMiB })
+  const agentTemplates = await readAgentTemplates(agentTemplatesDir)
+  const server = await createServer({ config, engine, log, baseSource, agentTemplates, freeMemoryMiB })
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
 
   const stop = async () => {

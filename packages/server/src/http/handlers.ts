@@ -1,3 +1,4 @@
+import { buildHandlers } from '../builds/build-handlers.ts'
 import { commandHandlers } from '../commands/command-handlers.ts'
 import { sessionHandlers } from '../commands/session-handlers.ts'
 import { fileHandlers } from '../files/file-handlers.ts'
@@ -22,6 +23,7 @@ export const handlers: Handlers = {
   ...portHandlers,
   ...treeHandlers,
   ...templateHandlers,
+  ...buildHandlers,
   ...networkHandlers,
   ...policyHandlers,
   ...secretHandlers,

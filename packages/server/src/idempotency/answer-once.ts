@@ -4,6 +4,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import type { Answer } from '../http/call.ts'
 import { invalidField } from '../http/field-issues.ts'
 import type { Service } from '../service.ts'
+import { canonical } from './canonical.ts'
 import { openSealed, seal } from './sealed-answer.ts'
 
 interface Once {
@@ -122,13 +123,4 @@ function keptAnswer({ secret }: Once, { status, body }: { status: number; body: 
 
 function mismatch(): HoltError {
   return new HoltError('idempotency_mismatch', 'This Idempotency-Key was used for another request.')
-}
-
-/** JSON with the fields of every object in order. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
 }

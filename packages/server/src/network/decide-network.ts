@@ -30,7 +30,7 @@ export interface DecidedNetwork {
 export async function decideNetwork(
   { store }: Service,
   projectId: string,
-  { network_policy, secrets, env }: Pick<CreateRuntime, 'network_policy' | 'secrets' | 'env'>,
+  { network_policy, secrets, env }: Pick<CreateRuntime, 'secrets' | 'env'> & { readonly network_policy: WantedPolicy },
 ): Promise<DecidedNetwork> {
   const policy = network_policy === null ? null : await choosePolicy(store.db, projectId, network_policy)
   const found: SecretRow[] = []

@@ -1,4 +1,5 @@
 import type { NetworkLogItem } from '@holt/protocol'
+import { News } from '../news.ts'
 import { findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { hasEnded } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
@@ -46,28 +47,5 @@ export async function* logItems(
     }
   } finally {
     gone.removeEventListener('abort', leave)
-  }
-}
-
-/** Something may have come since it was looked for last. */
-class News {
-  #has = false
-  #wake: () => void = () => {}
-
-  come(): void {
-    this.#has = true
-    this.#wake()
-  }
-
-  /** Waits for news, for so long at the most. */
-  async wait(ms: number): Promise<void> {
-    if (!this.#has) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#wake = resolve
-      const timer = setTimeout(resolve, ms)
-      await promise
-      clearTimeout(timer)
-    }
-    this.#has = false
   }
 }

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { Gateway, TlsDialer } from '@holt/egress'
+import type { RegistryNetwork } from '@holt/builder'
+import { Dialer, Gateway } from '@holt/egress'
+import { makeRegistryNetwork } from '../builds/registry-network.ts'
 import { ConfigError, type ServerConfig } from '../config/config.ts'
 import type { DialTls } from '../identity/post-form.ts'
 import type { Log } from '../service.ts'
@@ -9,6 +11,8 @@ import type { EgressGateway } from './runtime-networks.ts'
 export interface Outside {
   readonly gateway: EgressGateway
   readonly dialTls: DialTls
+  /** For what builds pull themselves. */
+  readonly registryNetwork: RegistryNetwork
 }
 
 /** Makes the gateway as the operator has set it. */
@@ -17,10 +21,11 @@ export async function openOutside({ egress }: Pick<ServerConfig, 'egress'>, log:
   const extraCaPem = caFile === null ? null : await readCertificates(caFile)
   const settings = { resolvers, allowedNetworks, overrides, extraCaPem }
   try {
-    const dialer = new TlsDialer(settings)
+    const dialer = new Dialer(settings)
     return {
       gateway: new Gateway({ settings, log }),
-      dialTls: (target, signal) => dialer.dial(target, signal),
+      dialTls: (target, signal) => dialer.dialTls(target, signal),
+      registryNetwork: makeRegistryNetwork(dialer),
     }
   } catch (error) {
     throw new ConfigError(`HOLT_EGRESS_*: ${(error as Error).message}`)

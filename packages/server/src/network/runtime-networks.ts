@@ -18,7 +18,7 @@ export interface EgressGateway {
 }
 
 /** What a guest is told of its network; how it gets its device is the engine's word. */
-const guestSide = { resolver: '198.18.0.1', address: '198.18.0.2', mtu: 65_000 } as const
+export const guestSide = { resolver: '198.18.0.1', address: '198.18.0.2', mtu: 65_000 } as const
 
 /** What a runtime's network should be now. */
 interface Desired {

@@ -1,14 +1,22 @@
 import type { EngineFacts, Isolation } from '@holt/engine'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
+import { imageToUse } from '../agents/pull-agent-template.ts'
+import { vendorPolicy } from '../agents/vendor-policy.ts'
 import { recordEvent } from '../events/record-event.ts'
 import { type DecidedNetwork, decideNetwork, storeNetwork } from '../network/decide-network.ts'
 import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow, TemplateRow } from '../store/tables.ts'
-import { findTemplate, requireReady } from '../templates/find-template.ts'
+import { findTemplate, templateName } from '../templates/find-template.ts'
+import { commandsOf } from '../templates/start-command.ts'
 import { admit } from './admit.ts'
 import { decideSize, type Size } from './decide-size.ts'
+import { promisedMiB } from './promised.ts'
 import { startRuntime } from './start-runtime.ts'
 import { endedStates } from './states.ts'
+
+/** How often a create looks again at a template that changed under it. */
+const maxTries = 5
 
 /** Whose runtime, under which id, as asked for. */
 export interface Creation {
@@ -22,22 +30,35 @@ export interface Creation {
  * Until the row is written nothing exists; from then on the row says what became of it.
  */
 export async function createRuntime(service: Service, creation: Creation): Promise<RuntimeRow> {
-  const { request } = creation
-  requirePlace(service, request)
+  requirePlace(service, creation.request)
   const earlier = await findEarlier(service, creation)
   if (earlier !== null) return earlier
+  for (let tries = 0; ; tries += 1) {
+    const { row, template } = await reserveRuntime(service, creation)
+    if (row !== null)
+      return startRuntime(service, row, { env: JSON.parse(template.env_json), commands: commandsOf(template) })
+    if (tries >= maxTries) throw new HoltError('conflict', 'The template changes all the time.')
+  }
+}
+
+/** Decides all of a runtime and writes its row; null where its template was built anew in between, so that its image may be gone. */
+async function reserveRuntime(
+  service: Service,
+  creation: Creation,
+): Promise<{ row: RuntimeRow | null; template: TemplateRow }> {
+  const { request } = creation
   const [facts, template] = await Promise.all([
     service.engine.describe(),
     findTemplate(service, { projectId: creation.projectId, reference: request.template }),
   ])
   const isolation = decideIsolation(service, facts, request)
-  const imageDigest = requireReady(service, template)
   const size = decideSize(request, template)
-  const network = await decideNetwork(service, creation.projectId, request)
+  const { network_policy = vendorPolicy(service, template, request.secrets) } = request
+  const network = await decideNetwork(service, creation.projectId, { ...request, network_policy })
+  const imageDigest = await imageToUse(service, template)
   const row = newRow(service, creation, { template, isolation, size, imageDigest })
   const freeMemoryMiB = await service.freeMemoryMiB()
-  const stored = await reserve(service, row, { facts, freeMemoryMiB, network })
-  return startRuntime(service, stored, JSON.parse(template.env_json))
+  return { row: await reserve(service, row, { facts, freeMemoryMiB, network }), template }
 }
 
 /** The runtime of an earlier try under the same id, where that one came to its end and only the answer was lost. */
@@ -103,7 +124,7 @@ function newRow(
     state: 'starting',
     state_reason_json: null,
     template_id: template.template_id,
-    template_name: template.name,
+    template_name: templateName(template),
     image_digest: imageDigest,
     checkpoint_id: fits ? template.checkpoint_id : null,
     isolation,
@@ -125,14 +146,15 @@ function newRow(
   }
 }
 
-/** Writes the row if its name is free and the host has room, as one transaction. */
+/** Writes the row if its name is free and the host has room, as one transaction. Null where its template is another one by now. */
 async function reserve(
   service: Service,
   row: NewRuntimeRow,
   { facts, freeMemoryMiB, network }: { facts: EngineFacts; freeMemoryMiB: number | null; network: DecidedNetwork },
-): Promise<RuntimeRow> {
+): Promise<RuntimeRow | null> {
   const { store, starts, config } = service
   return store.change(async (changes) => {
+    if (!(await isCurrent(changes, row))) return null
     const { name } = row
     if (name !== null && name !== undefined) {
       const taken = await changes
@@ -147,17 +169,11 @@ async function reserve(
           details: { runtime_id: taken.runtime_id },
         })
     }
-    // The host is one for all projects, so this sum alone is over every project.
-    const { promised } = await changes
-      .selectFrom('runtimes')
-      .select(({ fn, val }) => fn.coalesce(fn.sum<number>('memory_mib'), val(0)).as('promised'))
-      .where('state', 'not in', endedStates)
-      .executeTakeFirstOrThrow()
     admit({
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
       freeMemoryMiB,
-      promisedMiB: Number(promised),
+      promisedMiB: await promisedMiB(changes),
       starting: starts.size,
       overcommit: config.memoryOvercommit,
       memoryMiB: row.memory_mib,
@@ -174,4 +190,18 @@ async function reserve(
     })
     return stored
   })
+}
+
+/** Whether a row's template still has the image and the checkpoint that were chosen. What it has now is kept for as long as the row is there. */
+async function isCurrent(changes: Queries, row: NewRuntimeRow): Promise<boolean> {
+  const template = await changes
+    .selectFrom('templates')
+    .select(['image_digest', 'checkpoint_id'])
+    .where('project_id', '=', row.project_id)
+    .where('template_id', '=', row.template_id)
+    .executeTakeFirst()
+  return (
+    template?.image_digest === row.image_digest &&
+    (row.checkpoint_id === null || row.checkpoint_id === template.checkpoint_id)
+  )
 }

@@ -86,14 +86,19 @@ async function anyRow({ store }: Service, id: string): Promise<RuntimeRow | null
   return (await store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** A runtime that no row knows is not touched: the database may be older than it is. A template's seed is its builder's. */
+/** A runtime that no row knows is not touched: the database may be older than it is. A template's seed is its builder's, and what a build notes is the build's. */
 async function reportUnknown({ store, log }: Service, observed: Observed): Promise<void> {
   const seed = await store.db
     .selectFrom('templates')
     .select('template_id')
     .where('seed_id', '=', observed.id)
     .executeTakeFirst()
-  if (seed === undefined)
+  const noted = await store.db
+    .selectFrom('build_resources')
+    .select('build_id')
+    .where('resource_id', '=', observed.id)
+    .executeTakeFirst()
+  if (seed === undefined && noted === undefined)
     log.warn(
       { runtime_id: observed.id, state: observed.state },
       'the engine has a runtime that the database does not know; it is kept',

@@ -6,6 +6,7 @@ import { noDevice, noteGuest } from '../network/set-network.ts'
 import { secretEnv } from '../secrets/secret-env.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
+import { isStartFailure, startCommands, type TemplateCommands } from '../templates/start-command.ts'
 import { changeState, type Reason } from './change-state.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 
@@ -18,18 +19,21 @@ const removeTimeoutMs = 30_000
 /** The most processes and threads of a runtime. */
 const pidsMax = 1024
 
+/** What a start takes from the template. */
+interface StartingTemplate {
+  readonly env: Readonly<Record<string, string>>
+  readonly commands: TemplateCommands
+}
+
 /** Starts the runtime of a `starting` row and tells its guest who it is. Afterwards the row is `running`, or the engine has nothing of it and the row says why. */
-export async function startRuntime(
-  service: Service,
-  row: RuntimeRow,
-  templateEnv: Readonly<Record<string, string>>,
-): Promise<RuntimeRow> {
+export async function startRuntime(service: Service, row: RuntimeRow, template: StartingTemplate): Promise<RuntimeRow> {
   return service.starts.run(row.runtime_id, async (stopped) => {
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(startTimeoutMs)])
     try {
       await service.engine.ensure(specOf(row), signal)
       await service.networks.sync(refOf(row))
-      await bind(service, row, { templateEnv, signal })
+      const guest = await bind(service, row, { templateEnv: template.env, signal })
+      await startCommands(service, template.commands, { runtimeId: row.runtime_id, guest, signal: stopped })
     } catch (error) {
       throw await giveUp(service, row, { error, stopped })
     }
@@ -61,7 +65,7 @@ async function bind(
   service: Service,
   row: RuntimeRow,
   { templateEnv, signal }: { templateEnv: Readonly<Record<string, string>>; signal: AbortSignal },
-): Promise<void> {
+): Promise<GuestClient> {
   const { engine, now } = service
   const ref = refOf(row)
   const network = await service.networks.guestNetwork(ref, signal)
@@ -91,6 +95,7 @@ async function bind(
   }
   if (ownsKernel && bound.limits?.pids === false)
     throw new HoltError('not_supported_here', 'The limit of processes could not be set inside the runtime.')
+  return guest
 }
 
 /** Removes what there is of a runtime that did not start, says why in its row, and answers the client's error. */
@@ -126,7 +131,7 @@ function tooLittleMemory({ memory_mib }: RuntimeRow): HoltError {
 }
 
 function meaningOf(error: unknown): HoltError {
-  if (error instanceof HoltError && error.status >= 500) return error
+  if (error instanceof HoltError && (error.status >= 500 || isStartFailure(error))) return error
   if (isTimeout(error))
     return new HoltError('timeout', `The runtime did not start within ${startTimeoutMs / 1000} seconds.`)
   if (isEngineError(error) && ['no_space', 'not_supported', 'invalid'].includes(error.kind))

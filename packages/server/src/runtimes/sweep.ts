@@ -1,3 +1,4 @@
+import { removeOldBuilds } from '../builds/remove-old-builds.ts'
 import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import { endRuntime } from './end-runtime.ts'
@@ -21,6 +22,8 @@ export async function sweepForever(service: Service): Promise<void> {
       await endOverdue(service, ending)
       if (count % sweepsPerCleaning === 0) {
         await removeOldRows(service)
+        await removeOldBuilds(service)
+        service.builds.collector.request()
         service.store.refillReserve()
       }
     } catch (error) {

@@ -1,5 +1,14 @@
 import type { RuntimeState, Template } from '@holt/protocol'
 import type { Generated, Insertable, Selectable } from 'kysely'
+import type {
+  BuildCacheTable,
+  BuildContextsTable,
+  BuildLogsTable,
+  BuildMountsTable,
+  BuildResourcesTable,
+  BuildsTable,
+  PulledImagesTable,
+} from './build-tables.ts'
 
 // Times are milliseconds since 1970 UTC. Columns named `_json` hold JSON text. `seq` orders rows by when they were made.
 
@@ -48,6 +57,16 @@ export interface TemplatesTable {
   readonly user: string
   readonly workdir: string
   readonly facts_json: string
+  readonly start_cmd: string | null
+  readonly ready_cmd: string | null
+  readonly on_restore: string | null
+  /** The newest build of it. */
+  readonly build_id: string | null
+  readonly ignored_json: Generated<string>
+  readonly ports_json: Generated<string>
+  readonly labels_json: Generated<string>
+  /** What a build on top of it begins with; null: what its runtimes have. */
+  readonly build_settings_json: string | null
   readonly created_at: number
   readonly updated_at: number
   readonly revision: number
@@ -223,6 +242,13 @@ export interface Tables {
   readonly runtime_secrets: RuntimeSecretsTable
   readonly runtime_addresses: RuntimeAddressesTable
   readonly decisions: DecisionsTable
+  readonly builds: BuildsTable
+  readonly build_logs: BuildLogsTable
+  readonly build_resources: BuildResourcesTable
+  readonly build_contexts: BuildContextsTable
+  readonly build_cache: BuildCacheTable
+  readonly build_mounts: BuildMountsTable
+  readonly pulled_images: PulledImagesTable
 }
 
 /** A key as stored. */

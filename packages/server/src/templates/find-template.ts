@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
 import type { TemplateRow } from '../store/tables.ts'
 
 const byName = /^([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?$/
@@ -9,7 +10,7 @@ export const defaultTag = 'latest'
 
 /** A project's template by name, `name:tag` or id. */
 export async function findTemplate(
-  { store }: Service,
+  { store }: { readonly store: { readonly db: Queries } },
   { projectId, reference }: { projectId: string; reference: string },
 ): Promise<TemplateRow> {
   const [, name, tag = defaultTag] = byName.exec(reference) ?? []
@@ -26,23 +27,37 @@ export async function findTemplate(
 /** The image of a template that runtimes can be made of. One that is being made is worth waiting for. */
 export function requireReady({ templateProgress }: Pick<Service, 'templateProgress'>, row: TemplateRow): string {
   if (row.state === 'ready' && row.image_digest !== null) return row.image_digest
-  if (row.state === 'failed') {
-    const reason = row.state_reason_json === null ? null : (JSON.parse(row.state_reason_json) as { message: string })
-    throw new HoltError(
-      'unavailable',
-      `The template ${row.name} could not be made: ${reason?.message ?? 'the reason is in the log of the service'}`,
-      {
-        hint: 'Correct the reason: the service tries again by itself, and at once when it is started again.',
-        details: { retry_after_secs: 60, template_state: row.state },
-      },
-    )
-  }
+  if (row.state === 'failed') throw failed(row)
   const progress = templateProgress.get(row.template_id)
   const far = progress === null ? 'waiting for its turn' : `${progress.phase}, ${percent(progress)} % done`
-  throw new HoltError('unavailable', `The template ${row.name} is being made: ${far}.`, {
+  throw new HoltError('unavailable', `The template ${templateName(row)} is being made: ${far}.`, {
     hint: 'Try again when GET /v1/agents/template says ready.',
-    details: { retry_after_secs: 5, template_state: row.state, progress },
+    details: { retry_after_secs: 5, template_state: row.state, progress, ...buildOf(row) },
   })
+}
+
+/** Base templates are tried again by the service itself; others are their author's. */
+function failed(row: TemplateRow): HoltError {
+  const reason = row.state_reason_json === null ? null : (JSON.parse(row.state_reason_json) as { message: string })
+  const message = `The template ${templateName(row)} could not be made: ${reason?.message ?? 'the reason is in the log of the service'}`
+  const details = { template_state: row.state, ...buildOf(row) }
+  if (row.kind === 'agent')
+    return new HoltError('conflict', message, { hint: `Build it again: holt template pull ${row.name}`, details })
+  if (row.kind !== 'system')
+    return new HoltError('conflict', message, { hint: 'Correct the reason and build it again.', details })
+  return new HoltError('unavailable', message, {
+    hint: 'Correct the reason: the service tries again by itself, and at once when it is started again.',
+    details: { retry_after_secs: 60, ...details },
+  })
+}
+
+function buildOf({ build_id }: TemplateRow): { readonly build_id?: string } {
+  return build_id === null ? {} : { build_id }
+}
+
+/** A template as its users write it: the name, and the tag where it is not the one that is meant without. */
+export function templateName({ name, tag }: Pick<TemplateRow, 'name' | 'tag'>): string {
+  return tag === defaultTag ? name : `${name}:${tag}`
 }
 
 function percent({ done, total }: { done: number; total: number }): number {

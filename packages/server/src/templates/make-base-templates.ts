@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { BuilderError } from '@holt/builder'
 import type { Checkpoints, ImageDigest, ImageStore } from '@holt/engine'
 import { isEngineError } from '../engine-errors.ts'
-import { endedStates } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import type { BaseSource } from './base-source.ts'
@@ -14,6 +13,9 @@ const shares = { tree: 780, image: 170, checkpoints: 50, total: 1000 }
 
 /** A base tree has about this many bytes; only for the progress of writing its image. */
 const usualTreeBytes = 900e6
+
+/** Who holds the image until the templates refer to it. */
+const holder = 'base templates'
 
 /** What is to be made, and whose it is. */
 export interface BaseWork {
@@ -40,7 +42,6 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
       const onBegin = () => tell(service, rows.slice(index), { phase: 'taking the checkpoint', done })
       await makeReady(service, { row, made, onBegin })
     }
-    await removeUnreferenced(service, images)
     return true
   } catch (error) {
     if (service.closing.aborted) return false
@@ -49,6 +50,8 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
     return false
   } finally {
     for (const row of rows) service.templateProgress.clear(row.template_id)
+    service.builds.holds.release(holder)
+    await service.builds.collector.run()
   }
 }
 
@@ -91,12 +94,10 @@ async function ensureImage(service: Service, { rows, source, recipeDigest, image
     onProgress: ({ phase, done, total }) => say(phase, (done / Math.max(1, total)) * shares.tree),
     signal: service.closing,
   })
-  const image = await images.import(
-    counted(tree.tar, (bytes) =>
-      say('writing the image', shares.tree + Math.min(1, bytes / usualTreeBytes) * shares.image),
-    ),
-    service.closing,
+  const tar = counted(tree.tar, (bytes) =>
+    say('writing the image', shares.tree + Math.min(1, bytes / usualTreeBytes) * shares.image),
   )
+  const image = await service.builds.holds.written(holder, () => images.import(tar, service.closing))
   return {
     source: tree.origin,
     recipe_digest: recipeDigest,
@@ -189,29 +190,6 @@ function isWorthGoingOn(error: unknown): boolean {
 async function checkpointsHere({ engine }: Service): Promise<Checkpoints | null> {
   const { gvisor } = (await engine.describe()).isolation
   return gvisor.available && gvisor.canCheckpoint ? engine.ability('checkpoints') : null
-}
-
-/** Lets go of images and checkpoints that an earlier recipe made. What a runtime still uses stays until a later start. */
-async function removeUnreferenced({ store, engine }: Service, images: ImageStore): Promise<void> {
-  const templates = await store.db.selectFrom('templates').select(['image_digest', 'checkpoint_id']).execute()
-  const runtimes = await store.db
-    .selectFrom('runtimes')
-    .select(['image_digest', 'checkpoint_id'])
-    .where('state', 'not in', endedStates)
-    .execute()
-  const used = new Set(
-    [...templates, ...runtimes].flatMap(({ image_digest, checkpoint_id }) => [image_digest, checkpoint_id]),
-  )
-  const checkpoints = engine.ability('checkpoints')
-  for (const { checkpointId } of (await checkpoints?.list()) ?? []) {
-    if (!used.has(checkpointId)) await checkpoints?.remove(checkpointId)
-  }
-  for (const { digest } of await images.list()) {
-    if (used.has(digest)) continue
-    await images.remove(digest).catch((error) => {
-      if (!isEngineError(error) || error.kind !== 'in_use') throw error
-    })
-  }
 }
 
 /** Templates that are not ready say why; those that are stay as they are. */

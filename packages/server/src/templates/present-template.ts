@@ -1,4 +1,5 @@
-import type { Page, Template } from '@holt/protocol'
+import type { ListTemplatesQuery, Page, Template } from '@holt/protocol'
+import type { z } from 'zod'
 import type { Service } from '../service.ts'
 import { moment } from '../store/moment.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
@@ -25,6 +26,14 @@ export function presentTemplate(row: TemplateRow, progress: TemplateProgress): T
     user: row.user,
     workdir: row.workdir,
     facts: JSON.parse(row.facts_json),
+    start_cmd: row.start_cmd,
+    ready_cmd: row.ready_cmd,
+    on_restore: row.on_restore,
+    starts: row.start_cmd === null ? null : row.checkpoint_id === null ? 'boot' : 'restored',
+    ignored: JSON.parse(row.ignored_json),
+    ports: JSON.parse(row.ports_json),
+    labels: JSON.parse(row.labels_json),
+    build_id: row.build_id as Template['build_id'],
     has_checkpoint: row.checkpoint_id !== null,
     created_at: moment(row.created_at),
     updated_at: moment(row.updated_at),
@@ -35,15 +44,18 @@ export function presentTemplate(row: TemplateRow, progress: TemplateProgress): T
 export async function listTemplates(
   { store, templateProgress }: Service,
   projectId: string,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, cursor, name, kind, state }: z.output<typeof ListTemplatesQuery>,
 ): Promise<Page<Template>> {
-  const rows = await store.db
+  let query = store.db
     .selectFrom('templates')
     .selectAll()
     .where('project_id', '=', projectId)
     .where('seq', '<', seqBefore(cursor))
     .orderBy('seq', 'desc')
     .limit(limit + 1)
-    .execute()
+  if (name !== undefined) query = query.where('name', '=', name)
+  if (kind !== undefined) query = query.where('kind', '=', kind)
+  if (state !== undefined) query = query.where('state', '=', state)
+  const rows = await query.execute()
   return pageOfRows(rows, limit, (row) => presentTemplate(row, templateProgress))
 }

@@ -49,6 +49,6 @@ export async function removeUnfinished(service: Service, template: TemplateRow):
 }
 
 /** The checkpoint of a seed, so that one id in the row finds both. */
-function checkpointOf(seedId: string): string {
+export function checkpointOf(seedId: string): string {
   return `cp${seedId.slice(2)}`
 }

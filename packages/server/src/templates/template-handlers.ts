@@ -1,5 +1,6 @@
 import type { Handlers } from '../http/call.ts'
 import { answerPage } from '../http/call.ts'
+import { deleteTemplate } from './delete-template.ts'
 import { findTemplate } from './find-template.ts'
 import { listTemplates, presentTemplate } from './present-template.ts'
 
@@ -10,5 +11,10 @@ export const templateHandlers = {
   getTemplate: async ({ service, caller, params }) => {
     const row = await findTemplate(service, { projectId: caller.projectId, reference: params.template_id })
     return { status: 200, json: presentTemplate(row, service.templateProgress) }
+  },
+  deleteTemplate: async ({ service, caller, params }) => {
+    const { projectId, keyId: by } = caller
+    await deleteTemplate(service, { projectId, reference: params.template_id, by })
+    return { status: 204 }
   },
 } satisfies Partial<Handlers>

@@ -3,7 +3,9 @@ import { makeId, type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { digestOf, makeSecret, prefixOf } from '../../src/auth/key-secret.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { ended, FakeBuilder } from '../support/fake-builder.ts'
 import { startTestServer } from '../support/start-test-server.ts'
+import { tarOf } from '../support/tar-of.ts'
 
 const guarded = Object.entries<Route>(routes).filter(([, { scope }]) => scope !== null) as [RouteName, Route][]
 const ofOneThing = guarded.filter(([, { path }]) => path.includes('{'))
@@ -39,6 +41,7 @@ const requests: Partial<Record<RouteName, { readonly query?: string; readonly js
   replaceProvider: { json: { type: 'static', value: 'taken-over' } },
   readArchive: { query: '?path=/etc' },
   writeArchive: { query: '?path=/tmp/new' },
+  pullTemplate: { json: {} },
   watchFiles: { query: '?path=/tmp' },
 }
 
@@ -69,7 +72,7 @@ async function makeProject(stateDir: string): Promise<string> {
 
 /** Something of each kind in the first project, and an admin key of another. */
 async function setUp() {
-  const server = await startTestServer()
+  const server = await startTestServer({ builder: new FakeBuilder() })
   const { ask, makeRuntime, makeKey, stateDir } = server
   const runtime_id = await makeRuntime({ name: 'mine' })
   const json = { command: 'sleep', background: true }
@@ -82,6 +85,9 @@ async function setUp() {
   const { policy_id } = await make('network-policy', { name: 'mine', include: ['pypi'] })
   const { secret_id } = await make('secret', { name: 'mine', value: 'hunter22', hosts: ['api.example.com'] })
   const { provider_id } = await make('identity-provider', { name: 'mine', type: 'static', value: 'hunter22' })
+  const { build_id } = await make('template/build', { name: 'mine', dockerfile: 'FROM scratch' })
+  await ended(server, build_id)
+  const context = await ask('POST', '/v1/agents/template/context', { body: await tarOf({ a: 'one' }) })
   const own: Readonly<Record<string, string>> = {
     runtime_id,
     command_id,
@@ -90,6 +96,8 @@ async function setUp() {
     policy_id,
     secret_id,
     provider_id,
+    build_id,
+    context_id: context.json.context_id,
     name: 'mine',
     port: '3000',
   }
@@ -110,6 +118,7 @@ const missing = {
   policy_id: `np${'a'.repeat(20)}`,
   secret_id: `se${'a'.repeat(20)}`,
   provider_id: `ip${'a'.repeat(20)}`,
+  build_id: `bd${'a'.repeat(20)}`,
 }
 
 test('what belongs to another project is the same 404 as what is not there, on every route', async () => {
@@ -156,8 +165,26 @@ test("policies, secrets and providers are a project's own, by name as well", asy
 
 test("templates are a project's own", async () => {
   const { ask, own, foreign } = await setUp()
-  for (const template of ['base-small', own.template_id]) {
+  for (const template of ['base-small', 'mine', own.template_id]) {
     const { json } = await ask('POST', '/v1/agents/runtime', { key: foreign, json: { template } })
     expect(json.error.code).toBe('template_not_found')
+    const build = { key: foreign, json: { name: 'other', from_template: template } }
+    expect((await ask('POST', '/v1/agents/template/build', build)).json.error.code).toBe('template_not_found')
   }
+  // A name of one project is free in another.
+  const same = { key: foreign, json: { name: 'mine', dockerfile: 'FROM scratch' } }
+  expect((await ask('POST', '/v1/agents/template/build', same)).json.template_id).not.toBe(own.template_id)
+  expect((await ask('GET', '/v1/agents/template/mine')).json.build_id).toBe(own.build_id)
+})
+
+test("builds and contexts are a project's own", async () => {
+  const { ask, own, foreign } = await setUp()
+  const build = { name: 'other', dockerfile: 'FROM scratch', context_id: own.context_id }
+  const refused = await ask('POST', '/v1/agents/template/build', { key: foreign, json: build })
+  expect(refused.json.error.code).toBe('context_not_found')
+  const body = await tarOf({ a: 'one' })
+  const same = await ask('POST', '/v1/agents/template/context', { key: foreign, body })
+  expect([same.status, same.json.context_id === own.context_id]).toEqual([201, false])
+  const logs = await ask('GET', `/v1/agents/template/build/${own.build_id}/logs?follow=true`, { key: foreign })
+  expect(logs.json.error.code).toBe('build_not_found')
 })

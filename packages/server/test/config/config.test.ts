@@ -78,6 +78,40 @@ describe('an address to listen on', () => {
   )
 })
 
+describe('registries', () => {
+  test('are read as lists', () => {
+    const { registries } = parseConfig({
+      HOLT_REGISTRY_MIRRORS:
+        'Docker.io=https://mirror.example.com, docker.io=http://127.0.0.1:5000/Prefix/,ghcr.io=http://[::1]:1',
+      HOLT_REGISTRY_INSECURE: 'Registry.lan:5000,127.0.0.1:*,[::1]:5000',
+    })
+    expect(registries).toEqual({
+      mirrors: [
+        { registry: 'docker.io', url: 'https://mirror.example.com' },
+        { registry: 'docker.io', url: 'http://127.0.0.1:5000/Prefix' },
+        { registry: 'ghcr.io', url: 'http://[::1]:1' },
+      ],
+      insecure: ['registry.lan:5000', '127.0.0.1:*', '[::1]:5000'],
+    })
+    expect(parseConfig({}).registries).toEqual({ mirrors: [], insecure: [] })
+  })
+
+  test.each([
+    ['HOLT_REGISTRY_MIRRORS', 'https://mirror.example.com'],
+    ['HOLT_REGISTRY_MIRRORS', 'docker.io=mirror.example.com'],
+    ['HOLT_REGISTRY_MIRRORS', 'docker.io=ftp://mirror.example.com'],
+    ['HOLT_REGISTRY_MIRRORS', 'docker.io=https://name:word@mirror.example.com'],
+    ['HOLT_REGISTRY_MIRRORS', 'docker.io=https://mirror.example.com?a=b'],
+    ['HOLT_REGISTRY_MIRRORS', '=https://mirror.example.com'],
+    ['HOLT_REGISTRY_INSECURE', 'registry.lan'],
+    ['HOLT_REGISTRY_INSECURE', 'registry.lan:5000,'],
+    ['HOLT_REGISTRY_INSECURE', '*:5000'],
+    ['HOLT_REGISTRY_INSECURE', 'registry.lan:70000'],
+  ])('%s=%s is refused', (name, value) => {
+    expect(() => parseConfig({ [name]: value })).toThrow(name)
+  })
+})
+
 describe('the way out', () => {
   test('is read as lists', () => {
     const { egress, issuer } = parseConfig({
@@ -128,4 +162,15 @@ describe('the way out', () => {
       await expect(opening).rejects.toThrow('HOLT_EGRESS_CA_FILE')
     }
   })
+})
+
+test('builds have settings', () => {
+  expect(parseConfig({})).toMatchObject({ buildsAtOnce: 2, buildCacheBytes: 20 * 2 ** 30 })
+  const given = { HOLT_BUILDS_AT_ONCE: '5', HOLT_BUILD_CACHE_SIZE: '512MiB' }
+  expect(parseConfig(given)).toMatchObject({ buildsAtOnce: 5, buildCacheBytes: 2 ** 29 })
+  expect(parseConfig({ HOLT_BUILD_CACHE_SIZE: '0' }).buildCacheBytes).toBe(0)
+  for (const HOLT_BUILD_CACHE_SIZE of ['20', '-1GiB', 'much'])
+    expect(() => parseConfig({ HOLT_BUILD_CACHE_SIZE })).toThrow('HOLT_BUILD_CACHE_SIZE')
+  for (const HOLT_BUILDS_AT_ONCE of ['0', '65', 'x'])
+    expect(() => parseConfig({ HOLT_BUILDS_AT_ONCE })).toThrow('HOLT_BUILDS_AT_ONCE')
 })

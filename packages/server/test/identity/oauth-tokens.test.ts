@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { TlsDialer } from '@holt/egress'
+import { Dialer } from '@holt/egress'
 import { expect, onTestFinished, test } from 'vitest'
 import { issue, makeTestCa } from '../../../egress/test/support/certificates.ts'
 import { startHttpsHost } from '../../../egress/test/support/hosts.ts'
@@ -43,13 +43,13 @@ async function setUp(reply: (count: number) => Reply | Promise<Reply>) {
   })
   onTestFinished(() => host[Symbol.asyncDispose]())
   const overrides = [{ host: 'login.example.com', port: 443, toHost: host.host, toPort: host.port }]
-  const dialer = new TlsDialer({
+  const dialer = new Dialer({
     resolvers: ['127.0.0.1:1'],
     allowedNetworks: [],
     overrides,
     extraCaPem: ca.certificatePem,
   })
-  const dial: DialTls = (target, signal) => dialer.dial(target, signal)
+  const dial: DialTls = (target, signal) => dialer.dialTls(target, signal)
   const clock = { now: 1_000_000 }
   return { asked, clock, tokens: new OAuthTokens(dial, () => clock.now) }
 }
@@ -146,8 +146,8 @@ test('after a failure it is tried again, and a token that is still good is used 
 })
 
 test('an endpoint that may not be reached is an error without addresses', async () => {
-  const dialer = new TlsDialer({ resolvers: ['127.0.0.1:1'], allowedNetworks: [], overrides: [], extraCaPem: null })
-  const tokens = new OAuthTokens((target, signal) => dialer.dial(target, signal), Date.now)
+  const dialer = new Dialer({ resolvers: ['127.0.0.1:1'], allowedNetworks: [], overrides: [], extraCaPem: null })
+  const tokens = new OAuthTokens((target, signal) => dialer.dialTls(target, signal), Date.now)
   const internal = { ...provider.settings, token_url: 'https://127.0.0.1/token' }
   const failure = await tokens.token({ ...provider, settings: internal }).catch((error: Error) => error.message)
   expect(failure).toBe('the token endpoint could not be reached')

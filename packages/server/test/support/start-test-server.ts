@@ -80,9 +80,13 @@ export interface TestServer {
   makeRuntime(body?: object): Promise<string>
   /** Makes a key with scopes and answers its secret. */
   makeKey(...scopes: string[]): Promise<{ key: string; key_id: string }>
+  /** Ends the server; `restart` begins another. */
+  close(): Promise<void>
   /** Ends the server without a word, as a crash would, and starts another over the same state and engine. */
   restart(options?: Partial<ServerOptions>): Promise<TestServer>
 }
+
+const nowhere = () => Promise.reject(new Error('nothing is outside'))
 
 /** Starts a server that ends with the test. */
 export async function startTestServer(options: Partial<ServerOptions> = {}, state?: string): Promise<TestServer> {
@@ -90,7 +94,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
   const engine = (options.engine as FakeEngine | undefined) ?? new FakeEngine()
   const { log, logged } = keepingLog()
   const gateway = (options.outside?.gateway as RecordingGateway | undefined) ?? new RecordingGateway()
-  const outside = options.outside ?? { gateway, dialTls: async () => Promise.reject(new Error('nothing is outside')) }
+  const outside = options.outside ?? { gateway, dialTls: nowhere, registryNetwork: { connect: nowhere } }
   const config = { ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0' }), ...options.config }
   const server = await createServer({ baseSource: tinySource, ...options, config, engine, log, outside })
   let closed = false
@@ -117,6 +121,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
       return answer.json.runtime_id
     },
     makeKey: async (...scopes) => (await ask('POST', '/v1/agents/key', { json: { name: 'test', scopes } })).json,
+    close,
     restart: async (more = {}) => {
       await close()
       return startTestServer({ ...options, engine, ...more }, stateDir)

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { connect, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 
 /** Time for a handshake that has begun. */
@@ -29,7 +29,8 @@ export class UpstreamTls {
     const { promise, resolve, reject } = Promise.withResolvers<Used>()
     const secured = connect({
       socket,
-      servername: name,
+      // An address is no server name (RFC 6066, 3); the certificate has to be for it all the same.
+      ...(isIP(name) === 0 ? { servername: name } : { host: name }),
       secureContext: this.#context,
       ALPNProtocols: [...protocols],
       rejectUnauthorized: true,

@@ -33,6 +33,8 @@ func main() {
 		fill(args[0])
 	case "spin":
 		spin()
+	case "mapped":
+		mapped(args[0])
 	case "traffic":
 		traffic(args[0], args[1:])
 	default:
@@ -52,6 +54,22 @@ func cat(paths []string) {
 			os.Exit(1)
 		}
 		io.Copy(os.Stdout, file)
+	}
+}
+
+// mapped writes to a file through shared memory.
+func mapped(path string) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		var b []byte
+		if b, err = syscall.Mmap(int(file.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED); err == nil {
+			copy(b[100:], "mapped")
+			err = syscall.Munmap(b)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 

@@ -1,0 +1,24 @@
+import { call } from './api.ts'
+import { service } from './facts.ts'
+import { closeConnections } from './http.ts'
+import { findService, startService, stopService } from './service-process.ts'
+import { until } from './until.ts'
+
+/** Kills the daemon in the middle of whatever it does. */
+export async function crash(): Promise<void> {
+  await stopService('SIGKILL')
+  closeConnections()
+}
+
+/** Starts the next daemon on the same port, where none runs, and waits until it is ready. */
+export async function restart(): Promise<void> {
+  if (findService() === null) await startService(service.port)
+  await until(
+    'holtd is ready again',
+    async () => {
+      const answer = await call('GET', '/readyz', { key: null, timeoutMs: 5_000 }).catch(() => null) // Not listening yet.
+      return answer?.status === 200
+    },
+    60_000,
+  )
+}

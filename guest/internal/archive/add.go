@@ -1,0 +1,136 @@
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ulikunitz/xz"
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/etc"
+	"holt.dev/guest/internal/fault"
+)
+
+// add writes a file that may be an archive: one is unpacked into the destination, anything else goes where it would have gone. Its bytes are on the disk first, since only a look at the
+// beginning of what is compressed tells.
+func (p *applier) add(u *unpacker, parts []string, h *tar.Header) error {
+	spool, err := spoolFile()
+	if err != nil {
+		return err
+	}
+	defer spool.Close()
+	if err := u.fill(int(spool.Fd()), h); err != nil {
+		return err
+	}
+	u.totals.SizeBytes -= h.Size
+	if inner := openInner(spool); inner != nil {
+		p.applied.Unpacked++
+		return p.unpack(u, h, inner)
+	}
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	outer := u.tar
+	defer func() { u.tar = outer }()
+	u.tar = spool
+	return p.put(u, parts, h)
+}
+
+// spoolFile is a file that nobody else sees, on the runtime's disk.
+func spoolFile() (*os.File, error) {
+	random := make([]byte, 8)
+	_, _ = rand.Read(random) // never fails (crypto/rand)
+	name := "/.holt-add-" + hex.EncodeToString(random)
+	var file *os.File
+	err := etc.KeepTimes("/", func() (err error) {
+		if file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600); err != nil {
+			return err
+		}
+		return os.Remove(name)
+	})
+	if err != nil && file != nil {
+		file.Close()
+	}
+	return file, err
+}
+
+// openInner begins to read a file as an archive; nil for one that is none: whatever it is compressed with, a tar header has to be at its beginning.
+func openInner(file *os.File) io.Reader {
+	stream := func() io.Reader {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return nil
+		}
+		return decompress(bufio.NewReaderSize(file, bufferBytes))
+	}
+	first := stream()
+	if first == nil {
+		return nil
+	}
+	if _, err := tar.NewReader(first).Next(); err != nil && err != tar.ErrInsecurePath {
+		return nil
+	}
+	return stream()
+}
+
+// decompress recognizes a format by its first bytes, as Docker does; nil where they promise one and what follows is none.
+func decompress(in *bufio.Reader) io.Reader {
+	magic, _ := in.Peek(6)
+	var out io.Reader = in
+	var err error
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b, 0x08}):
+		out, err = gzip.NewReader(in)
+	case bytes.HasPrefix(magic, []byte("BZh")):
+		out = bzip2.NewReader(in)
+	case bytes.HasPrefix(magic, []byte("\xfd7zXZ\x00")):
+		out, err = xz.NewReader(in)
+	}
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// unpack writes what an archive holds into the destination. Its owners and set-id bits are its own, and so is the destination's mode where it says one.
+func (p *applier) unpack(u *unpacker, h *tar.Header, inner io.Reader) error {
+	if u.way.root < 0 {
+		dir := *p
+		dir.Single = false
+		if _, err := dir.open(u, nil); err != nil {
+			return err
+		}
+	}
+	src := &source{out: inner, trusted: true}
+	in := p.unpacker(src)
+	in.options.KeepOwners, in.options.Mode = true, nil
+	in.options.ParentUID, in.options.ParentGID = 0, 0
+	root, err := unix.FcntlInt(uintptr(u.way.root), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	in.way.root = root
+	defer in.way.close()
+	err = in.each(func(h *tar.Header) error {
+		parts, err := splitName(strings.TrimLeft(h.Name, "/"))
+		if err != nil {
+			return err
+		}
+		return in.entryAt(parts, h)
+	})
+	if err == nil {
+		err = in.setDirectories()
+	}
+	u.totals.add(in.totals)
+	if err != nil {
+		return fault.As(err).Within(h.Name)
+	}
+	return nil
+}

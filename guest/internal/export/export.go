@@ -1,0 +1,142 @@
+// Package export decides what of the runtime's tree belongs to an image that is made of it: not what is mounted over it, and not what the guest itself has put there.
+package export
+
+import (
+	"archive/tar"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/archive"
+	"holt.dev/guest/internal/etc"
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/network"
+)
+
+// Options is what of the tree is asked for.
+type Options struct {
+	OnlyChanged bool     `json:"only_changed"`
+	Exclude     []string `json:"exclude"`
+}
+
+// maxExclude bounds the paths that are left out.
+const maxExclude = 1000
+
+func (o *Options) check() error {
+	if len(o.Exclude) > maxExclude {
+		return fault.New(fault.InvalidRequest, "exclude: at most %d paths", maxExclude)
+	}
+	for _, path := range o.Exclude {
+		if !strings.HasPrefix(path, "/") || path == "/" || filepath.Clean(path) != path {
+			return fault.New(fault.InvalidRequest, "exclude: %q is not an absolute, canonical path below /", path)
+		}
+	}
+	return nil
+}
+
+// Rules are those by which the root directory becomes an image. left tells whether files that the image below has already come without content.
+func Rules(o Options, net *network.Network) (rules *archive.Rules, left bool, err error) {
+	if err := o.check(); err != nil {
+		return nil, false, err
+	}
+	if rules, err = bare(net); err != nil {
+		return nil, false, err
+	}
+	rules.Devices, rules.Sparse = true, true
+	for _, path := range o.Exclude {
+		rules.Absent[nameOf(path)] = true
+	}
+	if o.OnlyChanged {
+		rules.Unchanged = unchanged()
+	}
+	return rules, rules.Unchanged != nil, nil
+}
+
+// Selected are the rules by which parts of the tree are read for a copy, and those parts: as they are without the guest, and nothing of what is mounted.
+func Selected(s *archive.Selection, net *network.Network) (rules *archive.Rules, picked []archive.Picked, err error) {
+	exclude, err := s.Excluder()
+	if err != nil {
+		return nil, nil, err
+	}
+	if picked, err = s.Find(); err != nil {
+		return nil, nil, err
+	}
+	if rules, err = bare(net); err != nil {
+		return nil, nil, err
+	}
+	rules.Devices, rules.Sparse, rules.Exclude = true, true, exclude
+	leaveOutHolts(rules)
+	return rules, picked, nil
+}
+
+// leaveOutHolts has a copy of all of the tree hold no more of what is mounted than the directories that every root has.
+func leaveOutHolts(r *archive.Rules) {
+	for name := range r.Mounts {
+		var st unix.Stat_t
+		isHolts := name == "run/holt" || strings.HasPrefix(name, "run/holt-")
+		if isHolts || unix.Stat("/"+name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			delete(r.Mounts, name)
+			r.Absent[name] = true
+		}
+	}
+}
+
+// bare are the rules by which the tree is as it would be without the guest.
+func bare(net *network.Network) (*archive.Rules, error) {
+	r := &archive.Rules{
+		Absent: map[string]bool{}, Instead: map[string]*archive.Substitute{}, Moved: map[string]string{}, Mounts: map[string]bool{}, Parents: map[string]bool{},
+	}
+	overrides := etc.Overrides()
+	absent, changed, moved := net.Traces(overrides)
+	for _, o := range append(overrides, changed...) {
+		if o.Absent {
+			r.Absent[nameOf(o.Path)] = true
+		} else if s := substitute(o); s != nil {
+			r.Instead[nameOf(o.Path)] = s
+		}
+	}
+	for _, path := range absent {
+		r.Absent[nameOf(path)] = true
+	}
+	for from, to := range moved {
+		delete(r.Absent, nameOf(to))
+		r.Moved[nameOf(from)] = nameOf(to)
+	}
+	mounts, err := mountPoints()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range mounts {
+		r.Mounts[nameOf(path)] = true
+	}
+	for _, path := range append(append(mounts, etc.Touched()...), absent...) {
+		for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+			r.Parents[nameOf(dir)] = true
+		}
+	}
+	r.Parents["tmp"] = true // the guest makes it where it is missing
+	r.Modes = etc.Modes()
+	return r, nil
+}
+
+// nameOf is a path as an entry's name.
+func nameOf(path string) string { return strings.TrimPrefix(path, "/") }
+
+func substitute(o etc.Override) *archive.Substitute {
+	h := &tar.Header{
+		Format: tar.FormatPAX, Mode: int64(o.Stat.Mode & 0o7777), Uid: int(o.Stat.Uid), Gid: int(o.Stat.Gid), ModTime: time.Unix(o.Stat.Mtim.Unix()),
+	}
+	switch o.Stat.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		h.Typeflag, h.Size = tar.TypeReg, int64(len(o.Content))
+	case unix.S_IFLNK:
+		h.Typeflag, h.Linkname = tar.TypeSymlink, o.Target
+	case unix.S_IFIFO:
+		h.Typeflag = tar.TypeFifo
+	default:
+		return nil
+	}
+	return &archive.Substitute{Header: h, Content: o.Content}
+}

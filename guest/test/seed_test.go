@@ -1,0 +1,85 @@
+package test
+
+import (
+	"strings"
+	"testing"
+)
+
+const defaultSeed = `{"env":{"SEEDED":"yes"},"user":"root","workdir":"/tmp","pids_max":null,"sudo":false,"network":null}`
+
+func TestASeedRunsCommandsThatLiveOnWhenItIsBound(t *testing.T) {
+	g := boot(t)
+	g.want(200, "POST", "/v1/seed", defaultSeed)
+	g.want(200, "POST", "/v1/seed", defaultSeed)
+	if info := g.want(200, "GET", "/v1/info", nil); info["runtime_id"] != nil {
+		t.Fatalf("a seed has an identity: %v", info)
+	}
+	g.want(201, "POST", "/v1/processes", object{
+		"id": "app", "command": `echo $SEEDED $BOUND $PWD; read x; echo $x; sleep 600`, "stdin": "pipe",
+	})
+	before := g.want(200, "GET", "/v1/processes/app", nil)
+	g.quiesce("?force=1")
+	g.want(200, "POST", "/v1/bind", defaultBind)
+	g.want(200, "POST", "/v1/processes/app/stdin?eof=1", "after\n")
+	eventually(t, "it goes on", func() bool { return strings.Contains(g.output("app", "cursor=0").stdout, "after") })
+	if out := g.output("app", "cursor=0").stdout; out != "yes /tmp\nafter\n" {
+		t.Fatalf("what the seed started: %q", out)
+	}
+	after := g.want(200, "GET", "/v1/processes/app", nil)
+	if after["state"] != "running" || after["pid"] != before["pid"] || after["started_at_ms"] != before["started_at_ms"] {
+		t.Fatalf("before %v, after %v", before, after)
+	}
+	if r := g.exec(object{"command": "echo $SEEDED $BOUND $PWD; uname -n"}); r.stdout != "yes /\nbox\n" {
+		t.Fatalf("a command of the bound runtime: %q", r.stdout)
+	}
+	g.want(200, "DELETE", "/v1/processes/app", nil)
+}
+
+func TestWhatASeedStartsLooksForCertificatesThatAreYetToCome(t *testing.T) {
+	g := boot(t)
+	g.want(200, "POST", "/v1/seed", defaultSeed)
+	if r := g.exec(object{"command": "echo $NODE_EXTRA_CA_CERTS; test ! -e $NODE_EXTRA_CA_CERTS"}); r.stdout != "/usr/local/share/ca-certificates/holt-runtime.crt\n" || r.code() != 0.0 {
+		t.Fatalf("%q", r.stdout)
+	}
+}
+
+func TestASeedIsNoLongerOneWhenItIsBound(t *testing.T) {
+	g := start(t)
+	g.refuses(409, "conflict", "is bound", "POST", "/v1/seed", defaultSeed)
+	if r := g.exec(object{"command": "echo $SEEDED $BOUND"}); r.stdout != "yes\n" {
+		t.Fatalf("a refused seed changed something: %q", r.stdout)
+	}
+}
+
+func TestASeedRefusesWhatMakesNoSense(t *testing.T) {
+	g := boot(t)
+	for _, c := range []struct{ from, to, holds string }{
+		{`"workdir":"/tmp"`, `"workdir":"x"`, "workdir"},
+		{`"user":"root"`, `"user":"nobody-here"`, "nobody-here"},
+		{`"SEEDED"`, `"A=B"`, "env"},
+		{`"pids_max":null`, `"pids_max":0`, "pids_max"},
+		{`"sudo"`, `"unknown":1,"sudo"`, "unknown"},
+	} {
+		g.refuses(400, "invalid_request", c.holds, "POST", "/v1/seed", strings.Replace(defaultSeed, c.from, c.to, 1))
+	}
+	g.refuses(409, "conflict", "not bound", "GET", "/v1/processes", nil)
+}
+
+func TestATransientProcessIsForgottenWhenNothingOfItRuns(t *testing.T) {
+	g := start(t)
+	if r := g.exec(object{"id": "try", "command": "echo a; exit 3", "transient": true}); r.stdout != "a\n" || r.code() != 3.0 {
+		t.Fatalf("its end: %+v", r)
+	}
+	eventually(t, "it is forgotten", func() bool { return g.knows() == 0 })
+	g.exec(object{"id": "try", "command": "sleep 600 >/dev/null 2>&1 &", "transient": true})
+	if g.knows() != 1 {
+		t.Fatal("what it left cannot be killed")
+	}
+	g.want(200, "DELETE", "/v1/processes/try", nil)
+	eventually(t, "it is forgotten with what it left", func() bool { return g.knows() == 0 })
+}
+
+func (g *guest) knows() int {
+	g.t.Helper()
+	return len(g.want(200, "GET", "/v1/processes", nil)["processes"].([]any))
+}

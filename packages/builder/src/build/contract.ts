@@ -1,0 +1,245 @@
+import type { CheckpointInfo, Engine, GuestNetwork, ImageDigest } from '@holt/engine'
+import type { BuildFailureCode, BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
+
+/**
+ * A build: a plan is carried out in runtimes of the engine, and ends as an image with its settings. The service decides who may build what, where
+ * rows and logs go and what a step may reach; this package knows none of it. Everything it makes is named to `BuildHost` before it exists, so
+ * that a process that dies leaves nothing that nobody knows.
+ */
+export interface BuildRequest {
+  readonly buildId: string
+  readonly source:
+    | { readonly type: 'dockerfile'; readonly text: string; readonly target: string | null }
+    | { readonly type: 'image'; readonly reference: string; readonly steps: readonly SimpleStep[] }
+    | { readonly type: 'template'; readonly reference: string; readonly steps: readonly SimpleStep[] }
+  readonly buildArgs: Readonly<Record<string, string>>
+  /** Values are secret: in no log, no key of the cache, no image. */
+  readonly buildSecrets: Readonly<Record<string, string>>
+  readonly registryAuth: {
+    readonly registry: string | null
+    readonly username: string
+    readonly password: string
+  } | null
+  /** The uploaded context; null: none. */
+  readonly context: ContextArchive | null
+  readonly noCache: boolean
+  /** Size of its runtimes: the start command and the checkpoint get it, and `diskMiB` has to hold the image. */
+  readonly cpu: number
+  readonly memoryMiB: number
+  readonly diskMiB: number
+  readonly startCmd: string | null
+  readonly readyCmd: string | null
+  readonly readyTimeoutMs: number
+  readonly timeoutMs: number
+  /** Over what the image says. */
+  readonly env: Readonly<Record<string, string>>
+  readonly user: string | null
+  readonly workdir: string | null
+  /** Distinguishes policies: a step that ran under another one is run again. */
+  readonly policyKey: string
+}
+
+/** `steps` of the API. */
+export type SimpleStep =
+  | { readonly run: string }
+  | {
+      readonly copy: {
+        readonly source: string | readonly string[]
+        readonly destination: string
+        readonly chown?: string | undefined
+        readonly chmod?: string | undefined
+      }
+    }
+  | { readonly env: Readonly<Record<string, string>> }
+  | { readonly workdir: string }
+  | { readonly user: string }
+
+/** An uploaded context: a tar file that is read and never unpacked on the host. */
+export interface ContextArchive {
+  readonly path: string
+  readonly sha256: string
+}
+
+/** What a build ends as. */
+export interface BuildResult {
+  readonly imageDigest: ImageDigest
+  readonly sizeBytes: number
+  /** Of a runtime in which the start command runs (or none); null where the class has none. */
+  readonly checkpoint: CheckpointInfo | null
+  readonly settings: FinalSettings
+  /** What a build on top of the template begins with. */
+  readonly buildSettings: BuildSettings
+  /** Where it came from, for people: `docker.io/library/python@sha256:...`. */
+  readonly source: string
+  readonly ignored: readonly Ignored[]
+  readonly warnings: readonly string[]
+}
+
+/** What runtimes of the template have; PATH, HOME, HOSTNAME, SHELL, USER and LOGNAME of an image are not in `env`. */
+export interface FinalSettings {
+  readonly env: Readonly<Record<string, string>>
+  readonly user: string
+  readonly workdir: string
+  readonly labels: Readonly<Record<string, string>>
+  /** `8080/tcp`. */
+  readonly ports: readonly string[]
+}
+
+/** The whole configuration of an image as steps see it: also its PATH and its shell. */
+export interface BuildSettings {
+  /** With PATH, HOME and all. */
+  readonly env: Readonly<Record<string, string>>
+  /** As USER has it: a name, numbers, with a group or not; empty is root. */
+  readonly user: string
+  readonly workdir: string
+  readonly shell: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
+  readonly ports: readonly string[]
+  /** ONBUILD triggers of the base, which are ignored and named. */
+  readonly onBuild: readonly string[]
+}
+
+/** What a build needs of the service. */
+export interface BuildHost {
+  readonly engine: Engine
+  readonly isolation: 'gvisor' | 'container'
+  /** Directory for what is on its way; swept by the service when a process died. */
+  readonly workDir: string
+  /** The size of the runtimes in which steps run. */
+  readonly stepSize: { readonly cpu: number; readonly memoryMiB: number }
+  readonly images: BaseImages
+  readonly cache: BuildCache
+  /** A template of the project or a system template; `BuildError` `image_not_found` where there is none that is ready. */
+  findTemplate(reference: string): Promise<TemplateBase>
+  /** Fetches an address for ADD, under the rules on addresses; `step_failed` otherwise. */
+  fetch(url: string, signal: AbortSignal): Promise<FetchedFile>
+  /**
+   * Makes an id for a runtime of this build, durably noted. `openNetwork` gives its steps what the build's policy allows: it is called before the
+   * guest is bound, and again whenever it is to be given a network anew; it answers what `bind` is told (null: no network). Disposing of it closes what was
+   * opened, removes the runtime where the engine still has it, and forgets the note.
+   */
+  newRuntime(): Promise<BuildRuntime>
+  /** An id for a checkpoint of this build, durably noted. */
+  newCheckpointId(): Promise<string>
+  readonly report: BuildReport
+}
+
+/** A runtime that a build has been given. */
+export interface BuildRuntime extends AsyncDisposable {
+  readonly id: string
+  /** What `GuestClient.bind` takes as `network`. */
+  openNetwork(signal: AbortSignal): Promise<GuestNetwork | null>
+}
+
+/** A body that was fetched. */
+export interface FetchedFile {
+  readonly body: AsyncIterable<Uint8Array>
+  /** What the address ends with, or the server said: the file's name where the destination is a directory. */
+  readonly name: string
+  /** Of `Last-Modified`. */
+  readonly modifiedAtSecs: number | null
+  /** Permission bits; 0o600 as Docker has it. */
+  readonly mode: number
+}
+
+/** A template that is built upon. */
+export interface TemplateBase {
+  readonly reference: string
+  readonly imageDigest: ImageDigest
+  readonly settings: BuildSettings
+  /** What its runtimes have: a PATH in it is the template's own and stays one on top of it, where a container image's is left out. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Container images, as images of the engine. The same digest is pulled and written once. */
+export interface BaseImages {
+  /** The digest that a reference names now. */
+  resolve(reference: string, options: PullOptions): Promise<ResolvedImage>
+  /** Pulls it, unless it is here, and writes it as an image of the engine. */
+  ensure(image: ResolvedImage, options: PullOptions): Promise<PulledImage>
+}
+
+/** How images are fetched. */
+export interface PullOptions {
+  readonly auth: BuildRequest['registryAuth']
+  readonly onProgress: (message: string) => void
+  readonly signal: AbortSignal
+}
+
+/** A reference, fixed. */
+export interface ResolvedImage {
+  readonly reference: string
+  /** `docker.io/library/python@sha256:...`. */
+  readonly pinned: string
+  readonly digest: string
+}
+
+/** An image that is here. */
+export interface PulledImage extends ResolvedImage {
+  readonly imageDigest: ImageDigest
+  readonly sizeBytes: number
+  readonly settings: BuildSettings
+}
+
+/** What earlier builds of the project left. Entries may go at any time, but none that this build has got or put before it ends; an entry whose state is gone is a miss. */
+export interface BuildCache {
+  get(key: string): Promise<CachedState | null>
+  put(key: string, state: CachedState): Promise<void>
+  /** The content of a cache mount as a tar stream; null where there is none yet. Answers are alone with it until `release` where `locked`. */
+  openMount(id: string, options: { readonly locked: boolean; readonly signal: AbortSignal }): Promise<CacheMount>
+}
+
+/** A state of a build that a later one can go on from. */
+export type CachedState =
+  | { readonly type: 'image'; readonly imageDigest: ImageDigest; readonly sizeBytes: number; readonly facts: unknown }
+  | {
+      readonly type: 'checkpoint'
+      readonly checkpointId: string
+      readonly imageDigest: ImageDigest
+      readonly sizeBytes: number
+      readonly facts: unknown
+    }
+
+/** One cache mount, held by a step. */
+export interface CacheMount extends AsyncDisposable {
+  /** Tar of the content; null: empty. */
+  read(): AsyncIterable<Uint8Array> | null
+  /** Replaces the content. */
+  write(tar: AsyncIterable<Uint8Array>): Promise<void>
+}
+
+/** Where a build says how it goes. None of these throws. */
+export interface BuildReport {
+  status(status: BuildStatus): void
+  /** All steps, whenever one changed. */
+  steps(steps: readonly BuildStepState[]): void
+  log(line: {
+    readonly level: 'debug' | 'info' | 'warn' | 'error'
+    readonly step: number | null
+    readonly message: string
+  }): void
+}
+
+/** The one way a build fails that is its author's matter. What else goes wrong is thrown as it is, and is `internal`. */
+export class BuildError extends Error {
+  override readonly name = 'BuildError'
+  readonly code: BuildFailureCode
+  readonly hint: string | null
+  readonly details: Readonly<Record<string, unknown>>
+  /** The step that failed; set by the executor where it is null. */
+  readonly step: number | null
+  constructor(
+    code: BuildFailureCode,
+    message: string,
+    options: { hint?: string; details?: Readonly<Record<string, unknown>>; step?: number; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause })
+    this.code = code
+    this.hint = options.hint ?? null
+    this.details = options.details ?? {}
+    this.step = options.step ?? null
+  }
+}
+
+/** Carries out a build. Rejects with `BuildError`, with the signal's reason when it is ended, or with what went wrong on the host. */
+export type RunBuild = (request: BuildRequest, host: BuildHost, signal: AbortSignal) => Promise<BuildResult>

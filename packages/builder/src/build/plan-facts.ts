@@ -1,0 +1,27 @@
+import type { BuildPlan, Mount } from '../dockerfile/plan.ts'
+
+/** Whether any step takes files of the uploaded context. */
+export function readsContext({ stages }: BuildPlan): boolean {
+  return stages.some(({ instructions }) =>
+    instructions.some((instruction) => {
+      if (instruction.type === 'copy') return instruction.from.type === 'context' && instruction.sources.length > 0
+      return instruction.type === 'run' && instruction.mounts.some(isOfContext)
+    }),
+  )
+}
+
+function isOfContext(mount: Mount): boolean {
+  return (mount.type === 'bind' || mount.type === 'cache') && mount.from?.type === 'context'
+}
+
+/** What is to be said of mounts in memory that are given a size. */
+export function sizedMounts({ stages }: BuildPlan): readonly string[] {
+  return stages.flatMap(({ instructions }) =>
+    instructions.flatMap((instruction) =>
+      instruction.type === 'run' &&
+      instruction.mounts.some((mount) => mount.type === 'tmpfs' && mount.sizeBytes !== null)
+        ? [`Line ${instruction.line}: the size of a tmpfs mount is no limit of its own; the disk of the build is.`]
+        : [],
+    ),
+  )
+}

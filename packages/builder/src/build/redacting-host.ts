@@ -1,0 +1,31 @@
+import { BuildError, type BuildHost } from './contract.ts'
+import type { Redactor } from './redact.ts'
+
+/** The same host, whose log gets no secret value, whoever writes to it. */
+export function redactingHost(host: BuildHost, redactor: Redactor): BuildHost {
+  const { engine, isolation, workDir, stepSize, images, cache, report } = host
+  return {
+    ...{ engine, isolation, workDir, stepSize, images, cache },
+    findTemplate: (reference) => host.findTemplate(reference),
+    fetch: (url, signal) => host.fetch(url, signal),
+    newRuntime: () => host.newRuntime(),
+    newCheckpointId: () => host.newCheckpointId(),
+    report: {
+      status: (status) => report.status(status),
+      steps: (steps) => report.steps(steps),
+      log: (line) => report.log({ ...line, message: redactor.redact(line.message) }),
+    },
+  }
+}
+
+/** The same failure without secret values, and with the step that ran where it names none. */
+export function redactedError(error: BuildError, redactor: Redactor, step: number | null): BuildError {
+  const { code, message, hint, details, cause } = error
+  const number = error.step ?? step
+  return new BuildError(code, redactor.redact(message), {
+    details,
+    cause,
+    ...(hint === null ? {} : { hint: redactor.redact(hint) }),
+    ...(number === null ? {} : { step: number }),
+  })
+}

@@ -1,0 +1,107 @@
+import type { Context } from '../context/open-context.ts'
+import { gitRefusal, isAddress, isGitSource } from '../dockerfile/git-source.ts'
+import type { CopyInstruction, Heredoc } from '../dockerfile/plan.ts'
+import { BuildError } from './contract.ts'
+import type { CopyWork, Files } from './resolved-step.ts'
+import { pathOf, type Surroundings } from './surroundings.ts'
+
+/** What COPY and ADD copy. Files of the context are known by their content, those of stages and images by what these were made of. */
+export async function resolveCopy(
+  instruction: CopyInstruction,
+  around: Surroundings,
+): Promise<{ readonly work: CopyWork; readonly key: unknown }> {
+  const { scope } = around
+  const words = instruction.sources.map((source) => scope.expand(source))
+  if (instruction.add && words.some(isGitSource))
+    throw new BuildError('unsupported_setting', gitRefusal.message, { hint: gitRefusal.fix })
+  const addresses = instruction.add ? words.filter(isAddress) : []
+  const patterns = words.filter((word) => !addresses.includes(word))
+  const parts: Files[] = []
+  const keys: unknown[] = []
+  const take = ({ files, key }: { readonly files: Files | readonly Files[]; readonly key: unknown }) => {
+    parts.push(...[files].flat())
+    keys.push(key)
+  }
+  if (patterns.length > 0) take(await resolveFiles(instruction, patterns, around))
+  for (const url of addresses) take(await resolveAddress(instruction, url, around))
+  for (const heredoc of instruction.heredocs) take(resolveText(heredoc, around))
+  const work: CopyWork = {
+    type: 'copy',
+    parts,
+    destination: pathOf(scope.expand(instruction.destination), scope.workdir),
+    chown: expandOrNull(instruction.chown, around),
+    chmod: checkedMode(expandOrNull(instruction.chmod, around)),
+    parents: instruction.parents,
+  }
+  const { type, destination, chown, chmod, parents } = work
+  return { work, key: [type, keys, destination, chown, chmod, parents] }
+}
+
+async function resolveFiles(
+  instruction: CopyInstruction,
+  patterns: readonly string[],
+  { scope, sources }: Surroundings,
+): Promise<{ readonly files: readonly Files[]; readonly key: unknown }> {
+  const { from, parents } = instruction
+  const exclude = instruction.exclude.map((word) => scope.expand(word))
+  const unpack = instruction.add && instruction.unpack !== false
+  if (from.type === 'context') return contextFiles(sources.context(), { patterns, exclude, parents, unpack })
+  const files = { type: 'runtime', from, patterns, exclude } as const
+  return { files: [files], key: ['runtime', await sources.keyOf(from), patterns, exclude] }
+}
+
+/** Each archive is unpacked by itself, so that ADD takes what it names one by one. */
+function contextFiles(
+  context: Context,
+  {
+    patterns,
+    exclude,
+    parents,
+    unpack,
+  }: {
+    readonly patterns: readonly string[]
+    readonly exclude: readonly string[]
+    readonly parents: boolean
+    readonly unpack: boolean
+  },
+): { readonly files: readonly Files[]; readonly key: unknown } {
+  const selection = context.select(patterns, { exclude, parents })
+  const key = ['context', selection.digest, unpack]
+  if (!unpack) return { files: [{ type: 'context', selection, unpack }], key }
+  const files = selection.matches.map(({ path, type }) => {
+    const one = context.select([path], { exclude, literal: true })
+    return { type: 'context', selection: one, unpack: type !== 'directory' } as const
+  })
+  return { files, key }
+}
+
+async function resolveAddress(
+  { checksum, unpack }: CopyInstruction,
+  url: string,
+  { scope, sources }: Surroundings,
+): Promise<{ readonly files: Files; readonly key: unknown }> {
+  const wanted = checksum === null ? null : scope.expand(checksum).replace(/^sha256:/, '')
+  const sha256 = wanted ?? (await sources.digestOf(url))
+  const files = { type: 'address', url, sha256, unpack: unpack === true } as const
+  return { files, key: files }
+}
+
+function resolveText(
+  { name, content, expand }: Heredoc,
+  { scope }: Surroundings,
+): { readonly files: Files; readonly key: unknown } {
+  const files = { type: 'text', name, content: expand ? scope.expandText(content) : content } as const
+  return { files, key: files }
+}
+
+function expandOrNull(word: string | null, { scope }: Surroundings): string | null {
+  return word === null ? null : scope.expand(word)
+}
+
+function checkedMode(mode: string | null): string | null {
+  if (mode !== null && !/^[0-7]{3,4}$/.test(mode))
+    throw new BuildError('dockerfile_invalid', `--chmod=${mode.slice(0, 40)} is no mode.`, {
+      hint: 'Write an octal mode, --chmod=755 say.',
+    })
+  return mode
+}

@@ -1,0 +1,174 @@
+import type { BuildPlan, Instruction, Stage } from '../dockerfile/plan.ts'
+import { cacheKey } from './cache-key.ts'
+import type { BuildHost, BuildSettings, PullOptions } from './contract.ts'
+import { keptOf } from './final-settings.ts'
+import { resolveStep } from './resolve-step.ts'
+import type { ResolvedStep } from './resolved-step.ts'
+import { scratchImage } from './scratch-image.ts'
+import type { BaseImage, StageNode } from './stage-node.ts'
+import { type BuildArgs, StageScope } from './stage-scope.ts'
+import { explainFailure } from './step-failure.ts'
+import type { StepList } from './step-list.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** The steps of a stage in the list of steps. */
+export interface StageSteps {
+  readonly from: number
+  readonly instructions: readonly number[]
+}
+
+/** A base, and what steps on top of it begin with. */
+export interface FoundBase {
+  readonly image: BaseImage
+  readonly settings: BuildSettings
+  /** Whether something had to be fetched. */
+  readonly fetched: boolean
+}
+
+/** Puts every step of a plan into the list of steps, in the order in which they run. */
+export function listSteps(plan: BuildPlan, steps: StepList): ReadonlyMap<number, StageSteps> {
+  return new Map(
+    plan.stages.map((stage) => {
+      const name = plan.stages.length > 1 ? (stage.name ?? String(stage.index)) : stage.name
+      // Steps that the request adds stand in no line.
+      const add = (text: string, line: number) => steps.add({ text, stage: name, line: line === 0 ? null : line })
+      const from = add(`FROM ${baseText(stage, plan)}`, stage.line)
+      return [stage.index, { from, instructions: stage.instructions.map(({ text, line }) => add(text, line)) }]
+    }),
+  )
+}
+
+/** Finds the bases of all stages; what is not here is fetched. */
+export async function findBases(
+  plan: BuildPlan,
+  host: BuildHost,
+  {
+    steps,
+    listed,
+    pull,
+  }: { readonly steps: StepList; readonly listed: ReadonlyMap<number, StageSteps>; readonly pull: PullOptions },
+): Promise<ReadonlyMap<number, FoundBase>> {
+  const bases = new Map<number, FoundBase>()
+  for (const stage of plan.stages) {
+    const number = listed.get(stage.index)?.from ?? 0
+    if (stage.base.type === 'stage') continue
+    steps.start(number)
+    try {
+      const base = await findBase(stage.base, host, pull)
+      bases.set(stage.index, base)
+      if (base.fetched) steps.done(number)
+      else steps.cached(number)
+    } catch (error) {
+      pull.signal.throwIfAborted()
+      throw await explainFailure(error, {
+        number,
+        text: stageText(stage),
+        runtime: null,
+        disk: { diskMiB: 0, baseBytes: 0 },
+      })
+    }
+  }
+  return bases
+}
+
+async function findBase(
+  base: Exclude<Stage['base'], { type: 'stage' }>,
+  host: BuildHost,
+  pull: PullOptions,
+): Promise<FoundBase> {
+  if (base.type === 'scratch') {
+    const image = await scratchImage(host, pull.signal)
+    return { image: { type: 'image', ...image, source: 'scratch', kept: [] }, settings: emptySettings, fetched: false }
+  }
+  if (base.type === 'template') {
+    const { reference, imageDigest, settings, env } = await host.findTemplate(base.reference)
+    const sizeBytes = await sizeOf(host, imageDigest)
+    const image = { type: 'image', imageDigest, sizeBytes, source: reference, kept: keptOf(env) } as const
+    return { image, settings, fetched: false }
+  }
+  let fetched = false
+  const onProgress = (message: string) => {
+    fetched = true
+    pull.onProgress(message)
+  }
+  const resolved = await host.images.resolve(base.reference, { ...pull, onProgress })
+  const { imageDigest, sizeBytes, pinned, settings } = await host.images.ensure(resolved, { ...pull, onProgress })
+  return { image: { type: 'image', imageDigest, sizeBytes, source: pinned, kept: [] }, settings, fetched }
+}
+
+/** Resolves the steps of all stages, each after those that it needs. */
+export async function resolveStages(
+  plan: BuildPlan,
+  {
+    bases,
+    listed,
+    around,
+    args,
+    stateOf,
+  }: {
+    readonly bases: ReadonlyMap<number, FoundBase>
+    readonly listed: ReadonlyMap<number, StageSteps>
+    readonly around: Omit<Surroundings, 'scope'>
+    readonly args: BuildArgs
+    /** What the key of a base begins with: where its steps run. */
+    readonly stateOf: unknown
+  },
+  nodes: Map<number, StageNode>,
+): Promise<StageNode> {
+  let last: StageNode | null = null
+  for (const stage of plan.stages) {
+    const numbers = listed.get(stage.index)
+    const parent = stage.base.type === 'stage' ? nodes.get(stage.base.index) : undefined
+    const found = bases.get(stage.index)
+    const settings = parent?.settings ?? found?.settings
+    if (numbers === undefined || settings === undefined) throw new Error(`stage ${stage.index} has no base`)
+    const base: StageNode['base'] | undefined = parent === undefined ? found?.image : { type: 'stage', node: parent }
+    if (base === undefined) throw new Error(`stage ${stage.index} has no base`)
+    const begin = base.type === 'stage' ? base.node.key : cacheKey(null, ['base', stateOf, base.imageDigest])
+    const scope = new StageScope({ settings, args: parent?.args ?? new Map() }, args, plan.escape)
+    const steps = await resolveSteps(stage.instructions, { numbers: numbers.instructions, begin }, { ...around, scope })
+    const key = steps.at(-1)?.key ?? begin
+    last = { stage, fromStep: numbers.from, base, steps, key, settings: scope.settings, args: scope.args }
+    nodes.set(stage.index, last)
+  }
+  if (last === null) throw new Error('a plan has stages')
+  return last
+}
+
+async function resolveSteps(
+  instructions: readonly Instruction[],
+  { numbers, begin }: { readonly numbers: readonly number[]; readonly begin: string },
+  around: Surroundings,
+): Promise<ResolvedStep[]> {
+  const steps: ResolvedStep[] = []
+  for (const [index, instruction] of instructions.entries()) {
+    const number = numbers[index] ?? 0
+    const { text } = instruction
+    try {
+      steps.push(await resolveStep(instruction, { number, parentKey: steps.at(-1)?.key ?? begin }, around))
+    } catch (error) {
+      throw await explainFailure(error, { number, text, runtime: null, disk: { diskMiB: 0, baseBytes: 0 } })
+    }
+  }
+  return steps
+}
+
+const emptySettings: BuildSettings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
+
+async function sizeOf(host: BuildHost, digest: string): Promise<number> {
+  const images = (await host.engine.ability('images')?.list()) ?? []
+  return images.find((image) => image.digest === digest)?.sizeBytes ?? 0
+}
+
+function baseText({ base, name }: Stage, plan: BuildPlan): string {
+  const as = name === null ? '' : ` AS ${name}`
+  if (base.type === 'scratch') return `scratch${as}`
+  if (base.type === 'template') return `holt/${base.reference}${as}`
+  if (base.type === 'image') return `${base.reference}${as}`
+  const other = plan.stages.find(({ index }) => index === base.index)
+  return `${other?.name ?? base.index}${as}`
+}
+
+function stageText({ base, index }: Stage): string {
+  return 'reference' in base ? `FROM ${base.reference}` : `stage ${index}`
+}

@@ -1,0 +1,69 @@
+import type { Instruction, RunInstruction } from '../dockerfile/plan.ts'
+import { cacheKey } from './cache-key.ts'
+import { resolveCopy } from './resolve-copy.ts'
+import { resolveMounts } from './resolve-mounts.ts'
+import type { ResolvedStep, RunWork, Work } from './resolved-step.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Where BuildKit puts a script that has an interpreter of its own. */
+const SCRIPT_PATH = '/dev/pipes/EOF'
+
+/** Follows an instruction in the stage's scope and answers what is left to do, and the key of the files after it. */
+export async function resolveStep(
+  instruction: Instruction,
+  { number, parentKey }: { readonly number: number; readonly parentKey: string },
+  around: Surroundings,
+): Promise<ResolvedStep> {
+  const { text } = instruction
+  if (around.scope.follow(instruction)) return { number, text, key: parentKey, work: null }
+  const { work, key } = await resolveWork(instruction, around)
+  return { number, text, key: cacheKey(parentKey, key), work }
+}
+
+/** What there is to do, and all of it that its outcome depends on. */
+async function resolveWork(
+  instruction: Instruction,
+  around: Surroundings,
+): Promise<{ readonly work: Work; readonly key: unknown }> {
+  const { scope } = around
+  switch (instruction.type) {
+    case 'run':
+      return resolveRun(instruction, around)
+    case 'copy':
+      return resolveCopy(instruction, around)
+    case 'workdir': {
+      const work = { type: 'workdir', path: scope.changeDirectory(instruction.path), user: scope.user } as const
+      return { work, key: work }
+    }
+    default:
+      throw new Error(`${instruction.type} is no work`)
+  }
+}
+
+async function resolveRun(
+  instruction: RunInstruction,
+  around: Surroundings,
+): Promise<{ readonly work: RunWork; readonly key: unknown }> {
+  const { scope, args, policyKey } = around
+  const { mounts, variables, key } = await resolveMounts(instruction.mounts, around)
+  const env = scope.commandEnv
+  const command = commandOf(instruction.form, scope.shell)
+  const rest = { user: scope.user, workdir: scope.workdir, noNetwork: instruction.noNetwork }
+  const proxies = Object.fromEntries(args.proxies)
+  return {
+    work: { type: 'run', ...command, ...rest, env: { ...proxies, ...env }, mounts, variables },
+    key: ['run', command, rest, env, key, instruction.noNetwork ? null : policyKey],
+  }
+}
+
+function commandOf(form: RunInstruction['form'], shell: readonly string[]): Pick<RunWork, 'argv' | 'script'> {
+  if (form.type === 'exec') return { argv: form.argv, script: null }
+  // As execve(2) reads it: a program, and at most one word more. The script itself may stand where nothing can be executed.
+  const [, interpreter, word] =
+    /^#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)/.exec(form.type === 'heredoc' ? form.script : '') ?? []
+  if (interpreter !== undefined) {
+    const words = word === undefined || word.trim() === '' ? [] : [word.trim()]
+    return { argv: [interpreter, ...words, SCRIPT_PATH], script: { path: SCRIPT_PATH, text: form.script } }
+  }
+  return { argv: [...shell, form.script], script: null }
+}

@@ -1,0 +1,81 @@
+import { EngineError } from '@holt/engine'
+import { makeId } from '@holt/protocol'
+import { BuildError } from './contract.ts'
+import { filledDisk, saysDiskFull } from './disk-check.ts'
+import { OutputLines } from './output-lines.ts'
+import type { Redactor } from './redact.ts'
+import type { RunWork } from './resolved-step.ts'
+import type { StepRuntime } from './step-runtime.ts'
+
+/** What a failed step keeps of its output stands in the log; the guest need not. */
+const RING_BYTES = 256 * 1024
+
+/** How a command is run and heard. */
+export interface CommandContext {
+  readonly number: number
+  readonly text: string
+  /** Values of secrets that it has as variables. */
+  readonly variables: Readonly<Record<string, string>>
+  readonly redactor: Redactor
+  readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
+  readonly log: (line: string) => void
+  readonly signal: AbortSignal
+}
+
+/** Runs a command to its end, and ends all that it has started. Throws `step_failed` unless it exits with 0. */
+export async function runCommand(runtime: StepRuntime, work: RunWork, context: CommandContext): Promise<void> {
+  const id = makeId('command')
+  const { signal } = context
+  using lines = new OutputLines(context.redactor, context.log)
+  const items = await runtime.guest.runProcess(
+    {
+      id,
+      command: null,
+      argv: work.argv,
+      cwd: work.workdir,
+      env: { ...work.env, ...context.variables },
+      env_exact: true,
+      user: work.user === '' ? '0' : work.user,
+      stdin: 'none',
+      stdin_data: null,
+      timeout_ms: 0,
+      ring_bytes: RING_BYTES,
+      pty: null,
+      await_reader: false,
+    },
+    signal,
+  )
+  let exit: { readonly exit_code: number | null; readonly signal: string | null } | null = null
+  for await (const item of items) {
+    if (item.type === 'stdout' || item.type === 'stderr') lines.add(item.type, Buffer.from(item.data, 'base64'))
+    else if (item.type === 'dropped') lines.note(`(${item.dropped_bytes} bytes of output were lost)`)
+    else if (item.type === 'exit') exit = item
+  }
+  if (exit === null) throw new EngineError('unavailable', 'the guest broke off a command')
+  await runtime.guest.killProcess(id, signal)
+  if (exit.exit_code === 0) return
+  lines[Symbol.dispose]()
+  throw await failureOf(exit, { runtime, tail: lines.tail, context })
+}
+
+interface Failed {
+  readonly runtime: StepRuntime
+  readonly tail: string
+  readonly context: CommandContext
+}
+
+async function failureOf(
+  exit: { readonly exit_code: number | null; readonly signal: string | null },
+  { runtime, tail, context: { number, text, disk } }: Failed,
+): Promise<BuildError> {
+  if (saysDiskFull(tail) && (await runtime.mayBeFull())) return filledDisk(disk, number)
+  const { exit_code: exitCode, signal } = exit
+  const how = signal !== null ? `was ended by ${signal}` : `exited with ${exitCode ?? 'an unknown code'}`
+  const quoted = tail === '' ? '' : `\n${tail}`
+  const memory = signal === 'SIGKILL' ? { hint: 'It may have needed more memory than steps of a build have.' } : {}
+  return new BuildError('step_failed', `${text} ${how}.${quoted}`, {
+    step: number,
+    details: { exit_code: exitCode, signal, output: tail },
+    ...memory,
+  })
+}

@@ -1,0 +1,42 @@
+import { BuildError } from './contract.ts'
+import type { ResolvedStep, RunWork } from './resolved-step.ts'
+import { runCommand } from './run-command.ts'
+import type { StageContext } from './stage-runner.ts'
+import type { StepRuntime } from './step-runtime.ts'
+import { useMounts } from './use-mounts.ts'
+
+/** What RUN needs to know of its stage. */
+interface RunContext extends StageContext {
+  readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
+}
+
+/** Follows a RUN with its mounts, and answers whether the runtime has seen values of build secrets. */
+export async function runStep(
+  runtime: StepRuntime,
+  { number, text, work }: ResolvedStep & { readonly work: RunWork },
+  context: RunContext,
+): Promise<boolean> {
+  const { host, redactor, secrets, disk, signal } = context
+  await haveDirectory(runtime, work, signal)
+  if (work.noNetwork) await runtime.closeNetwork(signal)
+  else await runtime.openNetwork(signal)
+  const log = (message: string) => host.report.log({ level: 'info', step: number, message })
+  const variables = Object.fromEntries(work.variables.map(({ id, name }) => [name, secrets[id] ?? '']))
+  await using mounts = await useMounts(runtime, work, context)
+  try {
+    await runCommand(runtime, work, { number, text, variables, redactor, disk, log, signal })
+  } catch (error) {
+    // What a failed command has fetched need not be fetched again.
+    if (error instanceof BuildError && error.code === 'step_failed') await mounts.keep()
+    throw error
+  }
+  await mounts.keep()
+  await mounts.clear()
+  return mounts.usedSecrets || work.variables.length > 0
+}
+
+/** As container engines do, the directory in which a command works is made where an image has none. */
+async function haveDirectory(runtime: StepRuntime, { workdir }: RunWork, signal: AbortSignal): Promise<void> {
+  if (workdir === '/') return
+  await runtime.guest.makeDirectory({ path: workdir, parents: true, mode: '0755', user: '0' }, signal)
+}

@@ -1,0 +1,40 @@
+import type { ImageDigest } from '@holt/engine'
+import type { Stage } from '../dockerfile/plan.ts'
+import type { BuildSettings } from './contract.ts'
+import type { ResolvedStep } from './resolved-step.ts'
+import type { RestState } from './state.ts'
+
+/** A stage whose steps are resolved. */
+export interface StageNode {
+  readonly stage: Stage
+  /** The step that its FROM is in the list of steps. */
+  readonly fromStep: number
+  readonly base: BaseImage | { readonly type: 'stage'; readonly node: StageNode }
+  readonly steps: readonly ResolvedStep[]
+  /** Of its files at the end. */
+  readonly key: string
+  readonly settings: BuildSettings
+  /** Its build arguments, which a stage on top of it has as well. */
+  readonly args: ReadonlyMap<string, string>
+}
+
+/** The image that a stage begins with. */
+export interface BaseImage {
+  readonly type: 'image'
+  readonly imageDigest: ImageDigest
+  readonly sizeBytes: number
+  /** Where it is from, for people. */
+  readonly source: string
+  /** Of a template, what `keptOf` says of it. */
+  readonly kept: readonly string[]
+}
+
+/** What a stage begins with when none of its own states is there. */
+export function baseOf({ imageDigest, sizeBytes }: BaseImage): RestState {
+  return { imageDigest, checkpointId: null, baseBytes: sizeBytes, usedBytes: 0, sizeBytes }
+}
+
+/** The image that a stage begins with, through the stages that it is built on. */
+export function rootOf({ base }: StageNode): BaseImage {
+  return base.type === 'image' ? base : rootOf(base.node)
+}

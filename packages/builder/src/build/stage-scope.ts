@@ -1,0 +1,179 @@
+import { posix } from 'node:path'
+import { expandWord } from '../dockerfile/expand-word.ts'
+import type { BuildPlan, Instruction, Pair } from '../dockerfile/plan.ts'
+import { BuildError, type BuildSettings } from './contract.ts'
+import { expandPorts } from './expand-ports.ts'
+
+/** What container engines take where an image says none. */
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** Every process is started with all of it. */
+const MAX_ENV_BYTES = 128 * 1024
+const MAX_LABEL_BYTES = 128 * 1024
+const MAX_PATH_BYTES = 4096
+const MAX_PORTS = 1000
+
+/** Build arguments that every RUN has, and no key of the cache: which proxy fetched something is no part of it. */
+const proxies: ReadonlySet<string> = new Set(
+  ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
+)
+
+/** The build arguments of a request, and which of them were of use. */
+export class BuildArgs {
+  readonly #given: ReadonlyMap<string, string>
+  readonly #global: ReadonlyMap<string, string>
+  readonly #used = new Set<string>()
+
+  constructor(given: Readonly<Record<string, string>>, plan: Pick<BuildPlan, 'globalArgs'>) {
+    this.#given = new Map(Object.entries(given))
+    this.#global = new Map(Object.entries(plan.globalArgs))
+    for (const name of this.#global.keys()) this.#used.add(name)
+    for (const name of proxies) this.#used.add(name)
+  }
+
+  /** What a stage that declares it has: given, else its default, else what it is before the first FROM. */
+  valueOf(name: string, fallback: string | null): string | undefined {
+    this.#used.add(name)
+    return this.#given.get(name) ?? fallback ?? this.#global.get(name)
+  }
+
+  /** Those that say how to reach the network. */
+  get proxies(): ReadonlyMap<string, string> {
+    return new Map([...this.#given].filter(([name]) => proxies.has(name)))
+  }
+
+  get unused(): readonly string[] {
+    return [...this.#given.keys()].filter((name) => !this.#used.has(name))
+  }
+}
+
+/** What a stage begins with. */
+export interface ScopeBase {
+  readonly settings: BuildSettings
+  /** Declared in the stage that it is built on. */
+  readonly args: ReadonlyMap<string, string>
+}
+
+/** The settings of a stage as its instructions change them, and the variables that words and commands see: ENV over ARG, as BuildKit has it. */
+export class StageScope {
+  readonly #build: BuildArgs
+  readonly #escape: BuildPlan['escape']
+  readonly #env: Map<string, string>
+  readonly #args: Map<string, string>
+  readonly #labels: Map<string, string>
+  readonly #ports: Set<string>
+  readonly #onBuild: readonly string[]
+  user: string
+  workdir: string
+  shell: readonly string[]
+
+  constructor({ settings: base, args }: ScopeBase, build: BuildArgs, quote: BuildPlan['escape']) {
+    this.#args = new Map(args)
+    this.#build = build
+    this.#escape = quote
+    this.#env = new Map(Object.entries(base.env))
+    if (!this.#env.has('PATH')) this.#env.set('PATH', DEFAULT_PATH)
+    this.#labels = new Map(Object.entries(base.labels))
+    this.#ports = new Set(base.ports)
+    this.#onBuild = base.onBuild
+    this.user = base.user
+    this.workdir = posix.resolve('/', base.workdir)
+    this.shell = base.shell.length > 0 ? base.shell : ['/bin/sh', '-c']
+  }
+
+  /** A word with variables put in and quotes taken away. */
+  expand(word: string): string {
+    return expandWord(word, this.#lookup, this.#escape)
+  }
+
+  /** A here-document with variables put in, as a shell does: quotes are what they are, and a backslash quotes a dollar and itself only. */
+  expandText(text: string): string {
+    const quoted = text.replace(/\\[$\\]|[\\'"]/g, (part) => (part.length === 2 ? part : `\\${part}`))
+    return expandWord(quoted, this.#lookup, '\\')
+  }
+
+  /** What a command has: the Dockerfile's own variables and nothing else. */
+  get commandEnv(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#args, ...this.#env])
+  }
+
+  /** What was declared so far. */
+  get args(): ReadonlyMap<string, string> {
+    return this.#args
+  }
+
+  get settings(): BuildSettings {
+    return {
+      env: Object.fromEntries(this.#env),
+      user: this.user,
+      workdir: this.workdir,
+      shell: this.shell,
+      labels: Object.fromEntries(this.#labels),
+      ports: [...this.#ports],
+      onBuild: this.#onBuild,
+    }
+  }
+
+  /** Follows an instruction that changes settings only. False for one that does more. */
+  follow(instruction: Instruction): boolean {
+    switch (instruction.type) {
+      case 'env':
+        return this.#setPairs(this.#env, instruction.pairs, MAX_ENV_BYTES)
+      case 'label':
+        return this.#setPairs(this.#labels, instruction.pairs, MAX_LABEL_BYTES)
+      case 'arg':
+        return this.#declare(instruction.args)
+      case 'user':
+        this.user = bounded(this.expand(instruction.user).trim(), 256, 'USER')
+        return true
+      case 'shell':
+        this.shell = instruction.shell
+        return true
+      case 'expose':
+        for (const word of instruction.ports) for (const port of expandPorts(this.expand(word))) this.#ports.add(port)
+        if (this.#ports.size > MAX_PORTS) throw invalid(`EXPOSE names more than ${MAX_PORTS} ports.`)
+        return true
+      default:
+        return false
+    }
+  }
+
+  /** The directory that WORKDIR names: relative to the one before. */
+  changeDirectory(word: string): string {
+    const path = bounded(this.expand(word), MAX_PATH_BYTES, 'WORKDIR')
+    this.workdir = posix.resolve('/', this.workdir, path)
+    return this.workdir
+  }
+
+  readonly #lookup = (name: string): string | undefined => this.#env.get(name) ?? this.#args.get(name)
+
+  /** All words of one instruction see the variables as they were before it. */
+  #setPairs(target: Map<string, string>, pairs: readonly Pair[], maxBytes: number): true {
+    const expanded = pairs.map(({ name, value }) => [this.expand(name), this.expand(value)] as const)
+    for (const [name, value] of expanded) {
+      if (name === '' || name.includes('=')) throw invalid(`${JSON.stringify(name)} is not a name.`)
+      target.set(name, value)
+    }
+    if (Buffer.byteLength(JSON.stringify([...target])) > maxBytes) throw invalid(`More than ${maxBytes} bytes are set.`)
+    return true
+  }
+
+  #declare(args: readonly { readonly name: string; readonly default: string | null }[]): true {
+    const expanded = args.map((arg) => [arg.name, arg.default === null ? null : this.expand(arg.default)] as const)
+    for (const [name, fallback] of expanded) {
+      const value = this.#build.valueOf(name, fallback)
+      if (value !== undefined) this.#args.set(name, value)
+    }
+    return true
+  }
+}
+
+function bounded(text: string, maxBytes: number, what: string): string {
+  if (text === '') throw invalid(`${what} is empty.`)
+  if (text.includes('\0') || Buffer.byteLength(text) > maxBytes) throw invalid(`${what} is too long.`)
+  return text
+}
+
+function invalid(message: string): BuildError {
+  return new BuildError('dockerfile_invalid', message)
+}

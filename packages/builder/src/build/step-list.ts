@@ -1,0 +1,92 @@
+import type { BuildStepState } from '@holt/protocol'
+import type { BuildReport } from './contract.ts'
+
+/** What a step is, before it has run. */
+export interface StepName {
+  readonly text: string
+  readonly stage: string | null
+  readonly line: number | null
+}
+
+/** The steps of a build, as they are shown: every change is reported. */
+export class StepList {
+  readonly #report: BuildReport
+  readonly #steps: BuildStepState[] = []
+  readonly #startedAt = new Map<number, number>()
+  /** The step that runs, from 1; null between steps. */
+  current: number | null = null
+
+  constructor(report: BuildReport) {
+    this.#report = report
+  }
+
+  /** Adds a step at the end and answers its number. */
+  add({ text, stage, line }: StepName): number {
+    const step = this.#steps.length + 1
+    this.#steps.push({ step, text, stage, line, state: 'waiting', duration_ms: null })
+    return step
+  }
+
+  /** Says that all steps are known. */
+  announce(): void {
+    this.#tell()
+  }
+
+  start(step: number): void {
+    this.current = step
+    this.#startedAt.set(step, performance.now())
+    this.#change(step, { state: 'running' })
+    this.#tellStep(step, '')
+  }
+
+  done(step: number): void {
+    this.#end(step, 'done')
+  }
+
+  /** A step whose result was there. */
+  cached(step: number): void {
+    this.#change(step, { state: 'cached', duration_ms: 0 })
+    const wasTold = this.current === step
+    if (wasTold) this.current = null
+    else this.#tellStep(step, ' (cached)')
+  }
+
+  /** Says that all that waits has its result. */
+  cachedAll(): void {
+    for (const { step, state } of [...this.#steps]) if (state === 'waiting') this.cached(step)
+  }
+
+  /** What runs has failed, and what waits is not done any more. */
+  fail(): void {
+    if (this.current !== null) this.#end(this.current, 'failed')
+    this.skipWaiting()
+  }
+
+  skipWaiting(): void {
+    for (const [index, step] of this.#steps.entries())
+      if (step.state === 'waiting') this.#steps[index] = { ...step, state: 'skipped' }
+    this.#tell()
+  }
+
+  #end(step: number, state: 'done' | 'failed'): void {
+    const durationMs = Math.round(performance.now() - (this.#startedAt.get(step) ?? performance.now()))
+    this.current = null
+    this.#change(step, { state, duration_ms: durationMs })
+  }
+
+  #change(step: number, change: Partial<BuildStepState>): void {
+    const before = this.#steps[step - 1]
+    if (before === undefined) throw new Error(`there is no step ${step}`)
+    this.#steps[step - 1] = { ...before, ...change }
+    this.#tell()
+  }
+
+  #tellStep(step: number, how: string): void {
+    const message = `[${step}/${this.#steps.length}] ${this.#steps[step - 1]?.text ?? ''}${how}`
+    this.#report.log({ level: 'info', step, message })
+  }
+
+  #tell(): void {
+    this.#report.steps([...this.#steps])
+  }
+}

@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type CheckpointInfo,
+  type Ending,
+  EngineError,
+  GuestClient,
+  type ImageDigest,
+  type ImageInfo,
+  type ImageStore,
+  type RuntimeSpec,
+} from '@holt/engine'
+import type { BuildHost, BuildRuntime } from './contract.ts'
+import { redialledLink } from './redialled-link.ts'
+
+/** A cold boot or a restore takes a second on a slow host; large states are read from the disk. */
+const BOOT_TIMEOUT_MS = 120_000
+
+/** Memory and files are written to the disk: seconds for each GiB. */
+const CHECKPOINT_TIMEOUT_MS = 600_000
+
+/** Cleaning up goes on when the build was cancelled. */
+const REMOVE_TIMEOUT_MS = 30_000
+
+/** No image is larger, whatever disk a template has. */
+const MAX_IMAGE_BYTES = 64 * 2 ** 30
+
+/** The most processes and threads of a build. */
+const PIDS_MAX = 1024
+
+/** A runtime that dies breaks its connection some moments before the engine knows why. */
+const ENDING_KNOWN_MS = [20, 100, 300, 1000]
+
+/** What a step's runtime begins with. */
+export interface RuntimeOrigin {
+  readonly imageDigest: ImageDigest
+  /** A state of an earlier step; null: the image as it is. */
+  readonly checkpointId: string | null
+}
+
+/** How a step's runtime is made. */
+interface RuntimeOptions {
+  readonly diskMiB: number
+  /** Whether its steps may reach what the build's policy allows; one that files are only read from need not. */
+  readonly network: boolean
+  readonly signal: AbortSignal
+}
+
+/** A runtime in which steps of a build run. */
+export class StepRuntime implements AsyncDisposable {
+  readonly guest: GuestClient
+  readonly spec: RuntimeSpec
+  readonly #host: BuildHost
+  readonly #runtime: BuildRuntime
+  readonly #network: boolean
+  #networked = false
+  #gone = false
+
+  private constructor(
+    guest: GuestClient,
+    spec: RuntimeSpec,
+    { host, runtime, network }: { host: BuildHost; runtime: BuildRuntime; network: boolean },
+  ) {
+    this.guest = guest
+    this.spec = spec
+    this.#host = host
+    this.#runtime = runtime
+    this.#network = network
+  }
+
+  /** Boots an image or goes on from a state. Null where the state cannot be gone on from. */
+  static async start(host: BuildHost, origin: RuntimeOrigin, options: RuntimeOptions): Promise<StepRuntime | null> {
+    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(BOOT_TIMEOUT_MS)])
+    await using owned = new AsyncDisposableStack()
+    const runtime = owned.use(await host.newRuntime())
+    const spec: RuntimeSpec = {
+      id: runtime.id,
+      isolation: host.isolation,
+      ...origin,
+      ...host.stepSize,
+      diskMiB: options.diskMiB,
+      pidsMax: PIDS_MAX,
+    }
+    owned.defer(() => host.engine.remove(spec.id, AbortSignal.timeout(REMOVE_TIMEOUT_MS)))
+    await host.engine.ensure(spec, signal)
+    const restored = (await host.engine.inspect(spec.id))?.restored ?? false
+    if (origin.checkpointId !== null && !restored) return null
+    const guest = new GuestClient(await redialledLink(host.engine, spec.id, signal))
+    const started = new StepRuntime(guest, spec, { host, runtime, network: options.network })
+    if (!restored) await started.#bind(signal)
+    await started.openNetwork(signal)
+    owned.move()
+    return started
+  }
+
+  /** Gives it what the build's policy allows, unless it has that. */
+  async openNetwork(signal: AbortSignal): Promise<void> {
+    if (!this.#network || this.#networked) return
+    const network = await this.#runtime.openNetwork(signal)
+    if (network === null) return
+    const { network: holds, problems } = await this.guest.setNetwork(network, signal)
+    if (!holds) throw new EngineError('failed', `the build has no network: ${problems.join('; ')}`)
+    this.#networked = true
+  }
+
+  /** Takes the network away, and what it has put inside. */
+  async closeNetwork(signal: AbortSignal): Promise<void> {
+    if (!this.#networked) return
+    await this.guest.setNetwork(null, signal)
+    this.#networked = false
+  }
+
+  /** Bytes on its disk, without what an empty disk has. */
+  async usedBytes(): Promise<number> {
+    const disks = this.#host.engine.ability('disks')
+    return disks === null ? 0 : disks.usedBytes(this.spec.id)
+  }
+
+  /** Whether the disk may be what a step had too little of. What failed has often removed what it had written. */
+  async mayBeFull(): Promise<boolean> {
+    return (await this.usedBytes()) > 0.5 * this.spec.diskMiB * 2 ** 20
+  }
+
+  /** Why it ended, once that is known; null where it goes on. */
+  async whyEnded(): Promise<Ending | null> {
+    for (const waitMs of ENDING_KNOWN_MS) {
+      const ending = await this.ending()
+      if (ending !== null) return ending
+      await sleep(waitMs)
+    }
+    return null
+  }
+
+  /** Why it ended; null while it runs. */
+  async ending(): Promise<Ending | null> {
+    return (await this.#host.engine.inspect(this.spec.id))?.ending ?? null
+  }
+
+  /** Writes it down, and goes on. The answer is null where it cannot be written down. */
+  async checkpoint(checkpointId: string, signal: AbortSignal): Promise<CheckpointInfo | null> {
+    const checkpoints = this.#host.engine.ability('checkpoints')
+    if (checkpoints === null || this.spec.isolation !== 'gvisor') return null
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(CHECKPOINT_TIMEOUT_MS)])
+    await this.closeNetwork(bounded)
+    await this.guest.quiesce(bounded)
+    try {
+      const info = await checkpoints.take(this.spec.id, checkpointId, bounded, { goOn: true })
+      await this.#host.engine.dial(this.spec.id, bounded)
+      return info
+    } catch (error) {
+      signal.throwIfAborted()
+      if ((await this.ending()) !== null) throw error
+      // gVisor refuses some states, a connection in TIME-WAIT for one. The tree can be kept all the same, as an image.
+      const message = 'The state of this step could not be kept as memory; its files are kept.'
+      this.#host.report.log({ level: 'debug', step: null, message })
+      await this.#host.engine.dial(this.spec.id, bounded)
+      return null
+    }
+  }
+
+  /** The tree as an image of the engine. */
+  async export(signal: AbortSignal): Promise<ImageInfo> {
+    const images = this.#host.engine.ability('images')
+    if (images === null) throw new EngineError('not_supported', 'this engine has no images')
+    await this.closeNetwork(signal)
+    const onlyChanged = this.spec.isolation === 'gvisor'
+    const maxBytes = await this.#mostExported(images)
+    const tar = await this.guest.exportTree({ onlyChanged }, signal)
+    return images.import(tar.body, signal, { base: this.spec.imageDigest, maxBytes })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#gone) return
+    this.#gone = true
+    try {
+      await this.#host.engine.remove(this.spec.id, AbortSignal.timeout(REMOVE_TIMEOUT_MS))
+    } finally {
+      await this.#runtime[Symbol.asyncDispose]()
+    }
+  }
+
+  /** No honest export has more than what the image below has and what fits on the disk, with some room for holes. */
+  async #mostExported(images: ImageStore): Promise<number> {
+    const below = (await images.list()).find(({ digest }) => digest === this.spec.imageDigest)
+    return Math.min(MAX_IMAGE_BYTES, (below?.sizeBytes ?? 0) + 2 * this.spec.diskMiB * 2 ** 20)
+  }
+
+  async #bind(signal: AbortSignal): Promise<void> {
+    const ownsKernel = this.spec.isolation === 'gvisor'
+    await this.guest.bind(
+      {
+        // The same for all: states are gone on from by other builds.
+        runtime_id: 'build',
+        hostname: 'build',
+        machine_id: randomBytes(16).toString('hex'),
+        env: {},
+        user: '0',
+        workdir: '/',
+        time_unix_ms: Date.now(),
+        entropy: randomBytes(64).toString('base64'),
+        pids_max: ownsKernel ? PIDS_MAX : null,
+        set_clock: ownsKernel,
+        set_hostname: ownsKernel,
+        sudo: false,
+      },
+      signal,
+    )
+  }
+}

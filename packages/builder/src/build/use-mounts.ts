@@ -1,0 +1,126 @@
+import type { BuildHost, CacheMount } from './contract.ts'
+import { type FilesContext, type OpenFiles, openFiles, streamOf } from './copy-files.ts'
+import type { ResolvedMount, RunWork } from './resolved-step.ts'
+import type { StepRuntime } from './step-runtime.ts'
+
+/** What mounts are made with. */
+export interface MountsContext extends FilesContext {
+  readonly host: BuildHost
+  /** Values of the build secrets. */
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+/** The mounts of one command, in place. */
+export interface UsedMounts extends AsyncDisposable {
+  /** Whether a secret is among them. */
+  readonly usedSecrets: boolean
+  /** Keeps what caches hold now for later builds. */
+  keep(): Promise<void>
+  /** Puts back what was there before. */
+  clear(): Promise<void>
+}
+
+interface HeldCache {
+  readonly cache: CacheMount
+  readonly target: string
+}
+
+/** Puts a command's mounts in place: directories and files under their targets, which are there for as long as the command runs. */
+export async function useMounts(runtime: StepRuntime, work: RunWork, context: MountsContext): Promise<UsedMounts> {
+  const { guest } = runtime
+  const { signal } = context
+  await using owned = new AsyncDisposableStack()
+  const caches: HeldCache[] = []
+  const any = work.mounts.length > 0 || work.script !== null
+  for (const [index, mount] of work.mounts.entries()) {
+    const at = { id: `m${index}`, target: mount.target }
+    if (mount.type === 'tmpfs') await guest.addMounts([{ ...at, kind: 'directory', mode: '1777' }], signal)
+    else if (mount.type === 'secret') {
+      const { uid, gid } = mount
+      const content = Buffer.from(context.secrets[mount.id] ?? '')
+      await guest.addMounts([{ ...at, kind: 'file', mode: octal(mount.mode), uid, gid, content }], signal)
+    } else if (mount.type === 'bind')
+      await fill(runtime, mount.target, { at, open: await openFiles(mount.files, context) }, signal)
+    else {
+      const cache = owned.use(await openCache(mount, context))
+      await fillCache(runtime, mount, { at, cache, context })
+      if (!mount.readOnly) caches.push({ cache, target: mount.target })
+    }
+  }
+  if (work.script !== null) {
+    const { path, text } = work.script
+    const content = Buffer.from(text)
+    await guest.addMounts([{ id: 'script', target: path, kind: 'file', mode: '0755', content }], signal)
+  }
+  const kept = owned.move()
+  return {
+    usedSecrets: work.mounts.some(({ type }) => type === 'secret'),
+    keep: async () => {
+      for (const { cache, target } of caches) {
+        const exclude = mountedBelow(target, work)
+        const { body } = await guest.selectPaths({ sources: [escaped(target)], exclude }, signal)
+        await cache.write(body)
+      }
+    },
+    clear: async () => {
+      if (any) await guest.clearMounts(signal)
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
+
+/** What other mounts of a command have put below a directory, a secret for one: none of that is the directory's own. */
+export function mountedBelow(directory: string, { mounts, script }: Pick<RunWork, 'mounts' | 'script'>): string[] {
+  const targets = [...mounts.map(({ target }) => target), ...(script === null ? [] : [script.path])]
+  return targets
+    .filter((target) => target.startsWith(`${directory}/`))
+    .map((path) => escaped(path.slice(directory.length + 1).replace(/\/$/, '')))
+}
+
+interface Place {
+  readonly id: string
+  readonly target: string
+}
+
+async function fill(
+  { guest }: StepRuntime,
+  target: string,
+  { at, open }: { readonly at: Place; readonly open: OpenFiles },
+  signal: AbortSignal,
+): Promise<void> {
+  await guest.addMounts([{ ...at, kind: open.singleFile ? 'file' : 'directory', mode: '0755' }], signal)
+  await guest.applyTree({ ...open, destination: target, chown: null, mode: null }, signal)
+}
+
+type CacheMountOf = Extract<ResolvedMount, { type: 'cache' }>
+
+function openCache({ id, sharing }: CacheMountOf, { host, signal }: MountsContext): Promise<CacheMount> {
+  return host.cache.openMount(id, { locked: sharing === 'locked', signal })
+}
+
+async function fillCache(
+  { guest }: StepRuntime,
+  { target, mode, uid, gid, files }: CacheMountOf,
+  { at, cache, context }: { readonly at: Place; readonly cache: CacheMount; readonly context: MountsContext },
+): Promise<void> {
+  const { signal } = context
+  await guest.addMounts([{ ...at, kind: 'directory', mode: octal(mode ?? 0o755), uid, gid }], signal)
+  const held = cache.read()
+  const open: OpenFiles | null =
+    held !== null
+      ? { singleFile: false, keepOwners: true, unpack: false, body: streamOf(held) }
+      : files === null
+        ? null
+        : await openFiles(files, context)
+  if (open === null) return
+  await guest.applyTree({ ...open, destination: `${target}/`, chown: null, mode: null }, signal)
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0')
+}
+
+/** A path as a pattern that matches it alone. */
+function escaped(path: string): string {
+  return path.replace(/[\\*?[]/g, '\\$&')
+}

@@ -1,0 +1,142 @@
+import type { Entry } from '@holt/erofs'
+import { BuilderError } from '../errors.ts'
+import { readName, readTarget } from './context-name.ts'
+
+/** What one context may hold: an index of it stays in memory while a build uses it. */
+export const contextLimits = {
+  entries: 250_000,
+  /** All names together. */
+  nameBytes: 32 << 20,
+  /** Content when unpacked. */
+  contentBytes: 16 * 2 ** 30,
+} as const
+
+interface Attributes {
+  readonly mode: number
+  readonly mtimeSecs: number
+  readonly mtimeNanos: number
+}
+
+/** A directory of a context. */
+export interface DirectoryNode extends Attributes {
+  readonly type: 'directory'
+  readonly children: Map<string, ContextNode>
+}
+
+/** A file of a context; names that are hard links of each other have the same node. */
+export interface FileNode extends Attributes {
+  readonly type: 'file'
+  readonly size: number
+  /** Of the content; empty where it was not asked for. */
+  readonly sha256: string
+  /** Its place among the members of the archive. */
+  readonly ordinal: number
+}
+
+/** A symbolic link of a context. */
+interface SymlinkNode extends Attributes {
+  readonly type: 'symlink'
+  readonly target: string
+}
+
+/** A member of a context. */
+export type ContextNode = DirectoryNode | FileNode | SymlinkNode
+
+/** Builds the tree of a context from its members, one after another, and refuses what no context has. */
+export class ContextTree {
+  root: DirectoryNode = implicitDirectory()
+  entries = 0
+  #nameBytes = 0
+  #contentBytes = 0
+
+  /** Takes a member; for a file `readContent` gives the digest of its content, and reads it. */
+  async add(entry: Entry, readContent: () => Promise<string>): Promise<void> {
+    const ordinal = this.entries
+    const parts = readName(entry.path)
+    const name = parts.join('/')
+    this.#count(name)
+    const attributes = { mode: entry.mode & 0o7777, mtimeSecs: entry.mtimeSecs, mtimeNanos: entry.mtimeNanos }
+    switch (entry.type) {
+      case 'directory':
+        this.#addDirectory(parts, attributes)
+        break
+      case 'file':
+        this.#countContent(name, entry.size)
+        this.#set(parts, { type: 'file', ...attributes, size: entry.size, ordinal, sha256: await readContent() })
+        break
+      case 'symlink':
+        this.#set(parts, { type: 'symlink', ...attributes, target: readTarget(entry.linkTarget, name) })
+        break
+      case 'hardlink':
+        this.#set(parts, this.#linked(entry.linkTarget, name))
+        break
+      default:
+        throw refused(name, `it is a ${entry.type === 'fifo' ? 'named pipe' : 'device'}, which no context may have`)
+    }
+  }
+
+  #addDirectory(parts: readonly string[], attributes: Attributes): void {
+    const present = this.#find(parts)
+    const children = present?.type === 'directory' ? present.children : new Map<string, ContextNode>()
+    if (parts.length === 0) this.root = { type: 'directory', ...attributes, children }
+    else this.#set(parts, { type: 'directory', ...attributes, children })
+  }
+
+  /** A name that comes twice is what it was last; a directory stays one, so that nothing in it is lost. */
+  #set(parts: readonly string[], node: ContextNode): void {
+    const last = parts.at(-1)
+    if (last === undefined) throw refused('.', 'the context itself has to be a directory')
+    let directory = this.root
+    for (const [at, part] of parts.slice(0, -1).entries()) {
+      const next: ContextNode = directory.children.get(part) ?? implicitDirectory()
+      if (next.type !== 'directory')
+        throw refused(parts.join('/'), `${parts.slice(0, at + 1).join('/')} is no directory`)
+      directory.children.set(part, next)
+      directory = next
+    }
+    const present = directory.children.get(last)
+    if (present !== undefined && (present.type === 'directory') !== (node.type === 'directory')) {
+      throw refused(parts.join('/'), 'it is there twice, once as a directory and once not')
+    }
+    directory.children.set(last, node)
+  }
+
+  #linked(target: Uint8Array | string, name: string): ContextNode {
+    const node = this.#find(readName(target))
+    if (node === undefined || node.type === 'directory') {
+      throw refused(name, 'it is a hard link to something that is no file before it')
+    }
+    return node
+  }
+
+  #find(parts: readonly string[]): ContextNode | undefined {
+    let node: ContextNode | undefined = this.root
+    for (const part of parts) node = node?.type === 'directory' ? node.children.get(part) : undefined
+    return node
+  }
+
+  #count(name: string): void {
+    this.entries += 1
+    this.#nameBytes += Buffer.byteLength(name)
+    if (this.entries > contextLimits.entries) {
+      throw refused(name, `it is one more than the ${contextLimits.entries} entries that a context may have`)
+    }
+    if (this.#nameBytes > contextLimits.nameBytes) throw refused(name, 'the names in the context are too long together')
+  }
+
+  #countContent(name: string, size: number): void {
+    this.#contentBytes += size
+    if (this.#contentBytes > contextLimits.contentBytes) {
+      throw refused(name, `the context has more than ${contextLimits.contentBytes / 2 ** 30} GiB when unpacked`)
+    }
+  }
+}
+
+function implicitDirectory(): DirectoryNode {
+  return { type: 'directory', mode: 0o755, mtimeSecs: 0, mtimeNanos: 0, children: new Map() }
+}
+
+function refused(name: string, why: string): BuilderError {
+  const shown = name.length > 200 ? `${name.slice(0, 200)}...` : name
+  return new BuilderError('context_invalid', `The context's ${JSON.stringify(shown)} cannot be taken: ${why}.`)
+}

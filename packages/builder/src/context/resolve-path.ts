@@ -1,0 +1,42 @@
+import { BuildError } from '../build/contract.ts'
+import type { ContextNode, DirectoryNode } from './context-tree.ts'
+
+/** Links that one path may lead through, as the kernel has it. */
+const MAX_LINKS = 40
+
+/**
+ * What a path names, links followed. The context is all there is: its root is where absolute links begin, and above it there is nothing. Null
+ * where there is nothing of the name.
+ */
+export function resolvePath(root: DirectoryNode, path: readonly string[]): ContextNode | null {
+  const above: DirectoryNode[] = [root]
+  const todo = path.toReversed()
+  let links = 0
+  let node: ContextNode = root
+  for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
+    if (node.type !== 'directory') return null
+    if (part === '' || part === '.') continue
+    if (part === '..') {
+      if (above.length > 1) above.pop()
+      node = above.at(-1) ?? root
+      continue
+    }
+    const next: ContextNode | undefined = node.children.get(part)
+    if (next === undefined) return null
+    if (next.type === 'symlink') {
+      links += 1
+      if (links > MAX_LINKS) throw tooManyLinks(path)
+      if (next.target.startsWith('/')) above.length = 1
+      node = above.at(-1) ?? root
+      todo.push(...next.target.split('/').toReversed())
+      continue
+    }
+    node = next
+    if (next.type === 'directory') above.push(next)
+  }
+  return node
+}
+
+function tooManyLinks(path: readonly string[]): BuildError {
+  return new BuildError('step_failed', `${JSON.stringify(path.join('/').slice(0, 200))} leads through too many links.`)
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { type Entry, type FileEntry, writeTar } from '@holt/erofs'
+import { BuilderError } from '../errors.ts'
+import type { ContextNode, FileNode } from './context-tree.ts'
+
+/** One thing that a source named. */
+export interface Match {
+  /** In the context. */
+  readonly path: string
+  readonly type: ContextNode['type']
+}
+
+/** What was chosen, by its name at the destination. */
+export interface Chosen {
+  readonly kind: 'file' | 'tree'
+  readonly matches: readonly Match[]
+  readonly nodes: ReadonlyMap<string, ContextNode>
+}
+
+/** What one COPY takes of a context. */
+export interface Selection {
+  /** `file`: one file, which may get the destination's name. `tree`: the destination is a directory, and names are relative to it. */
+  readonly kind: 'file' | 'tree'
+  readonly matches: readonly Match[]
+  /** SHA-256 over names, modes, contents and link targets; neither times nor owners. */
+  readonly digest: string
+  readonly entries: number
+  /** Content, hard links once. */
+  readonly contentBytes: number
+  /** A tar stream: directories before what is in them, everything owned by 0:0. May be asked for again. */
+  tar(): AsyncGenerator<Uint8Array>
+}
+
+/** Makes a selection of what was chosen; `members` reads the archive anew. */
+export function packSelection(chosen: Chosen, members: () => AsyncIterable<Entry>): Selection {
+  const names = [...chosen.nodes.keys()].sort()
+  const files = new Map<FileNode, string[]>()
+  for (const name of names) {
+    const node = chosen.nodes.get(name)
+    if (node?.type !== 'file') continue
+    const at = files.get(node)
+    if (at === undefined) files.set(node, [name])
+    else at.push(name)
+  }
+  return {
+    kind: chosen.kind,
+    matches: chosen.matches,
+    digest: digestOf(chosen, names, files),
+    entries: names.length,
+    contentBytes: [...files.keys()].reduce((sum, { size }) => sum + size, 0),
+    tar: () => writeTar(entriesOf({ chosen, names, files, members })),
+  }
+}
+
+function digestOf({ kind, nodes }: Chosen, names: readonly string[], files: ReadonlyMap<FileNode, string[]>): string {
+  const hash = createHash('sha256')
+  hash.update(`${JSON.stringify(['holt-selection-1', kind])}\n`)
+  for (const name of names) {
+    const node = nodes.get(name)
+    if (node === undefined) continue
+    const what =
+      node.type === 'file'
+        ? [node.mode, node.sha256, files.get(node)?.[0] === name ? null : files.get(node)?.[0]]
+        : node.type === 'symlink'
+          ? [node.target]
+          : [node.mode]
+    hash.update(`${JSON.stringify([node.type, name, ...what])}\n`)
+  }
+  return hash.digest('hex')
+}
+
+interface Pack {
+  readonly chosen: Chosen
+  readonly names: readonly string[]
+  readonly files: ReadonlyMap<FileNode, readonly string[]>
+  readonly members: () => AsyncIterable<Entry>
+}
+
+/** Directories and links are in memory; contents come from one more pass over the archive, in its order. */
+async function* entriesOf({ chosen, names, files, members }: Pack): AsyncGenerator<Entry> {
+  for (const name of names) {
+    const node = chosen.nodes.get(name)
+    if (node?.type === 'directory') yield { ...attributesOf(name, node), type: 'directory' }
+    if (node?.type === 'symlink') yield { ...attributesOf(name, node), type: 'symlink', linkTarget: node.target }
+  }
+  if (files.size === 0) return
+  const wanted = new Map([...files].map(([node, at]) => [node.ordinal, { node, at }]))
+  let ordinal = 0
+  for await (const member of members()) {
+    const found = wanted.get(ordinal)
+    ordinal += 1
+    if (found === undefined) continue
+    const [first = '', ...others] = found.at
+    const body = bodyOf(member, found.node)
+    yield { ...attributesOf(first, found.node), type: 'file', size: found.node.size, body }
+    for (const other of others) yield { ...attributesOf(other, found.node), type: 'hardlink', linkTarget: first }
+    wanted.delete(ordinal - 1)
+    if (wanted.size === 0) return
+  }
+  throw changed()
+}
+
+/** The archive is a file of the service, so what was in it is in it still; content of another size would break the stream. */
+function bodyOf(member: Entry, node: FileNode): NonNullable<FileEntry['body']> {
+  if (member.type !== 'file' || member.size !== node.size) throw changed()
+  return member.body ?? (async function* () {})()
+}
+
+function attributesOf(path: string, { mode, mtimeSecs, mtimeNanos }: ContextNode) {
+  return { path, mode, mtimeSecs, mtimeNanos, uid: 0, gid: 0 }
+}
+
+function changed(): BuilderError {
+  return new BuilderError('context_invalid', 'The context is not what it was when it was opened.')
+}

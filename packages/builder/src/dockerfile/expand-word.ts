@@ -1,0 +1,220 @@
+import { BuildError } from '../build/contract.ts'
+import { type Glob, readGlob, replaceByGlob, type Spend, trimByGlob } from './match-glob.ts'
+
+/** The value of a variable; undefined where it is not set. */
+export type Lookup = (name: string) => string | undefined
+
+/** Characters that one word may become. */
+const MAX_LENGTH = 1 << 20
+/** `${a:-${b:-...}}`. */
+const MAX_DEPTH = 100
+/** Steps of pattern matching in one word: well below a second. */
+const MAX_STEPS = 1 << 22
+
+const nameAt = /[\p{Nd}]+|[\p{L}_][\p{L}\p{Nd}_]*|[@*#?$!-]/uy
+
+/**
+ * Puts variables into a word of a Dockerfile and takes its quotes away: `$x`, `${x}`, `${x:-d}`, `${x-d}`, `${x:+a}`, `${x+a}`, `${x:?e}`,
+ * `${x?e}`, `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`, `${x/p/r}`, `${x//p/r}`. A variable that is not set is empty. Bounded in length and
+ * time; throws `BuildError` `dockerfile_invalid` for a word that is none.
+ * Source: docs.docker.com, Dockerfile reference, "Environment replacement"; moby/buildkit, frontend/dockerfile/shell.
+ */
+export function expandWord(word: string, lookup: Lookup, escapeChar: '\\' | '`' = '\\'): string {
+  return new Expansion(word, { lookup, escapeChar, spend: budgetOf(word), quotes: true }).run()
+}
+
+/** As `expandWord`, for the text of a here-document: quotes are characters, while escapes are still taken away. */
+export function expandText(text: string, lookup: Lookup, escapeChar: '\\' | '`' = '\\'): string {
+  return new Expansion(text, { lookup, escapeChar, spend: budgetOf(text), quotes: false }).run()
+}
+
+function budgetOf(word: string): Spend {
+  let left = MAX_STEPS
+  return (steps) => {
+    left -= steps
+    if (left < 0) throw invalid(word, 'its patterns take too long to match')
+  }
+}
+
+/** Quotes a text, so that `expandWord` answers it as it is. */
+export function quoteWord(text: string, escapeChar: '\\' | '`' = '\\'): string {
+  return text.replace(/[\\`$'"]/g, (char) =>
+    char === '\\' || char === '`' ? (char === escapeChar ? char + char : char) : escapeChar + char,
+  )
+}
+
+interface Tools {
+  readonly lookup: Lookup
+  readonly escapeChar: string
+  readonly spend: Spend
+  /** Whether quotes mean something. */
+  readonly quotes: boolean
+}
+
+/** One pass over a word. */
+class Expansion {
+  readonly #word: string
+  readonly #tools: Tools
+  #at = 0
+  #depth = 0
+
+  constructor(word: string, tools: Tools) {
+    this.#word = word
+    this.#tools = tools
+  }
+
+  run(): string {
+    return this.#until(null, false)
+  }
+
+  get #next(): string {
+    return this.#word[this.#at] ?? ''
+  }
+
+  /** Up to a character that ends this part, or to the end of the word. In a pattern escapes are kept: they mean something there. */
+  #until(stop: '}' | '/' | null, keepEscapes: boolean): string {
+    let result = ''
+    this.#depth += 1
+    if (this.#depth > MAX_DEPTH) throw this.#invalid('it is nested too deeply')
+    while (this.#at < this.#word.length) {
+      const char = this.#next
+      if (char === stop) {
+        this.#at += 1
+        this.#depth -= 1
+        return result
+      }
+      result += this.#part(char, keepEscapes)
+      if (result.length > MAX_LENGTH) throw this.#invalid(`it becomes longer than ${MAX_LENGTH} characters`)
+    }
+    if (stop !== null) throw this.#invalid(`it has a "\${" without its "${stop}"`)
+    this.#depth -= 1
+    return result
+  }
+
+  #part(char: string, keepEscapes: boolean): string {
+    if (char === "'" && this.#tools.quotes) return this.#singleQuoted()
+    if (char === '"' && this.#tools.quotes) return this.#doubleQuoted(keepEscapes)
+    if (char === '$') return this.#variable()
+    this.#at += 1
+    if (char !== this.#tools.escapeChar) return char
+    const escaped = this.#next
+    this.#at += 1
+    return keepEscapes ? char + escaped : escaped
+  }
+
+  #singleQuoted(): string {
+    const end = this.#word.indexOf("'", this.#at + 1)
+    if (end === -1) throw this.#invalid("it has a ' without its end")
+    const text = this.#word.slice(this.#at + 1, end)
+    this.#at = end + 1
+    return text
+  }
+
+  #doubleQuoted(keepEscapes: boolean): string {
+    let result = ''
+    for (this.#at += 1; this.#at < this.#word.length; ) {
+      const char = this.#next
+      if (char === '"') {
+        this.#at += 1
+        return result
+      }
+      if (char === '$') result += this.#variable()
+      else {
+        this.#at += 1
+        result += char === this.#tools.escapeChar ? this.#escapedInQuotes(keepEscapes) : char
+      }
+      if (result.length > MAX_LENGTH) throw this.#invalid(`it becomes longer than ${MAX_LENGTH} characters`)
+    }
+    throw this.#invalid('it has a " without its end')
+  }
+
+  /** Within double quotes only a quote, a dollar and the escape itself are escaped; before anything else the escape is a character. */
+  #escapedInQuotes(keepEscapes: boolean): string {
+    const { escapeChar } = this.#tools
+    const next = this.#next
+    if (next === '') return ''
+    if (next !== '"' && next !== '$' && next !== escapeChar) return escapeChar
+    this.#at += 1
+    return keepEscapes ? escapeChar + next : next
+  }
+
+  #variable(): string {
+    this.#at += 1
+    if (this.#next === '{') return this.#braced()
+    const name = this.#name()
+    return name === '' ? '$' : (this.#tools.lookup(name) ?? '')
+  }
+
+  #name(): string {
+    nameAt.lastIndex = this.#at
+    const name = nameAt.exec(this.#word)?.[0] ?? ''
+    this.#at += name.length
+    return name
+  }
+
+  #braced(): string {
+    this.#at += 1
+    const name = this.#name()
+    if (name === '') throw this.#invalid('it has a "${" without a name')
+    const value = this.#tools.lookup(name)
+    const operator = this.#next
+    this.#at += 1
+    if (operator === '}') return value ?? ''
+    if (operator === ':' || operator === '-' || operator === '+' || operator === '?') {
+      return this.#substitute(name, operator, value)
+    }
+    if (operator === '#' || operator === '%') return this.#trim(operator, value ?? '')
+    if (operator === '/') return this.#replace(value ?? '')
+    if (operator === '') throw this.#invalid(`it has a "\${" without its "}"`)
+    throw this.#invalid(`"\${${name}${operator}" is no substitution`)
+  }
+
+  #substitute(name: string, first: string, value: string | undefined): string {
+    const operator = first === ':' ? this.#next : first
+    if (first === ':') this.#at += 1
+    if (operator !== '-' && operator !== '+' && operator !== '?') {
+      throw this.#invalid(`"\${${name}:${operator}" is no substitution`)
+    }
+    const word = this.#until('}', false)
+    const missing = value === undefined || (first === ':' && value === '')
+    if (operator === '-') return missing ? word : value
+    if (operator === '+') return missing ? '' : word
+    if (!missing) return value
+    const standard = value === undefined ? 'is not set' : 'is empty'
+    throw new BuildError('dockerfile_invalid', `${name}: ${word === '' ? standard : word.slice(0, 500)}`, {
+      hint: `Give ${name} a value: a build argument, or ENV.`,
+    })
+  }
+
+  #trim(operator: '#' | '%', value: string): string {
+    const longest = this.#next === operator
+    if (longest) this.#at += 1
+    const glob = this.#glob(this.#until('}', true))
+    const side = operator === '#' ? 'prefix' : 'suffix'
+    return trimByGlob(glob, value, { side, longest, spend: this.#tools.spend })
+  }
+
+  #replace(value: string): string {
+    const all = this.#next === '/'
+    if (all) this.#at += 1
+    const glob = this.#glob(this.#until('/', true))
+    const by = this.#until('}', true)
+    return replaceByGlob(glob, value, { by, all, spend: this.#tools.spend })
+  }
+
+  #glob(text: string): Glob {
+    const glob = readGlob(text, this.#tools.escapeChar)
+    if (glob === null) throw this.#invalid('a pattern in it escapes what needs no escape')
+    this.#tools.spend(glob.length)
+    return glob
+  }
+
+  #invalid(why: string): BuildError {
+    return invalid(this.#word, why)
+  }
+}
+
+function invalid(word: string, why: string): BuildError {
+  const shown = word.length > 200 ? `${word.slice(0, 200)}...` : word
+  return new BuildError('dockerfile_invalid', `The word ${JSON.stringify(shown)} cannot be read: ${why}.`)
+}

@@ -1,0 +1,121 @@
+import type { CheckedLine, DockerfileCheck, Ignored } from '@holt/protocol'
+import { BuildError } from '../build/contract.ts'
+import { shown } from './line-error.ts'
+import { findTarget, neededStages, sourcesOf, stageName } from './needed-stages.ts'
+import type { BuildPlan, Stage } from './plan.ts'
+import { hostPlatform, type Platform } from './platform.ts'
+import { type Reading, readDockerfile } from './read-dockerfile.ts'
+
+/** What a Dockerfile is planned with. */
+export interface PlanOptions {
+  /** The stage to stop at; null: the last. */
+  readonly target?: string | null | undefined
+  readonly buildArgs?: Readonly<Record<string, string>> | undefined
+  /** Default: this machine's. */
+  readonly platform?: Platform | undefined
+}
+
+/**
+ * Reads a Dockerfile into what a build runs. Throws `BuildError`: `dockerfile_invalid` where a line is wrong, `unsupported_setting` where
+ * all are right and some ask for what is not offered; `details.lines` has every refused line.
+ */
+export function planDockerfile(text: string, options: PlanOptions = {}): BuildPlan {
+  const { reading, stages, problem } = study(text, options)
+  if (reading.refused.size > 0) throw refusal(reading)
+  if (problem !== null) throw new BuildError('dockerfile_invalid', problem.message, problem.options)
+  return {
+    stages,
+    ignored: ignoredOf(reading, stages),
+    warnings: reading.warnings,
+    lines: reading.lines,
+    globalArgs: reading.globalArgs,
+    escape: reading.escapeChar,
+  }
+}
+
+/** Says of each instruction what a build would do with it. Throws nothing, whatever the text is. */
+export function checkDockerfile(text: string, options: PlanOptions = {}): DockerfileCheck {
+  const { reading, stages, problem } = study(text, options)
+  const { unusedArgs } = reading
+  const sources = sourcesOf(stages)
+  const referencesOf = (type: 'image' | 'template') => [
+    ...new Set(sources.flatMap((source) => (source.type === type && 'reference' in source ? [source.reference] : []))),
+  ]
+  const problemLine = reading.lines.find(({ line }) => line === problem?.line)
+  return {
+    ok: reading.refused.size === 0 && problem === null,
+    lines: reading.lines.map((line) =>
+      problem !== null && line === problemLine
+        ? { ...line, verdict: 'refused', reason: problem.message, fix: problem.options.hint ?? null }
+        : line,
+    ),
+    warnings: [
+      ...(problem !== null && problemLine === undefined ? [problem.message] : []),
+      ...reading.warnings,
+      ...(unusedArgs.length === 0 ? [] : [`No ARG declares these build arguments: ${shown(unusedArgs.join(', '))}.`]),
+    ],
+    images: referencesOf('image'),
+    templates: referencesOf('template'),
+  }
+}
+
+/** What is wrong with the stages as a whole. */
+interface Problem {
+  readonly message: string
+  readonly line: number | null
+  readonly options: { readonly hint?: string; readonly details: Readonly<Record<string, unknown>> }
+}
+
+interface Study {
+  readonly reading: Reading
+  /** Those that the target needs; all where that cannot be told. */
+  readonly stages: readonly Stage[]
+  readonly problem: Problem | null
+}
+
+function study(text: string, { target = null, buildArgs = {}, platform = hostPlatform() }: PlanOptions): Study {
+  const reading = readDockerfile(text, { target, buildArgs, platform })
+  const number = findTarget(reading.stages, target)
+  if (number === null) return { reading, stages: reading.stages, problem: noTarget(reading, target ?? '') }
+  const order = neededStages(reading.stages, number)
+  // A circle is wrong also in stages that the target does not need.
+  const circle = [order, ...reading.stages.map(({ index }) => neededStages(reading.stages, index))].find(
+    (answer) => 'type' in answer,
+  )
+  if (circle === undefined || !('type' in circle)) {
+    return { reading, stages: 'type' in order ? reading.stages : order, problem: null }
+  }
+  const message = `Line ${circle.line}: the stage ${circle.stage} needs itself.`
+  return { reading, stages: reading.stages, problem: { message, line: circle.line, options: { details: {} } } }
+}
+
+function noTarget(reading: Reading, target: string): Problem {
+  const names = reading.stages.map(stageName)
+  return {
+    message: `There is no stage ${shown(target, 80)}.`,
+    line: null,
+    options: { hint: `The stages are ${shown(names.join(', '))}.`, details: { stages: names.slice(0, 50) } },
+  }
+}
+
+function refusal({ lines, refused }: Reading): BuildError {
+  const all = lines.filter((line) => refused.has(line))
+  const invalid = all.filter((line) => refused.get(line) === 'invalid')
+  const [first] = invalid.length > 0 ? invalid : all
+  const others = all.length - 1
+  const more = others === 0 ? '' : ` (${others} more ${others === 1 ? 'line is' : 'lines are'} refused.)`
+  const message = `Line ${first?.line}: ${first?.reason}${more}`
+  return new BuildError(invalid.length > 0 ? 'dockerfile_invalid' : 'unsupported_setting', message, {
+    ...(typeof first?.fix === 'string' ? { hint: first.fix } : {}),
+    details: { lines: all.slice(0, 100) },
+  })
+}
+
+/** What is left out of the stages that are built. */
+function ignoredOf({ lines, stages: all }: Reading, stages: readonly Stage[]): Ignored[] {
+  const built = new Set(stages.map(({ index }) => index))
+  const stageOf = (line: CheckedLine) => all.findLastIndex((stage) => stage.line <= line.line)
+  return lines
+    .filter((line) => line.verdict === 'ignored' && built.has(stageOf(line)))
+    .map(({ instruction, line, reason }) => ({ instruction, line, reason: reason ?? '' }))
+}

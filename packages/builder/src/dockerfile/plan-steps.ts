@@ -1,0 +1,70 @@
+import { BuildError, type SimpleStep } from '../build/contract.ts'
+import { quoteWord } from './expand-word.ts'
+import { shown } from './line-error.ts'
+import type { BuildPlan, Instruction, StageBase } from './plan.ts'
+import { hostPlatform, platformArgs } from './platform.ts'
+
+/**
+ * The plan of a base with steps on top. Variables in their words are put in as in a Dockerfile (`/opt/bin:$PATH`, and `\$` is a dollar), while
+ * quotes and spaces are what they are. The `line` of an instruction is the number of its step.
+ */
+export function planSteps(base: StageBase, steps: readonly SimpleStep[]): BuildPlan {
+  const instructions = steps.map((step, index) => toInstruction(step, index + 1))
+  return {
+    stages: [{ index: 0, name: null, base, line: 1, instructions }],
+    ignored: [],
+    warnings: [],
+    lines: [],
+    globalArgs: Object.setPrototypeOf(Object.fromEntries(platformArgs(hostPlatform(), null)), null),
+    escape: '\\',
+  }
+}
+
+function toInstruction(step: SimpleStep, line: number): Instruction {
+  if ('run' in step) {
+    const form = { type: 'shell', script: step.run } as const
+    return { line, text: shown(`RUN ${step.run}`), type: 'run', form, mounts: [], noNetwork: false }
+  }
+  if ('copy' in step) return copyOf(step.copy, line)
+  if ('env' in step) {
+    const pairs = Object.entries(step.env).map(([name, value]) => ({ name: quoteWord(name), value: wordOf(value) }))
+    return { line, text: shown(`ENV ${Object.keys(step.env).join(' ')}`), type: 'env', pairs }
+  }
+  if ('workdir' in step) {
+    return { line, text: shown(`WORKDIR ${step.workdir}`), type: 'workdir', path: wordOf(step.workdir) }
+  }
+  return { line, text: shown(`USER ${step.user}`), type: 'user', user: wordOf(step.user) }
+}
+
+function copyOf(copy: Extract<SimpleStep, { copy: unknown }>['copy'], line: number): Instruction {
+  const sources = typeof copy.source === 'string' ? [copy.source] : copy.source
+  const address = sources.find((source) => /^[a-z]+:\/\//i.test(source))
+  if (address !== undefined) {
+    throw new BuildError('dockerfile_invalid', `Step ${line}: a copy takes no address: ${shown(address)}.`, {
+      hint: 'Fetch it in a run, or use a dockerfile with ADD.',
+    })
+  }
+  // Several sources go into a directory, and only there.
+  const destination = sources.length > 1 && !copy.destination.endsWith('/') ? `${copy.destination}/` : copy.destination
+  return {
+    line,
+    text: shown(`COPY ${[...sources, destination].join(' ')}`),
+    type: 'copy',
+    add: false,
+    from: { type: 'context' },
+    sources: sources.map(wordOf),
+    heredocs: [],
+    destination: wordOf(destination),
+    chown: copy.chown === undefined ? null : wordOf(copy.chown),
+    chmod: copy.chmod ?? null,
+    checksum: null,
+    parents: false,
+    exclude: [],
+    unpack: null,
+  }
+}
+
+/** A word in which only variables mean something. */
+function wordOf(text: string): string {
+  return text.replace(/\\\$|[\\'"]/g, (part) => (part === '\\$' ? part : `\\${part}`))
+}

@@ -1,0 +1,148 @@
+import type { CheckedLine, Ignored } from '@holt/protocol'
+
+/**
+ * A Dockerfile, understood: what a build runs, in order. Words are as they were written, before variables are put in, since the environment
+ * of the image below is known only when it is there; `expandWord` puts them in. `FROM` alone is expanded here, from the global `ARG`s.
+ */
+export interface BuildPlan {
+  /** The stages that the target needs, each after those that it needs. The last one is the target. */
+  readonly stages: readonly Stage[]
+  readonly ignored: readonly Ignored[]
+  readonly warnings: readonly string[]
+  /** Every instruction of the file, also of stages that are not needed. */
+  readonly lines: readonly CheckedLine[]
+  /** What the `ARG`s before the first `FROM` and the predefined ones (TARGETARCH and the like) are: a stage that declares one without a value has this. */
+  readonly globalArgs: Readonly<Record<string, string>>
+  /** Of the `# escape=` directive: what quotes a character in words. */
+  readonly escape: '\\' | '`'
+}
+
+/** One stage: a base and what is done on top of it. */
+export interface Stage {
+  /** Its number in the file, from 0. */
+  readonly index: number
+  /** Of `FROM ... AS name`, in small letters. */
+  readonly name: string | null
+  readonly base: StageBase
+  readonly line: number
+  readonly instructions: readonly Instruction[]
+}
+
+/** What a stage begins with. */
+export type StageBase =
+  | { readonly type: 'image'; readonly reference: string }
+  | { readonly type: 'template'; readonly reference: string }
+  | { readonly type: 'stage'; readonly index: number }
+  | { readonly type: 'scratch' }
+
+/** Where files of COPY or of a bind mount come from. */
+export type CopySource =
+  | { readonly type: 'context' }
+  | { readonly type: 'stage'; readonly index: number }
+  | { readonly type: 'image'; readonly reference: string }
+  | { readonly type: 'template'; readonly reference: string }
+
+interface Common {
+  /** From 1. */
+  readonly line: number
+  /** The instruction on one line, shortened, for people. */
+  readonly text: string
+}
+
+/** One instruction that a build follows. */
+export type Instruction = Common &
+  (
+    | RunInstruction
+    | CopyInstruction
+    | { readonly type: 'env'; readonly pairs: readonly Pair[] }
+    | { readonly type: 'arg'; readonly args: readonly { readonly name: string; readonly default: string | null }[] }
+    | { readonly type: 'workdir'; readonly path: string }
+    | { readonly type: 'user'; readonly user: string }
+    | { readonly type: 'shell'; readonly shell: readonly string[] }
+    | { readonly type: 'label'; readonly pairs: readonly Pair[] }
+    | { readonly type: 'expose'; readonly ports: readonly string[] }
+  )
+
+/** A name and its value; both may have variables. */
+export interface Pair {
+  readonly name: string
+  readonly value: string
+}
+
+/** RUN. */
+export interface RunInstruction {
+  readonly type: 'run'
+  readonly form:
+    | { readonly type: 'shell'; readonly script: string }
+    | { readonly type: 'exec'; readonly argv: readonly string[] }
+    /** `RUN <<EOF`: the text is the script, with the interpreter of its `#!` line if it has one. */
+    | { readonly type: 'heredoc'; readonly script: string }
+  /** `RUN cat <<EOF > /x`: the line with its heredocs, for the shell. It is one script already. */
+  readonly mounts: readonly Mount[]
+  /** `--network=none`. */
+  readonly noNetwork: boolean
+}
+
+/** `RUN --mount`. Words may have variables. */
+export type Mount =
+  | {
+      readonly type: 'bind'
+      readonly target: string
+      readonly from: CopySource
+      readonly source: string
+      readonly readOnly: boolean
+    }
+  | {
+      readonly type: 'cache'
+      readonly target: string
+      readonly id: string
+      readonly from: CopySource | null
+      readonly source: string
+      readonly sharing: 'shared' | 'private' | 'locked'
+      readonly mode: string | null
+      readonly uid: string | null
+      readonly gid: string | null
+      readonly readOnly: boolean
+    }
+  | { readonly type: 'tmpfs'; readonly target: string; readonly sizeBytes: number | null }
+  | {
+      readonly type: 'secret'
+      readonly id: string
+      /** Null: `/run/secrets/ID`, unless `env` is given. */
+      readonly target: string | null
+      readonly env: string | null
+      readonly required: boolean
+      readonly mode: string | null
+      readonly uid: string | null
+      readonly gid: string | null
+    }
+
+/** COPY and ADD. */
+export interface CopyInstruction {
+  readonly type: 'copy'
+  /** ADD fetches addresses and unpacks archives of the context. */
+  readonly add: boolean
+  readonly from: CopySource
+  /** Patterns of paths, or for ADD also addresses. */
+  readonly sources: readonly string[]
+  readonly heredocs: readonly Heredoc[]
+  readonly destination: string
+  readonly chown: string | null
+  readonly chmod: string | null
+  /** `ADD --checksum=sha256:...`. */
+  readonly checksum: string | null
+  /** `COPY --parents`. */
+  readonly parents: boolean
+  /** `COPY --exclude`. */
+  readonly exclude: readonly string[]
+  /** `ADD --unpack`; null: as the kind of the source says. */
+  readonly unpack: boolean | null
+}
+
+/** A file whose text stands in the Dockerfile. */
+export interface Heredoc {
+  readonly name: string
+  readonly content: string
+  /** Whether variables are put into the text: the delimiter was not quoted. */
+  readonly expand: boolean
+}

@@ -1,0 +1,240 @@
+import type { CheckedLine } from '@holt/protocol'
+import { BuildError } from '../build/contract.ts'
+import { expandWord, type Lookup } from './expand-word.ts'
+import { ignoredInstructions } from './ignored-instructions.ts'
+import { LineError, shown, wrong } from './line-error.ts'
+import type { CopySource, Instruction, Stage } from './plan.ts'
+import { type Platform, platformArgs, predefinedBuildArgs } from './platform.ts'
+import { type Directives, type Escape, readDirectives } from './read-directives.ts'
+import { type From, outsideOf, readFrom } from './read-from.ts'
+import { readInstruction } from './read-instruction.ts'
+import { type LogicalLine, readLines } from './read-lines.ts'
+import { readArgs } from './read-settings.ts'
+import { takeFlags } from './split-words.ts'
+
+/** What a Dockerfile is read with. */
+export interface ReadOptions {
+  readonly target: string | null
+  readonly buildArgs: Readonly<Record<string, string>>
+  readonly platform: Platform
+}
+
+/** Why a line is refused: it is wrong, or not offered. */
+type RefusedKind = LineError['kind']
+
+/** A Dockerfile, read as far as it can be: each line has its verdict, also in one that cannot be built. */
+export interface Reading {
+  readonly escapeChar: Escape
+  readonly stages: readonly Stage[]
+  readonly lines: readonly CheckedLine[]
+  /** By the place in `lines`. */
+  readonly refused: ReadonlyMap<CheckedLine, RefusedKind>
+  readonly warnings: readonly string[]
+  readonly globalArgs: Readonly<Record<string, string>>
+  /** Build arguments that no ARG declares. */
+  readonly unusedArgs: readonly string[]
+}
+
+const MAX_INSTRUCTIONS = 5000
+const MAX_STAGES = 200
+const MAX_WARNINGS = 100
+
+/** Reads a whole Dockerfile; never throws for what is in it. */
+export function readDockerfile(text: string, options: ReadOptions): Reading {
+  const directives = readDirectives(text)
+  const { lines, warnings } = readLines(text, directives.escapeChar, MAX_INSTRUCTIONS + 1)
+  const reader = new Reader(options, directives)
+  for (const line of lines.slice(0, MAX_INSTRUCTIONS)) reader.readFirst(line)
+  for (const line of lines.slice(0, MAX_INSTRUCTIONS)) reader.read(line)
+  const beyond = lines[MAX_INSTRUCTIONS]
+  if (beyond !== undefined) reader.refuse(beyond, wrong(`The file has more than ${MAX_INSTRUCTIONS} instructions.`))
+  return reader.finish(warnings)
+}
+
+interface OpenStage extends Stage {
+  readonly instructions: Instruction[]
+}
+
+/** The state of a reading. FROM is read in a first pass, since `--from` may name any stage. */
+class Reader {
+  readonly #options: ReadOptions
+  readonly #directives: Directives
+  readonly #args: Map<string, string>
+  readonly #froms = new Map<LogicalLine, From | LineError>()
+  readonly #failedArgs = new Map<LogicalLine, LineError>()
+  readonly #numbers = new Map<string, number>()
+  readonly #stages: OpenStage[] = []
+  readonly #lines: CheckedLine[] = []
+  readonly #refused = new Map<CheckedLine, RefusedKind>()
+  readonly #warnings: string[] = []
+  readonly #declared = new Set<string>(predefinedBuildArgs)
+
+  constructor(options: ReadOptions, directives: Directives) {
+    this.#options = options
+    this.#directives = directives
+    this.#args = new Map(platformArgs(options.platform, options.target))
+    for (const [name] of this.#args) this.#declare(name)
+    for (const { line, text, reason, fix } of directives.refused) {
+      this.#add(
+        { line, endLine: line, keyword: text.replace(/=.*$/s, '').trim(), text },
+        { verdict: 'refused', reason, fix },
+        'unsupported',
+      )
+    }
+  }
+
+  /** First pass: the arguments before the first FROM, and every FROM. */
+  readFirst(line: LogicalLine): void {
+    if (line.keyword === 'ARG' && this.#froms.size === 0) this.#globalArgs(line)
+    if (line.keyword === 'FROM') this.#froms.set(line, this.#readFrom(line))
+  }
+
+  /** Second pass: every line gets its verdict. */
+  read(line: LogicalLine): void {
+    try {
+      if (line.error !== null) throw line.error
+      const ignored = Object.hasOwn(ignoredInstructions, line.keyword) ? ignoredInstructions[line.keyword] : undefined
+      if (line.keyword === 'FROM') this.#beginStage(line)
+      else if (ignored === undefined) this.#readInstruction(line)
+      if (ignored === undefined) this.#add(line, { verdict: 'supported', reason: null, fix: null })
+      else this.#add(line, { verdict: 'ignored', ...ignored })
+    } catch (error) {
+      this.refuse(line, toLineError(error))
+    }
+  }
+
+  refuse(line: LogicalLine, error: LineError): void {
+    this.#add(line, { verdict: 'refused', reason: error.message, fix: error.fix }, error.kind)
+  }
+
+  finish(warnings: readonly string[]): Reading {
+    if (this.#froms.size === 0) {
+      const line = { line: 1, endLine: 1, keyword: 'FROM', text: '' }
+      const reason = 'The file has no FROM, which names what it builds upon.'
+      this.#add(line, { verdict: 'refused', reason, fix: 'Begin with a line like FROM debian:13.' }, 'invalid')
+    }
+    const unusedArgs = Object.keys(this.#options.buildArgs).filter((name) => !this.#declared.has(name))
+    return {
+      escapeChar: this.#directives.escapeChar,
+      stages: this.#stages,
+      lines: this.#lines,
+      refused: this.#refused,
+      warnings: [...warnings, ...this.#warnings].slice(0, MAX_WARNINGS),
+      unusedArgs,
+      globalArgs: Object.setPrototypeOf(Object.fromEntries(this.#args), null) as Record<string, string>,
+    }
+  }
+
+  #globalArgs(line: LogicalLine): void {
+    try {
+      for (const { name, default: word } of readArgs(line.rest, this.#directives.escapeChar).args) {
+        this.#declare(name)
+        if (Object.hasOwn(this.#options.buildArgs, name)) continue
+        if (word !== null) this.#args.set(name, expandWord(word, this.#lookup, this.#directives.escapeChar))
+      }
+    } catch (error) {
+      this.#failedArgs.set(line, toLineError(error))
+    }
+  }
+
+  /** A build argument counts from where it is declared. */
+  #declare(name: string): void {
+    this.#declared.add(name)
+    const { buildArgs } = this.#options
+    if (Object.hasOwn(buildArgs, name)) this.#args.set(name, buildArgs[name] ?? '')
+  }
+
+  readonly #lookup: Lookup = (name) => this.#args.get(name)
+
+  #readFrom(line: LogicalLine): From | LineError {
+    const number = this.#froms.size
+    try {
+      const from = readFrom(line.rest, {
+        lookup: this.#lookup,
+        escapeChar: this.#directives.escapeChar,
+        platform: this.#options.platform,
+        findStage: (name) => this.#numbers.get(name),
+      })
+      if (from.name !== null && this.#numbers.has(from.name)) {
+        this.#warnings.push(
+          `Line ${line.line}: there is a stage ${from.name} already; from here on the name is this one's.`,
+        )
+      }
+      if (from.name !== null) this.#numbers.set(from.name, number)
+      return from
+    } catch (error) {
+      return toLineError(error)
+    }
+  }
+
+  #beginStage(line: LogicalLine): void {
+    const from = this.#froms.get(line)
+    const index = this.#stages.length
+    if (index >= MAX_STAGES) throw wrong(`The file has more than ${MAX_STAGES} stages.`)
+    const failed = from === undefined || from instanceof LineError
+    // The stage is begun all the same, so that numbers of later ones are right.
+    const base = failed ? ({ type: 'scratch' } as const) : from.base
+    this.#stages.push({ index, name: failed ? null : from.name, base, line: line.line, instructions: [] })
+    if (from instanceof LineError) throw from
+  }
+
+  #readInstruction(line: LogicalLine): void {
+    const failed = this.#failedArgs.get(line)
+    if (failed !== undefined) throw failed
+    const stage = this.#stages.at(-1)
+    const { escapeChar } = this.#directives
+    if (stage === undefined && line.keyword !== 'ARG') {
+      throw wrong(`${shown(line.keyword, 40)} stands before the first FROM.`, 'Only ARG may stand there.')
+    }
+    const instruction = readInstruction(line, { escapeChar, find: (name) => this.#find(name) })
+    if (instruction.type === 'arg') {
+      for (const { name } of instruction.args) this.#declared.add(name)
+    }
+    if (instruction.type === 'copy' && takeFlags(line.rest).flags.some(({ name }) => name === 'link')) {
+      this.#warnings.push(
+        `Line ${line.line}: --link is done as an ordinary ${line.keyword}, which comes to the same tree.`,
+      )
+    }
+    stage?.instructions.push(instruction)
+  }
+
+  /** What `--from` names: a stage by number or name, a template or an image. */
+  #find(name: string): CopySource {
+    if (name.includes('$')) {
+      throw wrong(
+        `"${shown(name, 80)}" has a variable, which may not stand here.`,
+        `Name it before: FROM ${shown(name, 80)} AS source, and then from=source.`,
+      )
+    }
+    const index = /^\d{1,9}$/.test(name) ? Number(name) : this.#numbers.get(name.toLowerCase())
+    if (index === undefined) {
+      if (name === 'scratch') throw wrong('There is nothing in scratch to take.')
+      return outsideOf(name)
+    }
+    if (index >= this.#froms.size) throw wrong(`There is no stage ${index}: they are counted from 0.`)
+    return { type: 'stage', index }
+  }
+
+  #add(
+    { line, endLine, keyword, text }: Pick<LogicalLine, 'line' | 'endLine' | 'keyword' | 'text'>,
+    verdict: Pick<CheckedLine, 'verdict' | 'reason' | 'fix'>,
+    kind: RefusedKind | null = null,
+  ): void {
+    const checked: CheckedLine = {
+      line,
+      end_line: endLine,
+      instruction: shown(keyword, 40),
+      text: shown(text),
+      ...verdict,
+    }
+    if (text === '') this.#lines.unshift(checked)
+    else this.#lines.push(checked)
+    if (kind !== null) this.#refused.set(checked, kind)
+  }
+}
+
+function toLineError(error: unknown): LineError {
+  if (error instanceof LineError) return error
+  if (error instanceof BuildError) return wrong(error.message, error.hint)
+  throw error
+}

@@ -1,0 +1,78 @@
+import { isImageReference } from '../image/reference.ts'
+import { expandWord, type Lookup } from './expand-word.ts'
+import { shown, unsupported, wrong } from './line-error.ts'
+import type { CopySource, StageBase } from './plan.ts'
+import { isSamePlatform, type Platform } from './platform.ts'
+import type { Escape } from './read-directives.ts'
+import { needed } from './read-run.ts'
+import { splitPlain, takeFlags } from './split-words.ts'
+
+/** FROM, understood. */
+export interface From {
+  readonly base: StageBase
+  /** In small letters; null without AS. */
+  readonly name: string | null
+}
+
+/** What FROM is read with. */
+export interface FromScope {
+  readonly lookup: Lookup
+  readonly escapeChar: Escape
+  readonly platform: Platform
+  /** The number of an earlier stage by its name in small letters. */
+  readonly findStage: (name: string) => number | undefined
+}
+
+const templateReference = /^holt\/([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?)$/
+
+/** Reads FROM. Source: docs.docker.com, Dockerfile reference, "FROM". */
+export function readFrom(text: string, scope: FromScope): From {
+  const { flags, rest } = takeFlags(text)
+  for (const { name, value } of flags) {
+    if (name !== 'platform') throw unsupported(`FROM has no flag --${name}.`, 'The only flag is --platform.')
+    checkPlatform(expandWord(needed(name, value), scope.lookup, scope.escapeChar), scope.platform)
+  }
+  const [word = '', as, name, ...more] = splitPlain(rest)
+  if (word === '') throw wrong('FROM names no image.')
+  if (more.length > 0 || (as !== undefined && (as.toUpperCase() !== 'AS' || name === undefined))) {
+    throw wrong('FROM takes an image, and after it only AS and a name.')
+  }
+  if (name !== undefined && !/^[a-z][a-z0-9_.-]{0,127}$/i.test(name)) {
+    throw wrong(
+      `"${shown(name, 80)}" is no name of a stage.`,
+      'It has letters, digits and _.-, and begins with a letter.',
+    )
+  }
+  const reference = expandWord(word, scope.lookup, scope.escapeChar)
+  if (reference === '')
+    throw wrong(`${shown(word, 80)} is empty, so FROM names no image.`, 'Give its ARG a default before the first FROM.')
+  return { base: baseOf(reference, scope), name: name?.toLowerCase() ?? null }
+}
+
+function baseOf(reference: string, { findStage }: FromScope): StageBase {
+  const index = findStage(reference.toLowerCase())
+  if (index !== undefined) return { type: 'stage', index }
+  if (reference === 'scratch') return { type: 'scratch' }
+  return outsideOf(reference)
+}
+
+/** A template or an image by its name. */
+export function outsideOf(reference: string): Extract<CopySource, { type: 'image' | 'template' }> {
+  const template = templateReference.exec(reference)?.[1]
+  if (template !== undefined) return { type: 'template', reference: template }
+  if (reference.startsWith('holt/'))
+    throw wrong(
+      `"${shown(reference, 80)}" is no name of a template.`,
+      'Write it like holt/base-small or holt/NAME:TAG.',
+    )
+  if (!isImageReference(reference)) throw wrong(`"${shown(reference, 80)}" is no name of an image.`)
+  return { type: 'image', reference }
+}
+
+function checkPlatform(wanted: string, host: Platform): void {
+  if (isSamePlatform(wanted, host)) return
+  throw unsupported(
+    `The platform ${shown(wanted, 40)} is not this machine's, which is ${host.os}/${host.arch}.`,
+    'Take --platform out, or build on a machine of that platform.',
+  )
+}

@@ -1,0 +1,191 @@
+import { type LineError, shown, wrong } from './line-error.ts'
+import type { Escape } from './read-directives.ts'
+import { readJsonForm, splitWords, takeFlags } from './split-words.ts'
+
+/** A here-document: its operator and its text. */
+export interface HeredocText {
+  readonly name: string
+  /** As it stands in the file; with `<<-` the tabs at the beginning of lines are still there. */
+  readonly raw: string
+  /** Without those tabs. */
+  readonly content: string
+  readonly expand: boolean
+}
+
+/** One instruction, its continued lines joined. */
+export interface LogicalLine {
+  readonly line: number
+  readonly endLine: number
+  /** In capitals. */
+  readonly keyword: string
+  /** What follows the keyword, with flags. */
+  readonly rest: string
+  readonly heredocs: readonly HeredocText[]
+  /** The whole on one line, shortened. */
+  readonly text: string
+  /** Why it cannot be read. */
+  readonly error: LineError | null
+}
+
+/** The instructions of a Dockerfile, and what is odd about them. */
+export interface LogicalLines {
+  readonly lines: readonly LogicalLine[]
+  readonly warnings: readonly string[]
+}
+
+const withHeredocs = /^(?:ONBUILD\s+)?(?:RUN|COPY|ADD)\s/iu
+const comment = /^\s*#/u
+
+/**
+ * Divides a Dockerfile into instructions. `dockerfile-ast` divides at other places than builders do where a line ends in two escapes, where
+ * a here-document's operator has a number or quotes, and at a lone carriage return; two readings of one file would be a way around what is
+ * refused, so this one alone decides. What comes after `maxLines` is not read.
+ * Source: moby/buildkit, frontend/dockerfile/parser, `Parse`.
+ */
+export function readLines(text: string, escapeChar: Escape, maxLines: number = Number.POSITIVE_INFINITY): LogicalLines {
+  const source = new Source(text)
+  const lines: LogicalLine[] = []
+  const warnings: string[] = []
+  const tail = escapeChar === '\\' ? /(^|[^\\])\\[ \t]*$/ : /(^|[^`])`[ \t]*$/
+  for (let first = source.next(); first !== null && lines.length < maxLines; first = source.next()) {
+    const start = source.line
+    if (comment.test(first)) continue
+    const parts: string[] = []
+    let emptyLine = false
+    let piece: string | null = first.trimStart()
+    while (piece !== null) {
+      const continued = tail.test(piece)
+      parts.push(continued ? piece.replace(tail, '$1') : piece)
+      piece = null
+      while (continued && piece === null) {
+        const next = source.next()
+        if (next === null) break
+        if (comment.test(next)) continue
+        if (next.trim() === '') emptyLine = true
+        else piece = next
+      }
+    }
+    const joined = parts.join('').trim()
+    if (joined === '') continue
+    if (emptyLine)
+      warnings.push(`Line ${start}: the instruction goes on after an empty line, which Dockerfiles should not have.`)
+    lines.push(readHeredocs(joined, { source, escapeChar, start }))
+  }
+  return { lines, warnings }
+}
+
+function readHeredocs(
+  joined: string,
+  { source, escapeChar, start }: { readonly source: Source; readonly escapeChar: Escape; readonly start: number },
+): LogicalLine {
+  const keyword = /^\S+/u.exec(joined)?.[0] ?? ''
+  const rest = joined.slice(keyword.length).trim()
+  const heredocs: HeredocText[] = []
+  let error: LineError | null = null
+  if (joined.includes('<<') && withHeredocs.test(joined) && !isJsonForm(rest)) {
+    for (const word of joinOperators(splitWords(joined, escapeChar))) {
+      const operator = parseHeredoc(word)
+      if (operator === null) continue
+      const raw = source.until(operator)
+      if (raw === null) {
+        error = wrong(
+          `The text after <<${operator.name} has no end.`,
+          `Put a line with nothing but ${operator.name} behind it; if no here-document is meant, quote the "<<".`,
+        )
+        break
+      }
+      const content = operator.chomp ? raw.replace(/^\t+/gm, '') : raw
+      heredocs.push({ name: operator.name, raw, content, expand: operator.expand })
+    }
+  }
+  return {
+    line: start,
+    endLine: source.line,
+    keyword: keyword.toUpperCase(),
+    rest,
+    heredocs,
+    text: shown(joined),
+    error,
+  }
+}
+
+/** White space may stand between the operator and the name. */
+function joinOperators(words: readonly string[]): string[] {
+  const joined: string[] = []
+  for (const word of words) {
+    const before = joined.at(-1) ?? ''
+    if (/^\d*<<-?$/.test(before)) joined.splice(-1, 1, before + word)
+    else joined.push(word)
+  }
+  return joined
+}
+
+function isJsonForm(rest: string): boolean {
+  return Array.isArray(readJsonForm(takeFlags(rest).rest))
+}
+
+/** The operator of a here-document: `<<NAME`, `<<-NAME`, `<<"NAME"`, `3<<NAME`. */
+export interface HeredocOperator {
+  readonly name: string
+  readonly chomp: boolean
+  readonly expand: boolean
+}
+
+/** Reads a word as the operator of a here-document; null where it is none. */
+export function parseHeredoc(word: string): HeredocOperator | null {
+  const match = /^\d*<<(-?)\s*([^<]+)$/u.exec(word)
+  const given = match?.[2]?.trimEnd()
+  if (given === undefined) return null
+  const name = given.replace(quoted, (_, single, double, escaped) => single ?? double ?? escaped)
+  // Outside of quotes white space ends the word: there is more on the line than the operator.
+  if (name === '' || /["'\s]/u.test(given.replace(quoted, ''))) return null
+  const expand = !/["']/.test(given.replace(/\\./gu, ''))
+  return { name, chomp: match?.[1] === '-', expand }
+}
+
+const quoted = /'([^']*)'|"([^"]*)"|\\(.)/gu
+
+/** The lines of a file, one after another. */
+class Source {
+  readonly #text: string
+  #at: number
+  line = 0
+
+  constructor(text: string) {
+    this.#text = text
+    this.#at = text.startsWith('\uFEFF') ? 1 : 0
+  }
+
+  /** The next line without its end; null behind the last one. */
+  next(): string | null {
+    const raw = this.#raw()
+    return raw === null ? null : withoutEnd(raw)
+  }
+
+  /** What stands before the line that ends a here-document; null where there is none. */
+  until({ name, chomp }: HeredocOperator): string | null {
+    const parts: string[] = []
+    for (let raw = this.#raw(); raw !== null; raw = this.#raw()) {
+      const line = withoutEnd(raw)
+      if ((chomp ? line.replace(/^\t+/, '') : line) === name) return parts.join('')
+      parts.push(raw)
+    }
+    return null
+  }
+
+  #raw(): string | null {
+    if (this.#at >= this.#text.length) return null
+    const end = this.#text.indexOf('\n', this.#at)
+    const raw = this.#text.slice(this.#at, end === -1 ? undefined : end + 1)
+    this.#at += raw.length
+    this.line += 1
+    return raw
+  }
+}
+
+/** A pattern for this would be slow on a line of nothing but carriage returns. */
+function withoutEnd(raw: string): string {
+  let end = raw.length
+  while (end > 0 && (raw[end - 1] === '\n' || raw[end - 1] === '\r')) end -= 1
+  return raw.slice(0, end)
+}

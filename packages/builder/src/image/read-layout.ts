@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { BuilderError } from '../errors.ts'
+import { readSmallBlob } from './blob.ts'
+import { configSchema, type Descriptor, indexSchema, manifestSchema } from './oci-schemas.ts'
+import { hostArchitecture } from './platform.ts'
+
+/** What the image says about itself. Written by whoever made the image: data, never an instruction to the host. */
+export interface ImageConfig {
+  readonly architecture: string
+  readonly user: string
+  readonly workdir: string
+  readonly env: readonly string[]
+  readonly entrypoint: readonly string[]
+  readonly command: readonly string[]
+  /** Empty where it says none. */
+  readonly shell: readonly string[]
+  readonly onBuild: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
+  /** `8080/tcp`. */
+  readonly ports: readonly string[]
+}
+
+/** One layer in an image layout on this host, and the digest its content must have when uncompressed. */
+export interface Layer {
+  readonly path: string
+  readonly descriptor: Descriptor
+  readonly diffId: string
+}
+
+/** An image in a layout. */
+export interface LayoutImage {
+  readonly config: ImageConfig
+  /** From the lowest to the highest. */
+  readonly layers: readonly Layer[]
+}
+
+/** Reads the one image of an OCI layout: its manifest and configuration, verified; its layers are verified when they are read. */
+export async function readLayout(layout: string, maxLayerBytes: number): Promise<LayoutImage> {
+  const [top] = parse(indexSchema, await readFile(join(layout, 'index.json')), 'index').manifests
+  if (top === undefined) throw new BuilderError('image_invalid', 'The image has no manifest.')
+  const manifest = parse(manifestSchema, await readSmallBlob(layout, top), 'manifest')
+  const { config, diffIds } = readConfig(await readSmallBlob(layout, manifest.config))
+  const layers = pairLayers(layout, manifest.layers, diffIds)
+  refuseLarge(layers, maxLayerBytes)
+  return { config, layers }
+}
+
+/** Reads a configuration; refuses that of an image for another platform. */
+export function readConfig(bytes: Uint8Array): { readonly config: ImageConfig; readonly diffIds: readonly string[] } {
+  const parsed = parse(configSchema, bytes, 'configuration')
+  refuseForeign(parsed)
+  return { config: toConfig(parsed), diffIds: parsed.rootfs.diff_ids }
+}
+
+function pairLayers(layout: string, descriptors: readonly Descriptor[], diffIds: readonly string[]): readonly Layer[] {
+  if (diffIds.length !== descriptors.length) {
+    throw new BuilderError('image_invalid', 'The image lists more or fewer layers than it has.')
+  }
+  return descriptors.map((descriptor, index) => {
+    const path = join(layout, 'blobs/sha256', descriptor.digest.slice('sha256:'.length))
+    return { path, descriptor, diffId: diffIds[index] ?? '' }
+  })
+}
+
+function refuseForeign({ os, architecture }: z.infer<typeof configSchema>): void {
+  if (os === 'linux' && architecture === hostArchitecture) return
+  const platform = `${os}/${architecture}`.slice(0, 80)
+  throw new BuilderError('platform_missing', `The image is for ${platform}; this host runs linux/${hostArchitecture}.`)
+}
+
+function refuseLarge(layers: readonly Layer[], maxLayerBytes: number): void {
+  const sum = layers.reduce((total, { descriptor }) => total + descriptor.size, 0)
+  if (sum > maxLayerBytes)
+    throw new BuilderError('image_too_large', `The image's layers have ${sum} bytes, ${maxLayerBytes} may be.`)
+}
+
+function toConfig({ architecture, config }: z.infer<typeof configSchema>): ImageConfig {
+  return {
+    architecture,
+    user: config?.User ?? '',
+    workdir: config?.WorkingDir ?? '',
+    env: config?.Env ?? [],
+    entrypoint: config?.Entrypoint ?? [],
+    command: config?.Cmd ?? [],
+    shell: config?.Shell ?? [],
+    onBuild: config?.OnBuild ?? [],
+    labels: config?.Labels ?? {},
+    ports: Object.keys(config?.ExposedPorts ?? {}),
+  }
+}
+
+function parse<S extends z.ZodType>(schema: S, bytes: Uint8Array, what: string): z.infer<S> {
+  try {
+    return schema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+  } catch (cause) {
+    const detail = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)
+    throw new BuilderError('image_invalid', `The image's ${what} cannot be understood.`, { detail, cause })
+  }
+}

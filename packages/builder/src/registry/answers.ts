@@ -1,0 +1,28 @@
+import type { Answer } from './exchange.ts'
+import { readRetryAfter } from './patience.ts'
+import { TransferError } from './transfer-error.ts'
+
+/** Throws what a status other than 2xx means. */
+export function refuseFailure({ status, headers }: Answer, host: string, now = Date.now()): void {
+  if (status >= 200 && status < 300) return
+  if (status === 404) throw new TransferError('not_found', `${host} does not have it.`)
+  if (status === 401 || status === 403) throw new TransferError('denied', `${host} does not give it out (${status}).`)
+  if (status === 429 || status === 408 || status >= 500) {
+    const retryAfterMs = readRetryAfter(headers['retry-after'], now)
+    const why = status === 429 ? 'limits how much may be fetched' : 'has an error'
+    throw new TransferError('busy', `${host} ${why} (${status}).`, { retryAfterMs })
+  }
+  throw new TransferError('invalid', `${host} answers with status ${status}.`)
+}
+
+/** A whole body, refused when it is larger. */
+export async function bytesOf(body: AsyncIterable<Uint8Array>, maxBytes: number, host: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > maxBytes) throw new TransferError('too_large', `${host} sends more than ${maxBytes} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import type { ImageStore } from '@holt/engine'
+import { writeTar } from '@holt/erofs'
+import type { BaseImages, PullOptions, ResolvedImage } from '../build/contract.ts'
+import { layLayers } from '../image/flatten-image.ts'
+import { defaultLimits, type ImageLimits } from '../image/image-limits.ts'
+import { defaultWorkDir } from '../scratch/make-scratch.ts'
+import { buildSettingsOf } from './build-settings.ts'
+import type { PulledFacts, PulledImageStore, RegistryNetwork, RegistrySettings } from './contract.ts'
+import { copyImage } from './copy-image.ts'
+import type { Login } from './credentials.ts'
+import { explain } from './explain.ts'
+import { ImageSource } from './image-source.ts'
+import { OneAtATime } from './one-at-a-time.ts'
+import { defaultPatience, type Patience } from './patience.ts'
+import { canonicalRegistry, type ImagePlace, pinnedName, placeOf } from './place.ts'
+import { pullProgress } from './pull-progress.ts'
+import { SharedWork } from './shared-work.ts'
+
+/** What pulling needs. */
+export interface BaseImagesOptions {
+  readonly images: ImageStore
+  readonly network: RegistryNetwork
+  readonly settings: RegistrySettings
+  readonly store: PulledImageStore
+  /** What other builds are pulling now. Default: nothing. */
+  readonly underWay?: PullsUnderWay
+  /** Where compressed layers stay meanwhile; it outlives the build, since a pull may be for several. Default: /var/tmp. */
+  readonly workDir?: string
+  readonly limits?: Partial<ImageLimits>
+  readonly patience?: Partial<Patience>
+}
+
+/** What is being pulled now, for all builds of a service: what two want at the same time is pulled once. */
+export class PullsUnderWay extends SharedWork<PulledFacts> {
+  /** The headers of a hostile image may fill the memory that one such is allowed: one is read at a time. */
+  readonly laying = new OneAtATime()
+}
+
+/** Makes images of the engine out of container images. The same image is pulled once, also when several builds want it at the same time. */
+export function makeBaseImages(options: BaseImagesOptions): BaseImages {
+  const { settings, network, underWay = new PullsUnderWay() } = options
+  const wire = { network, patience: { ...defaultPatience, ...options.patience } }
+  const sourceOf = (place: ImagePlace, auth: PullOptions['auth']) =>
+    new ImageSource(place, { wire, settings, login: loginFor(place, auth) })
+
+  return {
+    resolve: (reference, { auth, signal }) =>
+      explained(reference, auth, signal, async () => {
+        const place = placeOf(reference)
+        const digest = await sourceOf(place, auth).resolve(place.wanted, signal)
+        return { reference, pinned: pinnedName(place, digest), digest }
+      }),
+    ensure: (image, { auth, onProgress, signal }) =>
+      explained(image.reference, auth, signal, async () => {
+        const source = sourceOf(placeOf(image.pinned), auth)
+        return {
+          ...image,
+          ...(await ensured({ ...options, underWay }, { image, source, key: keyOf(image, auth), onProgress, signal })),
+        }
+      }),
+  }
+}
+
+async function explained<Result>(
+  reference: string,
+  auth: PullOptions['auth'],
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    signal.throwIfAborted()
+    throw explain(error, reference.slice(0, 300), auth !== null)
+  }
+}
+
+/** Credentials go to the registry that they are for; without one named, that is the image's. */
+function loginFor({ registry }: ImagePlace, auth: PullOptions['auth']): Login | null {
+  if (auth === null || (auth.registry !== null && canonicalRegistry(auth.registry) !== registry)) return null
+  return { username: auth.username, password: auth.password }
+}
+
+async function usable({ store, images }: BaseImagesOptions, { pinned }: ResolvedImage): Promise<PulledFacts | null> {
+  const facts = await store.get(pinned)
+  return facts !== null && (await images.has(facts.imageDigest)) ? facts : null
+}
+
+type Pulling = BaseImagesOptions & { readonly underWay: PullsUnderWay }
+
+interface Pull {
+  readonly image: ResolvedImage
+  readonly source: ImageSource
+  /** Whose pull it is besides this build's. */
+  readonly key: string
+  readonly onProgress: (message: string) => void
+  readonly signal: AbortSignal
+}
+
+/** Only those who show the same credentials share a pull: neither fails for what the other one may not. */
+function keyOf({ pinned }: ResolvedImage, auth: PullOptions['auth']): string {
+  return createHash('sha256')
+    .update(JSON.stringify([pinned, auth]))
+    .digest('hex')
+}
+
+/** Another build may collect what one has just pulled, before this one has a hold on it. */
+const maxPulls = 3
+
+async function ensured(options: Pulling, pull: Pull): Promise<PulledFacts> {
+  const { pinned } = pull.image
+  for (let attempt = 1; ; attempt++) {
+    const known = await usable(options, pull.image)
+    if (known !== null) return known
+    if (attempt > maxPulls) throw new Error(`the image of ${pinned} is gone as soon as it is written`)
+    const facts = await options.underWay.share(pull.key, pull, (shared) => pulled(options, { ...pull, ...shared }))
+    // Each has a memory of its own, whoever did the work.
+    await options.store.put(pinned, facts)
+  }
+}
+
+async function pulled(options: Pulling, { image, source, onProgress, signal }: Pull): Promise<PulledFacts> {
+  const limits = { ...defaultLimits, ...options.limits }
+  const { workDir = defaultWorkDir, images } = options
+  const progress = pullProgress(onProgress)
+  await using copied = await copyImage(source, image.digest, {
+    reference: image.reference,
+    limits,
+    workDir,
+    onBytes: progress.pulled,
+    signal,
+  })
+  using _turn = await options.underWay.laying.turn(signal)
+  const laid = await layLayers(copied.layers, { limits, onLayer: progress.read, signal })
+  const settings = buildSettingsOf(copied.config)
+  const written = await images.import(writeTar(laid.entries(settings.workdir)), signal)
+  return { imageDigest: written.digest, sizeBytes: written.sizeBytes, settings }
+}

@@ -1,0 +1,53 @@
+import type { BuildFailureCode } from '@holt/protocol'
+import { BuildError } from '../build/contract.ts'
+import { BuilderError } from '../errors.ts'
+import { TransferError, type TransferFailure } from './transfer-error.ts'
+
+const codes: Partial<Readonly<Record<TransferFailure, BuildFailureCode>>> = {
+  not_found: 'image_not_found',
+  too_large: 'image_unsupported',
+}
+
+const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
+  not_found: 'Check the name, the tag and the registry.',
+  busy: 'Try again later; with registry_auth many registries give more, and the operator of this service can name a mirror (HOLT_REGISTRY_MIRRORS).',
+  unreachable: 'Try again later; the operator of this service can name a mirror (HOLT_REGISTRY_MIRRORS).',
+  not_allowed:
+    'Only public addresses are fetched from, over TLS. The operator of this service can allow others: HOLT_REGISTRY_INSECURE, HOLT_EGRESS_ALLOWED_NETWORKS.',
+  damaged:
+    'What the registry or its mirror sends is not what it promised: push the image again, or use another digest.',
+}
+
+/** What a failure to get an image means to whoever builds. What is nobody's matter but the host's stays as it is. */
+export function explain(error: unknown, reference: string, hasLogin: boolean): unknown {
+  if (error instanceof TransferError) {
+    const code = codes[error.reason] ?? 'image_pull_failed'
+    const { message, hint } =
+      error.reason === 'denied'
+        ? denied(reference, hasLogin)
+        : { message: `${reference} could not be fetched: ${error.message}`, hint: hints[error.reason] }
+    return new BuildError(code, message, { ...(hint === undefined ? {} : { hint }), cause: error })
+  }
+  if (!(error instanceof BuilderError)) return error
+  if (error.code === 'reference_invalid')
+    return new BuildError('image_not_found', error.message, {
+      hint: 'Write it as [REGISTRY/]NAME[:TAG].',
+      cause: error,
+    })
+  if (error.code === 'image_invalid' || error.code === 'image_too_large' || error.code === 'platform_missing')
+    return new BuildError('image_unsupported', `${reference}: ${error.message}`, { cause: error })
+  return error
+}
+
+/** Registries say the same of what is private and of what does not exist. */
+function denied(reference: string, hasLogin: boolean): { message: string; hint: string } {
+  return hasLogin
+    ? {
+        message: `The registry does not give ${reference} to these credentials.`,
+        hint: 'Check registry_auth: the user name, the password or token, its rights, and which registry it is for.',
+      }
+    : {
+        message: `The registry does not give ${reference} without credentials: it is private, or does not exist.`,
+        hint: 'Check the name; for a private image give registry_auth.',
+      }
+}

@@ -1,0 +1,122 @@
+import { BuildError, type FetchedFile } from '../build/contract.ts'
+import { refuseFailure } from './answers.ts'
+import type { RegistryNetwork } from './contract.ts'
+import type { Answer } from './exchange.ts'
+import { defaultPatience, type Patience, retried } from './patience.ts'
+import { followed } from './redirects.ts'
+import { TransferError } from './transfer-error.ts'
+
+/** What fetching for ADD needs. */
+export interface FetchFileOptions {
+  readonly network: RegistryNetwork
+  /** A file that is larger is refused, as soon as that is known. */
+  readonly maxBytes: number
+  readonly patience?: Partial<Patience>
+}
+
+/** Docker gives files of addresses to root alone. */
+const mode = 0o600
+const maxUrlLength = 8 * 1024
+
+/** Fetches an address for ADD over http or https. Only its begin is tried again: what the body breaks with is thrown where it is read, and is `step_failed` too. */
+export async function fetchFile(text: string, options: FetchFileOptions, signal: AbortSignal): Promise<FetchedFile> {
+  const url = readUrl(text)
+  const wire = { network: options.network, patience: { ...defaultPatience, ...options.patience } }
+  try {
+    const answer = await retried(wire.patience, signal, async () => {
+      const mayBePlain = () => url.protocol === 'http:'
+      const journey = {
+        url,
+        method: 'GET',
+        headers: {},
+        authorization: null,
+        isOperators: () => false,
+        mayBePlain,
+      } as const
+      const head = await followed(wire, journey, signal)
+      try {
+        refuseFailure(head, head.url.host)
+        refuseLarge(Number(head.headers['content-length'] ?? 0), options.maxBytes)
+      } catch (error) {
+        head.close()
+        throw error
+      }
+      return head
+    })
+    return {
+      body: bodyOf(answer, { url, maxBytes: options.maxBytes, signal }),
+      name: nameOf(url, answer.headers['content-disposition']),
+      modifiedAtSecs: secondsOf(answer.headers['last-modified']),
+      mode,
+    }
+  } catch (error) {
+    throw explained(error, url, signal)
+  }
+}
+
+async function* bodyOf(
+  answer: Answer,
+  { url, maxBytes, signal }: { url: URL; maxBytes: number; signal: AbortSignal },
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  try {
+    for await (const chunk of answer.body) {
+      bytes += chunk.length
+      refuseLarge(bytes, maxBytes)
+      yield chunk
+    }
+  } catch (error) {
+    throw explained(error, url, signal)
+  } finally {
+    answer.close()
+  }
+}
+
+function refuseLarge(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes) throw new TransferError('too_large', `the file has more than ${maxBytes} bytes.`)
+}
+
+function readUrl(text: string): URL {
+  const url = text.length <= maxUrlLength && URL.canParse(text) ? new URL(text) : null
+  if (url !== null && /^https?:$/.test(url.protocol)) return url
+  throw new BuildError('step_failed', `${JSON.stringify(text.slice(0, 200))} is no address that can be fetched.`)
+}
+
+/** What the file is called where the destination is a directory: as the server says, else the end of the address; empty where neither has one. */
+function nameOf(url: URL, disposition: string | undefined): string {
+  const said = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition ?? '')
+  const name = said?.[1]?.replaceAll(/\\(.)/g, '$1') ?? said?.[2] ?? ''
+  return lastPart(name) || lastPart(decoded(url.pathname))
+}
+
+/** Never more than one component: it becomes a name in a directory. */
+function lastPart(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const isName = name !== '.' && name !== '..' && !/\p{Cc}/u.test(name) && Buffer.byteLength(name) <= 255
+  return isName ? name : ''
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path // Not UTF-8: it stays as it was written.
+  }
+}
+
+function secondsOf(lastModified: string | undefined): number | null {
+  const ms = Date.parse(lastModified ?? '')
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
+}
+
+function explained(error: unknown, url: URL, signal: AbortSignal): unknown {
+  signal.throwIfAborted()
+  if (!(error instanceof TransferError)) return error
+  // Without the query, which may be a signature.
+  const place = `${url.origin}${url.pathname}`.slice(0, 300)
+  const hint = error.reason === 'not_allowed' ? 'Only public addresses are fetched from.' : undefined
+  return new BuildError('step_failed', `${place} could not be fetched: ${error.message}`, {
+    ...(hint === undefined ? {} : { hint }),
+    cause: error,
+  })
+}

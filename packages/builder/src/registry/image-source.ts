@@ -1,0 +1,77 @@
+import type { Descriptor } from '../image/oci-schemas.ts'
+import type { RegistrySettings } from './contract.ts'
+import type { Login } from './credentials.ts'
+import type { Wire } from './exchange.ts'
+import type { ManifestBytes } from './manifest.ts'
+import { endpointsOf, type ImagePlace } from './place.ts'
+import { Repository } from './repository.ts'
+import { TransferError } from './transfer-error.ts'
+
+/** The servers that may have an image: what one of them does not give, the next one is asked for. */
+export class ImageSource {
+  readonly #repositories: Repository[]
+
+  constructor(place: ImagePlace, options: { wire: Wire; settings: RegistrySettings; login: Login | null }) {
+    const { wire, settings } = options
+    // A mirror that is overloaded is no reason to wait: there is somebody else to ask.
+    const hurried = { ...wire, patience: { ...wire.patience, attempts: Math.min(2, wire.patience.attempts) } }
+    this.#repositories = endpointsOf(place, settings).map(
+      (endpoint) => new Repository(endpoint, { ...options, wire: endpoint.isMirror ? hurried : wire }),
+    )
+  }
+
+  /** The digest that a tag names now. */
+  resolve(wanted: string, signal: AbortSignal): Promise<string> {
+    return this.#first((repository) => repository.resolve(wanted, signal))
+  }
+
+  /** A manifest, by tag or digest. */
+  manifest(wanted: string, signal: AbortSignal): Promise<ManifestBytes> {
+    return this.#first((repository) => repository.manifest(wanted, signal))
+  }
+
+  /** The bytes of a blob, from the first server that begins to send it. One that does not send it to its end is asked for nothing more. */
+  async *blob(descriptor: Descriptor, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    for (const repository of [...this.#repositories]) {
+      let hasBegun = false
+      try {
+        for await (const chunk of repository.blob(descriptor, signal)) {
+          hasBegun = true
+          yield chunk
+        }
+        return
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof TransferError) || this.#isLast(repository)) throw error
+        if (!hasBegun) continue
+        this.#drop(repository)
+        throw error
+      }
+    }
+  }
+
+  /** How many servers are left to ask. */
+  get serversLeft(): number {
+    return this.#repositories.length
+  }
+
+  async #first<Result>(ask: (repository: Repository) => Promise<Result>): Promise<Result> {
+    for (const repository of [...this.#repositories]) {
+      try {
+        return await ask(repository)
+      } catch (error) {
+        // The last word is that of the registry itself.
+        if (!(error instanceof TransferError) || this.#isLast(repository)) throw error
+      }
+    }
+    throw new TransferError('unreachable', 'There is nobody left to ask.')
+  }
+
+  #isLast(repository: Repository): boolean {
+    return this.#repositories.at(-1) === repository
+  }
+
+  #drop(repository: Repository): void {
+    this.#repositories.splice(this.#repositories.indexOf(repository), 1)
+  }
+}

@@ -1,0 +1,66 @@
+import type { CheckpointInfo, Checkpoints } from '@holt/engine'
+import { BuildError, type BuildHost } from '../build/contract.ts'
+import { keepSeed } from './keep-seed.ts'
+import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
+
+/**
+ * Boots a runtime of the finished image at the template's size, has its application start and get ready, and writes it down: from that checkpoint runtimes
+ * go on with the application running. In a class without checkpoints there is none, and the application is only tried. While it starts it may reach what the
+ * build's policy allows; a runtime has a policy of its own. Where a checkpoint cannot hold what it has opened over the network, it is started once more without
+ * one; where that does not help there is none, and each runtime starts the application when it boots.
+ */
+export async function finishTemplate(
+  finishing: Finishing,
+  host: BuildHost,
+  signal: AbortSignal,
+): Promise<{ readonly checkpoint: CheckpointInfo | null }> {
+  const checkpoints = host.isolation === 'gvisor' ? host.engine.ability('checkpoints') : null
+  const { startCmd } = finishing.request
+  if (startCmd === null && checkpoints === null) return { checkpoint: null }
+  host.report.status('snapshotting')
+  const warn = (message: string) => host.report.log({ level: 'warn', step: finishing.step ?? null, message })
+  const attempt = { finishing, host, checkpoints, signal }
+  const first = await startAndKeep(attempt, { withNetwork: true })
+  if (first.type === 'done') return { checkpoint: first.checkpoint }
+  if (first.hadNetwork) {
+    warn(
+      'What start_cmd opened over the network cannot be kept in a checkpoint: it is started again without the network.',
+    )
+    const second = await startAndKeep(attempt, { withNetwork: false }).catch(needsNetwork)
+    if (second.type === 'done') return { checkpoint: second.checkpoint }
+  }
+  warn('What start_cmd opened cannot be kept in a checkpoint: each runtime runs start_cmd when it starts.')
+  return { checkpoint: null }
+}
+
+interface Attempt {
+  readonly finishing: Finishing
+  readonly host: BuildHost
+  readonly checkpoints: Checkpoints | null
+  readonly signal: AbortSignal
+}
+
+type Outcome =
+  | { readonly type: 'done'; readonly checkpoint: CheckpointInfo | null }
+  | { readonly type: 'not kept'; readonly hadNetwork: boolean }
+
+async function startAndKeep(
+  { finishing, host, checkpoints, signal }: Attempt,
+  { withNetwork }: { readonly withNetwork: boolean },
+): Promise<Outcome> {
+  await using runtime = await host.newRuntime()
+  const seed = { finishing, host, id: runtime.id, signal }
+  const guest = await bootSeed(seed, null)
+  const { startCmd } = finishing.request
+  const network = startCmd !== null && withNetwork ? await runtime.openNetwork(signal) : null
+  if (startCmd !== null) await startSeed(guest, seed, { startCmd, network })
+  if (checkpoints === null) return { type: 'done', checkpoint: null }
+  const checkpoint = await keepSeed(guest, seed, checkpoints)
+  return checkpoint === null ? { type: 'not kept', hadNetwork: network !== null } : { type: 'done', checkpoint }
+}
+
+/** An application that started with the network and does not without it is one that needs it. */
+function needsNetwork(error: unknown): Outcome {
+  if (error instanceof BuildError) return { type: 'not kept', hadNetwork: false }
+  throw error
+}

@@ -1,0 +1,10 @@
+export * from './finish-template.ts'
+export * from './run-command.ts'
+export type { Finishing } from './seed-runtime.ts'
+export {
+  type ApplicationCommands,
+  onRestoreId,
+  type StartWatch,
+  startApplication,
+  startCommandId,
+} from './start-application.ts'

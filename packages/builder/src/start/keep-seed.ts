@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CheckpointInfo, type Checkpoints, EngineError, type GuestClient } from '@holt/engine'
+import { bootSeed, type Seed } from './seed-runtime.ts'
+
+/** Memory and files are written to the disk: seconds for each GiB. */
+const checkpointTimeoutMs = 600_000
+
+/** Takes the checkpoint of a seed and sees that it can be restored; null where either cannot be done because of what runs. */
+export async function keepSeed(
+  guest: GuestClient,
+  seed: Seed,
+  checkpoints: Checkpoints,
+): Promise<CheckpointInfo | null> {
+  const signal = AbortSignal.any([seed.signal, AbortSignal.timeout(checkpointTimeoutMs)])
+  const runsNothing = seed.finishing.request.startCmd === null
+  const { lingering_ms } = await guest.info(signal)
+  if (lingering_ms > 0) {
+    const message = `A connection that start_cmd has ended lingers in the kernel: the checkpoint waits ${Math.ceil(lingering_ms / 1000)} seconds for it.`
+    seed.host.report.log({ level: 'info', step: seed.finishing.step ?? null, message })
+    await sleep(lingering_ms, undefined, { signal })
+  }
+  const checkpointId = await seed.host.newCheckpointId()
+  await guest.quiesce(signal, { force: true })
+  let taken: CheckpointInfo
+  try {
+    taken = await checkpoints.take(seed.id, checkpointId, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (runsNothing || !(error instanceof EngineError) || error.kind !== 'failed') throw error
+    return null
+  }
+  if (runsNothing || (await restores({ ...seed, signal }, checkpointId))) return taken
+  await checkpoints.remove(checkpointId)
+  return null
+}
+
+/** Whether a runtime can be made of the checkpoint. gVisor finds some of what it cannot restore only then. */
+async function restores(seed: Seed, checkpointId: string): Promise<boolean> {
+  const { host } = seed
+  await using runtime = await host.newRuntime()
+  await bootSeed({ ...seed, id: runtime.id }, checkpointId)
+  return (await host.engine.inspect(runtime.id))?.restored === true
+}

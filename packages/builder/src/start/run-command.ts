@@ -1,0 +1,48 @@
+import type { GuestClient, StartProcess } from '@holt/engine'
+import { makeId } from '@holt/protocol'
+import { LastOutput } from './last-output.ts'
+
+/** How a command ended. */
+export interface CommandEnd {
+  /** Null where it is not known. */
+  readonly exitCode: number | null
+  readonly signal: string | null
+  readonly timedOut: boolean
+  readonly output: LastOutput
+}
+
+/** A command of the template's: its shell, its user, its directory and its environment. */
+export function templateCommand(command: string, change: Partial<StartProcess> = {}): StartProcess {
+  return {
+    id: makeId('command'),
+    command,
+    argv: null,
+    cwd: null,
+    env: null,
+    user: null,
+    stdin: 'none',
+    stdin_data: null,
+    timeout_ms: 0,
+    ring_bytes: null,
+    pty: null,
+    await_reader: false,
+    ...change,
+  }
+}
+
+/** Runs a command to its end. Rejects when it cannot be started. */
+export async function runCommand(guest: GuestClient, request: StartProcess, signal: AbortSignal): Promise<CommandEnd> {
+  const output = new LastOutput()
+  for await (const item of await guest.runProcess(request, signal)) {
+    if (item.type === 'stdout' || item.type === 'stderr') output.add(Buffer.from(item.data, 'base64'))
+    if (item.type === 'exit') return { exitCode: item.exit_code, signal: item.signal, timedOut: item.timed_out, output }
+  }
+  return { exitCode: null, signal: null, timedOut: false, output }
+}
+
+/** How it ended, for people. */
+export function wayOfEnding({ exitCode, signal, timedOut }: Omit<CommandEnd, 'output'>): string {
+  if (timedOut) return 'took too long and was killed'
+  if (signal !== null) return `was ended by ${signal}`
+  return exitCode === null ? 'ended in a way that is not known' : `exited with code ${exitCode}`
+}

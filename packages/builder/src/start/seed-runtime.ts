@@ -1,0 +1,75 @@
+import { GuestClient, type GuestNetwork, type ImageDigest } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import { BuildError, type BuildHost, type BuildRequest, type FinalSettings } from '../build/contract.ts'
+import { notStarted, startApplication } from './start-application.ts'
+
+/** A cold boot takes a second on a slow host. */
+const bootTimeoutMs = 120_000
+
+/** The most processes and threads of a runtime. */
+const pidsMax = 1024
+
+/** A finished image that becomes a template. */
+export interface Finishing {
+  readonly image: { readonly digest: ImageDigest }
+  readonly settings: FinalSettings
+  readonly request: Pick<BuildRequest, 'startCmd' | 'readyCmd' | 'readyTimeoutMs' | 'cpu' | 'memoryMiB' | 'diskMiB'>
+  /** The step under which the log has what the start command writes. */
+  readonly step?: number
+}
+
+/** A runtime that nobody owns. */
+export interface Seed {
+  readonly finishing: Finishing
+  readonly host: BuildHost
+  readonly id: string
+  readonly signal: AbortSignal
+}
+
+/** Boots a runtime of the image at the template's size, or restores one, and waits for its guest. */
+export async function bootSeed(
+  { finishing, host, id, signal }: Seed,
+  checkpointId: string | null,
+): Promise<GuestClient> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(bootTimeoutMs)])
+  const { cpu, memoryMiB, diskMiB } = finishing.request
+  const { isolation } = host
+  const { digest: imageDigest } = finishing.image
+  await host.engine.ensure({ id, isolation, imageDigest, cpu, memoryMiB, diskMiB, pidsMax, checkpointId }, bounded)
+  const guest = new GuestClient(await host.engine.dial(id, bounded))
+  await guest.info(bounded)
+  return guest
+}
+
+/** Starts the application in it and waits until it is ready. The network is there only meanwhile. */
+export async function startSeed(
+  guest: GuestClient,
+  { finishing, host, id, signal }: Seed,
+  { startCmd, network }: { readonly startCmd: string; readonly network: GuestNetwork | null },
+): Promise<void> {
+  const { settings, request, step = null } = finishing
+  const { env, user, workdir } = settings
+  const ownsKernel = host.isolation === 'gvisor'
+  try {
+    await guest.seed({ env, user, workdir, pids_max: ownsKernel ? pidsMax : null, sudo: ownsKernel, network }, signal)
+    const { readyCmd, readyTimeoutMs } = request
+    const onLine = (message: string) => host.report.log({ level: 'info', step, message })
+    await startApplication(guest, { startCmd, readyCmd, readyTimeoutMs }, { signal, onLine })
+    if (network !== null) await guest.setNetwork(null, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    const ended = await endOf(host, id, request.memoryMiB)
+    throw ended ?? (error instanceof HoltError && error.status < 500 ? notStarted(error) : error)
+  }
+}
+
+/** Where the application took the whole runtime with it, that is what went wrong. */
+async function endOf({ engine }: BuildHost, id: string, memoryMiB: number): Promise<BuildError | null> {
+  const ending = (await engine.inspect(id))?.ending ?? null
+  if (ending === null) return null
+  return ending.reason === 'out_of_memory'
+    ? new BuildError('start_cmd_failed', `start_cmd needed more than the ${memoryMiB} MiB of memory of its runtime.`, {
+        hint: 'Raise memory.',
+      })
+    : new BuildError('start_cmd_failed', 'The runtime ended while start_cmd ran.')
+}

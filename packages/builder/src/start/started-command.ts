@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GuestClient, GuestProcess } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import { BuildError } from '../build/contract.ts'
+import { LastOutput } from './last-output.ts'
+import { Lines } from './lines.ts'
+import { templateCommand, wayOfEnding } from './run-command.ts'
+
+/** How long the end of a command waits for what it wrote last. */
+const lastWordsMs = 2000
+
+/** A start command that runs, and what it writes. Disposing of it ends the watching and leaves the command alone. */
+export class StartedCommand implements Disposable {
+  readonly output = new LastOutput()
+  /** Ends, with `start_cmd_failed`, as soon as the command has ended in any way but with 0. */
+  readonly failed: AbortSignal
+  readonly #guest: GuestClient
+  readonly #id: string
+  readonly #stopped = new AbortController()
+  readonly #failed = new AbortController()
+  readonly #following: Promise<void>
+
+  private constructor(guest: GuestClient, id: string, onLine: (line: string) => void) {
+    this.#guest = guest
+    this.#id = id
+    this.failed = this.#failed.signal
+    this.#following = this.#follow(onLine)
+  }
+
+  /** Starts it, unless the runtime knows it already. */
+  static async start(
+    guest: GuestClient,
+    { id, command }: { readonly id: string; readonly command: string },
+    { signal, onLine }: { readonly signal: AbortSignal; readonly onLine: (line: string) => void },
+  ): Promise<StartedCommand> {
+    try {
+      await guest.startProcess(templateCommand(command, { id }), signal)
+    } catch (error) {
+      if (!(error instanceof HoltError) || error.code !== 'already_exists') throw error
+    }
+    return new StartedCommand(guest, id, onLine)
+  }
+
+  now(signal: AbortSignal): Promise<GuestProcess> {
+    return this.#guest.getProcess(this.#id, signal)
+  }
+
+  /** Throws `start_cmd_failed` where the command has ended in any way but with 0. */
+  async requireAlive(signal: AbortSignal): Promise<GuestProcess> {
+    this.failed.throwIfAborted()
+    const process = await this.now(signal)
+    if (process.state === 'running' || process.exit_code === 0) return process
+    // What it wrote last may still be on its way.
+    await Promise.race([this.#following, sleep(lastWordsMs)])
+    throw this.#failure({ exitCode: process.exit_code, signal: process.signal, timedOut: process.timed_out })
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopped.abort()
+  }
+
+  async #follow(onLine: (line: string) => void): Promise<void> {
+    const lines = new Lines(onLine)
+    try {
+      const from = { cursor: 0, follow: true }
+      for await (const item of await this.#guest.readOutput(this.#id, from, this.#stopped.signal)) {
+        if (this.#stopped.signal.aborted) return
+        if (item.type === 'stdout' || item.type === 'stderr') {
+          const bytes = Buffer.from(item.data, 'base64')
+          this.output.add(bytes)
+          lines.add(bytes)
+        } else if (item.type === 'exit' && item.exit_code !== 0) {
+          this.#failed.abort(this.#failure({ exitCode: item.exit_code, signal: item.signal, timedOut: false }))
+        }
+      }
+    } catch {
+      // Only what is shown is lost: how the command ended is asked for before anything relies on it.
+    }
+    lines.end()
+  }
+
+  #failure(end: { exitCode: number | null; signal: string | null; timedOut: boolean }): BuildError {
+    return new BuildError(
+      'start_cmd_failed',
+      `start_cmd ${wayOfEnding(end)} before it was ready. ${this.output.quote()}`,
+      {
+        hint: 'Run it in a runtime of the image to see why. A command that ends with 0 may leave its work to processes in the background.',
+        details: { exit_code: end.exitCode, signal: end.signal },
+      },
+    )
+  }
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GuestClient } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import { BuildError } from '../build/contract.ts'
+import { type CommandEnd, runCommand, templateCommand, wayOfEnding } from './run-command.ts'
+import type { StartedCommand } from './started-command.ts'
+
+/** Pauses between tries: short at first, so that what is ready soon is found soon. */
+const firstPauseMs = 200
+const longestPauseMs = 2000
+
+/** One try of `ready_cmd`: one that hangs is ended and made again. */
+const tryTimeoutMs = 30_000
+
+/** How often in a row a shell may say that it cannot run `ready_cmd` before that is believed: the start command may yet install it. */
+const mostUnrunnable = 3
+
+/** Without a `ready_cmd`, and with nothing that listens, an application counts as ready after this time. */
+const settleMs = 10_000
+const listeningPauseMs = 100
+
+/** What a wait is about. */
+interface Wait {
+  readonly started: StartedCommand
+  /** On the clock of `performance.now()`. */
+  readonly deadline: number
+  readonly readyTimeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Tries `ready_cmd` until it exits 0. */
+export async function waitUntilReady(guest: GuestClient, readyCmd: string, wait: Wait): Promise<void> {
+  let last: CommandEnd | null = null
+  let unrunnable = 0
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+    const leftMs = wait.deadline - performance.now()
+    if (leftMs <= 0) throw timedOut(wait, last)
+    const end = await tryOnce(guest, { readyCmd, timeoutMs: Math.ceil(Math.min(leftMs, tryTimeoutMs)), wait })
+    if (end.exitCode === 0) return
+    // One that the end of all the time has cut short says less than the one before it.
+    if (last === null || !end.timedOut || leftMs > tryTimeoutMs) last = end
+    unrunnable = end.exitCode === 127 || end.exitCode === 126 ? unrunnable + 1 : 0
+    if (unrunnable >= mostUnrunnable) throw cannotRun(wayOfEnding(end), end.output.quote())
+    await wait.started.requireAlive(wait.signal)
+    await pause(Math.min(pauseMs, Math.max(0, wait.deadline - performance.now())), wait)
+  }
+}
+
+async function tryOnce(
+  guest: GuestClient,
+  { readyCmd, timeoutMs, wait }: { readyCmd: string; timeoutMs: number; wait: Wait },
+): Promise<CommandEnd> {
+  const request = templateCommand(readyCmd, { timeout_ms: timeoutMs, transient: true })
+  try {
+    return await runCommand(guest, request, AbortSignal.any([wait.signal, wait.started.failed]))
+  } catch (error) {
+    wait.started.failed.throwIfAborted()
+    if (error instanceof HoltError && error.code === 'invalid_request') throw cannotRun('cannot be run', error.message)
+    throw error
+  }
+}
+
+/** Waits until something listens, until the command has done its work, or until the time is over in which that would show. */
+export async function waitUntilListening(guest: GuestClient, wait: Wait): Promise<void> {
+  const settledAt = Math.min(performance.now() + settleMs, wait.deadline)
+  for (;;) {
+    const { state, descendants } = await wait.started.requireAlive(wait.signal)
+    if (state === 'exited' && !descendants) return
+    if ((await guest.listPorts(wait.signal)).length > 0) return
+    if (performance.now() >= settledAt) return
+    await pause(listeningPauseMs, wait)
+  }
+}
+
+async function pause(ms: number, { started, signal }: Wait): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal: AbortSignal.any([signal, started.failed]) })
+  } catch {
+    started.failed.throwIfAborted()
+    signal.throwIfAborted()
+  }
+}
+
+function cannotRun(how: string, why: string): BuildError {
+  return new BuildError('ready_cmd_failed', `ready_cmd ${how}: it cannot be run in this image. ${why}`, {
+    hint: 'Install what ready_cmd needs, or use what the image has: `test -e FILE`, for instance.',
+  })
+}
+
+function timedOut({ started, readyTimeoutMs }: Wait, last: CommandEnd | null): BuildError {
+  const tried = last === null ? '' : ` The last try ${wayOfEnding(last)}. ${last.output.quote()}`
+  const message = `ready_cmd did not exit with 0 within ${readyTimeoutMs / 1000} seconds.${tried}\nOf start_cmd: ${started.output.quote()}`
+  return new BuildError('ready_timeout', message, {
+    hint: 'Give it more time with ready_timeout_secs, or correct what start_cmd or ready_cmd does.',
+    details: { ready_timeout_secs: readyTimeoutMs / 1000, ready_exit_code: last?.exitCode ?? null },
+  })
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { pullLogin } from '../../src/build/pull-login.ts'
+import { planDockerfile } from '../../src/index.ts'
+
+const login = { username: 'somebody', password: 'word', registry: null }
+const planOf = (text: string) => planDockerfile(text, { buildArgs: {}, target: null })
+
+test.each([
+  ['FROM ghcr.io/a/b\nCOPY --from=evil.test/x /a /a', 'ghcr.io'],
+  ['FROM python AS one\nRUN true\nFROM ghcr.io/a/b\nCOPY --from=one /a /a', 'docker.io'],
+  ['ARG BASE=registry.test:5000/a\nFROM $BASE', 'registry.test:5000'],
+  ['FROM holt/base-small AS a\nFROM ghcr.io/b\nCOPY --from=a /a /a', 'ghcr.io'],
+  ['FROM scratch\nCOPY --from=evil.test/x /a /a', ''],
+])('of %j they are for %j', (text, registry) => {
+  expect(pullLogin(login, planOf(text))).toEqual({ ...login, registry })
+})
+
+test('a registry that is named stays, and no credentials stay none', () => {
+  const plan = planOf('FROM ghcr.io/a/b')
+  expect(pullLogin({ ...login, registry: 'other.test' }, plan)).toEqual({ ...login, registry: 'other.test' })
+  expect(pullLogin(null, plan)).toBeNull()
+})

@@ -1,0 +1,3 @@
+ln one two
+mkdir sub && ln one sub/three
+truncate -s 1M sparse && printf end >> sparse

@@ -1,0 +1,4 @@
+FROM {{registry}}/base:1
+
+RUN echo quiet > /quiet
+RUN echo open > /open

@@ -1,0 +1,3 @@
+FROM {{registry}}/base:1
+
+RUN echo fine > /fine

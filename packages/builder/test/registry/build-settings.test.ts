@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { buildSettingsOf } from '../../src/registry/build-settings.ts'
+
+const config = {
+  architecture: 'amd64',
+  user: '',
+  workdir: '/',
+  env: [],
+  entrypoint: [],
+  command: [],
+  shell: [],
+  onBuild: [],
+  labels: {},
+  ports: [],
+}
+
+test('an image says no more of itself than can be kept for each build', () => {
+  expect(buildSettingsOf({ ...config, onBuild: ['RUN make'] })).toMatchObject({ onBuild: ['RUN make'] })
+  const long = Array.from({ length: 1000 }, () => 'x'.repeat(1000))
+  for (const more of [{ onBuild: long }, { shell: long }, { ports: long }])
+    expect(() => buildSettingsOf({ ...config, ...more })).toThrow(/have more than/)
+})

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { defaultPatience, readRetryAfter, retried } from '../../src/registry/patience.ts'
+import { TransferError } from '../../src/registry/transfer-error.ts'
+
+const patience = { ...defaultPatience, firstDelayMs: 1, maxDelayMs: 2 }
+const signal = () => AbortSignal.timeout(30_000)
+
+test.each([
+  [undefined, null],
+  ['', null],
+  ['5', 5000],
+  ['-5', null],
+  ['1.5', null],
+  ['soon', null],
+  ['Thu, 01 Jan 1970 00:00:10 GMT', 10_000],
+  ['Wed, 31 Dec 1969 00:00:00 GMT', 0],
+])('Retry-After %s is %s', (value, expected) => {
+  expect(readRetryAfter(value, 0)).toBe(expected)
+})
+
+test('Retry-After never means a time before now', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const ms = readRetryAfter(text, Date.now())
+      expect(ms === null || ms >= 0).toBe(true)
+    }),
+  )
+})
+
+test('what may pass is tried again, as often as is said; what will not is not', async () => {
+  for (const [reason, expected] of [
+    ['busy', patience.attempts],
+    ['unreachable', patience.attempts],
+    ['denied', 1],
+    ['damaged', 1],
+    ['not_allowed', 1],
+  ] as const) {
+    let count = 0
+    const once = async () => {
+      count += 1
+      throw new TransferError(reason, 'no')
+    }
+    await expect(retried(patience, signal(), once)).rejects.toMatchObject({ reason })
+    expect(count).toBe(expected)
+  }
+})
+
+test('an abort ends the wait', async () => {
+  const controller = new AbortController()
+  const once = async () => {
+    controller.abort(new Error('enough'))
+    throw new TransferError('busy', 'no', { retryAfterMs: 50_000 })
+  }
+  await expect(retried(patience, controller.signal, once)).rejects.toThrow('enough')
+})

@@ -1,0 +1,110 @@
+import { GuestClient } from '@holt/engine'
+import { expect, test } from 'vitest'
+import { BuildError, startApplication, startCommandId } from '../../src/index.ts'
+import { fakeHost } from './fake-host.ts'
+
+const signal = () => AbortSignal.timeout(20_000)
+
+/** A seed, and its guest. */
+async function seed() {
+  const { engine, finishing } = await fakeHost()
+  const { image, request } = finishing()
+  const { cpu, memoryMiB, diskMiB } = request
+  const id = 'rt00000000000000000000'
+  const spec = { id, isolation: 'gvisor', imageDigest: image.digest, cpu, memoryMiB, diskMiB, pidsMax: 64 } as const
+  await engine.ensure({ ...spec, checkpointId: null }, signal())
+  const guest = new GuestClient(await engine.dial(id, signal()))
+  await guest.seed({ env: {}, user: 'app', workdir: '/', pids_max: null, sudo: false, network: null }, signal())
+  return { engine, id, guest }
+}
+
+async function start(startCmd: string, readyCmd: string | null, readyTimeoutMs = 5000) {
+  const { guest } = await seed()
+  await startApplication(guest, { startCmd, readyCmd, readyTimeoutMs }, { signal: signal() })
+  return guest.listProcesses(signal())
+}
+
+test('is ready when the ready command exits 0; only the start command is listed afterwards', async () => {
+  const processes = await start('sleep', 'true')
+  expect(processes.map(({ id, state }) => ({ id, state }))).toEqual([{ id: startCommandId, state: 'running' }])
+})
+
+test('is ready when the start command has done its work and left nothing', async () => {
+  expect(await start('true', null)).toMatchObject([{ id: startCommandId, state: 'exited', exit_code: 0 }])
+})
+
+test('is ready as soon as something listens', async () => {
+  const { guest, engine, id } = await seed()
+  const started = startApplication(
+    guest,
+    { startCmd: 'sleep', readyCmd: null, readyTimeoutMs: 60_000 },
+    { signal: signal() },
+  )
+  await expect.poll(() => engine.guest(id)?.processes.size).toBe(1)
+  const server = engine.guest(id)?.ports.listen(8000, () => {})
+  await started
+  expect(server).toBeUndefined()
+})
+
+test('does not start again what the runtime knows already', async () => {
+  const { guest } = await seed()
+  const commands = { startCmd: 'sleep', readyCmd: 'true', readyTimeoutMs: 5000 }
+  await startApplication(guest, commands, { signal: signal() })
+  const [before] = await guest.listProcesses(signal())
+  await startApplication(guest, commands, { signal: signal() })
+  expect(await guest.listProcesses(signal())).toEqual([before])
+})
+
+test.each([
+  [
+    'exits before it is ready',
+    'exit 3',
+    'false',
+    'start_cmd_failed',
+    /exited with code 3 before it was ready. It wrote nothing/,
+  ],
+  [
+    'exits while the ready command is content',
+    'complain no such port',
+    'true',
+    'start_cmd_failed',
+    /wrote last:\nno such port/,
+  ],
+  ['exits where there is no ready command', 'exit 1', null, 'start_cmd_failed', /code 1/],
+  ['cannot be started', 'nonesuch', 'true', 'start_cmd_failed', /could not be started: .*nonesuch/],
+  ['is fine but its ready command is no program', 'sleep', 'nonesuch', 'ready_cmd_failed', /nonesuch/],
+  ['is fine but its shell does not find the ready command', 'sleep', 'exit 127', 'ready_cmd_failed', /code 127/],
+  ['is fine but its shell may not run the ready command', 'sleep', 'exit 126', 'ready_cmd_failed', /code 126/],
+  [
+    'never gets ready',
+    'sleep',
+    'complain not yet',
+    'ready_timeout',
+    /within 1 seconds.*code 1.*not yet.*Of start_cmd: It wrote nothing/s,
+  ],
+  ['never gets ready for a ready command that hangs', 'sleep', 'sleep', 'ready_timeout', /took too long/],
+] as const)('a start command that %s', async (_, startCmd, readyCmd, code, message) => {
+  const failed = await start(startCmd, readyCmd, 1000).catch((error: unknown) => error)
+  expect(failed).toBeInstanceOf(BuildError)
+  expect(failed).toMatchObject({ code, message: expect.stringMatching(message), hint: expect.any(String) })
+})
+
+test('a start command that ends with 0 may leave its work to others, and a ready command decides', async () => {
+  expect(await start('true', 'true')).toMatchObject([{ state: 'exited' }])
+  await expect(start('true', 'false', 500)).rejects.toMatchObject({ code: 'ready_timeout' })
+})
+
+test('ends when it is told to, and leaves the command alone', async () => {
+  const { guest } = await seed()
+  const cancel = new AbortController()
+  const started = startApplication(
+    guest,
+    { startCmd: 'sleep', readyCmd: 'false', readyTimeoutMs: 60_000 },
+    { signal: cancel.signal },
+  )
+  const ended = expect(started).rejects.toThrow('enough')
+  await expect.poll(async () => (await guest.listProcesses(signal())).length).toBeGreaterThan(0)
+  cancel.abort(new Error('enough'))
+  await ended
+  expect(await guest.getProcess(startCommandId, signal())).toMatchObject({ state: 'running' })
+})

@@ -1,0 +1,25 @@
+import { say } from '../output/print.ts'
+import type { BuildView } from './build-view.ts'
+import { LiveView } from './live-view.ts'
+import { PlainView } from './plain-view.ts'
+
+/** How a build is shown. */
+export const progressKinds = ['live', 'plain', 'quiet'] as const
+export type ProgressKind = (typeof progressKinds)[number]
+
+/** Narrower than this, a line of the live view says nothing. */
+const minColumns = 40
+
+/** What suits where stderr goes to. */
+export function fittingKind(): ProgressKind {
+  const { isTTY, columns = 0 } = process.stderr
+  return isTTY && columns >= minColumns ? 'live' : 'plain'
+}
+
+/** The view of a kind. */
+export function viewOf(kind: ProgressKind): BuildView {
+  if (kind === 'live') return new LiveView()
+  if (kind === 'plain') return new PlainView()
+  const nothing = () => undefined
+  return { status: nothing, log: nothing, note: (text) => say(`holt: ${text}`), end: nothing }
+}

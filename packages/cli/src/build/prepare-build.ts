@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import { type CreateBuildInput, type Holt, HoltError, readsContext } from '@holt/sdk'
+import { type BuildOptions, buildBody } from '../arguments/build-options.ts'
+import { TransferLine } from '../copy/transfer-line.ts'
+import { say } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
+import type { ProgressKind } from './choose-view.ts'
+
+/** Reads the Dockerfile that `-f` names, else the one of the directory. */
+export async function readDockerfile(
+  directory: string,
+  file: string | undefined,
+): Promise<{ readonly text: string; readonly path: string | null }> {
+  if (file === '-') return { text: await textOf(process.stdin), path: null }
+  const path = file ?? join(directory, 'Dockerfile')
+  try {
+    return { text: await readFile(path, 'utf8'), path }
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    throw new HoltError('path_not_found', `There is no Dockerfile ${path}`, {
+      hint: 'Name it with -f, or begin with an image: --from-image python:3.12-slim --run "pip install flask"',
+    })
+  }
+}
+
+/** Everything that a build needs: the body, and what of the directory it reads is sent. */
+export async function prepareBuild(
+  holt: Holt,
+  directory: string,
+  options: BuildOptions & { readonly progress?: ProgressKind },
+  signal: AbortSignal,
+): Promise<CreateBuildInput> {
+  const body = await buildBody(options)
+  if (body.from_image !== undefined || body.from_template !== undefined) {
+    const read = (body.steps ?? []).flatMap((step) => ('copy' in step ? step.copy.source : []))
+    return read.length === 0 ? body : { ...body, context_id: await send({ holt, directory, signal, read, options }) }
+  }
+  const { text, path } = await readDockerfile(directory, options.file)
+  const withText = { ...body, dockerfile: text }
+  if (!readsContext(text)) return withText
+  const sent = await send({ holt, directory, signal, options, ...(path === null ? {} : { dockerfile: path }) })
+  return { ...withText, context_id: sent }
+}
+
+async function send(job: {
+  readonly holt: Holt
+  readonly directory: string
+  readonly signal: AbortSignal
+  readonly options: { readonly progress?: ProgressKind }
+  readonly dockerfile?: string
+  /** What is copied, where that is known. */
+  readonly read?: readonly string[]
+}): Promise<string> {
+  const { holt, directory, signal, options, dockerfile, read } = job
+  const line = options.progress === 'quiet' ? null : new TransferLine('Sending the context')
+  try {
+    const { context_id, skipped } = await holt.builds.uploadContext(directory, {
+      signal,
+      onProgress: (progress) => line?.update(progress),
+      ...(dockerfile === undefined ? {} : { dockerfile }),
+      ...(read === undefined ? {} : { only: read }),
+    })
+    line?.clear()
+    for (const { path, reason } of skipped) say(`holt: left out ${printable(path)}: ${reason}`)
+    return context_id
+  } finally {
+    line?.clear()
+  }
+}

@@ -1,0 +1,27 @@
+import type { BuildFailed, BuildLogLine } from '@holt/sdk'
+import { say, styled } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
+import { isStepTitle, plainText } from './build-view.ts'
+
+/** Tells why a build did not become a template: what failed, the end of its output, and what to do next. */
+export function reportFailure(
+  failure: BuildFailed,
+  { tail, keptLines }: { readonly tail: readonly BuildLogLine[]; readonly keptLines: number },
+): void {
+  const { build, code, step, message, hint } = failure
+  if (code === 'cancelled') {
+    say(`holt: the build of ${build.name}:${build.tag} was cancelled`)
+    return
+  }
+  const failed = build.steps.find((one) => one.step === step)
+  const where = failed?.line == null ? '' : ` (line ${failed.line})`
+  const isOurs = (line: BuildLogLine) =>
+    !['debug', 'error'].includes(line.level) && !isStepTitle(line, build) && (step === null || line.step === step)
+  const ours = tail.filter(isOurs).slice(-keptLines)
+  for (const { message: text } of ours) say(styled('dim', `  │ ${plainText(text)}`))
+  if (failed !== undefined) say(`${styled('red', '✗')} step ${failed.step}${where}: ${printable(failed.text)}`)
+  const lines = message.split('\n').map(printable)
+  say(`${styled('red', 'error')}: ${code}: ${lines.join('\n  ')}`)
+  if (hint !== null) say(`${styled('yellow', 'hint')}: ${printable(hint)}`)
+  say(`build: ${build.build_id}   its whole log: holt template logs ${build.build_id}`)
+}

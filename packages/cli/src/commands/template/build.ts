@@ -1,0 +1,79 @@
+import type { BuildHandle } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { addBuildOptions, type BuildOptions } from '../../arguments/build-options.ts'
+import { type ProgressKind, progressKinds } from '../../build/choose-view.ts'
+import { followBuild, interruptedExitCode } from '../../build/follow-build.ts'
+import { prepareBuild } from '../../build/prepare-build.ts'
+import { connect } from '../../connect.ts'
+import { Interrupts } from '../../interrupts.ts'
+import { print, printJson, say } from '../../output/print.ts'
+import { act } from '../../verb.ts'
+
+const examples = `
+DIR (default: .) is what COPY and ADD read, without what its .dockerignore leaves out; where the Dockerfile reads nothing, nothing is sent. The
+template of that name stays as it is until the build is ready. Ctrl-C cancels the build.
+
+Examples:
+  holt template build -t web .
+  holt template build -t web:v2 -f deploy/Dockerfile . --build-arg VERSION=2 --secret id=npm,src=.npmrc
+  holt template build -t web . --start-cmd 'gunicorn app:app' --ready-cmd 'curl -fs localhost:8000' --disk 8 --memory 2
+  holt template build -t tools --from-image python:3.12-slim --run 'pip install ruff' --copy ruff.toml:/etc/
+  echo 'FROM alpine:3.20' | holt template build -t small -f -
+  id=$(holt template build -t web . --detach); holt template logs -f $id`
+
+/** How a build is shown. */
+export interface ShowOptions {
+  readonly detach?: boolean
+  readonly progress?: ProgressKind
+  readonly json?: boolean
+}
+
+/** Adds the options of how a build is shown. */
+export function addShowOptions(command: Command): Command {
+  return command
+    .option('-d, --detach', 'do not wait: print the id of the build')
+    .addOption(
+      new Option('--progress <kind>', 'how it is shown (default: live on a terminal, plain elsewhere)').choices([
+        ...progressKinds,
+      ]),
+    )
+    .option('--json', 'print the build as JSON')
+}
+
+/** Adds `holt template build`. */
+export function addTemplateBuild(group: Command): void {
+  const command = group
+    .command('build')
+    .description('build a template from a Dockerfile, an image or another template')
+    .argument('[directory]', 'the build context', '.')
+  act(addShowOptions(addBuildOptions(command)).addHelpText('after', examples), buildTemplate)
+}
+
+async function buildTemplate(directory: string, options: BuildOptions & ShowOptions): Promise<number> {
+  using interrupts = new Interrupts()
+  const holt = connect()
+  const stop = new AbortController()
+  interrupts.passOn(async () => stop.abort())
+  let build: BuildHandle
+  try {
+    const body = await prepareBuild(holt, directory, options, stop.signal)
+    stop.signal.throwIfAborted()
+    // From here on what was begun is known: an interrupt cancels it.
+    build = await holt.builds.create(body)
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    say('holt: interrupted before the build began')
+    return interruptedExitCode
+  }
+  // Awaited here: the signals are held back until this function is left.
+  return await showBuild(build, interrupts, options)
+}
+
+/** Shows a build that has begun until its end, or where asked for prints what it is. */
+export async function showBuild(build: BuildHandle, interrupts: Interrupts, options: ShowOptions): Promise<number> {
+  const { detach = false, json = false, progress } = options
+  if (!detach) return followBuild(build, { interrupts, progress, json })
+  if (json) printJson(build)
+  else print(build.build_id)
+  return 0
+}

@@ -1,0 +1,99 @@
+import type { BuildHandle, BuildLogLine } from '@holt/sdk'
+import type { Command } from 'commander'
+import { nameAndTag } from '../../arguments/build-options.ts'
+import { findBuild } from '../../arguments/find-build.ts'
+import { duration, plainText } from '../../build/build-view.ts'
+import { connect } from '../../connect.ts'
+import { print, printJson, say } from '../../output/print.ts'
+import { ageOf, printTable } from '../../output/table.ts'
+import { act } from '../../verb.ts'
+import { labelOf } from './templates.ts'
+
+const listExamples = `
+Examples:
+  holt template builds
+  holt template builds web --json`
+
+const logExamples = `
+Examples:
+  holt template logs web                  of its newest build
+  holt template logs -f bd4f…             of another one, until it ends
+  holt template logs web --json           its items, one JSON object per line`
+
+const cancelExamples = `
+Examples:
+  holt template cancel web
+  holt template cancel bd4f…`
+
+/** Adds the verbs of builds: list, log, cancel. */
+export function addBuildReaders(group: Command): void {
+  addLogs(group)
+  const list = group
+    .command('builds')
+    .description('list builds, newest first')
+    .argument('[template]', 'only of this template: name or name:tag')
+    .option('--json', 'print the list as JSON')
+    .addHelpText('after', listExamples)
+  act(list, async (text: string | undefined, { json }: { json?: boolean }) => {
+    const builds = await buildsOf(text)
+    if (json === true) printJson({ data: builds, next_cursor: null })
+    else if (builds.length === 0) say('No builds. Begin one: holt template build -t NAME DIR')
+    else printBuilds(builds)
+    return 0
+  })
+  const cancel = group
+    .command('cancel')
+    .description('stop a build and remove what it made')
+    .argument('<build>', "a build's id, or a template for its newest build")
+    .option('--json', 'print the build as JSON')
+    .addHelpText('after', cancelExamples)
+  act(cancel, async (text: string, { json }: { json?: boolean }) => {
+    const build = await findBuild(connect(), text)
+    await build.cancel()
+    if (json === true) printJson(build)
+    else say(`${build.build_id} of ${labelOf(build.name, build.tag)}: ${build.status}`)
+    return 0
+  })
+}
+
+function addLogs(group: Command): void {
+  const logs = group
+    .command('logs')
+    .description("show a build's log")
+    .argument('<build>', "a build's id, or a template for its newest build")
+    .option('-f, --follow', 'stay until the build has ended')
+    .option('--json', "print the log's items, one JSON object per line")
+    .addHelpText('after', logExamples)
+  act(logs, async (text: string, { follow = false, json }: { follow?: boolean; json?: boolean }) => {
+    const build = await findBuild(connect(), text)
+    for await (const item of build.logs({ follow })) {
+      if (json === true) print(JSON.stringify(item))
+      else if (item.type === 'log') print(lineOf(item))
+      else if (item.type === 'gap') say(`holt: ${item.lost} lines are no longer kept`)
+    }
+    return 0
+  })
+}
+
+async function buildsOf(text: string | undefined): Promise<readonly BuildHandle[]> {
+  const { builds } = connect()
+  if (text === undefined) return builds.list({ limit: 100 }).all()
+  const { name, tag } = nameAndTag(text)
+  const all = await builds.list({ name, limit: 100 }).all()
+  return all.filter((build) => tag === undefined || build.tag === tag)
+}
+
+function printBuilds(builds: readonly BuildHandle[]): void {
+  printTable(builds, [
+    ['BUILD', ({ build_id }) => build_id],
+    ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
+    ['STATUS', ({ status }) => status],
+    ['TOOK', ({ duration_ms }) => (duration_ms === null ? '' : duration(duration_ms))],
+    ['BEGUN', ({ created_at }) => `${ageOf(created_at)} ago`],
+    ['WHY', ({ reason }) => (reason === null ? '' : `${reason.code}: ${reason.message.split('\n', 1)[0]}`)],
+  ])
+}
+
+function lineOf({ level, step, message }: BuildLogLine): string {
+  return `${step === null ? '' : `#${step} `}${level === 'info' ? '' : `${level}: `}${plainText(message)}`
+}

@@ -1,0 +1,94 @@
+import type { Template } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { connect } from '../../connect.ts'
+import { amount } from '../../copy/transfer-line.ts'
+import { print, printJson, say } from '../../output/print.ts'
+import { printable } from '../../output/report-error.ts'
+import { ageOf, mib, printTable } from '../../output/table.ts'
+import { act } from '../../verb.ts'
+
+const listExamples = `
+Examples:
+  holt template ls
+  holt template ls --kind agent --json`
+
+const getExamples = `
+Examples:
+  holt template get base-small
+  holt template get web:v2 --json`
+
+const removeExamples = `
+Runtimes that were made from it go on. Its tag \`latest\` is meant where none is given.
+
+Examples:
+  holt template rm web
+  holt template rm web:v1 web:v2`
+
+/** Adds the verbs that list, show and delete templates. */
+export function addTemplateReaders(group: Command): void {
+  const list = group
+    .command('ls')
+    .description('list templates')
+    .addOption(new Option('--kind <kind>', 'only of this kind').choices(['system', 'agent', 'custom']))
+    .option('--json', 'print the list as JSON')
+    .addHelpText('after', listExamples)
+  act(list, async ({ kind, json }: { kind?: Template['kind']; json?: boolean }) => {
+    const filter = kind === undefined ? {} : { kind }
+    const templates = await connect()
+      .templates.list({ limit: 100, ...filter })
+      .all()
+    if (json === true) printJson({ data: templates, next_cursor: null })
+    else printTemplates(templates)
+    return 0
+  })
+  const get = group
+    .command('get')
+    .description('show a template')
+    .argument('<template>', 'name, name:tag or id')
+    .option('--json', 'print the template as JSON')
+    .addHelpText('after', getExamples)
+  act(get, async (text: string, { json }: { json?: boolean }) => {
+    const template = await connect().templates.get(text)
+    if (json === true) printJson(template)
+    else
+      for (const [name, value] of Object.entries(template))
+        print(`${name.padEnd(18)} ${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    return 0
+  })
+  const remove = group
+    .command('rm')
+    .description('delete templates')
+    .argument('<template...>', 'names, name:tag or ids')
+    .addHelpText('after', removeExamples)
+  act(remove, async (templates: string[]) => {
+    for (const template of templates) {
+      await connect().templates.delete(template)
+      say(`Deleted ${template}`)
+    }
+    return 0
+  })
+}
+
+function printTemplates(templates: readonly Template[]): void {
+  printTable(templates, [
+    ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
+    ['KIND', ({ kind }) => kind],
+    ['STATE', ({ state }) => state],
+    ['CPU', ({ cpu }) => String(cpu)],
+    ['MEMORY', ({ memory_mib }) => mib(memory_mib)],
+    ['DISK', ({ disk_mib }) => mib(disk_mib)],
+    ['SIZE', ({ size_bytes }) => (size_bytes === null ? '' : amount(size_bytes))],
+    ['CHANGED', ({ updated_at }) => `${ageOf(updated_at)} ago`],
+    ['WHY', whyOf],
+  ])
+}
+
+/** A template as people name it. */
+export function labelOf(name: string, tag: string): string {
+  return tag === 'latest' ? name : `${name}:${tag}`
+}
+
+function whyOf({ state_reason, progress }: Template): string {
+  if (progress !== null) return `${progress.phase} ${progress.done}/${progress.total}`
+  return state_reason?.message ?? ''
+}

@@ -1,0 +1,85 @@
+import { type Build, BuildFailed, type BuildLogLine, type CreateRuntimeInput, type Runtime } from '@holt/sdk'
+import { fittingKind, viewOf } from './build/choose-view.ts'
+import { reportFailure } from './build/report-failure.ts'
+import { connect } from './connect.ts'
+import { Interrupts } from './interrupts.ts'
+import { say } from './output/print.ts'
+
+/** The end of the output that a failure is told with. */
+const keptLines = 15
+
+/**
+ * Creates a runtime. Where its template has to be built before, the build is shown. Null where that came to nothing, which has been told: the build failed, or
+ * Ctrl-C ended the wait for it. Only that wait can be interrupted, and the build goes on.
+ */
+export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime | null> {
+  const stop = new AbortController()
+  const shown = new ShownBuild(() => stop.abort())
+  try {
+    return await connect().runtimes.create(body, {
+      signal: stop.signal,
+      building: { onStatus: (build) => shown.status(build), onLog: (line) => shown.log(line) },
+    })
+  } catch (error) {
+    shown.end()
+    if (stop.signal.aborted) say(`holt: the build goes on: holt template logs -f ${shown.id}`)
+    else if (error instanceof BuildFailed) reportFailure(error, { tail: shown.tail, keptLines })
+    else throw error
+    return null
+  } finally {
+    shown.end()
+  }
+}
+
+/** A build as people see it, from the first that is heard of it, and the signals that end the wait for it. */
+class ShownBuild {
+  readonly #kind = fittingKind()
+  readonly #onInterrupt: () => void
+  /** The end of its log. */
+  readonly #lines: BuildLogLine[] = []
+  #view: ReturnType<typeof viewOf> | null = null
+  #interrupts: Interrupts | null = null
+  #id: string | null = null
+
+  constructor(onInterrupt: () => void) {
+    this.#onInterrupt = onInterrupt
+  }
+
+  get id(): string | null {
+    return this.#id
+  }
+
+  /** What the view has not left on the screen. */
+  get tail(): readonly BuildLogLine[] {
+    return this.#kind === 'plain' ? [] : this.#lines
+  }
+
+  status(build: Build): void {
+    if (this.#id !== build.build_id) this.#begin(build)
+    this.#view?.status(build)
+    if (build.ended_at !== null) this.#interrupts?.[Symbol.dispose]()
+  }
+
+  log(line: BuildLogLine): void {
+    this.#view?.log(line)
+    this.#lines.push(line)
+    if (this.#lines.length > 10 * keptLines) this.#lines.splice(0, this.#lines.length - 5 * keptLines)
+  }
+
+  end(): void {
+    this.#interrupts?.[Symbol.dispose]()
+    this.#view?.end()
+    this.#view = null
+  }
+
+  #begin({ build_id, name }: Build): void {
+    this.end()
+    this.#id = build_id
+    say(`holt: the template ${name} is built first, which is done once`)
+    this.#interrupts = new Interrupts()
+    this.#interrupts.passOn(async () => this.#onInterrupt())
+    this.#view = viewOf(this.#kind)
+    // Lines may come before the build is first heard of.
+    for (const line of this.#lines) this.#view.log(line)
+  }
+}

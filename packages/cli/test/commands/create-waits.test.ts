@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Holt, Template } from '../../../sdk/src/index.ts'
+import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { endOf, runHolt, startHolt } from '../support/run-holt.ts'
+
+let service: TestService
+beforeEach(async () => {
+  service = await startTestService()
+})
+afterEach(() => service.close())
+
+/** The next create is refused, because this build of its template is under way. */
+async function beingBuilt(): Promise<string> {
+  const holt = new Holt({ url: service.url, apiKey: service.key })
+  const { build_id } = await Template('web').fromImage('python').build({ holt })
+  const details = { template_state: 'building', build_id }
+  service.faults.push({ route: 'createRuntime', type: 'refuse', code: 'unavailable', details })
+  return build_id
+}
+
+test('run and create show the build of their template, and go on when it is ready', async () => {
+  service.script = (build) => {
+    build.log('npm has installed it')
+    build.succeed()
+  }
+  await beingBuilt()
+  const ran = await runHolt(['run', '-t', 'web', '--', 'echo', 'out'], { service })
+  expect(ran).toMatchObject({ code: 0, stdout: 'out\n' })
+  expect(ran.stderr).toContain('the template web is built first')
+  expect(ran.stderr).toContain('npm has installed it')
+  await beingBuilt()
+  const created = await runHolt(['create', '-t', 'web'], { service })
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^rt\w+\n$/) })
+  expect(created.stderr).toContain('the template web is built first')
+})
+
+test('run and create tell why the build failed', async () => {
+  service.script = (build) => {
+    build.log('npm ERR! 404')
+    build.fail('step_failed', 'npm exited with 1')
+  }
+  for (const [args, code] of [
+    [['run', '-t', 'web', '--', 'true'], 125],
+    [['create', '-t', 'web'], 1],
+  ] as const) {
+    const id = await beingBuilt()
+    const ended = await runHolt(args, { service })
+    expect(ended).toMatchObject({ code, stdout: '' })
+    expect(ended.stderr).toContain('npm ERR! 404')
+    expect(ended.stderr).toContain('step_failed: npm exited with 1')
+    expect(ended.stderr).toContain(`holt template logs ${id}`)
+  }
+  expect(service.runtimes.size).toBe(0)
+})
+
+test('Ctrl-C ends the wait and leaves the build', async () => {
+  service.script = (build) => build.status('building')
+  const id = await beingBuilt()
+  const child = startHolt(['run', '-t', 'web', '--', 'true'], { service })
+  child.stderr.on('data', (text: Buffer) => {
+    if (text.includes('built first')) child.kill('SIGINT')
+  })
+  const ended = await endOf(child)
+  expect(ended).toMatchObject({ code: 130, stdout: '' })
+  expect(ended.stderr).toContain(`the build goes on: holt template logs -f ${id}`)
+  expect(service.count('cancelBuild')).toBe(0)
+  expect(service.runtimes.size).toBe(0)
+})

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { Dialer, type EgressSettings } from '../../src/index.ts'
+import { issue, makeTestCa } from '../support/certificates.ts'
+import { startDnsServer } from '../support/dns-server.ts'
+import { startCanary, startHttpsHost } from '../support/hosts.ts'
+
+const none: EgressSettings = { resolvers: ['127.0.0.1:1'], allowedNetworks: [], overrides: [], extraCaPem: null }
+const signal = () => AbortSignal.timeout(30_000)
+
+test('speaks verified TLS to the name, where the operator sends it', async () => {
+  const ca = await makeTestCa()
+  await using host = await startHttpsHost(await issue(ca, 'login.example.com'), (_, response) => response.end('hi'))
+  const overrides = ['login.example.com', 'other.example.com'].map((name) => ({
+    host: name,
+    port: 443,
+    toHost: host.host,
+    toPort: host.port,
+  }))
+  const dialer = new Dialer({ ...none, overrides, extraCaPem: ca.certificatePem })
+  const socket = await dialer.dialTls({ host: 'LOGIN.example.com', port: 443 }, signal())
+  expect([socket.authorized, socket.servername]).toEqual([true, 'login.example.com'])
+  socket.destroy()
+  await expect(dialer.dialTls({ host: 'other.example.com', port: 443 }, signal())).rejects.toThrow(/altnames/)
+  await expect(
+    new Dialer({ ...none, overrides }).dialTls({ host: 'login.example.com', port: 443 }, signal()),
+  ).rejects.toThrow()
+})
+
+test.each(['127.0.0.1', '[::1]', '0x7f.1', '169.254.169.254', 'localhost', 'a\0.example.com', ''])(
+  'an address or what is no name is not connected to: %j',
+  async (host) => {
+    await using canary = await startCanary()
+    await expect(new Dialer(none).dialTls({ host, port: canary.port }, signal())).rejects.toMatchObject({
+      name: 'DialError',
+    })
+    expect(canary.connections).toBe(0)
+  },
+)
+
+test('a name whose addresses are not public is not connected to, unless the operator lists them', async () => {
+  const ca = await makeTestCa()
+  await using host = await startHttpsHost(await issue(ca, 'login.example.com'), (_, response) => response.end('hi'))
+  await using dns = await startDnsServer({ 'login.example.com': { A: ['127.0.0.1'] } })
+  const settings = { ...none, resolvers: [dns.address], extraCaPem: ca.certificatePem }
+  const target = { host: 'login.example.com', port: host.port }
+  await expect(new Dialer(settings).dialTls(target, signal())).rejects.toMatchObject({ reason: 'non_public' })
+  expect(host.connections).toBe(0)
+  const allowed = new Dialer({ ...settings, allowedNetworks: ['127.0.0.0/8'] })
+  const socket = await allowed.dialTls(target, signal())
+  expect(socket.authorized).toBe(true)
+  socket.destroy()
+})

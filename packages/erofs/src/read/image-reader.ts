@@ -1,0 +1,137 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Entry } from '../entry.ts'
+import { splitPath } from '../tree/split-path.ts'
+import { type ImageInode, readInode, readSmallContent } from './decode-inode.ts'
+import { ImageFile } from './image-file.ts'
+import { malformed } from './malformed.ts'
+import { readDirectory } from './read-directory.ts'
+
+/** Directories whose names are kept, for lookups beside each other. */
+const MAX_DIRECTORIES = 64
+/** `PATH_MAX`. */
+const MAX_TARGET_BYTES = 4096
+/** Directories below each other: more than a path of `PATH_MAX` has. */
+const MAX_DEPTH = 4096
+/** Names of one image; several times what the writer takes. */
+const MAX_ENTRIES = 10_000_000
+const ENTRIES_PER_TURN = 4096
+
+/** Something that was found in an image. */
+export interface Found {
+  readonly path: Buffer
+  readonly inode: ImageInode
+}
+
+/**
+ * Reads an image that `writeImage` has written: single paths, or all of it. No number in it is trusted: what leads out of the file, or round in a circle, is
+ * `image_malformed`. Paths lead through directories only; no link is followed.
+ */
+export class ImageReader implements AsyncDisposable {
+  readonly #file: ImageFile
+  readonly #directories = new Map<number, Promise<Map<string, number>>>()
+
+  private constructor(file: ImageFile) {
+    this.#file = file
+  }
+
+  /** Opens the image at a path of the host. */
+  static async open(path: string): Promise<ImageReader> {
+    return new ImageReader(await ImageFile.open(path))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.handle.close()
+  }
+
+  /** What is at a path; null where there is nothing. */
+  async find(path: Uint8Array | string): Promise<Found | null> {
+    const names = splitPath(path)
+    let inode = await readInode(this.#file, this.#file.rootNid)
+    for (const name of names) {
+      const nid = inode.type === 'directory' ? (await this.#names(inode)).get(name) : undefined
+      if (nid === undefined) return null
+      inode = await readInode(this.#file, nid)
+    }
+    return { path: Buffer.from(names.join('/'), 'latin1'), inode }
+  }
+
+  /** The content of a file. */
+  content({ inode }: Found): AsyncIterable<Uint8Array> {
+    if (inode.type !== 'file' || inode.inlineOffset !== null) throw malformed('what is to be read is no file')
+    return this.#file.stream(inode.dataOffset, inode.size)
+  }
+
+  /**
+   * What was found and all that is below it, as entries: a directory before what is in it, siblings in the order of their bytes. A file that has another name earlier
+   * in this order is a hard link to that.
+   */
+  async *entries(from: Found): AsyncGenerator<Entry> {
+    const firstNames = new Map<number, Buffer>()
+    const open: { found: Found; depth: number }[] = [{ found: from, depth: 0 }]
+    const seen = new Set<number>()
+    let count = 0
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { found, depth } = next
+      count += 1
+      if (count > MAX_ENTRIES) throw malformed('it has too many names')
+      if (count % ENTRIES_PER_TURN === 0) await setImmediate()
+      yield await this.#entry(found, firstNames)
+      if (found.inode.type !== 'directory') continue
+      if (seen.has(found.inode.nid) || depth > MAX_DEPTH) throw malformed('its directories go round in a circle')
+      seen.add(found.inode.nid)
+      const names = [...(await readDirectory(this.#file, found.inode))].sort(([a], [b]) => (a < b ? 1 : -1))
+      for (const [name, nid] of names) {
+        const path = Buffer.concat([found.path, Buffer.from(found.path.length === 0 ? name : `/${name}`, 'latin1')])
+        open.push({ found: { path, inode: await readInode(this.#file, nid) }, depth: depth + 1 })
+      }
+    }
+  }
+
+  /** One entry, with its content to be read. */
+  async entry(found: Found): Promise<Entry> {
+    return this.#entry(found, new Map())
+  }
+
+  async #entry(found: Found, firstNames: Map<number, Buffer>): Promise<Entry> {
+    const { inode } = found
+    const { mode, uid, gid, mtimeSecs, mtimeNanos, type } = inode
+    const path = found.path.length === 0 ? Buffer.from('.') : found.path
+    const common = {
+      path,
+      mode,
+      uid,
+      gid,
+      mtimeSecs,
+      mtimeNanos,
+      ...(inode.xattrs === null ? {} : { xattrs: inode.xattrs }),
+    }
+    if (type === 'directory') return { ...common, type }
+    const first = firstNames.get(inode.nid)
+    if (first !== undefined) return { ...common, type: 'hardlink', linkTarget: first }
+    if (inode.nlink > 1) firstNames.set(inode.nid, path)
+    switch (type) {
+      case 'file':
+        return { ...common, type, size: inode.size, body: this.content(found) }
+      case 'symlink':
+        return { ...common, type, linkTarget: await readSmallContent(this.#file, inode, MAX_TARGET_BYTES) }
+      case 'fifo':
+        return { ...common, type }
+      case 'char':
+      case 'block':
+        return { ...common, type, rdev: inode.rdev }
+    }
+  }
+
+  #names(inode: ImageInode): Promise<Map<string, number>> {
+    const known = this.#directories.get(inode.nid)
+    if (known !== undefined) return known
+    const reading = readDirectory(this.#file, inode)
+    reading.catch(() => this.#directories.delete(inode.nid))
+    this.#directories.set(inode.nid, reading)
+    for (const oldest of this.#directories.keys()) {
+      if (this.#directories.size <= MAX_DIRECTORIES) break
+      this.#directories.delete(oldest)
+    }
+    return reading
+  }
+}

@@ -1,0 +1,315 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { nameBesideId } from './name.ts'
+import { Timestamp } from './page.ts'
+import { WantedPolicy } from './policy.ts'
+import { mibSchema } from './quantity.ts'
+import { Env } from './runtime.ts'
+
+/** Every status of a build; the last three are final. */
+export const buildStatuses = [
+  'queued',
+  'pulling',
+  'building',
+  'exporting',
+  'snapshotting',
+  'ready',
+  'failed',
+  'cancelled',
+] as const
+
+/** A status of a build. */
+export type BuildStatus = (typeof buildStatuses)[number]
+
+/** The statuses that a build does not leave. */
+export const finalBuildStatuses = ['ready', 'failed', 'cancelled'] as const satisfies readonly BuildStatus[]
+
+/** Why a build failed. */
+export const buildFailureCodes = [
+  'image_not_found',
+  'image_pull_failed',
+  'image_unsupported',
+  'dockerfile_invalid',
+  'unsupported_setting',
+  'step_failed',
+  'disk_too_small',
+  'start_cmd_failed',
+  'ready_cmd_failed',
+  'ready_timeout',
+  'build_timeout',
+  'internal',
+] as const
+
+/** Why a build failed. */
+export type BuildFailureCode = (typeof buildFailureCodes)[number]
+
+/** A template's tag, as container images have them. */
+export const Tag = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/, 'must be 1 to 128 characters of letters, digits and _.-')
+
+const commandText = z
+  .string()
+  .min(1)
+  .max(64 * 1024)
+  .refine((text) => !text.includes('\0'), 'must not contain NUL')
+const pathText = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((text) => !text.includes('\0'), 'must not contain NUL')
+const ownerText = z.string().min(1).max(256)
+const modeText = z.string().regex(/^[0-7]{3,4}$/, 'must be an octal mode such as 755')
+
+/** One step on top of an image or a template: what a line of a Dockerfile does. */
+export const BuildStep = z
+  .union([
+    z.strictObject({ run: commandText }),
+    z.strictObject({
+      copy: z.strictObject({
+        source: z.union([pathText, z.array(pathText).min(1).max(1000)]),
+        destination: pathText,
+        chown: ownerText.optional(),
+        chmod: modeText.optional(),
+      }),
+    }),
+    z.strictObject({ env: Env }),
+    z.strictObject({ workdir: pathText }),
+    z.strictObject({ user: ownerText }),
+  ])
+  .meta({ id: 'BuildStep' })
+export type BuildStep = z.output<typeof BuildStep>
+
+const names = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,255}$/, 'must be a name: letters, digits and _.-')
+const noNul = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .refine((text) => !text.includes('\0'), 'must not contain NUL')
+
+/** What the API has below its path of templates: a template of such a name could not be asked for. */
+const takenNames = ['build', 'check', 'context']
+
+const sources = ['from_image', 'from_template', 'dockerfile'] as const
+
+/** Of all build secrets together: what is looked for in every line of a build's log. */
+const maxSecretLength = 512 * 1024
+
+/** The body of a build. */
+export const CreateBuild = z
+  .strictObject({
+    name: nameBesideId('template')
+      .refine((name) => !takenNames.includes(name), 'is a word of the API')
+      .describe("The template's name."),
+    tag: Tag.default('latest'),
+    from_image: z.string().min(1).max(512).optional().describe('A container image: `python:3.12-slim`.'),
+    from_template: z.string().min(1).max(200).optional().describe('A template by name, `name:tag` or id.'),
+    dockerfile: noNul(1024 * 1024)
+      .min(1)
+      .optional()
+      .describe("A Dockerfile's text."),
+    steps: z.array(BuildStep).max(1000).optional().describe('With from_image or from_template.'),
+    context_id: z.string().max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
+    build_args: z.record(names, noNul(64 * 1024)).default({}),
+    target: z.string().min(1).max(128).optional().describe('The stage to stop at, by name or number.'),
+    build_secrets: z
+      .record(names, noNul(maxSecretLength))
+      .default({})
+      .describe('For `RUN --mount=type=secret,id=NAME`. Kept in memory only, and in nothing that is built.'),
+    registry_auth: z
+      .strictObject({
+        username: noNul(1024),
+        password: noNul(64 * 1024),
+        registry: z
+          .string()
+          .max(255)
+          .optional()
+          .describe('Host and port; default: that of from_image or of the first FROM.'),
+      })
+      .optional(),
+    start_cmd: commandText.optional().describe('Started in the finished image; it is running in each runtime.'),
+    ready_cmd: commandText.optional().describe('Tried again until it exits 0; then the checkpoint is taken.'),
+    on_restore: commandText.optional().describe('Run in each new runtime before it is handed over.'),
+    ready_timeout_secs: z.number().int().min(1).max(3600).default(600),
+    timeout_secs: z
+      .number()
+      .int()
+      .min(10)
+      .max(24 * 3600)
+      .default(3600)
+      .describe('The most that the whole build may take.'),
+    cpu: z.number().min(0.1).max(256).multipleOf(0.001).optional().describe('vCPUs of its runtimes; default 1.'),
+    memory: mibSchema({ minMiB: 64, maxMiB: 4 * 1024 * 1024 })
+      .optional()
+      .describe('Default 1 GiB.'),
+    disk: mibSchema({ minMiB: 64, maxMiB: 64 * 1024 * 1024 })
+      .optional()
+      .describe('The image and what is installed have to fit. Default 4 GiB.'),
+    env: Env.default({}).describe("Set in its runtimes, over the image's."),
+    user: ownerText.optional().describe("Default the image's."),
+    workdir: z.string().startsWith('/').max(4096).optional().describe("Default the image's."),
+    network_policy: WantedPolicy.optional().describe(
+      "What the build's own steps may reach; default the public Internet, null nothing.",
+    ),
+    no_cache: z.boolean().default(false),
+  })
+  .superRefine((body, context) => {
+    const given = sources.filter((source) => body[source] !== undefined)
+    if (given.length !== 1)
+      context.addIssue({ code: 'custom', path: [], message: `must have exactly one of ${sources.join(', ')}` })
+    if (body.dockerfile !== undefined && body.steps !== undefined)
+      context.addIssue({ code: 'custom', path: ['steps'], message: 'is for from_image and from_template' })
+    if (body.dockerfile === undefined && body.target !== undefined)
+      context.addIssue({ code: 'custom', path: ['target'], message: 'is for a dockerfile' })
+    if (body.ready_cmd !== undefined && body.start_cmd === undefined)
+      context.addIssue({ code: 'custom', path: ['ready_cmd'], message: 'needs a start_cmd' })
+    if (Object.values(body.build_secrets).reduce((sum, { length }) => sum + length, 0) > maxSecretLength)
+      context.addIssue({
+        code: 'custom',
+        path: ['build_secrets'],
+        message: 'must be 512 KiB at the most, all together',
+      })
+  })
+  .meta({ id: 'CreateBuild' })
+export type CreateBuildInput = z.input<typeof CreateBuild>
+export type CreateBuild = z.output<typeof CreateBuild>
+
+/** What became of one step. */
+export const stepStates = ['waiting', 'running', 'done', 'cached', 'failed', 'skipped'] as const
+
+/** One step of a build: an instruction, or what is done around them (pull, export, start). */
+export const BuildStepState = z.object({
+  step: z.number().int().describe('From 1, in the order in which they run.'),
+  text: z.string().describe('What is done: `RUN npm ci`.'),
+  stage: z.string().nullable().describe('The stage of a Dockerfile that it belongs to.'),
+  line: z.number().int().nullable().describe('The line of the Dockerfile, from 1.'),
+  state: z.enum(stepStates),
+  duration_ms: z.number().int().nullable(),
+})
+export type BuildStepState = z.infer<typeof BuildStepState>
+
+/** Something of a build that was left out, and why. */
+export const Ignored = z.object({
+  instruction: z.string(),
+  line: z.number().int().nullable(),
+  reason: z.string(),
+})
+export type Ignored = z.infer<typeof Ignored>
+
+/** A build. */
+export const Build = z
+  .object({
+    build_id: idSchema('build'),
+    template_id: idSchema('template'),
+    name: z.string(),
+    tag: z.string(),
+    status: z.enum(buildStatuses),
+    reason: z
+      .object({
+        code: z.enum(buildFailureCodes),
+        step: z.number().int().nullable(),
+        message: z.string(),
+        hint: z.string().nullable(),
+        details: z.record(z.string(), z.unknown()),
+      })
+      .nullable()
+      .describe('Why it failed.'),
+    warnings: z.array(z.string()),
+    ignored: z.array(Ignored),
+    steps: z.array(BuildStepState),
+    image_digest: z.string().nullable(),
+    size_bytes: z.number().int().nullable(),
+    created_at: Timestamp,
+    started_at: Timestamp.nullable(),
+    ended_at: Timestamp.nullable(),
+    duration_ms: z.number().int().nullable(),
+  })
+  .meta({ id: 'Build' })
+export type Build = z.infer<typeof Build>
+
+/** The answer to a build's start. */
+export const BuildStarted = z
+  .object({
+    build_id: idSchema('build'),
+    template_id: idSchema('template'),
+    name: z.string(),
+    tag: z.string(),
+    status: z.enum(buildStatuses),
+  })
+  .meta({ id: 'BuildStarted' })
+export type BuildStarted = z.infer<typeof BuildStarted>
+
+/** The body of a pull: how an agent template is built. */
+export const PullTemplate = z.strictObject({ no_cache: z.boolean().default(false) }).meta({ id: 'PullTemplate' })
+export type PullTemplateInput = z.input<typeof PullTemplate>
+
+/** A line of a build's log. */
+export const BuildLogLine = z.object({
+  type: z.literal('log'),
+  cursor: z.number().int(),
+  at: Timestamp,
+  level: z.enum(['debug', 'info', 'warn', 'error']),
+  step: z.number().int().nullable(),
+  message: z.string(),
+})
+export type BuildLogLine = z.infer<typeof BuildLogLine>
+
+/** An item of a build's log; `end` comes when the build has ended and all was read. */
+export const BuildLogItem = z
+  .discriminatedUnion('type', [
+    BuildLogLine,
+    z.object({
+      type: z.literal('gap'),
+      cursor: z.number().int(),
+      lost: z.number().int().describe('Lines that were dropped.'),
+    }),
+    z.object({ type: z.literal('end'), cursor: z.number().int(), status: z.enum(buildStatuses) }),
+  ])
+  .meta({ id: 'BuildLogItem' })
+export type BuildLogItem = z.infer<typeof BuildLogItem>
+
+/** The body of a check. */
+export const CheckDockerfile = z
+  .strictObject({
+    dockerfile: noNul(1024 * 1024).min(1),
+    build_args: z.record(names, noNul(64 * 1024)).default({}),
+    target: z.string().min(1).max(128).optional(),
+  })
+  .meta({ id: 'CheckDockerfile' })
+export type CheckDockerfileInput = z.input<typeof CheckDockerfile>
+
+/** What a build would do with one instruction. */
+export const CheckedLine = z.object({
+  line: z.number().int().describe('From 1.'),
+  end_line: z.number().int(),
+  instruction: z.string(),
+  text: z.string().describe('The instruction on one line, shortened.'),
+  verdict: z.enum(['supported', 'ignored', 'refused']),
+  reason: z.string().nullable(),
+  fix: z.string().nullable().describe('What to do instead.'),
+})
+export type CheckedLine = z.infer<typeof CheckedLine>
+
+/** What a build would do with a Dockerfile. */
+export const DockerfileCheck = z
+  .object({
+    ok: z.boolean().describe('True when a build would begin: nothing is refused.'),
+    lines: z.array(CheckedLine),
+    warnings: z.array(z.string()),
+    images: z.array(z.string()).describe('Container images that it is made from.'),
+    templates: z.array(z.string()).describe('Templates that it is made from.'),
+  })
+  .meta({ id: 'DockerfileCheck' })
+export type DockerfileCheck = z.infer<typeof DockerfileCheck>
+
+/** A stored build context. */
+export const BuildContext = z
+  .object({
+    context_id: idSchema('context'),
+    sha256: z.string().describe('Of the bytes that were sent.'),
+    size_bytes: z.number().int(),
+    entries: z.number().int(),
+    expires_at: Timestamp.describe('When it is forgotten, unless a build uses it before.'),
+  })
+  .meta({ id: 'BuildContext' })
+export type BuildContext = z.infer<typeof BuildContext>

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import {
+  Build,
+  BuildContext,
+  BuildLogItem,
+  BuildStarted,
+  CheckDockerfile,
+  CreateBuild,
+  DockerfileCheck,
+  PullTemplate,
+} from '../build.ts'
+import { idSchema } from '../ids.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import type { Route } from '../route.ts'
+import { answer, json, none } from './parts.ts'
+
+const base = '/v1/agents/template'
+const buildParams = z.strictObject({ build_id: z.string() })
+
+/** Builds of templates. */
+export const buildRoutes = {
+  createBuild: {
+    method: 'POST',
+    path: `${base}/build`,
+    summary: 'Build a template',
+    description:
+      'Starts a build and answers at once. A build that is equal to one in flight is that one. The template of that name and tag stays as it is until the build is ready.',
+    scope: 'template:write',
+    body: json(CreateBuild),
+    answers: { 202: answer(BuildStarted, 'The build has begun, or waits for its turn.') },
+    errors: [
+      'template_not_found',
+      'context_not_found',
+      'policy_not_found',
+      'name_taken',
+      'unsupported_setting',
+      'capacity_exhausted',
+      'quota_exceeded',
+      'not_supported_here',
+      'disk_full',
+    ],
+  },
+  listBuilds: {
+    method: 'GET',
+    path: `${base}/build`,
+    summary: 'List builds',
+    scope: 'template:read',
+    query: z.strictObject({
+      ...pageQuery,
+      name: z.string().max(63).optional(),
+      template_id: idSchema('template').optional(),
+    }),
+    body: none,
+    answers: { 200: answer(pageOf(Build).meta({ id: 'BuildPage' }), 'A page of builds, newest first.') },
+    errors: [],
+  },
+  getBuild: {
+    method: 'GET',
+    path: `${base}/build/{build_id}`,
+    summary: 'Get a build',
+    scope: 'template:read',
+    params: buildParams,
+    body: none,
+    answers: { 200: answer(Build, 'The build.') },
+    errors: ['build_not_found'],
+  },
+  cancelBuild: {
+    method: 'DELETE',
+    path: `${base}/build/{build_id}`,
+    summary: 'Cancel a build',
+    description: 'Stops it and removes what it made. A build that has ended stays as it is.',
+    scope: 'template:write',
+    params: buildParams,
+    body: none,
+    answers: { 200: answer(Build, 'The build, ended.') },
+    errors: ['build_not_found'],
+  },
+  readBuildLogs: {
+    method: 'GET',
+    path: `${base}/build/{build_id}/logs`,
+    summary: "Read a build's log",
+    description: 'From the beginning or after a cursor; with `follow` until the build has ended.',
+    scope: 'template:read',
+    params: buildParams,
+    query: z.strictObject({
+      cursor: z.coerce.number().int().min(0).default(0),
+      follow: z.enum(['true', 'false', '1', '0']).default('false').describe('Stay until the build has ended.'),
+    }),
+    body: none,
+    answers: { 200: { type: 'stream', item: BuildLogItem, description: 'The lines as they come.' } },
+    errors: ['build_not_found'],
+  },
+  pullTemplate: {
+    method: 'POST',
+    path: `${base}/{template_id}/pull`,
+    summary: 'Build an agent template',
+    description:
+      'Builds the template from the Dockerfile that Holt has for it, by its name or id. A create that names it does so as well. With `no_cache` nothing of earlier builds is used.',
+    scope: 'template:write',
+    params: z.strictObject({ template_id: z.string() }),
+    body: json(PullTemplate),
+    answers: { 202: answer(BuildStarted, 'The build has begun, waits for its turn, or was under way.') },
+    errors: ['template_not_found', 'unsupported_setting', 'capacity_exhausted'],
+  },
+  checkDockerfile: {
+    method: 'POST',
+    path: `${base}/check`,
+    summary: 'Check a Dockerfile',
+    description: 'Says of each instruction whether a build follows it, leaves it out or refuses it. Nothing is built.',
+    scope: 'template:read',
+    body: json(CheckDockerfile),
+    answers: { 200: answer(DockerfileCheck, 'What a build would do.') },
+    errors: [],
+  },
+  uploadContext: {
+    method: 'POST',
+    path: `${base}/context`,
+    summary: 'Upload a build context',
+    description:
+      'A tar stream (or tar.gz) of the files that COPY and ADD read. The same bytes again are the same context.',
+    scope: 'template:write',
+    body: { type: 'bytes', description: 'The archive.' },
+    answers: { 201: answer(BuildContext, 'Stored.') },
+    errors: ['invalid_archive', 'disk_full', 'timeout'],
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,76 @@
+import type { Build, BuildStarted, CreateBuildInput } from '@holt/protocol'
+import { type Paginated, paginate } from './pages.ts'
+import { type BuildHandle, makeBuildHandle } from './template/build-handle.ts'
+import type { UploadContextOptions, UploadedContext } from './template/context-upload.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** Which builds a list has. */
+export interface BuildFilter {
+  /** Of the template with this name. */
+  readonly name?: string
+  /** Of the template with this id. */
+  readonly templateId?: string
+  /** Items per page, 1 to 100. */
+  readonly limit?: number
+}
+
+/** Builds of templates. `Template()` writes their bodies. */
+export class Builds {
+  readonly #transport: Transport
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /**
+   * Starts a build and answers at once; `wait` of the answer waits for its end. Each call carries an Idempotency-Key, so a lost answer is asked for again
+   * without a second build.
+   */
+  async create(
+    body: CreateBuildInput,
+    options: CallOptions & { readonly idempotencyKey?: string } = {},
+  ): Promise<BuildHandle> {
+    const { signal, idempotencyKey = crypto.randomUUID() } = options
+    return this.#handleOf(await this.#transport.call('createBuild', { signal, json: body, idempotencyKey }), { signal })
+  }
+
+  /** Lists builds, newest first. */
+  list(filter: BuildFilter = {}, options: CallOptions = {}): Paginated<BuildHandle> {
+    const { name, templateId, limit } = filter
+    return paginate(async (cursor) => {
+      const query = { name, template_id: templateId, limit, cursor }
+      const page = await this.#transport.call('listBuilds', { ...options, query })
+      return {
+        data: page.data.map((data: Build) => makeBuildHandle(this.#transport, data)),
+        next_cursor: page.next_cursor,
+      }
+    })
+  }
+
+  /** Gets a build by its id. */
+  async get(buildId: string, options: CallOptions = {}): Promise<BuildHandle> {
+    const data = await this.#transport.call('getBuild', { ...options, params: { build_id: buildId } })
+    return makeBuildHandle(this.#transport, data)
+  }
+
+  /** Builds an agent template from the Dockerfile that the service has for it. */
+  async pull(template: string, options: CallOptions & { readonly noCache?: boolean } = {}): Promise<BuildHandle> {
+    const { signal, noCache = false } = options
+    const started = await this.#transport.call('pullTemplate', {
+      signal,
+      params: { template_id: template },
+      json: { no_cache: noCache },
+      idempotencyKey: crypto.randomUUID(),
+    })
+    return this.#handleOf(started, { signal })
+  }
+
+  /** Sends a directory of this machine as the context that COPY and ADD read, without what its .dockerignore leaves out. For `context_id`. */
+  async uploadContext(directory: string, options: UploadContextOptions = {}): Promise<UploadedContext> {
+    const { uploadContext } = await import('./template/context-upload.ts')
+    return uploadContext(this.#transport, directory, options)
+  }
+
+  async #handleOf({ build_id }: BuildStarted, options: CallOptions): Promise<BuildHandle> {
+    return this.get(build_id, options)
+  }
+}

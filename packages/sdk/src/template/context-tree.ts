@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import { HoltError } from '@holt/protocol'
+import { entryOf, type LocalEntry, pathsIn } from '../tree/local-tree.ts'
+import type { IgnoreFile } from './ignore-file.ts'
+
+/** What of a directory is a build's context. */
+export interface ContextTree {
+  /** Each directory before what is in it, the directory itself first, with an empty path. */
+  readonly entries: readonly LocalEntry[]
+  /** What cannot be part of a context, and why. */
+  readonly skipped: readonly { readonly path: string; readonly reason: string }[]
+}
+
+/** Which paths below a directory a build can read. Absent: all. */
+export interface ContextRules {
+  readonly ignore?: IgnoreFile
+  /** Patterns as COPY has them; what is neither one of them, below nor above one stays out. */
+  readonly only?: readonly string[]
+}
+
+/**
+ * Reads what a build's context has. A directory that is left out is there all the same when something in it was brought back. Sockets, devices and FIFOs are
+ * skipped; another name of a file that is there is a hard link to it.
+ */
+export async function readContextTree(root: string, { ignore, only: patterns }: ContextRules): Promise<ContextTree> {
+  const only = patterns?.map(firstFixedPart)
+  const top = await entryOf(root, '')
+  if (top?.type !== 'directory') throw new HoltError('not_a_directory', `${root} is not a directory`)
+  const entries: LocalEntry[] = [top]
+  const skipped: { path: string; reason: string }[] = []
+  const names = new Map<string, string>()
+  /** Directories that come only with something in them, the outermost first. */
+  let pending: LocalEntry[] = []
+  const waiting = await pathsToVisit(root, '', only)
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const entry = await entryIfThere(root, path)
+    if (entry === 'gone') continue
+    pending = pending.filter((above) => path.startsWith(`${above.path}/`))
+    const isIgnored = ignore?.ignores(path) === true
+    if (entry === null) {
+      if (!isIgnored) skipped.push({ path, reason: 'it is a socket, a device or a FIFO' })
+      continue
+    }
+    if (isIgnored && (entry.type !== 'directory' || ignore?.hasExceptions !== true)) continue
+    if (isIgnored) pending.push(entry)
+    else {
+      entries.push(...pending, linked(entry, names))
+      pending = []
+    }
+    if (entry.type === 'directory') waiting.push(...(await pathsToVisit(root, path, only)))
+  }
+  return { entries, skipped }
+}
+
+/** The entry, or the link to the first name of the same file. */
+function linked(entry: LocalEntry, names: Map<string, string>): LocalEntry {
+  if (entry.identity === null) return entry
+  const target = names.get(entry.identity)
+  if (target !== undefined) return { ...entry, type: 'hardlink', sizeBytes: 0, target }
+  names.set(entry.identity, entry.path)
+  return entry
+}
+
+/** What is in a directory, the last one first. */
+async function pathsToVisit(root: string, folder: string, only: readonly string[] | undefined): Promise<string[]> {
+  const paths = await pathsIn(root, folder, (path) => only === undefined || isWanted(path, only))
+  return paths.reverse()
+}
+
+function isWanted(path: string, only: readonly string[]): boolean {
+  return only.some((one) => one === '' || path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`))
+}
+
+/** The part of a pattern before its first wildcard: what is below it may be meant. */
+export function firstFixedPart(pattern: string): string {
+  const parts: string[] = []
+  for (const part of pattern.split('/')) {
+    if (/[*?[\\]/.test(part)) break
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return parts.join('/')
+}
+
+/** A build's own temporary files come and go; one that went before it was looked at is no part of the context. */
+async function entryIfThere(root: string, path: string): Promise<LocalEntry | null | 'gone'> {
+  try {
+    return await entryOf(root, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'gone'
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
+    throw new HoltError('path_permission_denied', `${join(root, path)} cannot be read`, {
+      hint: 'Leave it out in .dockerignore, or let this user read it.',
+    })
+  }
+}

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { BuildContext } from '@holt/protocol'
+import type { Transport } from '../transport.ts'
+import { failing } from '../tree/failing.ts'
+import { archiveOf } from '../tree/local-archive.ts'
+import { Progress, type TransferOptions } from '../tree/transfer.ts'
+import { type ContextRules, readContextTree } from './context-tree.ts'
+import { type IgnoreFile, parseIgnoreFile } from './ignore-file.ts'
+
+/** How a directory becomes a build's context. */
+export interface UploadContextOptions extends Pick<TransferOptions, 'signal' | 'onProgress'> {
+  /** The Dockerfile's path: rules in `PATH.dockerignore` come before those in `.dockerignore` of the directory. */
+  readonly dockerfile?: string
+  /** Only what these patterns may mean, as COPY has them, with what is below. Default: all of the directory. */
+  readonly only?: readonly string[]
+}
+
+/** A context that was sent. */
+export interface UploadedContext extends BuildContext {
+  /** Paths that were left out though no rule says so, and why. */
+  readonly skipped: readonly { readonly path: string; readonly reason: string }[]
+}
+
+/** Sends a directory of this machine as a build's context, without what its .dockerignore leaves out. */
+export async function uploadContext(
+  transport: Transport,
+  directory: string,
+  options: UploadContextOptions,
+): Promise<UploadedContext> {
+  const root = resolve(directory)
+  const ignore = await readIgnoreFile(root, options.dockerfile)
+  const rules: ContextRules = {
+    ...(ignore === null ? {} : { ignore }),
+    ...(options.only === undefined ? {} : { only: options.only }),
+  }
+  const { entries, skipped } = await readContextTree(root, rules)
+  const files = entries.filter(({ type }) => type === 'file')
+  const totals = { totalFiles: files.length, totalBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) }
+  const failed = new AbortController()
+  const send = () => {
+    const progress = new Progress(totals, options.onProgress)
+    const archive = archiveOf(root, entries, ({ type, sizeBytes }) => {
+      if (type === 'file') progress.add(1, sizeBytes)
+    })
+    return ReadableStream.from(failing(archive, failed)) as ReadableStream<Uint8Array>
+  }
+  const signal = options.signal === undefined ? failed.signal : AbortSignal.any([options.signal, failed.signal])
+  return { ...(await transport.call('uploadContext', { bytes: send, signal, timeoutMs: null })), skipped }
+}
+
+/** The rules for a context: those of the Dockerfile, else those of the directory; null where there are none. */
+async function readIgnoreFile(root: string, dockerfile: string | undefined): Promise<IgnoreFile | null> {
+  const places = [...(dockerfile === undefined ? [] : [`${dockerfile}.dockerignore`]), join(root, '.dockerignore')]
+  for (const place of places) {
+    const text = await textIfThere(place)
+    if (text !== null) return parseIgnoreFile(text, place)
+  }
+  return null
+}
+
+async function textIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
+  }
+}

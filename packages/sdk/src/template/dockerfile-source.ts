@@ -1,0 +1,40 @@
+import { HoltError } from '@holt/protocol'
+
+/** A Dockerfile: its text, and where it and its context are, if anywhere. */
+export interface DockerfileSource {
+  readonly text: string
+  /** Where it was read; null for a text. */
+  readonly path: string | null
+  /** The directory that COPY and ADD read; null: none. */
+  readonly context: string | null
+}
+
+/** True for a Dockerfile's text, false for the path of one: a text has several lines, or begins as a Dockerfile does. */
+export function isDockerfileText(textOrPath: string): boolean {
+  return textOrPath.includes('\n') || /^\s*(?:FROM|ARG)\s|^\s*#/i.test(textOrPath)
+}
+
+/** Reads a Dockerfile. The context of one that is a file is its directory, unless another one is named. */
+export async function readDockerfile(textOrPath: string, context: string | undefined): Promise<DockerfileSource> {
+  if (isDockerfileText(textOrPath)) return { text: textOrPath, path: null, context: context ?? null }
+  const { readFile } = await import('node:fs/promises')
+  const { dirname } = await import('node:path')
+  try {
+    const text = await readFile(textOrPath, 'utf8')
+    return { text, path: textOrPath, context: context ?? dirname(textOrPath) }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new HoltError('path_not_found', `There is no Dockerfile ${textOrPath}`, {
+      hint: 'Name one, or give its text: a text has several lines, or begins with FROM.',
+    })
+  }
+}
+
+/**
+ * Whether a Dockerfile may read its context: it has a COPY, an ADD or a mount. Says yes where it cannot be sure, as for a line of a heredoc that begins with
+ * such a word.
+ */
+export function readsContext(text: string): boolean {
+  const joined = text.replace(/[\\`][ \t]*\r?\n/g, '')
+  return /^\s*(?:COPY|ADD)\s|--mount/im.test(joined)
+}

@@ -1,0 +1,119 @@
+import { posix } from 'node:path'
+import { HoltError } from '@holt/protocol'
+
+/** What a .dockerignore leaves out. Paths are relative to the context, with slashes and no slash at the end. */
+export interface IgnoreFile {
+  /** Whether the rules leave a path out: by itself or by a directory above it, and no later `!` brings it back. */
+  readonly ignores: (path: string) => boolean
+  /** Whether a rule may bring back something below what is left out, so that such directories have to be looked into. */
+  readonly hasExceptions: boolean
+}
+
+interface Rule {
+  readonly pattern: RegExp
+  /** `!`: brings back. */
+  readonly isException: boolean
+}
+
+/**
+ * Reads a .dockerignore as Docker does (docs.docker.com/build/concepts/context, "Syntax"): a pattern per line, relative to the context, `*`, `?`,
+ * `[a-z]`, `**` for any number of directories, `!` for exceptions, `#` for comments; the last line that matches decides. `name` is for errors.
+ */
+export function parseIgnoreFile(text: string, name: string): IgnoreFile {
+  const rules = text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .flatMap((line, index) => ruleOf(line, `${name}, line ${index + 1}`))
+  return {
+    hasExceptions: rules.some(({ isException }) => isException),
+    ignores: (path) => {
+      const names = path.split('/')
+      const upTo = names.map((_, index) => names.slice(0, index + 1).join('/'))
+      let ignored = false
+      for (const { pattern, isException } of rules) {
+        if (isException === ignored && upTo.some((one) => pattern.test(one))) ignored = !isException
+      }
+      return ignored
+    },
+  }
+}
+
+function ruleOf(line: string, where: string): Rule[] {
+  if (line.startsWith('#')) return []
+  const text = line.trim()
+  const isException = text.startsWith('!')
+  const bare = (isException ? text.slice(1) : text).trim()
+  if (bare === '') {
+    if (!isException) return []
+    throw badPattern(text, where)
+  }
+  const clean = posix.normalize(bare).replace(/(?<=.)\/+$/, '')
+  const source = translate(clean.length > 1 ? clean.replace(/^\//, '') : clean)
+  if (source === null) throw badPattern(text, where)
+  return [{ pattern: new RegExp(`^${source}$`, 'us'), isException }]
+}
+
+function badPattern(text: string, where: string): HoltError {
+  return new HoltError('invalid_request', `${where}: ${text} is not a pattern`, {
+    hint: 'Patterns are those of a .dockerignore: *, ?, [a-z], ** and ! for exceptions. A backslash quotes the next character.',
+  })
+}
+
+/** The regular expression of a pattern; null where it is none. */
+function translate(pattern: string): string | null {
+  let source = ''
+  for (let at = 0; at < pattern.length; ) {
+    const part = partAt(pattern, at)
+    if (part === null) return null
+    source += part.source
+    at += part.length
+  }
+  return source
+}
+
+interface Part {
+  readonly source: string
+  readonly length: number
+}
+
+function partAt(pattern: string, at: number): Part | null {
+  const char = String.fromCodePoint(pattern.codePointAt(at) ?? 0)
+  if (char === '*') return pattern[at + 1] === '*' ? anyDirectories(pattern, at) : { source: '[^/]*', length: 1 }
+  if (char === '?') return { source: '[^/]', length: 1 }
+  if (char === '[') return classAt(pattern, at)
+  if (char !== '\\') return { source: literal(char), length: char.length }
+  const quoted = pattern.codePointAt(at + 1)
+  if (quoted === undefined) return null
+  const text = String.fromCodePoint(quoted)
+  return { source: literal(text), length: 1 + text.length }
+}
+
+/** `**` at the end is anything; before a name it is any directories, or none. A slash after it belongs to it. Alone before a plain name it is anything, too. */
+function anyDirectories(pattern: string, at: number): Part {
+  const hasSlash = pattern[at + 2] === '/'
+  const length = hasSlash ? 3 : 2
+  if (at + length === pattern.length) return { source: '.*', length }
+  const rest = pattern.slice(at + length)
+  const isPlainEnd = at === 0 && !hasSlash && !/[*?[\]\\]/.test(rest)
+  return { source: isPlainEnd ? '.*' : '(?:.*/)?', length }
+}
+
+/** `[a-z]`, `[^a-z]`, with a backslash before what would mean something else. */
+function classAt(pattern: string, start: number): Part | null {
+  const match = /^\[(\^?)((?:\\.|[^\]\\])+)\]/su.exec(pattern.slice(start))
+  if (match === null) return null
+  const items = [...(match[2] ?? '').matchAll(/(\\.|[^\\])(?:-(\\.|[^\\]))?/gsu)]
+  const ranges: string[] = []
+  for (const [, first = '', last] of items) {
+    const from = unquoted(first)
+    const to = last === undefined ? from : unquoted(last)
+    if (from === '-' && last === undefined) return null
+    if ((to.codePointAt(0) ?? 0) < (from.codePointAt(0) ?? 0)) return null
+    ranges.push(`${codePoint(from)}-${codePoint(to)}`)
+  }
+  return { source: `[${match[1]}${ranges.join('')}]`, length: match[0].length }
+}
+
+const unquoted = (text: string) => (text.startsWith('\\') ? text.slice(1) : text)
+const codePoint = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
+const literal = (char: string) => (/^[\w/-]$/.test(char) ? char : codePoint(char))

@@ -1,0 +1,209 @@
+import { type BuildStep, type CreateBuildInput, HoltError, type Template as TemplateData } from '@holt/protocol'
+import { Holt } from '../holt.ts'
+import type { CallOptions } from '../transport.ts'
+import type { TransferProgress } from '../tree/transfer.ts'
+import type { BuildHandle } from './build-handle.ts'
+import { requestOf, type TemplateSpec } from './template-spec.ts'
+import type { WaitForBuildOptions } from './wait-for-build.ts'
+
+/** A template as the service describes it. */
+export type Template = TemplateData
+
+/** How a build is started. */
+export interface BuildOptions extends CallOptions {
+  /** The client. Default: `new Holt()`. */
+  readonly holt?: Holt
+  /** Hears how far the upload of the context is. */
+  readonly onUpload?: (progress: TransferProgress) => void
+  /** Hears of paths of the context that cannot be sent, such as sockets. */
+  readonly onSkipped?: (path: string, reason: string) => void
+}
+
+type Fields = TemplateSpec['fields']
+type Size = NonNullable<CreateBuildInput['disk']>
+type Policy = CreateBuildInput['network_policy']
+
+/** Describes a template, word by word. Each word answers a new description, so one can be the beginning of several. */
+export class TemplateBuilder {
+  readonly #spec: TemplateSpec
+
+  constructor(spec: TemplateSpec) {
+    this.#spec = spec
+  }
+
+  /** Begins with a container image: `python:3.12-slim`. */
+  fromImage(reference: string): TemplateBuilder {
+    return this.#with({ source: { type: 'image', reference } })
+  }
+
+  /** Begins with a template, by name, `name:tag` or id. */
+  fromTemplate(reference: string): TemplateBuilder {
+    return this.#with({ source: { type: 'template', reference } })
+  }
+
+  /**
+   * Follows a Dockerfile, given as its text or its path. COPY and ADD read `context`, by default the directory of the Dockerfile; a text has none unless it is
+   * named. `target` is the stage to stop at.
+   */
+  fromDockerfile(
+    textOrPath: string,
+    options: { readonly context?: string; readonly target?: string } = {},
+  ): TemplateBuilder {
+    const { context, target } = options
+    const next = this.#with({ source: { type: 'dockerfile', textOrPath, context } })
+    return target === undefined ? next : next.#set({ target })
+  }
+
+  /** The directory that `copy` reads. Default: the current one. */
+  context(directory: string): TemplateBuilder {
+    return this.#with({ context: directory })
+  }
+
+  /** Runs a command with the shell; several are joined by `&&`. */
+  run(command: string | readonly string[]): TemplateBuilder {
+    return this.#step({ run: typeof command === 'string' ? command : command.join(' && ') })
+  }
+
+  /** Copies files and the content of directories of the context, as COPY does. */
+  copy(
+    source: string | readonly string[],
+    destination: string,
+    options: { readonly chown?: string; readonly chmod?: string } = {},
+  ): TemplateBuilder {
+    return this.#step({ copy: { source: typeof source === 'string' ? source : [...source], destination, ...options } })
+  }
+
+  /** Sets variables, for the steps after this one and for runtimes. Values may have earlier ones: `/opt/bin:$PATH`; `\$` is a dollar. */
+  env(variables: Readonly<Record<string, string>>): TemplateBuilder {
+    return this.#step({ env: { ...variables } })
+  }
+
+  /** Sets the directory, for the steps after this one and for runtimes. It is made where it is not there. */
+  workdir(path: string): TemplateBuilder {
+    return this.#step({ workdir: path })
+  }
+
+  /** Sets the user, for the steps after this one and for runtimes. */
+  user(user: string): TemplateBuilder {
+    return this.#step({ user })
+  }
+
+  /** What is started in the finished image. Runtimes begin with it running. */
+  startCmd(command: string): TemplateBuilder {
+    return this.#set({ start_cmd: command })
+  }
+
+  /** Tried again until it exits 0; then the start command is ready, and what runtimes begin with is kept. */
+  readyCmd(command: string, options: { readonly timeoutSecs?: number } = {}): TemplateBuilder {
+    const { timeoutSecs } = options
+    return this.#set({ ready_cmd: command, ...(timeoutSecs === undefined ? {} : { ready_timeout_secs: timeoutSecs }) })
+  }
+
+  /** Run in each new runtime before it is handed over. */
+  onRestore(command: string): TemplateBuilder {
+    return this.#set({ on_restore: command })
+  }
+
+  /** The disk of its runtimes: GiB, or a text with a unit (`8GiB`). The image has to fit. */
+  disk(size: Size): TemplateBuilder {
+    return this.#set({ disk: size })
+  }
+
+  /** vCPUs of its runtimes. */
+  cpu(vCPUs: number): TemplateBuilder {
+    return this.#set({ cpu: vCPUs })
+  }
+
+  /** Memory of its runtimes: GiB, or a text with a unit. */
+  memory(size: Size): TemplateBuilder {
+    return this.#set({ memory: size })
+  }
+
+  /** What the build's own steps may reach: a stored policy, one written out, or null for nothing. Default: the public Internet. */
+  networkPolicy(policy: Exclude<Policy, undefined>): TemplateBuilder {
+    return this.#set({ network_policy: policy })
+  }
+
+  /** The value of an ARG. */
+  buildArg(name: string, value: string): TemplateBuilder {
+    return this.#set({ build_args: { ...this.#spec.fields.build_args, [name]: value } })
+  }
+
+  /** The value of a `RUN --mount=type=secret,id=ID`. It is in nothing that is built. */
+  buildSecret(id: string, value: string): TemplateBuilder {
+    return this.#set({ build_secrets: { ...this.#spec.fields.build_secrets, [id]: value } })
+  }
+
+  /** Who fetches images of a registry; by default that of the image the build begins with. */
+  registryAuth(auth: NonNullable<CreateBuildInput['registry_auth']>): TemplateBuilder {
+    return this.#set({ registry_auth: auth })
+  }
+
+  /** The template's name. */
+  name(name: string): TemplateBuilder {
+    return this.#set({ name })
+  }
+
+  /** The template's tag. Default: `latest`. */
+  tag(tag: string): TemplateBuilder {
+    return this.#set({ tag })
+  }
+
+  /** The most that the build may take. Default: an hour. */
+  timeout(seconds: number): TemplateBuilder {
+    return this.#set({ timeout_secs: seconds })
+  }
+
+  /** Uses nothing of earlier builds. */
+  noCache(): TemplateBuilder {
+    return this.#set({ no_cache: true })
+  }
+
+  /** Sends the context, if there is one, starts the build and answers at once. */
+  async build(options: BuildOptions = {}): Promise<BuildHandle> {
+    const { holt = new Holt(), signal, onUpload, onSkipped } = options
+    const { body, context } = await requestOf(this.#spec)
+    if (context === null) return holt.builds.create(body, { signal })
+    const sent = await holt.builds.uploadContext(context.directory, {
+      signal,
+      ...(context.dockerfile === null ? {} : { dockerfile: context.dockerfile }),
+      ...(context.only === null ? {} : { only: context.only }),
+      ...(onUpload === undefined ? {} : { onProgress: onUpload }),
+    })
+    for (const { path, reason } of sent.skipped) onSkipped?.(path, reason)
+    return holt.builds.create({ ...body, context_id: sent.context_id }, { signal })
+  }
+
+  /**
+   * Builds, and waits until the template is ready. A build that fails is a `BuildFailed` with its code, step, message and hint. Giving up waiting, by `signal`
+   * or `timeoutSecs`, leaves the build as it is.
+   */
+  async buildAndWait(options: BuildOptions & WaitForBuildOptions = {}): Promise<BuildHandle> {
+    return (await this.build(options)).wait(options)
+  }
+
+  #with(change: Partial<TemplateSpec>): TemplateBuilder {
+    return new TemplateBuilder({ ...this.#spec, ...change })
+  }
+
+  #set(fields: Fields): TemplateBuilder {
+    return this.#with({ fields: { ...this.#spec.fields, ...fields } })
+  }
+
+  #step(step: BuildStep): TemplateBuilder {
+    return this.#with({ steps: [...this.#spec.steps, step] })
+  }
+}
+
+/** Begins the description of a template, under a `name` or `name:tag`. */
+export function Template(name?: string): TemplateBuilder {
+  const empty = new TemplateBuilder({ source: null, context: null, steps: [], fields: {} })
+  if (name === undefined) return empty
+  const at = name.indexOf(':')
+  if (at === -1) return empty.name(name)
+  if (name.indexOf(':', at + 1) !== -1)
+    throw new HoltError('invalid_request', `${name} is not a name or name:tag`, {
+      hint: 'Leave out all but one colon.',
+    })
+  return empty.name(name.slice(0, at)).tag(name.slice(at + 1))
+}

@@ -1,0 +1,63 @@
+import { type BuildStep, type CreateBuildInput, HoltError } from '@holt/protocol'
+import { readDockerfile, readsContext } from './dockerfile-source.ts'
+
+/** A template as it was described so far. */
+export interface TemplateSpec {
+  readonly source:
+    | { readonly type: 'image' | 'template'; readonly reference: string }
+    | { readonly type: 'dockerfile'; readonly textOrPath: string; readonly context: string | undefined }
+    | null
+  /** The directory that copies read, where it was named. */
+  readonly context: string | null
+  readonly steps: readonly BuildStep[]
+  readonly fields: Partial<CreateBuildInput>
+}
+
+/** A directory to send. */
+export interface WantedContext {
+  readonly directory: string
+  /** The Dockerfile's path, for rules of its own; null: it has none. */
+  readonly dockerfile: string | null
+  /** The patterns of what is read; null: all. */
+  readonly only: readonly string[] | null
+}
+
+/** What a description asks for: the body of the build, and the directory that it reads; null where it reads none. */
+export async function requestOf(
+  spec: TemplateSpec,
+): Promise<{ readonly body: CreateBuildInput; readonly context: WantedContext | null }> {
+  const { source, steps, fields } = spec
+  const { name } = fields
+  if (name === undefined) throw incomplete('has no name', 'Template("my-app"), or .name("my-app").')
+  if (source === null)
+    throw incomplete('begins with nothing', 'Begin with .fromImage(...), .fromTemplate(...) or .fromDockerfile(...).')
+  if (source.type === 'dockerfile') {
+    const { text, path, context } = await readDockerfile(source.textOrPath, source.context ?? spec.context ?? undefined)
+    const isRead = context !== null && readsContext(text)
+    return {
+      body: { ...fields, ...settingsOf(steps), name, dockerfile: text },
+      context: isRead ? { directory: context, dockerfile: path, only: null } : null,
+    }
+  }
+  const from = source.type === 'image' ? { from_image: source.reference } : { from_template: source.reference }
+  const read = steps.flatMap((step) => ('copy' in step ? step.copy.source : []))
+  return {
+    body: { ...fields, ...from, ...(steps.length === 0 ? {} : { steps: [...steps] }), name },
+    context: read.length === 0 ? null : { directory: spec.context ?? '.', dockerfile: null, only: read },
+  }
+}
+
+/** What is run and copied stands in a Dockerfile; what is said of runtimes beside it is said of them alone. */
+function settingsOf(steps: readonly BuildStep[]): Pick<CreateBuildInput, 'env' | 'workdir' | 'user'> {
+  let settings: Pick<CreateBuildInput, 'env' | 'workdir' | 'user'> = {}
+  for (const step of steps) {
+    if ('run' in step || 'copy' in step)
+      throw incomplete('has steps beside its Dockerfile', 'Write run and copy as RUN and COPY in the Dockerfile.')
+    settings = 'env' in step ? { ...settings, env: { ...settings.env, ...step.env } } : { ...settings, ...step }
+  }
+  return settings
+}
+
+function incomplete(what: string, hint: string): HoltError {
+  return new HoltError('invalid_request', `The template ${what}`, { hint })
+}

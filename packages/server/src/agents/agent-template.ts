@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mibSchema, PolicyBody } from '@holt/protocol'
+import { z } from 'zod'
+
+/** The vendors of models whose secrets have a meaning of their own: the names that `secretDefaults` knows. */
+const vendorNames = ['anthropic', 'openai', 'google'] as const
+
+const sizes = { minMiB: 64, maxMiB: 1024 * 1024 }
+
+/** What `template.json` says of an agent template. */
+const Settings = z.strictObject({
+  cpu: z.number().min(0.1).max(256),
+  memory: mibSchema(sizes),
+  disk: mibSchema(sizes),
+  vendors: z.array(z.enum(vendorNames)).min(1),
+  build_network: PolicyBody,
+})
+
+/** A template with the program of a model vendor in it, which the service builds from a Dockerfile of its own when somebody asks for it. */
+export interface AgentTemplate {
+  readonly name: string
+  readonly dockerfile: string
+  /** Of everything that is said about it: another one means that it is to be built anew. */
+  readonly digest: string
+  readonly cpu: number
+  readonly memoryMiB: number
+  readonly diskMiB: number
+  /** Whose secrets let its runtimes reach that vendor. */
+  readonly vendors: readonly string[]
+  /** What its build may reach. */
+  readonly buildNetwork: z.output<typeof PolicyBody>
+}
+
+/** Reads the agent templates that the service has: each is a directory with `Dockerfile` and `template.json`, its name the template's. */
+export async function readAgentTemplates(dir: string): Promise<readonly AgentTemplate[]> {
+  const entries = await readdir(dir, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  return Promise.all(names.sort().map((name) => readAgentTemplate(dir, name)))
+}
+
+async function readAgentTemplate(dir: string, name: string): Promise<AgentTemplate> {
+  const [dockerfile, text] = await Promise.all(
+    ['Dockerfile', 'template.json'].map((file) => readFile(join(dir, name, file), 'utf8')),
+  )
+  const { cpu, memory, disk, vendors, build_network } = Settings.parse(JSON.parse(text ?? ''))
+  return {
+    name,
+    dockerfile: dockerfile ?? '',
+    digest: createHash('sha256')
+      .update(JSON.stringify([dockerfile, text]))
+      .digest('hex'),
+    cpu,
+    memoryMiB: memory,
+    diskMiB: disk,
+    vendors,
+    buildNetwork: build_network,
+  }
+}

@@ -1,0 +1,47 @@
+import { makeId } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import { defaultTag } from '../templates/find-template.ts'
+
+/** Makes a row for each agent template that has none. What there is stays as it is, but for the size of one that nobody has built. */
+export async function ensureAgentTemplates({ store, now, agents }: Service, projectId: string): Promise<void> {
+  const at = now()
+  for (const { name, cpu, memoryMiB, diskMiB } of agents.all()) {
+    const size = { cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
+    await store.db
+      .insertInto('templates')
+      .values({
+        template_id: makeId('template'),
+        project_id: projectId,
+        name,
+        tag: defaultTag,
+        kind: 'agent',
+        state: 'unbuilt',
+        source: 'a Dockerfile of Holt',
+        ...size,
+        env_json: '{}',
+        user: 'user',
+        workdir: '/workspace',
+        facts_json: '{}',
+        created_at: at,
+        updated_at: at,
+        revision: 1,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['project_id', 'name', 'tag'])
+          .doUpdateSet(({ ref, eb }) => ({ ...size, updated_at: at, revision: eb(ref('templates.revision'), '+', 1) }))
+          .where(({ eb, and, or }) =>
+            and([
+              eb('templates.kind', '=', 'agent'),
+              eb('templates.state', '=', 'unbuilt'),
+              or([
+                eb('templates.cpu', '!=', cpu),
+                eb('templates.memory_mib', '!=', memoryMiB),
+                eb('templates.disk_mib', '!=', diskMiB),
+              ]),
+            ]),
+          ),
+      )
+      .execute()
+  }
+}

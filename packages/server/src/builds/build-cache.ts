@@ -1,0 +1,196 @@
+import { createWriteStream } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { BuildCache, CachedState, CacheMount } from '@holt/builder'
+import type { ImageDigest } from '@holt/engine'
+import { randomText } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { BuildUnderWay } from './build-under-way.ts'
+
+/** The most that one cache mount may keep. More is not kept: the next build begins with what was there before. */
+const maxMountBytes = 4 * 2 ** 30
+
+/** What earlier builds of the project left for this one. What it takes is held until it has ended. */
+export function openCache(service: Service, build: BuildUnderWay): BuildCache {
+  return {
+    get: (key) => get(service, build, key),
+    put: (key, state) => put(service, build, { key, state }),
+    openMount: (id, options) => openMount(service, build, { id, ...options }),
+  }
+}
+
+async function get({ store, builds, now }: Service, build: BuildUnderWay, key: string): Promise<CachedState | null> {
+  return store.change(async (changes) => {
+    const row = await changes
+      .updateTable('build_cache')
+      .set({ used_at: now() })
+      .where('project_id', '=', build.projectId)
+      .where('key', '=', key)
+      .returningAll()
+      .executeTakeFirst()
+    if (row === undefined) return null
+    // Held within the transaction: whoever collects has either seen the row or sees this.
+    builds.holds.hold(build.buildId, row.image_digest)
+    if (row.checkpoint_id !== null) builds.holds.hold(build.buildId, row.checkpoint_id)
+    const common = {
+      imageDigest: row.image_digest as ImageDigest,
+      sizeBytes: row.size_bytes,
+      facts: JSON.parse(row.facts_json) as unknown,
+    }
+    return row.checkpoint_id === null
+      ? { type: 'image', ...common }
+      : { type: 'checkpoint', checkpointId: row.checkpoint_id, ...common }
+  })
+}
+
+async function put(
+  { store, builds, now }: Service,
+  { projectId, buildId }: BuildUnderWay,
+  { key, state }: { key: string; state: CachedState },
+): Promise<void> {
+  const at = now()
+  const checkpointId = state.type === 'checkpoint' ? state.checkpointId : null
+  await store.change(async (changes) => {
+    const facts = {
+      type: state.type,
+      image_digest: state.imageDigest,
+      checkpoint_id: checkpointId,
+      size_bytes: state.sizeBytes,
+      facts_json: JSON.stringify(state.facts ?? null),
+      created_at: at,
+      used_at: at,
+    }
+    await changes
+      .insertInto('build_cache')
+      .values({ project_id: projectId, key, ...facts })
+      .onConflict((conflict) => conflict.columns(['project_id', 'key']).doUpdateSet(facts))
+      .execute()
+    // From here on the row keeps the checkpoint, and the build for as long as it goes on from it.
+    builds.holds.hold(buildId, state.imageDigest)
+    if (checkpointId === null) return
+    builds.holds.hold(buildId, checkpointId)
+    await changes.deleteFrom('build_resources').where('resource_id', '=', checkpointId).execute()
+  })
+}
+
+interface MountWanted {
+  readonly id: string
+  readonly locked: boolean
+  readonly signal: AbortSignal
+}
+
+async function openMount(service: Service, build: BuildUnderWay, wanted: MountWanted): Promise<CacheMount> {
+  const { builds } = service
+  const { id, locked, signal } = wanted
+  const unlock = locked ? await lockMount(service, `${build.projectId}\0${id}`, signal) : () => {}
+  try {
+    const file = await useMount(service, build, id)
+    if (file !== null) builds.holds.hold(build.buildId, file)
+    return {
+      read: () => (file === null ? null : readMount(builds.paths.mount(file))),
+      write: (tar) => writeMount(service, build, { id, tar }),
+      [Symbol.asyncDispose]: async () => unlock(),
+    }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+/** The end of a tar, which is an empty one by itself. */
+const emptyTar = Buffer.alloc(1024)
+
+/**
+ * The bytes of a mount's file, which is opened when they are asked for: a stream that fails before anybody listens to it would end the service. A build that shares
+ * the mount may have put another in its place meanwhile.
+ */
+async function* readMount(path: string): AsyncGenerator<Uint8Array> {
+  const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (handle === null) yield emptyTar
+  else yield* handle.createReadStream()
+}
+
+/** Waits until nobody else has the mount locked; answers what unlocks it. */
+async function lockMount({ builds }: Service, key: string, signal: AbortSignal): Promise<() => void> {
+  const { promise: locked, resolve: onLocked, reject } = Promise.withResolvers<() => void>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  void builds.mounts.run(key, async () => {
+    if (signal.aborted) return
+    const { promise: done, resolve: unlock } = Promise.withResolvers<void>()
+    onLocked(unlock)
+    await done
+  })
+  try {
+    signal.throwIfAborted()
+    return await locked
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+async function useMount(
+  { store, now }: Service,
+  { projectId }: BuildUnderWay,
+  mountId: string,
+): Promise<string | null> {
+  const row = await store.db
+    .updateTable('build_mounts')
+    .set({ used_at: now() })
+    .where('project_id', '=', projectId)
+    .where('mount_id', '=', mountId)
+    .returning('file')
+    .executeTakeFirst()
+  return row?.file ?? null
+}
+
+/** Writes the content beside the old one, and puts it in its place when it is complete. */
+async function writeMount(
+  { store, builds, now }: Service,
+  { projectId, buildId, reporter, stop }: BuildUnderWay,
+  { id, tar }: { id: string; tar: AsyncIterable<Uint8Array> },
+): Promise<void> {
+  const file = `${randomText(20)}.tar`
+  const [path, part] = [builds.paths.mount(file), `${builds.paths.mount(file)}.part`]
+  let sizeBytes = 0
+  const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunks) {
+      sizeBytes += chunk.length
+      if (sizeBytes > maxMountBytes) throw new MountTooLarge()
+      yield chunk
+    }
+  }
+  await mkdir(builds.paths.mounts, { recursive: true, mode: 0o700 })
+  try {
+    await pipeline(Readable.from(counted(tar)), createWriteStream(part, { mode: 0o600 }), { signal: stop.signal })
+  } catch (error) {
+    await rm(part, { force: true })
+    if (!(error instanceof MountTooLarge)) throw error
+    reporter.logOfStep('warn', `the cache mount ${id} has more than ${maxMountBytes / 2 ** 30} GiB and is not kept`)
+    return
+  }
+  builds.holds.hold(buildId, file)
+  await rename(part, path)
+  const at = now()
+  const old = await store.change(async (changes) => {
+    const mine = changes.selectFrom('build_mounts').select('file').where('project_id', '=', projectId)
+    const before = await mine.where('mount_id', '=', id).executeTakeFirst()
+    const facts = { file, size_bytes: sizeBytes, used_at: at }
+    await changes
+      .insertInto('build_mounts')
+      .values({ project_id: projectId, mount_id: id, created_at: at, ...facts })
+      .onConflict((conflict) => conflict.columns(['project_id', 'mount_id']).doUpdateSet(facts))
+      .execute()
+    return before?.file ?? null
+  })
+  // Whoever reads the old one has it open; whoever was about to begin finds nothing, and begins with an empty one.
+  if (old !== null) await rm(builds.paths.mount(old), { force: true })
+}
+
+class MountTooLarge extends Error {
+  override readonly name = 'MountTooLarge'
+}

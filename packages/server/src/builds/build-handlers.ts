@@ -1,0 +1,66 @@
+import { checkDockerfile } from '@holt/builder'
+import { isSet } from '@holt/protocol'
+import { pullAgentTemplate } from '../agents/pull-agent-template.ts'
+import type { Answer, Call, Handlers } from '../http/call.ts'
+import { answerPage } from '../http/call.ts'
+import type { Service } from '../service.ts'
+import { findTemplate } from '../templates/find-template.ts'
+import { buildLogItems } from './build-log-items.ts'
+import { createBuild } from './create-build.ts'
+import { type BuildRef, findBuild } from './find-build.ts'
+import { listBuilds } from './list-builds.ts'
+import { presentBuild, presentStarted } from './present-build.ts'
+import { presentContext, storeContext } from './store-context.ts'
+
+/** The routes of builds. */
+export const buildHandlers = {
+  createBuild: async ({ service, caller, body, newId }) => {
+    const ref = { projectId: caller.projectId, buildId: newId('build') }
+    const row = await createBuild(service, { ...ref, request: body, kind: 'custom' })
+    return { status: 202, json: presentStarted(row) }
+  },
+  listBuilds: async ({ service, caller, query }) => answerPage(await listBuilds(service, caller.projectId, query)),
+  getBuild: async ({ service, caller, params }) => show(service, refOf(caller.projectId, params)),
+  cancelBuild: async ({ service, caller, params }) => {
+    const ref = refOf(caller.projectId, params)
+    await findBuild(service.store.db, ref)
+    const build = service.builds.get(ref.buildId)
+    if (build !== null) await service.builds.stop(build, 'cancelled')
+    return show(service, ref)
+  },
+  readBuildLogs,
+  checkDockerfile: async ({ body }) => ({
+    status: 200,
+    json: checkDockerfile(body.dockerfile, { target: body.target ?? null, buildArgs: body.build_args }),
+  }),
+  uploadContext: async ({ service, caller, body, newId, gone }) => {
+    const contextId = newId('context')
+    const row = await storeContext(service, { projectId: caller.projectId, contextId, body, gone })
+    return { status: 201, json: presentContext(row) }
+  },
+  pullTemplate: async ({ service, caller, params, body, newId }) => {
+    const row = await findTemplate(service, { projectId: caller.projectId, reference: params.template_id })
+    const build = await pullAgentTemplate(service, row, { buildId: newId('build'), noCache: body.no_cache })
+    return { status: 202, json: presentStarted(build) }
+  },
+} satisfies Partial<Handlers>
+
+async function readBuildLogs({ service, caller, params, query, gone }: Call<'readBuildLogs'>): Promise<Answer> {
+  const ref = refOf(caller.projectId, params)
+  await findBuild(service.store.db, ref)
+  await service.builds.logs.flush()
+  return {
+    status: 200,
+    items: buildLogItems(service, ref, { cursor: query.cursor, follow: isSet(query.follow), gone }),
+  }
+}
+
+/** A build as it is now: what is told of it and not yet written is written first. */
+async function show(service: Service, ref: BuildRef): Promise<Answer> {
+  await service.builds.get(ref.buildId)?.reporter.flush()
+  return { status: 200, json: presentBuild(await findBuild(service.store.db, ref)) }
+}
+
+function refOf(projectId: string, params: { readonly build_id: string }): BuildRef {
+  return { projectId, buildId: params.build_id }
+}

@@ -1,0 +1,144 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { BuildError, type BuildHost, type BuildRuntime, type TemplateBase } from '@holt/builder'
+import type { Engine, EngineFacts, ImageDigest, ImageStore } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { TemplateRow } from '../store/tables.ts'
+import { findTemplate, requireReady } from '../templates/find-template.ts'
+import { openCache } from './build-cache.ts'
+import { BuildNetwork } from './build-network.ts'
+import { noteCheckpoint, noteRuntime, releaseResource } from './build-resources.ts'
+import type { BuildUnderWay } from './build-under-way.ts'
+import { pulledImages } from './pulled-images.ts'
+
+/** What steps get at the most where the host has it: the same for all builds of a host, since a checkpoint fits one size only. */
+const mostOfStep = { cpu: 4, memoryMiB: 4096 }
+
+/** What the service gives to one build; disposed of when the build has ended. */
+export async function makeBuildHost(service: Service, build: BuildUnderWay): Promise<BuildHost & AsyncDisposable> {
+  const { engine, builds } = service
+  const facts = await engine.describe()
+  const workDir = builds.paths.workOf(build.buildId)
+  await mkdir(workDir, { recursive: true, mode: 0o700 })
+  const stepSize = {
+    cpu: Math.min(facts.cpus, mostOfStep.cpu),
+    memoryMiB: Math.min(Math.floor(facts.memoryMiB / 2), mostOfStep.memoryMiB),
+  }
+  const held = holdingEngine(service, build, { afterStop: 'refused' })
+  const network = new BuildNetwork(service, build)
+  const cache = openCache(service, build)
+  const pulling = holdingEngine(service, build, { afterStop: 'taken' })
+  const sources = builds.builder.sources({ engine: pulling, workDir, pulled: pulledImages(service, build) })
+  return {
+    engine: held,
+    isolation: isolationOf(facts),
+    workDir,
+    stepSize,
+    images: sources.images,
+    fetch: sources.fetch,
+    cache,
+    findTemplate: (reference) => findBase(service, build, reference),
+    newRuntime: () => newRuntime(service, build, { network, memoryMiB: stepSize.memoryMiB }),
+    newCheckpointId: () => {
+      build.stop.signal.throwIfAborted()
+      return noteCheckpoint(service, build.buildId)
+    },
+    report: build.reporter,
+    [Symbol.asyncDispose]: async () => {
+      await network.closeAll()
+      await rm(workDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Steps are code that nobody has looked at: they run in gVisor where the host has it. */
+function isolationOf({ isolation: { gvisor } }: EngineFacts): 'gvisor' | 'container' {
+  return gvisor.available ? 'gvisor' : 'container'
+}
+
+/** The engine as a build sees it: each image that it writes is held for it from the first moment on. */
+function holdingEngine(
+  { engine, builds }: Service,
+  { buildId, stop }: BuildUnderWay,
+  { afterStop }: { afterStop: 'refused' | 'taken' },
+): Engine {
+  const images = engine.ability('images')
+  const holding: ImageStore | null = images && {
+    format: images.format,
+    has: (digest) => images.has(digest),
+    list: () => images.list(),
+    remove: (digest) => images.remove(digest),
+    import: async (...given) => {
+      if (afterStop === 'refused') stop.signal.throwIfAborted()
+      const info = await builds.holds.written(buildId, () => images.import(...given))
+      if (builds.get(buildId) === null) builds.holds.release(buildId) // It ended meanwhile, and holds nothing.
+      return info
+    },
+  }
+  return {
+    describe: () => engine.describe(),
+    ensure: (...given) => engine.ensure(...given),
+    observe: (signal) => engine.observe(signal),
+    inspect: (id) => engine.inspect(id),
+    dial: (...given) => engine.dial(...given),
+    remove: (...given) => engine.remove(...given),
+    ability: <Name extends Parameters<Engine['ability']>[0]>(name: Name) =>
+      (name === 'images' ? holding : engine.ability(name)) as ReturnType<typeof engine.ability<Name>>,
+    close: async () => {}, // The engine is the service's.
+  }
+}
+
+async function newRuntime(
+  service: Service,
+  build: BuildUnderWay,
+  { network, memoryMiB }: { network: BuildNetwork; memoryMiB: number },
+): Promise<BuildRuntime> {
+  const { buildId, prepared, reporter, stop } = build
+  const id = await noteRuntime(service, {
+    buildId,
+    memoryMiB: Math.max(memoryMiB, prepared.size.memoryMiB),
+    signal: stop.signal,
+    onWait: () => reporter.logOfStep('warn', 'waiting until the host has memory for one more runtime'),
+  })
+  return {
+    id,
+    openNetwork: (signal) => network.open(id, signal),
+    [Symbol.asyncDispose]: async () => {
+      await network.close(id)
+      await releaseResource(service, id, 'runtime')
+    },
+  }
+}
+
+/** A template to build upon, held for the build. */
+async function findBase(service: Service, build: BuildUnderWay, reference: string): Promise<TemplateBase> {
+  const { projectId, buildId } = build
+  try {
+    return await service.store.change(async (changes) => {
+      const row = await findTemplate({ store: { db: changes } }, { projectId, reference })
+      const imageDigest = requireReady(service, row) as ImageDigest
+      service.builds.holds.hold(buildId, imageDigest)
+      return { reference, imageDigest, settings: settingsOf(row), env: JSON.parse(row.env_json) }
+    })
+  } catch (error) {
+    if (!(error instanceof HoltError)) throw error
+    const missing = error.code === 'template_not_found'
+    throw new BuildError('image_not_found', missing ? `There is no template ${reference}.` : error.message, {
+      hint: missing ? 'Build it first, or name another one: GET /v1/agents/template lists them.' : error.hint,
+      cause: error,
+    })
+  }
+}
+
+function settingsOf(row: TemplateRow): TemplateBase['settings'] {
+  if (row.build_settings_json !== null) return JSON.parse(row.build_settings_json)
+  return {
+    env: JSON.parse(row.env_json),
+    user: row.user,
+    workdir: row.workdir,
+    shell: ['/bin/sh', '-c'],
+    labels: {},
+    ports: [],
+    onBuild: [],
+  }
+}

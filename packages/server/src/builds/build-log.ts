@@ -1,0 +1,171 @@
+import type { BuildLogLine } from '@holt/protocol'
+import { sql } from 'kysely'
+import type { Log } from '../service.ts'
+import type { Queries, Store } from '../store/open-store.ts'
+
+/** How late a line may be in the log. */
+const flushMs = 200
+
+/** What is kept of one build. What is older is dropped, and readers are told. */
+export const keptOfBuild = { lines: 20_000, bytes: 8 * 2 ** 20 }
+
+/** The most lines of one build that wait to be written. */
+const maxWaiting = 5_000
+
+/** The longest message, in characters; what is longer is cut. */
+const maxMessage = 16 * 1024
+
+/** A line as it is stored: the item of the log without its type and cursor. */
+export type LoggedLine = Omit<BuildLogLine, 'type' | 'cursor'>
+
+interface Waiting {
+  readonly cursor: number
+  readonly json: string
+}
+
+/** One build's log while it is written. */
+class OpenLog {
+  cursor = 0
+  waiting: Waiting[] = []
+  /** The lines that are stored, oldest first, as cursor and size. */
+  readonly stored: { readonly cursor: number; readonly bytes: number }[] = []
+  storedBytes = 0
+  /** The last cursor that was dropped. */
+  dropped = 0
+}
+
+/**
+ * The logs of builds, written in batches beside them. Each line has the next cursor of its build, also one that is dropped: a gap between cursors
+ * is how many are missing. Whoever reads slows nobody.
+ */
+export class BuildLogs {
+  readonly #store: Store
+  readonly #log: Log
+  readonly #open = new Map<string, OpenLog>()
+  readonly #readers = new Map<string, Set<() => void>>()
+  #timer: NodeJS.Timeout | null = null
+  #flushing: Promise<void> = Promise.resolve()
+
+  constructor(store: Store, log: Log) {
+    this.#store = store
+    this.#log = log
+  }
+
+  /** Adds a line to the log of a build that has not ended. */
+  write(buildId: string, line: LoggedLine): void {
+    const open = this.#open.get(buildId) ?? new OpenLog()
+    this.#open.set(buildId, open)
+    open.cursor += 1
+    const { message } = line
+    const cut = message.length > maxMessage ? `${message.slice(0, maxMessage)}... (cut)` : message
+    open.waiting.push({ cursor: open.cursor, json: JSON.stringify({ ...line, message: cut.toWellFormed() }) })
+    if (open.waiting.length > maxWaiting) open.waiting.shift()
+    this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
+  }
+
+  /** Up to `limit` lines after a cursor, oldest first. */
+  async read(
+    buildId: string,
+    { after, limit }: { after: number; limit: number },
+  ): Promise<readonly { readonly cursor: number; readonly line: LoggedLine }[]> {
+    const rows = await this.#store.db
+      .selectFrom('build_logs')
+      .select(['cursor', 'line_json'])
+      .where('build_id', '=', buildId)
+      .where('cursor', '>', after)
+      .orderBy('cursor')
+      .limit(limit)
+      .execute()
+    return rows.map(({ cursor, line_json }) => ({ cursor, line: JSON.parse(line_json) }))
+  }
+
+  /** Calls `onNews` whenever there is something new of a build, until it is disposed of. */
+  watch(buildId: string, onNews: () => void): Disposable {
+    const readers = this.#readers.get(buildId) ?? new Set()
+    this.#readers.set(buildId, readers.add(onNews))
+    return {
+      [Symbol.dispose]: () => {
+        readers.delete(onNews)
+        if (readers.size === 0 && this.#readers.get(buildId) === readers) this.#readers.delete(buildId)
+      },
+    }
+  }
+
+  /** Tells readers that something of a build has changed. */
+  tell(buildId: string): void {
+    for (const tell of this.#readers.get(buildId) ?? []) tell()
+  }
+
+  /** Writes what waits. */
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#flushing = this.#flushing.then(() => this.#write())
+    await this.#flushing
+  }
+
+  /** Writes what waits, and forgets a build that adds no more. */
+  async close(buildId: string): Promise<void> {
+    await this.flush()
+    this.#open.delete(buildId)
+  }
+
+  async #write(): Promise<void> {
+    for (const [buildId, open] of this.#open) {
+      const batch = open.waiting
+      if (batch.length === 0) continue
+      open.waiting = []
+      const dropped = trim(open, batch)
+      try {
+        await this.#store.change((changes) => store(changes, { buildId, open, batch, dropped }))
+      } catch (error) {
+        // A build does not fail because its log cannot be written: the gap in the cursors says that something is missing.
+        this.#log.warn(
+          { err: error, build_id: buildId, lines: batch.length },
+          'the log of a build could not be written',
+        )
+      }
+      this.tell(buildId)
+    }
+  }
+}
+
+/** Adds a batch to what is known to be stored, and answers the cursor up to which lines go to make room. */
+function trim(open: OpenLog, batch: readonly Waiting[]): number {
+  for (const { cursor, json } of batch) {
+    open.stored.push({ cursor, bytes: Buffer.byteLength(json) })
+    open.storedBytes += open.stored.at(-1)?.bytes ?? 0
+  }
+  let gone = 0
+  while (open.stored.length - gone > keptOfBuild.lines || open.storedBytes > keptOfBuild.bytes) {
+    open.storedBytes -= open.stored[gone]?.bytes ?? 0
+    open.dropped = open.stored[gone]?.cursor ?? open.dropped
+    gone += 1
+  }
+  open.stored.splice(0, gone)
+  return open.dropped
+}
+
+interface Batch {
+  readonly buildId: string
+  readonly open: OpenLog
+  readonly batch: readonly Waiting[]
+  readonly dropped: number
+}
+
+async function store(changes: Queries, { buildId, open, batch, dropped }: Batch): Promise<void> {
+  const rows = batch.filter(({ cursor }) => cursor > dropped)
+  // A build whose row is gone meanwhile has nobody to read it.
+  await sql`
+    INSERT INTO build_logs (build_id, cursor, line_json)
+    SELECT builds.build_id, row.value ->> 'cursor', row.value ->> 'json'
+    FROM json_each(${JSON.stringify(rows)}) AS row
+    JOIN builds ON builds.build_id = ${buildId}
+    WHERE true ON CONFLICT DO NOTHING`.execute(changes)
+  await changes.deleteFrom('build_logs').where('build_id', '=', buildId).where('cursor', '<=', dropped).execute()
+  await changes
+    .updateTable('builds')
+    .set({ log_cursor: batch.at(-1)?.cursor ?? open.cursor, log_bytes: open.storedBytes })
+    .where('build_id', '=', buildId)
+    .execute()
+}

@@ -1,0 +1,88 @@
+import {
+  type Decision,
+  type DenialReason,
+  inspectionOf,
+  makeEffectivePolicy,
+  makeRuntimeCa,
+  type RuntimeEgress,
+} from '@holt/egress'
+import type { GuestNetwork } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import { guestSide } from '../network/runtime-networks.ts'
+import type { Service } from '../service.ts'
+import type { BuildUnderWay } from './build-under-way.ts'
+
+/** The most different denials that a build's log names. */
+const maxTold = 200
+
+/** Denials that are nobody's decision: the host outside failed. */
+const failures: ReadonlySet<string> = new Set<DenialReason>([
+  'name_not_found',
+  'resolver_failed',
+  'upstream_refused',
+  'upstream_unreachable',
+  'upstream_timeout',
+  'upstream_tls_failed',
+])
+
+/** What the runtimes of one build may reach, each with a way out of its own. */
+export class BuildNetwork {
+  readonly #service: Service
+  readonly #build: BuildUnderWay
+  readonly #open = new Map<string, RuntimeEgress>()
+  readonly #told = new Set<string>()
+  readonly #ca = makeRuntimeCa('Holt build')
+
+  constructor(service: Service, build: BuildUnderWay) {
+    this.#service = service
+    this.#build = build
+    this.#ca.catch(() => {}) // Whoever opens a network sees the failure.
+  }
+
+  /** Opens the way out of a runtime, and answers what its guest is told of it; null where the build may reach nothing. */
+  async open(runtimeId: string, signal: AbortSignal): Promise<GuestNetwork | null> {
+    const { policy } = this.#build.prepared
+    if (policy === null) return null
+    const ability = this.#service.engine.ability('egress')
+    if (ability === null) throw new HoltError('not_supported_here', 'Runtimes of this host cannot have a network.')
+    const ca = await this.#ca
+    const effective = makeEffectivePolicy(policy)
+    this.#open.get(runtimeId)?.close()
+    const egress = this.#service.builds.gateway.attach({
+      id: runtimeId,
+      policy: effective,
+      secrets: [],
+      ca,
+      onDecision: (decision) => this.#tell(decision),
+    })
+    this.#open.set(runtimeId, egress)
+    await ability.open(runtimeId, (connection) => egress.accept(connection))
+    const tun = await ability.prepareTun(runtimeId, signal)
+    // Only where the gateway ends TLS has anybody to trust it; else the image stays without our certificate.
+    const isEnded = inspectionOf(effective, []).some(({ inspection }) => inspection === 'terminated')
+    return { ...guestSide, tun, ca_certificates: isEnded ? [ca.certificatePem] : [] }
+  }
+
+  /** Closes the way out of a runtime. None is success. */
+  async close(runtimeId: string): Promise<void> {
+    const egress = this.#open.get(runtimeId)
+    this.#open.delete(runtimeId)
+    egress?.close()
+    if (egress !== undefined) await this.#service.engine.ability('egress')?.close(runtimeId)
+  }
+
+  async closeAll(): Promise<void> {
+    for (const runtimeId of [...this.#open.keys()]) await this.close(runtimeId)
+  }
+
+  /** Says in the build's log what was not allowed, once each, so that its author sees why a step cannot reach something. */
+  #tell({ allowed, type, name, address, port, rule, method, path }: Decision): void {
+    if (allowed || type === 'close' || this.#told.size >= maxTold) return
+    const request = method === undefined ? '' : ` ${method} ${path ?? ''}`
+    const target = `${name ?? address ?? 'an unknown address'}${port === null ? '' : `:${port}`}${request}`
+    const text = failures.has(rule) ? `not reached: ${target} (${rule})` : `denied by policy: ${target} (${rule})`
+    if (this.#told.has(text)) return
+    this.#told.add(text)
+    this.#build.reporter.logOfStep(failures.has(rule) ? 'debug' : 'warn', text.slice(0, 1000))
+  }
+}

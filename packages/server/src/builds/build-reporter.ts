@@ -1,0 +1,137 @@
+import type { BuildReport } from '@holt/builder'
+import type { BuildStatus, BuildStepState } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import { moment } from '../store/moment.ts'
+import { type BuildRef, buildRow } from './find-build.ts'
+import { mayFollow } from './states.ts'
+
+/** How late a change of the steps may be in the database. */
+const stepsMs = 200
+
+/** Of whom is told what. */
+interface Told extends BuildRef {
+  readonly templateId: string
+  /** Takes the values of secrets out of a text. */
+  readonly redact: (text: string) => string
+}
+
+/** Writes down how a build goes: its statuses and steps into its row, its lines into its log. Never throws, and makes nobody wait. */
+export class BuildReporter implements BuildReport {
+  readonly #service: Service
+  readonly #told: Told
+  #writing: Promise<void> = Promise.resolve()
+  #steps: readonly BuildStepState[] = []
+  #stepsDirty = false
+  #timer: NodeJS.Timeout | null = null
+  #hasEnded = false
+
+  constructor(service: Service, told: Told) {
+    this.#service = service
+    this.#told = told
+  }
+
+  /** Takes the values of secrets out of a text. */
+  get redact(): (text: string) => string {
+    return this.#told.redact
+  }
+
+  status(status: BuildStatus): void {
+    this.#later(() => this.#writeStatus(status))
+  }
+
+  steps(steps: readonly BuildStepState[]): void {
+    const { redact, templateId } = this.#told
+    this.#steps = steps.map((step) => ({ ...step, text: redact(step.text) }))
+    this.#stepsDirty = true
+    const done = steps.filter(({ state }) => state !== 'waiting' && state !== 'running').length
+    this.#service.templateProgress.set(templateId, {
+      phase: this.#running?.text ?? 'building',
+      done,
+      total: steps.length,
+    })
+    this.#timer ??= setTimeout(() => this.#later(() => this.#writeSteps()), stepsMs).unref()
+  }
+
+  /** Takes no more lines: what a build that was stopped lets go of later is not heard. */
+  end(): void {
+    this.#hasEnded = true
+  }
+
+  log({ level, step, message }: Parameters<BuildReport['log']>[0]): void {
+    if (this.#hasEnded) return
+    const { buildId, redact } = this.#told
+    const at = moment(this.#service.now())
+    for (const line of redact(message)
+      .replace(/\r?\n$/, '')
+      .split('\n'))
+      this.#service.builds.logs.write(buildId, { at, level, step, message: line.replace(/\r$/, '') })
+  }
+
+  /** Says something of the step that runs now. */
+  logOfStep(level: 'debug' | 'warn', message: string): void {
+    this.log({ level, step: this.#running?.step ?? null, message })
+  }
+
+  /** Writes what waits, and resolves when all that was told is written. */
+  async flush(): Promise<void> {
+    this.#later(() => this.#writeSteps())
+    await this.#writing
+  }
+
+  /** The steps at the end of a build: what runs or waits no more is as `left` says. */
+  endedSteps(left: 'failed' | 'skipped'): readonly BuildStepState[] {
+    return this.#steps.map((step) =>
+      step.state === 'running'
+        ? { ...step, state: left }
+        : step.state === 'waiting'
+          ? { ...step, state: 'skipped' }
+          : step,
+    )
+  }
+
+  get #running(): BuildStepState | undefined {
+    return this.#steps.find(({ state }) => state === 'running')
+  }
+
+  #later(write: () => Promise<void>): void {
+    this.#writing = this.#writing.then(write).catch((error: unknown) => {
+      // The end of the build writes all of it once more.
+      this.#service.log.warn({ err: error, build_id: this.#told.buildId }, 'how a build goes could not be written')
+    })
+  }
+
+  async #writeStatus(status: BuildStatus): Promise<void> {
+    const { projectId, buildId } = this.#told
+    const { store, now, builds } = this.#service
+    await store.change(async (changes) => {
+      const row = await buildRow(changes, this.#told)
+      if (row === undefined || !mayFollow(row.status, status)) return
+      const at = now()
+      await changes
+        .updateTable('builds')
+        .set({ status, started_at: row.started_at ?? at })
+        .where('project_id', '=', projectId)
+        .where('build_id', '=', buildId)
+        .execute()
+      const data = { from: row.status, to: status }
+      await recordEvent(changes, { projectId, type: `build.${status}`, subjectId: buildId, data, at })
+    })
+    builds.logs.tell(buildId)
+  }
+
+  async #writeSteps(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    if (!this.#stepsDirty) return
+    this.#stepsDirty = false
+    const { projectId, buildId } = this.#told
+    await this.#service.store.db
+      .updateTable('builds')
+      .set({ steps_json: JSON.stringify(this.#steps) })
+      .where('project_id', '=', projectId)
+      .where('build_id', '=', buildId)
+      .where('ended_at', 'is', null)
+      .execute()
+  }
+}

@@ -1,0 +1,106 @@
+import { KeyedLock } from '../keyed-lock.ts'
+import type { EgressGateway } from '../network/runtime-networks.ts'
+import type { Service } from '../service.ts'
+import { BuildLogs } from './build-log.ts'
+import { BuildQueue } from './build-queue.ts'
+import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
+import type { Builder } from './builder.ts'
+import { Collector } from './collect.ts'
+import { Holds } from './holds.ts'
+import { BuildPaths } from './paths.ts'
+import { runQueuedBuild } from './run-queued-build.ts'
+
+/** The builds of this process, and what they share. A build does not outlive its process: what is left of it is cleared away by the next one. */
+export class Builds {
+  readonly logs: BuildLogs
+  readonly holds = new Holds()
+  readonly collector: Collector
+  readonly paths: BuildPaths
+  readonly builder: Builder
+  readonly gateway: EgressGateway
+  /** One create of a project at a time, so that equal ones find each other. */
+  readonly creates = new KeyedLock()
+  /** Users of a cache mount, one after another. */
+  readonly mounts = new KeyedLock()
+  readonly #underWay = new Map<string, BuildUnderWay>()
+  readonly #queue: BuildQueue<BuildUnderWay>
+  readonly #service: () => Service
+  #recovered: Promise<void> = Promise.resolve()
+
+  constructor(
+    service: () => Service,
+    parts: Pick<Service, 'store' | 'log' | 'config'> & { builder: Builder; gateway: EgressGateway },
+  ) {
+    const { store, log, config, builder, gateway } = parts
+    this.logs = new BuildLogs(store, log)
+    this.collector = new Collector(service)
+    this.paths = new BuildPaths(config.stateDir)
+    this.builder = builder
+    this.gateway = gateway
+    this.#queue = new BuildQueue({
+      atOnce: config.buildsAtOnce,
+      run: (build) => this.#carryOut(build),
+    })
+    this.#service = service
+  }
+
+  /** No build runs before what earlier processes left has been cleared away. */
+  runAfter(recovered: Promise<void>): void {
+    this.#recovered = recovered
+  }
+
+  /** Has a build wait for its turn. Its row exists. */
+  add(build: BuildUnderWay): void {
+    this.#underWay.set(build.buildId, build)
+    this.#queue.add(build)
+  }
+
+  get(buildId: string): BuildUnderWay | null {
+    return this.#underWay.get(buildId) ?? null
+  }
+
+  /** The build in flight that does what an equal request would. */
+  findEqual(projectId: string, fingerprint: string): BuildUnderWay | null {
+    for (const build of this.#underWay.values())
+      if (build.projectId === projectId && build.fingerprint === fingerprint && !build.stop.signal.aborted) return build
+    return null
+  }
+
+  ofTemplate(templateId: string): readonly BuildUnderWay[] {
+    return [...this.#underWay.values()].filter((build) => build.templateId === templateId)
+  }
+
+  /** Whether a build that has not ended was asked for with this context. */
+  needsContext(contextId: string): boolean {
+    return [...this.#underWay.values()].some(({ prepared }) => prepared.request.context_id === contextId)
+  }
+
+  /** How many builds wait: of a project, and of all. */
+  waiting(projectId: string): { readonly ofProject: number; readonly ofAll: number } {
+    const { waiting } = this.#queue
+    return { ofProject: waiting.filter((build) => build.projectId === projectId).length, ofAll: waiting.length }
+  }
+
+  /** Ends a build and resolves when nothing is left of it. One that waits never begins. */
+  async stop(build: BuildUnderWay, why: BuildStop['why']): Promise<void> {
+    build.stop.abort(new BuildStop(why))
+    if (this.#queue.remove(build)) await this.#carryOut(build)
+    await build.ended
+  }
+
+  /** Ends every build. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#underWay.values()].map((build) => this.stop(build, 'service_stopped')))
+    await this.logs.flush()
+  }
+
+  /** Runs a build to its end. One that was stopped before only ends. */
+  async #carryOut(build: BuildUnderWay): Promise<void> {
+    if (!build.stop.signal.aborted) await this.#recovered
+    await runQueuedBuild(this.#service(), build)
+    this.#underWay.delete(build.buildId)
+    this.holds.release(build.buildId)
+    this.collector.request()
+    build.end()
+  }
+}

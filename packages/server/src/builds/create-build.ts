@@ -1,0 +1,218 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { type CreateBuild, HoltError, makeId, systemTemplateSizes } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import { canonical } from '../idempotency/canonical.ts'
+import type { Service } from '../service.ts'
+import type { BuildRow } from '../store/build-tables.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { TemplateRow } from '../store/tables.ts'
+import { BuildReporter } from './build-reporter.ts'
+import { type BuildRef, buildRow } from './find-build.ts'
+import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
+import { redactorOf } from './redact.ts'
+
+/** Whose build, under which id, as asked for. */
+export interface BuildCreation extends BuildRef {
+  readonly request: CreateBuild
+  /** Whose template it is: the project's own, or one of Holt's that is built when it is needed. */
+  readonly kind: 'custom' | 'agent'
+  /** What tells whether one of Holt's own is to be built anew. */
+  readonly recipeDigest?: string
+}
+
+/** The most builds that wait: each holds its request in memory. */
+const maxWaiting = { ofProject: 50, ofAll: 200 }
+
+/** The most templates that a project has. */
+const maxTemplates = 1000
+
+/** Requests are compared by a keyed digest, since they may hold secrets that are short enough to be guessed. */
+const fingerprintKey = randomBytes(32)
+
+/**
+ * Starts a build: decide what can be decided, write its row and its template's, let it wait for its turn. A request that equals a build in
+ * flight is that build, and one under an id that has a row is a repetition whose answer was lost.
+ */
+export async function createBuild(service: Service, creation: BuildCreation): Promise<BuildRow> {
+  const { projectId, request, kind } = creation
+  const prepared = await prepareBuild(service, projectId, request)
+  const fingerprint = createHmac('sha256', fingerprintKey)
+    .update(canonical({ ...request, kind, policy: prepared.policyKey }))
+    .digest('hex')
+  return service.builds.creates.run(projectId, async () => {
+    const { store, builds } = service
+    const earlier =
+      (await buildRow(store.db, creation)) ??
+      (await rowOf(store.db, projectId, builds.findEqual(projectId, fingerprint)?.buildId))
+    if (earlier !== undefined) return earlier
+    requireRoom(service, projectId)
+    const row = await store.change((changes) => storeBuild(service, changes, { creation, prepared }))
+    enqueue(service, { row, prepared, fingerprint, recipeDigest: creation.recipeDigest ?? null })
+    return row
+  })
+}
+
+async function rowOf(db: Queries, projectId: string, buildId: string | undefined): Promise<BuildRow | undefined> {
+  return buildId === undefined ? undefined : buildRow(db, { projectId, buildId })
+}
+
+function requireRoom({ builds }: Service, projectId: string): void {
+  const { ofProject, ofAll } = builds.waiting(projectId)
+  if (ofProject >= maxWaiting.ofProject)
+    throw new HoltError('quota_exceeded', `${maxWaiting.ofProject} builds of this project wait already.`, {
+      hint: 'Wait until some have ended, or cancel some.',
+      details: { retry_after_secs: 10 },
+    })
+  if (ofAll >= maxWaiting.ofAll)
+    throw new HoltError('capacity_exhausted', 'Too many builds wait already.', { details: { retry_after_secs: 10 } })
+}
+
+function enqueue(
+  service: Service,
+  {
+    row,
+    prepared,
+    ...more
+  }: { row: BuildRow; prepared: PreparedBuild; fingerprint: string; recipeDigest: string | null },
+): void {
+  const { build_secrets, registry_auth } = prepared.request
+  const ref = { projectId: row.project_id, buildId: row.build_id, templateId: row.template_id }
+  const redact = redactorOf([...Object.values(build_secrets), registry_auth?.password ?? ''])
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+  const reporter = new BuildReporter(service, { ...ref, redact })
+  service.builds.add({ ...ref, ...more, prepared, reporter, stop: new AbortController(), ended, end })
+}
+
+async function storeBuild(
+  { now }: Service,
+  changes: Queries,
+  { creation, prepared }: { creation: BuildCreation; prepared: PreparedBuild },
+): Promise<BuildRow> {
+  const { projectId, buildId } = creation
+  const { name, tag } = prepared.request
+  const at = now()
+  const template = await ensureTemplate(changes, { creation, prepared, at })
+  const row = await changes
+    .insertInto('builds')
+    .values({
+      build_id: buildId,
+      project_id: projectId,
+      template_id: template.template_id,
+      name,
+      tag,
+      status: 'queued',
+      reason_json: null,
+      warnings_json: '[]',
+      ignored_json: '[]',
+      steps_json: '[]',
+      image_digest: null,
+      size_bytes: null,
+      log_cursor: 0,
+      log_bytes: 0,
+      created_at: at,
+      started_at: null,
+      ended_at: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const data = { from: null, to: 'queued', template_id: template.template_id }
+  await recordEvent(changes, { projectId, type: 'build.queued', subjectId: buildId, data, at })
+  return row
+}
+
+interface Wanted {
+  readonly creation: BuildCreation
+  readonly prepared: PreparedBuild
+  readonly at: number
+}
+
+/** The template of a build's name and tag, made where there is none. One that was never ready is `building` from here on. */
+async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<TemplateRow> {
+  const { creation, prepared, at } = wanted
+  const { projectId, buildId, kind } = creation
+  const { name, tag } = prepared.request
+  const named = await changes
+    .selectFrom('templates')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('name', '=', name)
+    .execute()
+  const foreign = named.find((row) => row.kind !== kind)
+  if (foreign !== undefined || (kind === 'custom' && systemTemplateSizes.some((one) => one.name === name)))
+    throw new HoltError('name_taken', `${name} is a template that Holt itself provides.`, {
+      hint: 'Choose another name; build on top of it with from_template.',
+    })
+  const row = named.find((one) => one.tag === tag)
+  if (row === undefined) return insertTemplate(changes, wanted)
+  const begins = row.image_digest === null && row.state !== 'building'
+  const changed = await changes
+    .updateTable('templates')
+    .set({
+      build_id: buildId,
+      updated_at: at,
+      revision: row.revision + 1,
+      ...(begins ? { state: 'building', state_reason_json: null } : {}),
+    })
+    .where('project_id', '=', projectId)
+    .where('template_id', '=', row.template_id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (begins) await tellBuilding(changes, changed, { from: row.state, at })
+  return changed
+}
+
+async function insertTemplate(
+  changes: Queries,
+  { creation: { projectId, buildId, kind }, prepared: { request, size }, at }: Wanted,
+): Promise<TemplateRow> {
+  await requireRoomForTemplate(changes, projectId)
+  const row = await changes
+    .insertInto('templates')
+    .values({
+      template_id: makeId('template'),
+      project_id: projectId,
+      name: request.name,
+      tag: request.tag,
+      kind,
+      state: 'building',
+      source: request.from_image ?? request.from_template ?? 'a Dockerfile',
+      cpu: size.cpu,
+      memory_mib: size.memoryMiB,
+      disk_mib: size.diskMiB,
+      env_json: '{}',
+      user: request.user ?? 'root',
+      workdir: request.workdir ?? '/',
+      facts_json: '{}',
+      start_cmd: request.start_cmd ?? null,
+      ready_cmd: request.ready_cmd ?? null,
+      on_restore: request.on_restore ?? null,
+      build_id: buildId,
+      created_at: at,
+      updated_at: at,
+      revision: 1,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await tellBuilding(changes, row, { from: null, at })
+  return row
+}
+
+async function requireRoomForTemplate(changes: Queries, projectId: string): Promise<void> {
+  const { count } = await changes
+    .selectFrom('templates')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  if (Number(count) < maxTemplates) return
+  throw new HoltError('quota_exceeded', `A project has at most ${maxTemplates} templates.`, {
+    hint: 'Delete what is not needed.',
+  })
+}
+
+async function tellBuilding(
+  changes: Queries,
+  { project_id: projectId, template_id: subjectId }: TemplateRow,
+  { from, at }: { from: TemplateRow['state'] | null; at: number },
+): Promise<void> {
+  await recordEvent(changes, { projectId, type: 'template.building', subjectId, data: { from, to: 'building' }, at })
+}

@@ -1,0 +1,95 @@
+import { rm } from 'node:fs/promises'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+
+/** One thing that is kept so that a later build is quicker. */
+interface Kept {
+  readonly table: 'build_cache' | 'build_mounts' | 'pulled_images'
+  readonly projectId: string
+  readonly key: string
+  readonly sizeBytes: number
+  readonly usedAt: number
+  /** What a build that uses it holds. */
+  readonly ids: readonly string[]
+  readonly file: string | null
+}
+
+/** Forgets what was used longest ago until the rest fits into the cache's size. What a build uses stays. */
+export async function evictCache(service: Service): Promise<void> {
+  const { store, config, builds } = service
+  const files = await store.change(async (changes) => {
+    const kept = await listKept(changes)
+    const victims = chooseVictims(kept, config.buildCacheBytes, (id) => builds.holds.isHeld(id))
+    for (const victim of victims) await forget(changes, victim)
+    return victims.flatMap(({ file }) => file ?? [])
+  })
+  for (const file of files) await rm(builds.paths.mount(file), { force: true })
+}
+
+/** The least recently used entries without which the others fit; those that are held are passed over. */
+export function chooseVictims<Entry extends Pick<Kept, 'sizeBytes' | 'usedAt' | 'ids'>>(
+  kept: readonly Entry[],
+  limitBytes: number,
+  isHeld: (id: string) => boolean,
+): readonly Entry[] {
+  let excess = kept.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) - limitBytes
+  const victims: Entry[] = []
+  for (const entry of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
+    if (excess <= 0) break
+    if (entry.ids.some(isHeld)) continue
+    victims.push(entry)
+    excess -= entry.sizeBytes
+  }
+  return victims
+}
+
+async function listKept(db: Queries): Promise<readonly Kept[]> {
+  // Not what they say besides: what a tenant's images say of themselves would fill the memory.
+  const facts = ['project_id', 'size_bytes', 'used_at'] as const
+  const cached = await db
+    .selectFrom('build_cache')
+    .select([...facts, 'key', 'checkpoint_id', 'image_digest'])
+    .execute()
+  const pulled = await db
+    .selectFrom('pulled_images')
+    .select([...facts, 'key', 'image_digest'])
+    .execute()
+  const mounts = await db
+    .selectFrom('build_mounts')
+    .select([...facts, 'mount_id', 'file'])
+    .execute()
+  const common = (row: { project_id: string; size_bytes: number; used_at: number }) => ({
+    projectId: row.project_id,
+    sizeBytes: row.size_bytes,
+    usedAt: row.used_at,
+  })
+  return [
+    ...cached.map((row) => ({
+      ...common(row),
+      table: 'build_cache' as const,
+      key: row.key,
+      ids: [row.checkpoint_id ?? row.image_digest],
+      file: null,
+    })),
+    ...pulled.map((row) => ({
+      ...common(row),
+      table: 'pulled_images' as const,
+      key: row.key,
+      ids: [row.image_digest],
+      file: null,
+    })),
+    ...mounts.map((row) => ({
+      ...common(row),
+      table: 'build_mounts' as const,
+      key: row.mount_id,
+      ids: [row.file],
+      file: row.file,
+    })),
+  ]
+}
+
+async function forget(db: Queries, { table, projectId, key }: Kept): Promise<void> {
+  if (table === 'build_mounts')
+    await db.deleteFrom(table).where('project_id', '=', projectId).where('mount_id', '=', key).execute()
+  else await db.deleteFrom(table).where('project_id', '=', projectId).where('key', '=', key).execute()
+}

@@ -1,0 +1,46 @@
+import { BuildError } from '@holt/builder'
+import { type Build, HoltError } from '@holt/protocol'
+import { fromEngineError, isEngineError } from '../engine-errors.ts'
+import { isDiskFull } from '../store/sqlite-database.ts'
+
+/** Why a build failed. */
+export type FailureReason = NonNullable<Build['reason']>
+
+/** The longest message: enough for the last lines of a step's output. */
+const maxMessage = 8 * 1024
+
+/** The reason of a build that its process left. */
+export const interrupted: FailureReason = {
+  code: 'internal',
+  step: null,
+  message: 'The service stopped during this build.',
+  hint: 'Start it again: what was cached of it is used.',
+  details: {},
+}
+
+/** What is said of a build that failed by an error, or because the service stopped. What nobody expected is in the log of the service. */
+export function reasonOf(error: unknown): FailureReason {
+  if (error === 'service_stopped') return interrupted
+  if (error instanceof BuildError) {
+    const { code, step, message, hint, details } = error
+    return { code, step, message: message.slice(0, maxMessage).toWellFormed(), hint, details: { ...details } }
+  }
+  if (error instanceof HoltError) {
+    const { message, hint } = error
+    return { code: 'internal', step: null, message, hint, details: {} }
+  }
+  const known = isDiskFull(error) || (isEngineError(error) && error.kind === 'no_space')
+  return {
+    code: 'internal',
+    step: null,
+    message: known
+      ? "The host's disk is full."
+      : isEngineError(error)
+        ? fromEngineError(error).message
+        : 'The service failed.',
+    hint: known
+      ? 'Free space on the disk of the service.'
+      : 'Try again; if it stays, the log of the service has the reason.',
+    details: {},
+  }
+}

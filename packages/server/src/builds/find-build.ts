@@ -1,0 +1,26 @@
+import { HoltError, isIdParam } from '@holt/protocol'
+import type { BuildRow } from '../store/build-tables.ts'
+import type { Queries } from '../store/open-store.ts'
+
+/** Whose build, and which. */
+export interface BuildRef {
+  readonly projectId: string
+  readonly buildId: string
+}
+
+/** A project's build. One of another project is the same as none. */
+export async function findBuild(db: Queries, { projectId, buildId }: BuildRef): Promise<BuildRow> {
+  const row = isIdParam('build_id', buildId) ? await buildRow(db, { projectId, buildId }) : undefined
+  if (row === undefined) throw new HoltError('build_not_found', 'There is no such build.')
+  return row
+}
+
+/** The row of a project's build, if there is one. */
+export async function buildRow(db: Queries, { projectId, buildId }: BuildRef): Promise<BuildRow | undefined> {
+  return db
+    .selectFrom('builds')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('build_id', '=', buildId)
+    .executeTakeFirst()
+}

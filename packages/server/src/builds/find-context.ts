@@ -1,0 +1,23 @@
+import { HoltError, isIdParam } from '@holt/protocol'
+import type { BuildContextRow } from '../store/build-tables.ts'
+import type { Queries } from '../store/open-store.ts'
+
+/** A project's context. One of another project is the same as none. */
+export async function findContext(
+  db: Queries,
+  { projectId, contextId }: { projectId: string; contextId: string },
+): Promise<BuildContextRow> {
+  const row = isIdParam('context_id', contextId)
+    ? await db
+        .selectFrom('build_contexts')
+        .selectAll()
+        .where('project_id', '=', projectId)
+        .where('context_id', '=', contextId)
+        .executeTakeFirst()
+    : undefined
+  if (row === undefined)
+    throw new HoltError('context_not_found', 'There is no such build context.', {
+      hint: 'Upload it again: a context that no build uses is kept for a day.',
+    })
+  return row
+}

@@ -1,0 +1,68 @@
+/**
+ * What must stay though no row refers to it: images that a build has just written or goes on from, checkpoints and contexts that it reads. The
+ * engine stores equal images once, so an image that nobody refers to may be somebody's at any moment: none is removed while one is being written.
+ */
+export class Holds {
+  readonly #held = new Map<string, Set<string>>()
+  #writing = 0
+  /** What was held at any moment since the collection began that runs; null while none does. */
+  #recent: Set<string> | null = null
+  #removal: Promise<unknown> = Promise.resolve()
+
+  /** Keeps a thing for as long as its holder does not let go. */
+  hold(holder: string, id: string): void {
+    const ids = this.#held.get(holder) ?? new Set()
+    this.#held.set(holder, ids.add(id))
+    this.#recent?.add(id)
+  }
+
+  /** Lets go of everything that a holder keeps. */
+  release(holder: string): void {
+    this.#held.delete(holder)
+  }
+
+  isHeld(id: string): boolean {
+    for (const ids of this.#held.values()) if (ids.has(id)) return true
+    return false
+  }
+
+  /** Writes an image, and holds it before anybody could find that it is nobody's. */
+  async written<Info extends { readonly digest: string }>(holder: string, write: () => Promise<Info>): Promise<Info> {
+    this.#writing += 1
+    try {
+      await this.#removal
+      const info = await write()
+      this.hold(holder, info.digest)
+      return info
+    } finally {
+      this.#writing -= 1
+    }
+  }
+
+  /** Begins a collection; the references that it goes by are read after this. One at a time. */
+  beginCollection(): Collection {
+    const recent = new Set([...this.#held.values()].flatMap((ids) => [...ids]))
+    this.#recent = recent
+    return {
+      remove: async (id, remove) => {
+        await this.#removal
+        if (this.#writing > 0 || recent.has(id)) return
+        const removal = remove()
+        this.#removal = removal.catch(() => {}) // Whoever asked for the removal sees how it went.
+        await removal
+      },
+      [Symbol.dispose]: () => {
+        if (this.#recent === recent) this.#recent = null
+      },
+    }
+  }
+}
+
+/** A collection under way. */
+export interface Collection extends Disposable {
+  /**
+   * Removes what nobody refers to, unless somebody holds it or held it since the collection began: whoever let go of it may have made a reference that
+   * was not there yet when references were read. Nothing is removed while an image is being written.
+   */
+  remove(id: string, remove: () => Promise<void>): Promise<void>
+}

@@ -1,0 +1,29 @@
+import { join } from 'node:path'
+
+/** Where builds keep files, below the state directory. */
+export class BuildPaths {
+  readonly contexts: string
+  readonly mounts: string
+  readonly work: string
+
+  constructor(stateDir: string) {
+    this.contexts = join(stateDir, 'builds', 'contexts')
+    this.mounts = join(stateDir, 'builds', 'mounts')
+    this.work = join(stateDir, 'builds', 'work')
+  }
+
+  /** The tar of a context. */
+  context(contextId: string): string {
+    return join(this.contexts, `${contextId}.tar`)
+  }
+
+  /** The tar of a cache mount. */
+  mount(file: string): string {
+    return join(this.mounts, file)
+  }
+
+  /** What is on its way in a build. */
+  workOf(buildId: string): string {
+    return join(this.work, buildId)
+  }
+}

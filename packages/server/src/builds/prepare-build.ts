@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { makeEffectivePolicy } from '@holt/egress'
+import { type CreateBuild, HoltError, type PolicyBody, systemTemplateSizes } from '@holt/protocol'
+import { choosePolicy } from '../network/decide-network.ts'
+import { admit } from '../runtimes/admit.ts'
+import type { Size } from '../runtimes/decide-size.ts'
+import type { Service } from '../service.ts'
+import { findTemplate } from '../templates/find-template.ts'
+import { findContext } from './find-context.ts'
+
+/** A build whose request has been looked at: what it needs is there, and a runtime of its size can be. */
+export interface PreparedBuild {
+  readonly request: CreateBuild
+  readonly size: Size
+  /** What its steps may reach; null: nothing. */
+  readonly policy: PolicyBody | null
+  /** The same for policies that allow the same. */
+  readonly policyKey: string
+}
+
+/** The ports of the public Internet that software comes from: web, ssh, git, rsync, keys. */
+const publicPorts = [80, 443, 22, 873, 8080, 8443, 9418, 11371]
+
+/** What a build may reach where its author says nothing. The gateway refuses private addresses whatever a policy says. */
+const publicInternet: PolicyBody = {
+  allow: [{ host: '*', ports: publicPorts }],
+  include: [],
+  allow_all_hosts: true,
+}
+
+/** What is not said of the size is as in the default template. */
+const [{ cpu: defaultCpu, memoryMiB: defaultMemoryMiB, diskMiB: defaultDiskMiB }] = systemTemplateSizes
+
+/** Decides everything of a build that can be decided before it has its turn, and refuses what could never be. */
+export async function prepareBuild(service: Service, projectId: string, request: CreateBuild): Promise<PreparedBuild> {
+  const { engine, config, store } = service
+  const facts = await engine.describe()
+  if (!Object.values(facts.isolation).some(({ available }) => available))
+    throw new HoltError('not_supported_here', 'This host cannot run builds: no class of isolation is available.')
+  const size = {
+    cpu: request.cpu ?? defaultCpu,
+    memoryMiB: request.memory ?? defaultMemoryMiB,
+    diskMiB: request.disk ?? defaultDiskMiB,
+  }
+  admit({
+    hostMemoryMiB: facts.memoryMiB,
+    diskFreeMiB: facts.diskFreeMiB,
+    freeMemoryMiB: null,
+    promisedMiB: 0,
+    starting: 0,
+    overcommit: config.memoryOvercommit,
+    memoryMiB: size.memoryMiB,
+  })
+  if (request.from_template !== undefined) await findTemplate(service, { projectId, reference: request.from_template })
+  if (request.context_id !== undefined) await findContext(store.db, { projectId, contextId: request.context_id })
+  const policy = await policyOf(service, projectId, request)
+  return { request, size, policy, policyKey: policy === null ? 'none' : keyOf(policy) }
+}
+
+async function policyOf({ store }: Service, projectId: string, { network_policy }: CreateBuild) {
+  if (network_policy === undefined) return publicInternet
+  return network_policy === null ? null : (await choosePolicy(store.db, projectId, network_policy)).body
+}
+
+/** The same for policies with the same rules, in whatever order and under whatever name they stand. */
+function keyOf(policy: PolicyBody): string {
+  const rules = makeEffectivePolicy(policy).rules.map(({ name: _, ...rule }) => JSON.stringify(rule))
+  return createHash('sha256').update(JSON.stringify(rules.sort())).digest('hex')
+}

@@ -1,0 +1,38 @@
+import type { PulledImageStore } from '@holt/builder'
+import type { ImageDigest } from '@holt/engine'
+import type { Service } from '../service.ts'
+import type { BuildUnderWay } from './build-under-way.ts'
+
+/** The container images that the project of a build has pulled. What it takes is held until it has ended. */
+export function pulledImages({ store, builds, engine, now }: Service, build: BuildUnderWay): PulledImageStore {
+  const { projectId, buildId } = build
+  return {
+    get: async (key) => {
+      const row = await store.change(async (changes) => {
+        const found = await changes
+          .updateTable('pulled_images')
+          .set({ used_at: now() })
+          .where('project_id', '=', projectId)
+          .where('key', '=', key)
+          .returningAll()
+          .executeTakeFirst()
+        if (found !== undefined) builds.holds.hold(buildId, found.image_digest)
+        return found
+      })
+      if (row === undefined) return null
+      const imageDigest = row.image_digest as ImageDigest
+      // An operator may have taken the file away.
+      if ((await engine.ability('images')?.has(imageDigest)) !== true) return null
+      return { imageDigest, sizeBytes: row.size_bytes, settings: JSON.parse(row.settings_json) }
+    },
+    put: async (key, { imageDigest, sizeBytes, settings }) => {
+      const at = now()
+      const facts = { image_digest: imageDigest, size_bytes: sizeBytes, settings_json: JSON.stringify(settings) }
+      await store.db
+        .insertInto('pulled_images')
+        .values({ project_id: projectId, key, ...facts, created_at: at, used_at: at })
+        .onConflict((conflict) => conflict.columns(['project_id', 'key']).doUpdateSet({ ...facts, used_at: at }))
+        .execute()
+    },
+  }
+}

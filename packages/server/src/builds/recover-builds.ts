@@ -1,0 +1,61 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Service } from '../service.ts'
+import { releaseResources } from './build-resources.ts'
+import { leaveTemplate, writeEnd } from './end-build.ts'
+import { interrupted } from './failure-reason.ts'
+
+/** Ends the builds that an earlier process left: what is needed to go on was in its memory alone. */
+export async function failInterrupted({ store, now }: Service): Promise<void> {
+  await store.change(async (changes) => {
+    const left = await changes.selectFrom('builds').selectAll().where('ended_at', 'is', null).execute()
+    const at = now()
+    const end = { status: 'failed', reason: interrupted } as const
+    for (const { project_id: projectId, build_id: buildId, template_id: templateId, steps_json } of left) {
+      const more = { reason_json: JSON.stringify(interrupted), steps_json: endedSteps(steps_json) }
+      await writeEnd(changes, { projectId, buildId }, { ...end, at, more })
+      await leaveTemplate(changes, { projectId, buildId, templateId }, { end, at })
+    }
+  })
+}
+
+/** Takes away what builds that are over have left on the host: runtimes, checkpoints, files. Each thing that resists is in the log, and tried again at the next start. */
+export async function clearResidue(service: Service): Promise<void> {
+  const { store, log, builds } = service
+  // What lies there now is of earlier processes. What comes later is this one's, and may have no row yet.
+  const [inContexts, inMounts] = [namesIn(builds.paths.contexts), namesIn(builds.paths.mounts)]
+  try {
+    const noted = await store.db.selectFrom('build_resources').select('build_id').distinct().execute()
+    for (const { build_id } of noted) await releaseResources(service, build_id, { forget: true })
+    await rm(builds.paths.work, { recursive: true, force: true })
+    const contexts = await store.db.selectFrom('build_contexts').select('context_id').execute()
+    await removeOthers(
+      builds.paths.contexts,
+      await inContexts,
+      new Set(contexts.map(({ context_id }) => `${context_id}.tar`)),
+    )
+    const mounts = await store.db.selectFrom('build_mounts').select('file').execute()
+    await removeOthers(builds.paths.mounts, await inMounts, new Set(mounts.map(({ file }) => file)))
+  } catch (error) {
+    log.error({ err: error }, 'what builds of an earlier process left could not be cleared away')
+  }
+}
+
+/** The names in a directory. One that is not there, or cannot be read, is empty. */
+async function namesIn(dir: string): Promise<readonly string[]> {
+  return readdir(dir).catch(() => [])
+}
+
+/** Removes of these files of a directory those that nobody knows. */
+async function removeOthers(dir: string, names: readonly string[], known: ReadonlySet<string>): Promise<void> {
+  for (const name of names) if (!known.has(name)) await rm(join(dir, name), { recursive: true, force: true })
+}
+
+function endedSteps(json: string): string {
+  const steps = JSON.parse(json) as { state: string }[]
+  const ended = steps.map((step) => ({
+    ...step,
+    state: step.state === 'running' ? 'failed' : step.state === 'waiting' ? 'skipped' : step.state,
+  }))
+  return JSON.stringify(ended)
+}

@@ -1,0 +1,28 @@
+import { NetworkError, type NetworkFailure, type RegistryNetwork } from '@holt/builder'
+import { DialError, type Dialer } from '@holt/egress'
+
+const reasons: Partial<Readonly<Record<DialError['reason'], NetworkFailure>>> = {
+  non_public: 'not_allowed',
+  bad_request: 'no_such_host',
+  name_not_found: 'no_such_host',
+}
+
+/** What builds pull themselves (layers, token realms, redirects, ADD) goes where a runtime could go, and nowhere else. */
+export function makeRegistryNetwork(dialer: Dialer): RegistryNetwork {
+  return {
+    async connect({ tls, ...target }, signal) {
+      try {
+        return tls ? await dialer.dialTls(target, signal) : await dialer.dial(target, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof DialError) throw new NetworkError(reasons[error.reason] ?? 'unreachable', { cause: error })
+        throw new NetworkError(isReset(error) ? 'unreachable' : 'tls_failed', { cause: error })
+      }
+    },
+  }
+}
+
+/** A connection that breaks during a handshake says nothing about certificates: it may be made again. */
+function isReset(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+}

@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import type { Service } from '../service.ts'
+import { removeOldContexts } from './remove-contexts.ts'
+
+/** How long a build that has ended can be looked at, and how many of a project. */
+const kept = { ms: 30 * 24 * 3600 * 1000, ofProject: 1000 }
+
+/** What the logs of a project's builds may have together; the oldest go first, and readers are told. */
+const maxLogBytes = 256 * 2 ** 20
+
+/** Removes builds, logs and contexts of every project that are older than they are kept. What runs is left alone. */
+export async function removeOldBuilds(service: Service): Promise<void> {
+  const { store, now } = service
+  await store.db
+    .deleteFrom('builds')
+    .where('ended_at', '<', now() - kept.ms)
+    .execute()
+  await store.change(async (changes) => {
+    await sql`
+      DELETE FROM builds WHERE ended_at IS NOT NULL AND seq IN (
+        SELECT seq FROM (SELECT seq, row_number() OVER (PARTITION BY project_id ORDER BY seq DESC) AS place FROM builds)
+        WHERE place > ${kept.ofProject})`.execute(changes)
+    const old = sql`
+      SELECT build_id FROM (
+        SELECT build_id, ended_at, log_bytes, sum(log_bytes) OVER (PARTITION BY project_id ORDER BY seq DESC) AS total FROM builds)
+      WHERE total > ${maxLogBytes} AND ended_at IS NOT NULL AND log_bytes > 0`
+    await sql`DELETE FROM build_logs WHERE build_id IN (${old})`.execute(changes)
+    await sql`UPDATE builds SET log_bytes = 0 WHERE build_id IN (${old})`.execute(changes)
+  })
+  await removeOldContexts(service)
+}

@@ -1,0 +1,130 @@
+import type { BuildRequest, BuildResult } from '@holt/builder'
+import { BuildError } from '@holt/builder'
+import type { Service } from '../service.ts'
+import { makeBuildHost } from './build-host.ts'
+import { releaseResources } from './build-resources.ts'
+import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
+import { endBuild, finishBuild } from './end-build.ts'
+import { reasonOf } from './failure-reason.ts'
+import { findContext } from './find-context.ts'
+
+/** How long a build that was stopped may take to let go before what it made is taken from it. */
+const graceMs = 1_000
+
+/** Carries out a build that has its turn, and writes down what became of it. It never rejects. When it resolves, nothing is left of it but what a row refers to, and images that it holds. */
+export async function runQueuedBuild(service: Service, build: BuildUnderWay): Promise<void> {
+  const { log, builds } = service
+  const { buildId } = build
+  const work: Work = { settled: Promise.resolve(), isSettled: true }
+  try {
+    const result = await carryOut(service, build, work)
+    await finishBuild(service, build, result)
+  } catch (error) {
+    await endOtherwise(service, build, error)
+  }
+  await releaseResources(service, buildId, { forget: work.isSettled })
+  // One that lets go later may have made something since: its ids stay noted until it has.
+  if (!work.isSettled) void work.settled.then(() => releaseResources(service, buildId, { forget: true }))
+  build.reporter.end()
+  await builds.logs.close(buildId).catch((error: unknown) => {
+    log.warn({ err: error, build_id: buildId }, 'the end of the log of a build could not be written')
+  })
+}
+
+/** What the builder does for a build; nothing at first. */
+interface Work {
+  settled: Promise<unknown>
+  isSettled: boolean
+}
+
+async function carryOut(service: Service, build: BuildUnderWay, work: Work): Promise<BuildResult> {
+  const { signal } = build.stop
+  signal.throwIfAborted()
+  build.reporter.status('pulling')
+  const request = await requestOf(service, build)
+  await using host = await makeBuildHost(service, build)
+  const result = service.builds.builder.run(request, host, signal)
+  work.isSettled = false
+  work.settled = result
+    .catch(() => {}) // Whoever waits for the result sees the failure.
+    .finally(() => {
+      work.isSettled = true
+    })
+  return await orStopped(service, build, result)
+}
+
+/** A build that was stopped has a moment to let go by itself; then its runtimes are taken from it, which ends whatever it waits for. */
+async function orStopped(service: Service, { buildId, stop: { signal } }: BuildUnderWay, work: Promise<BuildResult>) {
+  const { promise: forced, reject } = Promise.withResolvers<never>()
+  let timer: NodeJS.Timeout | null = null
+  const onStop = () => {
+    void releaseResources(service, buildId, { forget: false })
+    timer = setTimeout(() => reject(signal.reason), graceMs)
+  }
+  signal.addEventListener('abort', onStop, { once: true })
+  if (signal.aborted) onStop()
+  try {
+    return await Promise.race([work, forced])
+  } finally {
+    signal.removeEventListener('abort', onStop)
+    if (timer !== null) clearTimeout(timer)
+  }
+}
+
+async function requestOf({ store, builds, now }: Service, build: BuildUnderWay): Promise<BuildRequest> {
+  const { projectId, buildId, prepared } = build
+  const { request, size, policyKey } = prepared
+  const { context_id, registry_auth } = request
+  const context = context_id === undefined ? null : await findContext(store.db, { projectId, contextId: context_id })
+  if (context !== null) {
+    builds.holds.hold(buildId, context.context_id)
+    await store.db
+      .updateTable('build_contexts')
+      .set({ used_at: now() })
+      .where('project_id', '=', projectId)
+      .where('context_id', '=', context.context_id)
+      .execute()
+  }
+  return {
+    buildId,
+    source: sourceOf(build),
+    buildArgs: request.build_args,
+    buildSecrets: request.build_secrets,
+    registryAuth: registry_auth === undefined ? null : { ...registry_auth, registry: registry_auth.registry ?? null },
+    context: context === null ? null : { path: builds.paths.context(context.context_id), sha256: context.sha256 },
+    noCache: request.no_cache,
+    cpu: size.cpu,
+    memoryMiB: size.memoryMiB,
+    diskMiB: size.diskMiB,
+    startCmd: request.start_cmd ?? null,
+    readyCmd: request.ready_cmd ?? null,
+    readyTimeoutMs: request.ready_timeout_secs * 1000,
+    timeoutMs: request.timeout_secs * 1000,
+    env: request.env,
+    user: request.user ?? null,
+    workdir: request.workdir ?? null,
+    policyKey,
+  }
+}
+
+function sourceOf({ prepared: { request } }: BuildUnderWay): BuildRequest['source'] {
+  const { dockerfile, from_image, from_template, target, steps = [] } = request
+  if (dockerfile !== undefined) return { type: 'dockerfile', text: dockerfile, target: target ?? null }
+  if (from_image !== undefined) return { type: 'image', reference: from_image, steps }
+  return { type: 'template', reference: from_template ?? '', steps }
+}
+
+/** Writes down how a build ended that is not ready. */
+async function endOtherwise(service: Service, build: BuildUnderWay, error: unknown): Promise<void> {
+  const { log } = service
+  const { buildId, stop } = build
+  const stopped = stop.signal.reason instanceof BuildStop ? stop.signal.reason.why : null
+  if (stopped === null && !(error instanceof BuildError)) log.error({ err: error, build_id: buildId }, 'a build failed')
+  try {
+    if (stopped === 'cancelled') await endBuild(service, build, { status: 'cancelled', reason: null })
+    else await endBuild(service, build, { status: 'failed', reason: reasonOf(stopped === null ? error : stopped) })
+  } catch (failure) {
+    // The next start of the service finds the row, and ends it.
+    log.error({ err: failure, build_id: buildId }, 'the end of a build could not be written')
+  }
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { PassThrough, type Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { BuilderError, inspectContext } from '@holt/builder'
+import { type BuildContext, HoltError } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { BuildContextRow } from '../store/build-tables.ts'
+import { moment } from '../store/moment.ts'
+import { contextKeptMs, removeExcess } from './remove-contexts.ts'
+
+/** The most that a context may have, packed and unpacked. */
+const maxBytes = 4 * 2 ** 30
+
+/** Disk that contexts leave to what runs. */
+const diskReserveBytes = 2 * 2 ** 30
+
+/** How long a body may say nothing. */
+const quietMs = 60_000
+
+interface Upload {
+  readonly projectId: string
+  readonly contextId: string
+  readonly body: Readable
+  /** Ends when the client is gone. */
+  readonly gone: AbortSignal
+}
+
+/** Stores a context as a plain tar file. The same bytes again are the context that is there. */
+export async function storeContext(service: Service, upload: Upload): Promise<BuildContextRow> {
+  const { builds, store, now } = service
+  const { projectId, contextId } = upload
+  await mkdir(builds.paths.contexts, { recursive: true, mode: 0o700 })
+  const path = builds.paths.context(contextId)
+  const part = `${path}.part`
+  try {
+    const { sha256, sizeBytes, fileBytes } = await receive(upload, part)
+    const earlier = await findSame(service, { projectId, sha256 })
+    if (earlier !== null) return earlier
+    const { entries } = await inspect(part, upload.gone)
+    const at = now()
+    await rename(part, path)
+    const facts = { sha256, size_bytes: sizeBytes, file_bytes: fileBytes, entries, created_at: at, used_at: at }
+    const stored = await store.db
+      .insertInto('build_contexts')
+      .values({ context_id: contextId, project_id: projectId, ...facts })
+      .onConflict((conflict) => conflict.columns(['project_id', 'sha256']).doNothing())
+      .returningAll()
+      .executeTakeFirst()
+    if (stored !== undefined) {
+      await removeExcess(service, projectId)
+      return stored
+    }
+    await rm(path, { force: true })
+    const other = await findSame(service, { projectId, sha256 })
+    if (other !== null) return other
+    throw new HoltError('conflict', 'The same context was removed while it was stored.')
+  } finally {
+    await rm(part, { force: true })
+  }
+}
+
+/** A stored context as the API shows it. */
+export function presentContext({ context_id, sha256, size_bytes, entries, used_at }: BuildContextRow): BuildContext {
+  return {
+    context_id: context_id as BuildContext['context_id'],
+    sha256,
+    size_bytes,
+    entries,
+    expires_at: moment(used_at + contextKeptMs),
+  }
+}
+
+/** A context of the project with the same bytes; it counts as used. */
+async function findSame(
+  { store, now }: Service,
+  { projectId, sha256 }: { projectId: string; sha256: string },
+): Promise<BuildContextRow | null> {
+  const row = await store.db
+    .updateTable('build_contexts')
+    .set({ used_at: now() })
+    .where('project_id', '=', projectId)
+    .where('sha256', '=', sha256)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Writes the body into a file, unpacked where it is packed, and durably. */
+async function receive(
+  { body, gone }: Upload,
+  path: string,
+): Promise<{ sha256: string; sizeBytes: number; fileBytes: number }> {
+  const hash = createHash('sha256')
+  let sizeBytes = 0
+  let fileBytes = 0
+  const watchdog = new AbortController()
+  const late = () => watchdog.abort(new HoltError('timeout', `Nothing came for ${quietMs / 1000} seconds.`))
+  let timer = setTimeout(late, quietMs)
+  const room = roomBelow(path)
+  room.catch(() => undefined) // Whoever asks for it sees the failure.
+  const sent = new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      clearTimeout(timer)
+      timer = setTimeout(late, quietMs)
+      sizeBytes += chunk.length
+      hash.update(chunk)
+      done(sizeBytes > maxBytes ? tooLarge() : null, chunk)
+    },
+  })
+  const counted = new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      fileBytes += chunk.length
+      if (fileBytes > maxBytes) return done(tooLarge())
+      room.then((bytes) => done(fileBytes > bytes ? diskFull() : null, chunk), done)
+    },
+  })
+  try {
+    const unpack = (await startsAsGzip(body, watchdog.signal)) ? createGunzip() : new PassThrough()
+    const file = createWriteStream(path, { mode: 0o600 })
+    await pipeline(body, sent, unpack, counted, file, { signal: AbortSignal.any([gone, watchdog.signal]) })
+    const handle = await open(path, 'r')
+    await handle.sync().finally(() => handle.close())
+    return { sha256: hash.digest('hex'), sizeBytes, fileBytes }
+  } catch (error) {
+    watchdog.signal.throwIfAborted()
+    throw meaningOf(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Whether a body begins with the mark of gzip (RFC 1952). The bytes stay in it. */
+async function startsAsGzip(body: Readable, signal: AbortSignal): Promise<boolean> {
+  for (;;) {
+    const head = body.read(2) as Buffer | null
+    if (head !== null) {
+      body.unshift(head)
+      return head[0] === 0x1f && head[1] === 0x8b
+    }
+    if (body.readableEnded || body.destroyed || signal.aborted) return false
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const events = ['readable', 'end', 'close', 'error'] as const
+    for (const event of events) body.once(event, resolve)
+    const onAbort = () => resolve()
+    signal.addEventListener('abort', onAbort, { once: true })
+    await promise
+    signal.removeEventListener('abort', onAbort)
+    for (const event of events) body.off(event, resolve)
+  }
+}
+
+/** Bytes that a file may take of the disk below which it lies. */
+async function roomBelow(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path))
+  return bavail * bsize - diskReserveBytes
+}
+
+/** Refuses what no build could read. */
+async function inspect(path: string, signal: AbortSignal): Promise<{ entries: number }> {
+  try {
+    return await inspectContext(createReadStream(path, { signal }))
+  } catch (error) {
+    if (error instanceof BuilderError && error.code === 'context_invalid')
+      throw new HoltError('invalid_archive', error.message, { cause: error })
+    throw error
+  }
+}
+
+function meaningOf(error: unknown): unknown {
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (code === 'ENOSPC') return diskFull()
+  if (code.startsWith('Z_')) return new HoltError('invalid_archive', 'The archive is not valid gzip.', { cause: error })
+  return error
+}
+
+function tooLarge(): HoltError {
+  return new HoltError('too_large', `A build context may have ${maxBytes / 2 ** 30} GiB at the most.`, {
+    hint: 'Leave out what the build does not need: .dockerignore.',
+  })
+}
+
+function diskFull(): HoltError {
+  return new HoltError('disk_full', "The disk of the service's state directory has no room for this context.")
+}

@@ -1,0 +1,94 @@
+import type { BuildStatus } from '@holt/protocol'
+import type { Generated, Selectable } from 'kysely'
+
+// As in tables.ts: times are milliseconds since 1970 UTC, and columns named `_json` hold JSON text.
+
+/** Builds. Nothing secret of a request is here; what is needed to run it is in memory only, so one that its process leaves has failed. */
+export interface BuildsTable {
+  readonly seq: Generated<number>
+  readonly build_id: string
+  readonly project_id: string
+  readonly template_id: string
+  readonly name: string
+  readonly tag: string
+  readonly status: BuildStatus
+  readonly reason_json: string | null
+  readonly warnings_json: string
+  readonly ignored_json: string
+  readonly steps_json: string
+  readonly image_digest: string | null
+  readonly size_bytes: number | null
+  /** The last line that was logged, kept or not. */
+  readonly log_cursor: number
+  /** What is kept of the log. */
+  readonly log_bytes: number
+  readonly created_at: number
+  readonly started_at: number | null
+  readonly ended_at: number | null
+}
+
+/** The lines of builds that are kept. A gap between cursors is what was dropped. */
+export interface BuildLogsTable {
+  readonly build_id: string
+  readonly cursor: number
+  readonly line_json: string
+}
+
+/** What a build has the engine make, written before it exists. `memory_mib` counts when room for a runtime is looked for. */
+export interface BuildResourcesTable {
+  readonly resource_id: string
+  readonly build_id: string
+  readonly kind: 'runtime' | 'checkpoint'
+  readonly memory_mib: number
+}
+
+/** Uploaded contexts; each is a tar file. `size_bytes` and `sha256` are of what was sent, `file_bytes` of the file. */
+export interface BuildContextsTable {
+  readonly context_id: string
+  readonly project_id: string
+  readonly sha256: string
+  readonly size_bytes: number
+  readonly file_bytes: number
+  readonly entries: number
+  readonly created_at: number
+  readonly used_at: number
+}
+
+/** States of earlier builds, by what led to them. */
+export interface BuildCacheTable {
+  readonly project_id: string
+  readonly key: string
+  readonly type: 'image' | 'checkpoint'
+  readonly image_digest: string
+  readonly checkpoint_id: string | null
+  readonly size_bytes: number
+  readonly facts_json: string
+  readonly created_at: number
+  readonly used_at: number
+}
+
+/** The content of cache mounts; each is a tar file. */
+export interface BuildMountsTable {
+  readonly project_id: string
+  readonly mount_id: string
+  readonly file: string
+  readonly size_bytes: number
+  readonly created_at: number
+  readonly used_at: number
+}
+
+/** Container images that were pulled, by what names them exactly. A project's own: another one has to prove to the registry that it may have it. */
+export interface PulledImagesTable {
+  readonly project_id: string
+  readonly key: string
+  readonly image_digest: string
+  readonly size_bytes: number
+  readonly settings_json: string
+  readonly created_at: number
+  readonly used_at: number
+}
+
+/** A build as stored. */
+export type BuildRow = Selectable<BuildsTable>
+/** A context as stored. */
+export type BuildContextRow = Selectable<BuildContextsTable>

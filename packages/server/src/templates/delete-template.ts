@@ -1,0 +1,65 @@
+import { HoltError } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import type { TemplateRow } from '../store/tables.ts'
+import { findTemplate } from './find-template.ts'
+
+/**
+ * Deletes a template. Its builds are cancelled first. Runtimes of it, and builds on top of it, go on: what they are made of stays for as long as they
+ * need it. An agent template is as it was before it was built.
+ */
+export async function deleteTemplate(
+  service: Service,
+  { projectId, reference, by }: { projectId: string; reference: string; by: string },
+): Promise<void> {
+  const row = await findTemplate(service, { projectId, reference })
+  if (row.kind === 'system')
+    throw new HoltError('conflict', `${row.name} is a system template, and stays.`, {
+      hint: 'Only templates that were built can be deleted.',
+      details: { kind: row.kind },
+    })
+  const { builds, store } = service
+  await Promise.all(builds.ofTemplate(row.template_id).map((build) => builds.stop(build, 'cancelled')))
+  await store.change(async (changes) => {
+    const one = await changes
+      .selectFrom('templates')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('template_id', '=', row.template_id)
+      .executeTakeFirst()
+    if (one === undefined) return // It went with its first build.
+    if (one.kind === 'agent') {
+      await changes
+        .updateTable('templates')
+        .set(unbuilt(one, service.now()))
+        .where('project_id', '=', projectId)
+        .where('template_id', '=', one.template_id)
+        .execute()
+    } else {
+      await changes
+        .deleteFrom('templates')
+        .where('project_id', '=', projectId)
+        .where('template_id', '=', one.template_id)
+        .execute()
+    }
+    const data = { from: one.state, to: one.kind === 'agent' ? 'unbuilt' : 'deleted', by }
+    const type = `template.${data.to}`
+    await recordEvent(changes, { projectId, type, subjectId: one.template_id, data, at: service.now() })
+  })
+  builds.collector.request()
+}
+
+function unbuilt(row: TemplateRow, at: number) {
+  return {
+    state: 'unbuilt',
+    state_reason_json: null,
+    image_digest: null,
+    checkpoint_id: null,
+    size_bytes: null,
+    build_id: null,
+    recipe_digest: null,
+    build_settings_json: null,
+    updated_at: at,
+    revision: row.revision + 1,
+  } as const
+}

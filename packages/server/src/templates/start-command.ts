@@ -1,0 +1,76 @@
+import { BuildError, onRestoreId, runCommand, startApplication, templateCommand, wayOfEnding } from '@holt/builder'
+import type { GuestClient } from '@holt/engine'
+import { type ErrorCode, HoltError } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { TemplateRow } from '../store/tables.ts'
+
+/** How long a create waits for an application that starts with its runtime: clients give up after 120 s by default. */
+const readyTimeoutMs = 90_000
+
+/** The most that `on_restore` may take. */
+const onRestoreTimeoutMs = 60_000
+
+/** Time for the guest to answer, beside what a command takes. */
+const graceMs = 10_000
+
+/** What a template has run in each of its runtimes. */
+export interface TemplateCommands {
+  readonly startCmd: string | null
+  readonly readyCmd: string | null
+  readonly onRestore: string | null
+}
+
+/** What a template's row says of it. */
+export function commandsOf({ start_cmd, ready_cmd, on_restore }: TemplateRow): TemplateCommands {
+  return { startCmd: start_cmd, readyCmd: ready_cmd, onRestore: on_restore }
+}
+
+/** A runtime that is bound and not handed over yet. */
+export interface BoundRuntime {
+  readonly runtimeId: string
+  readonly guest: GuestClient
+  readonly signal: AbortSignal
+}
+
+/**
+ * Has the template's application run in a new runtime. What was restored has it already, and nothing is started again; what was booted, in the class
+ * `container` or at another size than the template's, starts it and waits until it is ready. Then `on_restore` runs, in both. Rejects with `HoltError`
+ * `start_cmd_failed`, `ready_cmd_failed`, `ready_timeout` or `on_restore_failed`.
+ */
+export async function startCommands(
+  { engine }: Pick<Service, 'engine'>,
+  { startCmd, readyCmd, onRestore }: TemplateCommands,
+  { runtimeId, guest, signal }: BoundRuntime,
+): Promise<void> {
+  if (startCmd !== null && (await engine.inspect(runtimeId))?.restored !== true) {
+    await startApplication(guest, { startCmd, readyCmd, readyTimeoutMs }, { signal }).catch(asAnswer)
+  }
+  if (onRestore !== null) await runOnRestore(guest, onRestore, signal)
+}
+
+async function runOnRestore(guest: GuestClient, command: string, signal: AbortSignal): Promise<void> {
+  const request = templateCommand(command, { id: onRestoreId, timeout_ms: onRestoreTimeoutMs })
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(onRestoreTimeoutMs + graceMs)])
+  const end = await runCommand(guest, request, bounded).catch((error) => {
+    if (!(error instanceof HoltError) || error.status >= 500) throw error
+    throw new HoltError('on_restore_failed', `on_restore could not be started: ${error.message}`, { cause: error })
+  })
+  if (end.exitCode === 0) return
+  const message = `on_restore of the template ${wayOfEnding(end)}. ${end.output.quote()}`
+  throw new HoltError('on_restore_failed', message, { details: { exit_code: end.exitCode, signal: end.signal } })
+}
+
+const startCodes = ['start_cmd_failed', 'ready_cmd_failed', 'ready_timeout'] as const
+const failureCodes: readonly ErrorCode[] = [...startCodes, 'on_restore_failed']
+
+/** Whether it is the template's matter that a runtime did not start. */
+export function isStartFailure({ code }: HoltError): boolean {
+  return failureCodes.includes(code)
+}
+
+function asAnswer(error: unknown): never {
+  const code = error instanceof BuildError ? startCodes.find((each) => each === error.code) : undefined
+  if (!(error instanceof BuildError) || code === undefined) throw error
+  const { hint, details, message } = error
+  throw new HoltError(code, message, { details, cause: error, ...(hint === null ? {} : { hint }) })
+}

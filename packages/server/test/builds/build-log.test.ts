@@ -1,0 +1,162 @@
+import { BuildLogItem } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { keptOfBuild } from '../../src/builds/build-log.ts'
+import { ended, FakeBuilder, type FakeRun, until } from '../support/fake-builder.ts'
+import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+
+const builds = '/v1/agents/template/build'
+
+async function setUp() {
+  const builder = new FakeBuilder()
+  const server = await startTestServer({ builder })
+  const start = async () => {
+    const json = { name: 'app', dockerfile: 'FROM scratch' }
+    return (await server.ask('POST', builds, { json })).json.build_id as string
+  }
+  return { ...server, builder, start }
+}
+
+async function read({ ask }: Pick<TestServer, 'ask'>, id: string, query = ''): Promise<BuildLogItem[]> {
+  const { text } = await ask('GET', `${builds}/${id}/logs${query}`)
+  return text
+    .trim()
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : BuildLogItem.parse(JSON.parse(line))))
+}
+
+const say = ({ host }: FakeRun, message: string) => host.report.log({ level: 'info', step: 1, message })
+
+test('lines are replayed from the beginning and after a cursor, and end with the status', async () => {
+  const server = await setUp()
+  server.builder.script = async (run) => {
+    say(run, 'one')
+    say(run, 'two\nthree\n')
+    run.host.report.log({ level: 'error', step: null, message: 'four' })
+    return undefined
+  }
+  const id = await server.start()
+  await ended(server, id)
+  const items = await read(server, id)
+  expect(items).toMatchObject([
+    { type: 'log', cursor: 1, level: 'info', step: 1, message: 'one' },
+    { type: 'log', cursor: 2, message: 'two' },
+    { type: 'log', cursor: 3, message: 'three' },
+    { type: 'log', cursor: 4, level: 'error', step: null, message: 'four' },
+    { type: 'end', cursor: 4, status: 'ready' },
+  ])
+  expect(await read(server, id, '?cursor=2')).toEqual(items.slice(2))
+  expect(await read(server, id, '?cursor=4&follow=true')).toEqual(items.slice(4))
+  expect(await read(server, id, '?cursor=99')).toMatchObject([{ type: 'end' }])
+})
+
+test('a reader that follows gets lines as they come, one that does not gets what is there', async () => {
+  const server = await setUp()
+  const { promise: go, resolve } = Promise.withResolvers<void>()
+  server.builder.script = async (run) => {
+    say(run, 'one')
+    await go
+    say(run, 'two')
+    return undefined
+  }
+  const id = await server.start()
+  await until(async () => (await read(server, id)).length === 1)
+  const response = await fetch(`${server.server.url}${builds}/${id}/logs?follow=true`, {
+    headers: { authorization: `Bearer ${server.server.adminKey}`, accept: 'text/event-stream' },
+  })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const readUntil = async (word: string) => {
+    while (!text.includes(word)) {
+      const { value, done } = (await reader?.read()) ?? { done: true }
+      if (done) break
+      text += value
+    }
+  }
+  await readUntil('"one"')
+  expect(text).toContain('event: log\nid: 1\n')
+  expect(text).not.toContain('event: end')
+  resolve()
+  await readUntil('event: end')
+  expect(text).toContain('"two"')
+  expect(text).toContain('"status":"ready"')
+})
+
+test('what a flood pushes out is said, and the newest lines are kept', async () => {
+  const server = await setUp()
+  const lines = keptOfBuild.lines + 5000
+  server.builder.script = async (run) => {
+    for (let line = 1; line <= lines; line += 1) {
+      say(run, `line ${line}`)
+      if (line % 2000 === 0) await new Promise((resolve) => setTimeout(resolve, 220))
+    }
+    return undefined
+  }
+  const id = await server.start()
+  await ended(server, id)
+  const items = await read(server, id)
+  const [gap, first] = items
+  expect(gap).toMatchObject({ type: 'gap', lost: 5000, cursor: 5000 })
+  expect(first).toMatchObject({ type: 'log', cursor: 5001, message: 'line 5001' })
+  expect(items.at(-2)).toMatchObject({ message: `line ${lines}` })
+  expect(items).toHaveLength(keptOfBuild.lines + 2)
+}, 60_000)
+
+test('a flood that is faster than the database loses its oldest lines, and says so', async () => {
+  const server = await setUp()
+  server.builder.script = async (run) => {
+    for (let line = 1; line <= 30_000; line += 1) say(run, `line ${line}`)
+    return undefined
+  }
+  const id = await server.start()
+  await ended(server, id)
+  const items = await read(server, id)
+  expect(items[0]).toMatchObject({ type: 'gap' })
+  expect(items.at(-2)).toMatchObject({ type: 'log', cursor: 30_000, message: 'line 30000' })
+  const lost = items.reduce((sum, item) => sum + (item.type === 'gap' ? item.lost : 0), 0)
+  expect(lost + items.filter(({ type }) => type === 'log').length).toBe(30_000)
+})
+
+test('large lines are cut, and together they stay within their bytes', async () => {
+  const server = await setUp()
+  server.builder.script = async (run) => {
+    for (let line = 1; line <= 700; line += 1) say(run, 'x'.repeat(100_000))
+    return undefined
+  }
+  const id = await server.start()
+  await ended(server, id)
+  const items = await read(server, id)
+  expect(items[0]).toMatchObject({ type: 'gap' })
+  const messages = items.flatMap((item) => (item.type === 'log' ? [item.message] : []))
+  expect(messages[0]).toMatch(/^x{16384}\.\.\. \(cut\)$/)
+  expect(messages.join('').length).toBeLessThanOrEqual(keptOfBuild.bytes)
+  expect(messages.length).toBeGreaterThan(400)
+})
+
+test('a reader that does not read costs the build nothing', async () => {
+  const server = await setUp()
+  server.builder.script = async (run) => {
+    for (let line = 1; line <= 3000; line += 1) say(run, 'x'.repeat(1000))
+    return undefined
+  }
+  const id = await server.start()
+  const response = await fetch(`${server.server.url}${builds}/${id}/logs?follow=true`, {
+    headers: { authorization: `Bearer ${server.server.adminKey}` },
+  })
+  expect((await ended(server, id)).status).toBe('ready')
+  await response.body?.cancel()
+})
+
+test('lines may be anything', async () => {
+  const server = await setUp()
+  server.builder.script = async (run) => {
+    say(run, '\0\ud800\u202e{"type":"end"}\r\n\r\n')
+    return undefined
+  }
+  const id = await server.start()
+  await ended(server, id)
+  expect(await read(server, id)).toMatchObject([
+    { message: '\0\ufffd\u202e{"type":"end"}' },
+    { message: '' },
+    { type: 'end' },
+  ])
+})

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ended, FakeBuilder, until } from '../support/fake-builder.ts'
+import { startTestServer } from '../support/start-test-server.ts'
+import { tarOf } from '../support/tar-of.ts'
+
+const path = '/v1/agents/template/context'
+const dayMs = 24 * 3600 * 1000
+
+async function setUp(options: Parameters<typeof startTestServer>[0] = {}) {
+  const builder = new FakeBuilder()
+  const server = await startTestServer({ builder, ...options })
+  const upload = (body: Uint8Array) => server.ask('POST', path, { body })
+  const files = () => readdirSync(join(server.stateDir, 'builds', 'contexts'))
+  return { ...server, builder, upload, files }
+}
+
+test('a context is stored once for the same bytes', async () => {
+  const { upload, files } = await setUp()
+  const tar = await tarOf({ a: 'one', 'b/c': 'two' })
+  const first = await upload(tar)
+  expect([first.status, first.json]).toMatchObject([
+    201,
+    { sha256: createHash('sha256').update(tar).digest('hex'), size_bytes: tar.length, entries: 2 },
+  ])
+  expect((await upload(tar)).json.context_id).toBe(first.json.context_id)
+  expect((await upload(await tarOf({ a: 'other' }))).json.context_id).not.toBe(first.json.context_id)
+  expect(files()).toHaveLength(2)
+})
+
+test('the same bytes at the same time are one context as well', async () => {
+  const { upload, files } = await setUp()
+  const tar = await tarOf({ a: 'one' })
+  const ids = await Promise.all(Array.from({ length: 8 }, async () => (await upload(tar)).json.context_id))
+  expect(new Set(ids).size).toBe(1)
+  expect(files()).toEqual([`${ids[0]}.tar`])
+})
+
+test('one that is packed is unpacked', async () => {
+  const { upload, stateDir } = await setUp()
+  const tar = await tarOf({ a: 'one' })
+  const { json } = await upload(gzipSync(tar))
+  const stored = join(stateDir, 'builds', 'contexts', `${json.context_id}.tar`)
+  const { readFile } = await import('node:fs/promises')
+  expect((await readFile(stored)).equals(tar)).toBe(true)
+  expect(json.size_bytes).toBe(gzipSync(tar).length)
+})
+
+test.each([
+  ['nothing of an archive', Buffer.from('this is no tar, and far too short'.repeat(40))],
+  ['half an archive', 'half'],
+  ['a broken gzip', Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])],
+] as const)('%s is refused, and leaves nothing', async (_, body) => {
+  const { upload, files } = await setUp()
+  const tar = await tarOf({ a: 'x'.repeat(5000) })
+  const answer = await upload(body === 'half' ? tar.subarray(0, 2000) : body)
+  expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_archive'])
+  expect(files()).toEqual([])
+})
+
+test('whatever is sent is an archive or refused', async () => {
+  const { upload, files } = await setUp()
+  const tar = await tarOf({ a: 'one', b: 'two' })
+  const changed = fc
+    .tuple(fc.nat(tar.length - 1), fc.nat(255))
+    .map(([at, byte]) => Buffer.concat([tar.subarray(0, at), Buffer.from([byte]), tar.subarray(at + 1)]))
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 3000 }), changed), async (body) => {
+      const answer = await upload(body)
+      expect([201, 400]).toContain(answer.status)
+    }),
+    { numRuns: 60 },
+  )
+  expect(files().filter((name) => !name.endsWith('.tar'))).toEqual([])
+}, 60_000)
+
+test('one whose sender leaves is not stored', async () => {
+  const server = await setUp()
+  const tar = await tarOf({ a: 'x'.repeat(100_000) })
+  const stop = new AbortController()
+  const body = new ReadableStream<Uint8Array>({
+    start: (stream) => stream.enqueue(tar.subarray(0, 50_000)),
+  })
+  const sent = server.ask('POST', path, { body, signal: stop.signal }).catch(() => null)
+  const dir = join(server.stateDir, 'builds', 'contexts')
+  await until(() => existsSync(dir) && server.files().length === 1)
+  stop.abort()
+  await sent
+  await until(() => server.files().length === 0)
+})
+
+test('of a project two hundred are kept', async () => {
+  let now = Date.now()
+  const { upload, files } = await setUp({ now: () => (now += 1) })
+  const ids: string[] = []
+  for (let count = 0; count < 203; count += 1)
+    ids.push((await upload(await tarOf({ a: String(count) }))).json.context_id)
+  expect(files().toSorted()).toEqual(
+    ids
+      .slice(3)
+      .map((id) => `${id}.tar`)
+      .toSorted(),
+  )
+})
+
+test('one that nobody uses goes after a day, and one that a build waits with stays', async () => {
+  let now = Date.now()
+  const server = await setUp({ now: () => now })
+  const idle = (await server.upload(await tarOf({ a: 'one' }))).json
+  const used = (await server.upload(await tarOf({ a: 'two' }))).json
+  expect(Date.parse(idle.expires_at) - now).toBe(dayMs)
+  const { promise: go, resolve } = Promise.withResolvers<void>()
+  server.builder.script = () => go.then(() => undefined)
+  const json = { name: 'app', dockerfile: 'FROM x', context_id: used.context_id }
+  const { build_id } = (await server.ask('POST', '/v1/agents/template/build', { json })).json
+  await until(() => server.builder.runs.length === 1)
+  now += dayMs + 1
+  const again = await server.restart()
+  // A start looks at once; the build of before has failed by now, so both would be old but for when they were used.
+  await until(() => !server.files().includes(`${idle.context_id}.tar`))
+  const refused = await again.ask('POST', '/v1/agents/template/build', {
+    json: { ...json, context_id: idle.context_id },
+  })
+  expect(refused.json.error.code).toBe('context_not_found')
+  resolve()
+  expect(build_id).toMatch(/^bd/)
+})
+
+test('a context that a build has is there for it', async () => {
+  const server = await setUp()
+  const { context_id } = (await server.upload(await tarOf({ a: 'one' }))).json
+  server.builder.script = async ({ request }) => {
+    expect(existsSync(request.context?.path ?? '')).toBe(true)
+    return undefined
+  }
+  const json = { name: 'app', dockerfile: 'FROM x', context_id }
+  const { build_id } = (await server.ask('POST', '/v1/agents/template/build', { json })).json
+  expect((await ended(server, build_id)).status).toBe('ready')
+})

@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { makeId } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { removeOldBuilds } from '../../src/builds/remove-old-builds.ts'
+import type { Service } from '../../src/service.ts'
+import { openStore, type Store } from '../../src/store/open-store.ts'
+
+const day = 24 * 3600 * 1000
+const now = 100 * day
+
+/** A store with a project, and a service of which only this is used. */
+async function setUp() {
+  const store = openStore(':memory:')
+  await store.db.insertInto('projects').values({ project_id: 'p', name: 'p', created_at: 1 }).execute()
+  const builds = {
+    holds: { isHeld: () => false },
+    needsContext: () => false,
+    paths: { context: (id: string) => join('/nonexistent', id) },
+  }
+  return { store, service: { store, now: () => now, builds } as unknown as Service }
+}
+
+async function addBuild(store: Store, { endedAt, logBytes = 0 }: { endedAt: number | null; logBytes?: number }) {
+  const build_id = makeId('build')
+  const text = { warnings_json: '[]', ignored_json: '[]', steps_json: '[]' }
+  await store.db
+    .insertInto('builds')
+    .values({
+      build_id,
+      project_id: 'p',
+      template_id: 't',
+      name: 'n',
+      tag: 'latest',
+      status: endedAt === null ? 'building' : 'ready',
+      ...text,
+      log_cursor: 1,
+      log_bytes: logBytes,
+      created_at: 1,
+      started_at: 1,
+      ended_at: endedAt,
+    })
+    .execute()
+  await store.db.insertInto('build_logs').values({ build_id, cursor: 1, line_json: '{}' }).execute()
+  return build_id
+}
+
+const idsOf = async ({ db }: Store, table: 'builds' | 'build_logs') =>
+  (await db.selectFrom(table).select('build_id').execute()).map(({ build_id }) => build_id).toSorted()
+
+test('builds are kept for 30 days, with their logs; one that runs longer is not touched', async () => {
+  const { store, service } = await setUp()
+  await addBuild(store, { endedAt: now - 31 * day })
+  const kept = [await addBuild(store, { endedAt: now - 29 * day }), await addBuild(store, { endedAt: null })]
+  await removeOldBuilds(service)
+  expect(await idsOf(store, 'builds')).toEqual(kept.toSorted())
+  expect(await idsOf(store, 'build_logs')).toEqual(kept.toSorted())
+})
+
+test('of a project the newest thousand are kept', async () => {
+  const { store, service } = await setUp()
+  const ids: string[] = []
+  for (let count = 0; count < 1003; count += 1) ids.push(await addBuild(store, { endedAt: now - 1 }))
+  await removeOldBuilds(service)
+  expect(await idsOf(store, 'builds')).toEqual(ids.slice(3).toSorted())
+})
+
+test('logs of a project are bounded together, the oldest go first and the builds stay', async () => {
+  const { store, service } = await setUp()
+  const ids: string[] = []
+  for (let count = 0; count < 40; count += 1)
+    ids.push(await addBuild(store, { endedAt: now - 1, logBytes: 8 * 2 ** 20 }))
+  await removeOldBuilds(service)
+  expect(await idsOf(store, 'builds')).toHaveLength(40)
+  expect(await idsOf(store, 'build_logs')).toEqual(ids.slice(8).toSorted())
+  await removeOldBuilds(service)
+  expect(await idsOf(store, 'build_logs')).toHaveLength(32)
+})
