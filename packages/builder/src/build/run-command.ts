@@ -55,27 +55,36 @@ export async function runCommand(runtime: StepRuntime, work: RunWork, context: C
   await runtime.guest.killProcess(id, signal)
   if (exit.exit_code === 0) return
   lines[Symbol.dispose]()
-  throw await failureOf(exit, { runtime, tail: lines.tail, context })
+  throw await failureOf(exit, { runtime, user: work.user, tail: lines.tail, context })
 }
 
 interface Failed {
   readonly runtime: StepRuntime
+  /** As USER has it; empty is root. */
+  readonly user: string
   readonly tail: string
   readonly context: CommandContext
 }
 
 async function failureOf(
   exit: { readonly exit_code: number | null; readonly signal: string | null },
-  { runtime, tail, context: { number, text, disk } }: Failed,
+  { runtime, user, tail, context: { number, text, disk } }: Failed,
 ): Promise<BuildError> {
   if (saysDiskFull(tail) && (await runtime.mayBeFull())) return filledDisk(disk, number)
   const { exit_code: exitCode, signal } = exit
   const how = signal !== null ? `was ended by ${signal}` : `exited with ${exitCode ?? 'an unknown code'}`
   const quoted = tail === '' ? '' : `\n${tail}`
-  const memory = signal === 'SIGKILL' ? { hint: 'It may have needed more memory than steps of a build have.' } : {}
+  const hint = hintOf({ signal, user, tail })
   return new BuildError('step_failed', `${text} ${how}.${quoted}`, {
     step: number,
     details: { exit_code: exitCode, signal, output: tail },
-    ...memory,
+    ...(hint === null ? {} : { hint }),
   })
+}
+
+function hintOf({ signal, user, tail }: { signal: string | null; user: string; tail: string }): string | null {
+  if (signal === 'SIGKILL') return 'It may have needed more memory than steps of a build have.'
+  const isRoot = /^(?:root|0)?(?::|$)/.test(user)
+  if (isRoot || !/permission denied/i.test(tail)) return null
+  return `The step ran as ${user}. Where it has to be root, say USER root before it.`
 }

@@ -174,6 +174,12 @@ EOF`
       expect(failure.step).toBeGreaterThan(1)
     })
 
+    test('tells a user who may not that the step was not run as root', async () => {
+      const failure = await failureOf(rig.host(isolation), requestOf('FROM base\nUSER 7:8\nRUN echo > /file'))
+      expect(failure.message).toContain('ermission denied')
+      expect(failure.hint).toContain('ran as 7:8')
+    })
+
     test('keeps build secrets out of everything', async () => {
       const host = rig.host(isolation)
       const secret = `s3cr3t-${isolation}-4711-value`
