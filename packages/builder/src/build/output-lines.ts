@@ -1,10 +1,8 @@
+import { LineRate } from './line-rate.ts'
 import type { Redactor } from './redact.ts'
 
 /** The longest line of a log; what is longer is several. */
 const MAX_LINE_LENGTH = 8 * 1024
-
-/** More lines in a second are counted and not kept: no step floods the log of a build. */
-const MAX_LINES_PER_SECOND = 2_000
 
 /** What has no end yet is shown after this time, a question say. */
 const FLUSH_MS = 500
@@ -27,17 +25,14 @@ interface Partial {
 /** Makes lines of what a step writes, without secrets and of bounded length and number, and keeps the last of them. */
 export class OutputLines implements Disposable {
   readonly #redactor: Redactor
-  readonly #write: (line: string) => void
+  readonly #rate: LineRate
   readonly #partials: Readonly<Record<Stream, Partial>>
   readonly #timer: NodeJS.Timeout
   readonly #tail: string[] = []
-  #second = 0
-  #inSecond = 0
-  #leftOut = 0
 
   constructor(redactor: Redactor, write: (line: string) => void) {
     this.#redactor = redactor
-    this.#write = write
+    this.#rate = new LineRate(write)
     this.#partials = { stdout: emptyPartial(), stderr: emptyPartial() }
     this.#timer = setInterval(() => this.#flush({ all: false }), FLUSH_MS)
     this.#timer.unref()
@@ -64,7 +59,7 @@ export class OutputLines implements Disposable {
     clearInterval(this.#timer)
     for (const partial of Object.values(this.#partials)) partial.text += partial.decoder.decode()
     this.#flush({ all: true })
-    this.#tellLeftOut()
+    this.#rate.tellLeftOut()
   }
 
   #takeLines(partial: Partial): void {
@@ -105,20 +100,7 @@ export class OutputLines implements Disposable {
     const clean = line.replace(controls, '')
     this.#tail.push(clean)
     if (this.#tail.length > TAIL_LINES) this.#tail.shift()
-    const second = Math.floor(performance.now() / 1000)
-    if (second !== this.#second) {
-      this.#tellLeftOut()
-      this.#second = second
-      this.#inSecond = 0
-    }
-    this.#inSecond += 1
-    if (this.#inSecond > MAX_LINES_PER_SECOND) this.#leftOut += 1
-    else this.#write(clean)
-  }
-
-  #tellLeftOut(): void {
-    if (this.#leftOut > 0) this.#write(`(${this.#leftOut} lines were left out: too many in a second)`)
-    this.#leftOut = 0
+    this.#rate.add(clean)
   }
 }
 

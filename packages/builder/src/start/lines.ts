@@ -1,22 +1,17 @@
 import { StringDecoder } from 'node:string_decoder'
+import { LineRate } from '../build/line-rate.ts'
 
 /** The longest line of a log; what is longer becomes several. */
 const maxLineLength = 8192
 
-/** More lines in a second are counted and not kept: no command floods the log of a build. */
-const maxLinesPerSecond = 2000
-
 /** Cuts output into lines, which it hands on as they end; `end` hands on what has no end yet. */
 export class Lines {
   readonly #decoder = new StringDecoder('utf8')
-  readonly #onLine: (line: string) => void
+  readonly #rate: LineRate
   #rest = ''
-  #second = 0
-  #inSecond = 0
-  #leftOut = 0
 
   constructor(onLine: (line: string) => void) {
-    this.#onLine = onLine
+    this.#rate = new LineRate(onLine)
   }
 
   add(bytes: Uint8Array): void {
@@ -24,7 +19,7 @@ export class Lines {
     this.#rest = lines.pop() ?? ''
     for (const line of lines) this.#tell(line)
     while (this.#rest.length > maxLineLength) {
-      this.#emit(this.#rest.slice(0, maxLineLength))
+      this.#rate.add(this.#rest.slice(0, maxLineLength))
       this.#rest = this.#rest.slice(maxLineLength)
     }
   }
@@ -33,28 +28,12 @@ export class Lines {
     const rest = this.#rest + this.#decoder.end()
     this.#rest = ''
     if (rest !== '') this.#tell(rest)
-    this.#tellLeftOut()
+    this.#rate.tellLeftOut()
   }
 
   #tell(line: string): void {
     const text = line.endsWith('\r') ? line.slice(0, -1) : line
-    for (let at = 0; at === 0 || at < text.length; at += maxLineLength) this.#emit(text.slice(at, at + maxLineLength))
-  }
-
-  #emit(line: string): void {
-    const second = Math.floor(performance.now() / 1000)
-    if (second !== this.#second) {
-      this.#tellLeftOut()
-      this.#second = second
-      this.#inSecond = 0
-    }
-    this.#inSecond += 1
-    if (this.#inSecond > maxLinesPerSecond) this.#leftOut += 1
-    else this.#onLine(line)
-  }
-
-  #tellLeftOut(): void {
-    if (this.#leftOut > 0) this.#onLine(`(${this.#leftOut} lines were left out: too many in a second)`)
-    this.#leftOut = 0
+    for (let at = 0; at === 0 || at < text.length; at += maxLineLength)
+      this.#rate.add(text.slice(at, at + maxLineLength))
   }
 }
