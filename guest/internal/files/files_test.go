@@ -32,14 +32,6 @@ func FuzzCheckPath(f *testing.F) {
 	})
 }
 
-func TestUnescapesMountPoints(t *testing.T) {
-	for in, want := range map[string]string{`/a\040b`: "/a b", `/a\134`: `/a\`, `/a\04`: `/a\04`, `/\777`: `/\777`} {
-		if got := unescape(in); got != want {
-			t.Errorf("%q: %q", in, got)
-		}
-	}
-}
-
 func TestPermissionsAreWrittenAsLsDoes(t *testing.T) {
 	for mode, want := range map[uint32]string{0o644: "rw-r--r--", 0o7777: "rwsrwsrwt", 0o7000: "--S--S--T", 0o4711: "rws--x--x"} {
 		if got := permissions(mode); got != want {

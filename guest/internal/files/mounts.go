@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/mountinfo"
 )
 
 // refuseMounts fails where something is mounted on name in the open directory, or below it: it belongs to the runtime's
@@ -33,26 +34,10 @@ func refuseMounts(dir int, name, path string) error {
 		if len(fields) < 6 {
 			continue
 		}
-		point := unescape(fields[4])
+		point := mountinfo.Unescape(fields[4])
 		if point == target || strings.HasPrefix(point, target+"/") {
 			return fault.New(fault.InvalidRequest, "%s: something is mounted at %s", path, point)
 		}
 	}
 	return fault.AtPath(path, lines.Err())
-}
-
-// unescape turns the \ooo of a mount table back into bytes.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if v, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(v))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

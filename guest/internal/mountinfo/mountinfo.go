@@ -41,15 +41,15 @@ func parse(line string) (Mount, bool) {
 	if !ok || len(fields) < 5 || len(kind) < 2 {
 		return Mount{}, false
 	}
-	m := Mount{Point: unescape(fields[4]), Kind: kind[0], Source: unescape(kind[1])}
+	m := Mount{Point: Unescape(fields[4]), Kind: kind[0], Source: Unescape(kind[1])}
 	if len(kind) > 2 {
 		m.Options = kind[2]
 	}
 	return m, true
 }
 
-// unescape turns the \ooo of a mount table back into bytes.
-func unescape(s string) string {
+// Unescape turns the \ooo of a mount table back into bytes.
+func Unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+3 < len(s) {

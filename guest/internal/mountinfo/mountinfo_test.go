@@ -24,3 +24,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(`36 35 98:0 / /mnt\040two rw - ext3 /dev/root rw`)
 	f.Fuzz(func(_ *testing.T, line string) { parse(line) })
 }
+
+func TestUnescapesMountPoints(t *testing.T) {
+	for in, want := range map[string]string{`/a\040b`: "/a b", `/a\134`: `/a\`, `/a\04`: `/a\04`, `/\777`: `/\777`} {
+		if got := Unescape(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
