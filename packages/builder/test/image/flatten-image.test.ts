@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Entry } from '@holt/erofs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { flattenImage } from '../../src/index.ts'
+import { buildahIn } from '../support/buildah.ts'
 import { lacks, run } from '../support/machine.ts'
 import { type Compression, type LayerSource, tarOf, writeLayout } from '../support/oci-image.ts'
 import { type Registry, startRegistry } from '../support/registry.ts'
@@ -23,11 +24,7 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'holt-flatten-'))
     registry = await startRegistry()
-    const store = ['--root', join(dir, 'store'), '--runroot', join(dir, 'run'), '--storage-driver', 'vfs']
-    buildah = (...args) =>
-      run(['buildah', ...store, ...args])
-        .toString()
-        .trim()
+    buildah = buildahIn(dir)
   })
 
   afterAll(async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BaseImagesOptions, makeBaseImages, type PullOptions, PullsUnderWay } from '../../src/index.ts'
+import { buildahIn } from '../support/buildah.ts'
 import { directNetwork } from '../support/direct-network.ts'
 import { makeShelf } from '../support/image-shelf.ts'
 import { lacks, run } from '../support/machine.ts'
@@ -23,11 +24,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'holt-images-'))
     registry = await startRegistry()
-    const store = ['--root', join(dir, 'store'), '--runroot', join(dir, 'run'), '--storage-driver', 'vfs']
-    buildah = (...args) =>
-      run(['buildah', ...store, ...args])
-        .toString()
-        .trim()
+    buildah = buildahIn(dir)
   })
 
   afterAll(async () => {

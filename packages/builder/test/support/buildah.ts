@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readTar } from '@holt/erofs'
 import { type Described, describeTree } from './describe-tree.ts'
+import { run as runTool } from './machine.ts'
 
 const run = promisify(execFile)
 
@@ -55,6 +56,14 @@ export async function buildWithBuildah(dir: string, build: OracleBuild): Promise
 /** Fetches an image once, so that builds find it. */
 export async function pullWithBuildah(dir: string, reference: string): Promise<void> {
   await run('buildah', [...storage(dir), 'pull', '--tls-verify=false', reference], { timeout: 120_000 })
+}
+
+/** Runs buildah with a storage of its own in a directory, and answers what it says. */
+export function buildahIn(dir: string): (...args: string[]) => string {
+  return (...args) =>
+    runTool(['buildah', ...storage(dir), ...args])
+      .toString()
+      .trim()
 }
 
 function storage(dir: string): string[] {
