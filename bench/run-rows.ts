@@ -1,5 +1,6 @@
 import type { Row, RowOptions } from './rows/row.ts'
 import { rows } from './rows/rows.ts'
+import { rowsByEnvironment } from './rows/rows-by-environment.ts'
 import { parseOptions } from './support/command-line.ts'
 import { loadAverage } from './support/machine-facts.ts'
 import type { RowReport } from './support/report.ts'
@@ -10,7 +11,7 @@ import { rowText } from './support/table.ts'
 const interruptedCode = 130
 
 /**
- * Runs rows on one stage: for each, one JSON line on stdout and a table on stderr. A row that fails says so, the others go on, and the process ends with 1.
+ * Runs rows, those that need the same daemon on one stage: for each, one JSON line on stdout and a table on stderr. A row that fails says so, the others go on, and the process ends with 1.
  * Interrupted, it removes what it has made before it ends.
  */
 export async function runRows(ids: readonly string[] | 'all', argv: readonly string[]): Promise<readonly RowReport[]> {
@@ -23,18 +24,21 @@ export async function runRows(ids: readonly string[] | 'all', argv: readonly str
   const repo = new URL('..', import.meta.url).pathname
   const reports: RowReport[] = []
   try {
-    await withStage({ repo, signal: interrupted.signal, say }, async (stage) => {
-      for (const row of chosen) {
-        const report = await runRow(stage, row, options)
-        if (report !== null) reports.push(report)
-      }
-    })
+    for (const { environment, rows } of rowsByEnvironment(chosen)) {
+      await withStage({ repo, environment, signal: interrupted.signal, say }, async (stage) => {
+        for (const row of rows) {
+          const report = await runRow(stage, row, options)
+          if (report !== null) reports.push(report)
+        }
+      })
+    }
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
     say('interrupted')
     process.exitCode = interruptedCode
   }
-  return reports
+  const order = chosen.map(({ id }) => id)
+  return reports.toSorted((one, other) => order.indexOf(one.row) - order.indexOf(other.row))
 }
 
 async function runRow(stage: Stage, row: Row, options: RowOptions): Promise<RowReport | null> {

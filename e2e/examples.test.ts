@@ -54,3 +54,10 @@ it('one host is reached, another is not, and the key stays outside', { timeout: 
 it('a template has its application running at the first request', { timeout: templateTimeoutMs }, async () => {
   expect(await run('template.ts')).toContain('the first request: visitor')
 })
+
+it('a fork tries three fixes at once, and one is kept', { timeout: templateTimeoutMs }, async () => {
+  const output = await run('fork.ts')
+  expect(output).toContain('fix 3: passes (its process is running)')
+  expect(output).toContain('fix 1: AssertionError')
+  expect(output).toMatch(/kept: sn\w{20}/)
+})

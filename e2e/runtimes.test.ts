@@ -29,10 +29,12 @@ describe('a runtime', () => {
       disk_mib: 4096,
       env: {},
       metadata: {},
-      timeout_secs: null,
-      on_timeout: 'terminate',
-      expires_at: null,
+      timeout_secs: 3600,
+      on_timeout: 'pause',
+      idle_timeout_secs: null,
+      auto_resume: true,
     })
+    expect(Date.parse(runtime.data.expires_at ?? '') - Date.parse(runtime.data.created_at)).toBe(3_600_000)
     expect(runtime.id).toMatch(/^rt[a-z0-9]{20}$/)
     expect(await runtime.refresh()).toEqual(runtime.data)
     expect(await runtime.run('pwd; id -un; echo $HOME')).toMatchObject({
@@ -77,7 +79,7 @@ describe('a runtime', () => {
   })
 
   it('ends at its deadline, which can be moved', async () => {
-    const runtime = await createRuntime({ timeout_secs: 600 })
+    const runtime = await createRuntime({ timeout_secs: 600, on_timeout: 'terminate' })
     expect(Date.parse(runtime.data.expires_at ?? '') - Date.parse(runtime.data.created_at)).toBeCloseTo(600_000, -4)
     const moved = success(await call('PATCH', runtime.path, { json: { timeout_secs: 1 } }), 200, Runtime)
     expect(moved.timeout_secs).toBe(1)

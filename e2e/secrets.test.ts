@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { createPublicKey, type JsonWebKey, randomBytes, verify } from 'node:crypto'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { NetworkLogItem, type PolicyBodyInput, Provider, Secret } from '@holt/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { call, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
 import { holt } from './support/cli.ts'
 import { service } from './support/facts.ts'
+import { filesWith, findBytes } from './support/files-with.ts'
 import { forgetArrivals, readArrivals } from './support/rig/arrivals.ts'
 import { placesOf } from './support/rig/find-text.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
@@ -15,15 +14,7 @@ import { until } from './support/until.ts'
 
 // What a secret's host got, and nobody else: read where it arrived.
 
-const run = promisify(execFile)
 const probes = join(import.meta.dirname, 'probe')
-const findBytes = join(probes, 'find-bytes.py')
-
-/** The files below a directory that have one of the texts in them. */
-async function filesWith(directory: string, texts: readonly string[]): Promise<string[]> {
-  const { stdout } = await run('python3', [findBytes, directory, ...texts])
-  return JSON.parse(stdout) as string[]
-}
 
 const secretsPath = '/v1/agents/secret'
 const providersPath = '/v1/agents/identity-provider'

@@ -1,14 +1,14 @@
-import { type Build, Command, type CreateBuildInput, Port, Runtime, Template } from '@holt/protocol'
+import { type Build, Command, type CreateBuildInput, Runtime, Template } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { describeClasses, type IsolationClass } from './support/classes.ts'
 import { service } from './support/facts.ts'
-import { send } from './support/http.ts'
 import { pointName, rig } from './support/rig/arrivals.ts'
 import { build, built, messagesOf, templatesPath } from './support/test-build.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
+import { visit } from './support/visit.ts'
 
 // Templates whose application runs before a runtime is there.
 
@@ -306,13 +306,3 @@ describeClasses('a runtime whose commands fail', (isolation) => {
     expect(data[0]?.state_reason).toMatchObject({ code, message: expect.stringMatching(message) })
   }
 })
-
-/** One visit to a port of a runtime, which waits for nothing. */
-async function visit<Value>(runtime: TestRuntime, number: number, path: string): Promise<Value> {
-  const port = success(await runtime.call('GET', `/ports/${number}`), 200, Port)
-  expect(port.listening).toBe(true)
-  const target = `${runtime.path}/ports/${number}/proxy${path}`
-  const answer = await send(service.url, { method: 'GET', target, headers: { 'x-holt-port-token': port.token } })
-  expect(answer.status, answer.bytes.toString()).toBe(200)
-  return JSON.parse(answer.bytes.toString()) as Value
-}

@@ -4,7 +4,7 @@ import type { RawRunner } from '../support/raw-runner.ts'
 import { compare, seriesReports } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Subject, timed } from '../support/subject.ts'
-import type { Row } from './row.ts'
+import { type Row, withoutPool } from './row.ts'
 
 const fromCheckpoint = 'create from the checkpoint'
 const coldBoot = 'create by a cold boot'
@@ -14,6 +14,7 @@ const baseline = 'runsc create + start'
 export const b3: Row = {
   id: 'B3',
   title: 'cold create, class gvisor, by the SDK over HTTP with a key',
+  environment: withoutPool,
   measure: async (stage, options) => {
     await using raw = await stage.openRawRunner('gvisor')
     const template = await stage.holt.templates.get('base-small', { signal: stage.signal })

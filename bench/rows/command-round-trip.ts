@@ -11,7 +11,7 @@ import {
 } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Subject, timed } from '../support/subject.ts'
-import type { Row, RowOptions } from './row.ts'
+import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 const clientCounts = [1, 8] as const
 /** With several clients a round is so many commands of each, one after the other. */
@@ -21,6 +21,7 @@ const commandsOfEach = 10
 export const b5: Row = {
   id: 'B5',
   title: 'command round trip of `true`, 1 and 8 clients, by the SDK over HTTP with a key',
+  environment: withoutPool,
   measure: async (stage, options) => {
     const classes = [await roundTrips(stage, options, 'gvisor'), await roundTrips(stage, options, 'container')]
     return {

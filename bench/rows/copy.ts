@@ -3,7 +3,7 @@ import { compare, type SeriesReport, seriesReports } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
 import { makeSource, parseClock, timedCopy } from './copy-source.ts'
-import type { Row, RowOptions } from './row.ts'
+import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 /** What is copied. */
 const shapes = [
@@ -21,6 +21,7 @@ const commandTimeoutSecs = 1800
 export const b7: Row = {
   id: 'B7',
   title: '`files/copy` by the SDK over HTTP with a key, against `cp -a` in the same runtime',
+  environment: withoutPool,
   measure: async (stage, options) => {
     const classes = [await copiesIn(stage, options, 'gvisor'), await copiesIn(stage, options, 'container')]
     const series = classes.flat()

@@ -6,7 +6,7 @@ import { medianWithin, type SeriesReport, seriesReports, type Verdict } from '..
 import { runProgram } from '../support/run-program.ts'
 import type { Stage } from '../support/stage.ts'
 import type { Operation, Subject } from '../support/subject.ts'
-import type { Row, RowOptions } from './row.ts'
+import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 type Way = keyof typeof hostNames
 
@@ -36,6 +36,7 @@ const defaultRounds = 10
 export const b12: Row = {
   id: 'B12',
   title: 'egress through the gateway to a host on loopback, spliced and with TLS terminated',
+  environment: withoutPool,
   measure: async (stage, options) => {
     const classes = [await wayOut(stage, options, 'gvisor'), await wayOut(stage, options, 'container')]
     return {

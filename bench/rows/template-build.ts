@@ -7,7 +7,7 @@ import { compare, type Findings, medianWithin, type SeriesReport, seriesReports 
 import type { Stage } from '../support/stage.ts'
 import { type Subject, timed } from '../support/subject.ts'
 import { appSubjects, appVerdict, removeAppTemplate } from './app-template.ts'
-import type { Row, RowOptions } from './row.ts'
+import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 const budgetSecs = 60
 const leastRounds = 3
@@ -35,6 +35,7 @@ const stepsRun: Readonly<Record<Kind, number>> = { 'all cached': 0, 'one step ch
 export const b9: Row = {
   id: 'B9',
   title: 'build of a template by the SDK over HTTP with a key, and the first answer of an application that is in one',
+  environment: withoutPool,
   measure: async (stage, options) => {
     await using place = await makePlace()
     const buildah = await Buildah.open(stage.signal)

@@ -3,7 +3,7 @@ import { PipeServer } from '../support/pipe-server.ts'
 import { compare, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Operation, type Subject, timed } from '../support/subject.ts'
-import type { Row, RowOptions } from './row.ts'
+import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 const MiB = 2 ** 20
 const largeBytes = 1024 * MiB
@@ -26,6 +26,7 @@ const pipeDir = new URL('../../.holt/', import.meta.url).pathname
 export const b6: Row = {
   id: 'B6',
   title: 'PUT and GET of 1 GiB and of 4 KiB by the SDK over HTTP with a key, against a Node server that only pipes',
+  environment: withoutPool,
   measure: async (stage, options) => {
     await using pipe = await PipeServer.start(pipeDir, stage.signal)
     const series: SeriesReport[] = []

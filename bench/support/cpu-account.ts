@@ -56,11 +56,11 @@ export class CpuAccount implements Disposable {
     return hierarchy === null ? null : new CpuAccount(hierarchy, mountPoints)
   }
 
-  /** Makes `group` and puts a process into it; what the process starts later is in it as well. */
+  /** Makes `group` and puts a process into it, with what it has started so far; what that starts later is in it as well. */
   move(pid: number, group: string): void {
     mkdirSync(join(this.hierarchy.mountPoint, group), { recursive: true })
     this.#made.push(group)
-    this.#put(pid, group)
+    for (const each of [pid, ...descendantsOf(pid)]) this.#put(each, group)
   }
 
   /** CPU time of a group and those below it, in milliseconds; 0 where it is not yet there. */
@@ -84,6 +84,14 @@ export class CpuAccount implements Disposable {
   #put(pid: number, group: string): void {
     writeFileSync(join(this.hierarchy.mountPoint, group, 'cgroup.procs'), String(pid))
   }
+}
+
+/** The processes below one, from `/proc/PID/task/TID/children` (`proc_tid_children(5)`). */
+export function descendantsOf(pid: number): readonly number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+  return children.flatMap((child) => [child, ...descendantsOf(child)])
 }
 
 /** The group of a process, from its `/proc/PID/cgroup` (`cgroups(7)`). */

@@ -4,7 +4,9 @@ import { mkdir, open, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { runtimeStates } from '@holt/protocol'
 import { Holt } from '@holt/sdk'
+import { runProgram } from './run-program.ts'
 
 /** A daemon of the bench's own. */
 export interface HoltDaemon extends AsyncDisposable {
@@ -13,6 +15,8 @@ export interface HoltDaemon extends AsyncDisposable {
   readonly stateDir: string
   /** The installation's id; its kernel objects carry it. */
   readonly installation: string
+  /** What the daemon tells Prometheus. */
+  readonly metrics: () => Promise<string>
 }
 
 /** How a daemon is started. */
@@ -32,7 +36,10 @@ const pollMs = 250
 const stopTimeoutMs = 10_000
 /** A copy of a large tree in gVisor takes minutes. */
 const requestTimeoutMs = 15 * 60_000
+/** Pools leave as many runtimes as they have. */
+const purgeTimeoutMs = 5 * 60_000
 const templates = ['base-small', 'base-medium']
+const liveStates = runtimeStates.filter((state) => state !== 'terminated' && state !== 'failed')
 
 /** Starts a daemon on a free port and waits until its templates are ready. Disposing of it removes every runtime and ends it. Runtimes that an earlier bench has left are removed. */
 export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
@@ -47,8 +54,16 @@ export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
     await waitForTemplates(holt, child, options)
     await removeRuntimes(holt)
     const installation = (JSON.parse(await readFile(join(stateDir, 'installation.json'), 'utf8')) as { id: string }).id
-    const dispose = () => removeRuntimes(holt).finally(() => endDaemon(child))
-    return { pid: child.pid, holt, stateDir, installation, [Symbol.asyncDispose]: dispose }
+    const dispose = async () => {
+      await removeRuntimes(holt).finally(() => endDaemon(child))
+      await purge(options)
+    }
+    const metrics = async () => {
+      const answer = await fetch(new URL('/metrics', url), { headers: { authorization: `Bearer ${key}` }, signal })
+      if (!answer.ok) throw new Error(`the daemon tells no metrics: ${answer.status}`)
+      return answer.text()
+    }
+    return { pid: child.pid, holt, stateDir, installation, metrics, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await endDaemon(child)
     throw error
@@ -70,11 +85,11 @@ async function spawnDaemon({ repo, stateDir, environment }: DaemonOptions, port:
     const { HOLT_RUN_DIR: _, ...inherited } = process.env
     const env = {
       ...inherited,
+      HOLT_ISOLATION: 'gvisor',
       ...environment,
       HOLT_STATE_DIR: stateDir,
       HOLT_PORT: String(port),
       HOLT_HOST: '127.0.0.1',
-      HOLT_ISOLATION: 'gvisor',
       NODE_ENV: 'production',
     }
     const main = join(repo, 'packages/server/src/main.ts')
@@ -108,8 +123,16 @@ async function endDaemon(child: Child): Promise<void> {
   await child.ended
 }
 
+/** Removes what a daemon leaves for the next one: the runtimes of its pools. */
+async function purge({ repo, stateDir }: DaemonOptions): Promise<void> {
+  await runProgram([process.execPath, join(repo, 'packages/server/src/main.ts'), 'purge'], {
+    timeoutMs: purgeTimeoutMs,
+    environment: { HOLT_STATE_DIR: stateDir },
+  })
+}
+
 async function removeRuntimes(holt: Holt): Promise<void> {
-  for (const state of ['starting', 'running', 'terminating'] as const) {
+  for (const state of liveStates) {
     for await (const runtime of holt.runtimes.list({ state, limit: 100 })) await runtime.delete()
   }
 }

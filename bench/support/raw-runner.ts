@@ -96,6 +96,25 @@ export class RawRunner implements AsyncDisposable {
     await this.#verb(['run', `--bundle=${this.#bundle(id)}`, id])
   }
 
+  /** Writes a running one into a fresh directory of this name, as Holt has it written; it ends, or goes on. Only gVisor can. */
+  async checkpoint(id: string, name: string, { goOn }: { readonly goOn: boolean }): Promise<void> {
+    await this.dropCheckpoint(name)
+    await mkdir(this.#image(name), { recursive: true })
+    const flags = [`--image-path=${this.#image(name)}`, '-compression=none', ...(goOn ? ['-leave-running'] : [])]
+    await this.#verb(['checkpoint', ...flags, id])
+  }
+
+  /** Starts the bundle `id` from what was written under a name. */
+  async restore(id: string, name: string): Promise<void> {
+    this.#started.add(id)
+    await this.#verb(['restore', '--detach', `--bundle=${this.#bundle(id)}`, `--image-path=${this.#image(name)}`, id])
+  }
+
+  /** Removes what was written under a name. */
+  async dropCheckpoint(name: string): Promise<void> {
+    await rm(this.#image(name), { recursive: true, force: true })
+  }
+
   /** Starts the bundle and leaves it running. */
   async createAndStart(id: string): Promise<void> {
     this.#started.add(id)
@@ -106,6 +125,19 @@ export class RawRunner implements AsyncDisposable {
   /** Runs a command in a running one. */
   async exec(id: string, argv: readonly string[]): Promise<void> {
     await this.#verb(['exec', id, ...argv])
+  }
+
+  /** Waits until a file is there in a running one. */
+  async untilPresent(id: string, path: string): Promise<void> {
+    const deadline = performance.now() + verbTimeoutMs
+    for (;;) {
+      const there = await this.exec(id, ['/usr/bin/test', '-e', path]).then(
+        () => true,
+        () => false, // It is not yet, or exec itself failed, which shows as a deadline.
+      )
+      if (there) return
+      if (performance.now() > deadline) throw new Error(`${path} does not appear in ${id}`)
+    }
   }
 
   /** Ends a running one and takes it away. */
@@ -151,6 +183,10 @@ export class RawRunner implements AsyncDisposable {
 
   async #run(argv: readonly string[]): Promise<void> {
     await runProgram(argv, { timeoutMs: verbTimeoutMs })
+  }
+
+  #image(name: string): string {
+    return join(this.#options.scratch, 'checkpoints', name)
   }
 
   #bundle(id: string): string {

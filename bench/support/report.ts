@@ -21,7 +21,7 @@ export interface SeriesReport {
 export interface Verdict {
   readonly what: string
   readonly value: number | null
-  readonly unit: 'ms' | '/s'
+  readonly unit: 'ms' | '/s' | 'MiB'
   readonly baseline: { readonly name: string; readonly value: number | null } | null
   /** `value` by the baseline's; null without one. */
   readonly ratio: number | null
@@ -123,6 +123,49 @@ export function rateAtLeast(
     ratio: null,
     target,
     met: value !== null && value >= asked.perSecond,
+  }
+}
+
+/** Holds the rate of one series against that of another. */
+export function compareRates(
+  series: readonly SeriesReport[],
+  asked: { readonly what: string; readonly subject: string; readonly baseline: string; readonly atLeast: number },
+): Verdict {
+  const rateOf = (name: string) => series.find((one) => one.name === name)?.per_second ?? null
+  const [value, base] = [rateOf(asked.subject), rateOf(asked.baseline)]
+  const ratio = value === null || base === null ? null : significant(value / base, 3)
+  return {
+    what: asked.what,
+    value,
+    unit: '/s',
+    baseline: { name: asked.baseline, value: base },
+    ratio,
+    target: { of: 'ratio', at: 'least', bound: asked.atLeast },
+    met: ratio !== null && ratio >= asked.atLeast,
+  }
+}
+
+/** Holds a figure that is no duration of a series against another one, or against a bound of its own. */
+export function compareFigures(asked: {
+  readonly what: string
+  readonly unit: Verdict['unit']
+  readonly value: number | null
+  readonly baseline: { readonly name: string; readonly value: number | null } | null
+  readonly target: Verdict['target']
+}): Verdict {
+  const { what, unit, target, baseline } = asked
+  const value = asked.value === null ? null : significant(asked.value)
+  const base = baseline?.value == null ? null : significant(baseline.value)
+  const ratio = value === null || base === null || base === 0 ? null : significant(value / base, 3)
+  const held = target?.of === 'ratio' ? ratio : value
+  return {
+    what,
+    value,
+    unit,
+    baseline: baseline === null ? null : { name: baseline.name, value: base },
+    ratio,
+    target,
+    met: target === null ? null : held !== null && (target.at === 'most' ? held <= target.bound : held >= target.bound),
   }
 }
 

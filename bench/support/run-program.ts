@@ -8,6 +8,8 @@ import { join } from 'node:path'
 export interface ProgramOptions {
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** Besides the path and the locale. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 const toolPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -59,7 +61,7 @@ function waitFor(
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: '/',
-      env: { PATH: toolPath, LC_ALL: 'C' },
+      env: { PATH: toolPath, LC_ALL: 'C', ...options.environment },
       stdio: ['ignore', output, output],
     })
     const end = () => child.kill('SIGKILL')

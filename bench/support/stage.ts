@@ -1,6 +1,7 @@
 import { copyFile, mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defaultTemplate } from '@holt/protocol'
 import type { Holt, Isolation } from '@holt/sdk'
 import { CpuAccount } from './cpu-account.ts'
 import { type EgressHost, startEgressHost } from './egress-host.ts'
@@ -8,6 +9,8 @@ import { type HoltDaemon, startDaemon } from './holt-daemon.ts'
 import type { BatchLength, Measured } from './interleave.ts'
 import { interleave } from './interleave.ts'
 import { type MachineFacts, readMachineFacts } from './machine-facts.ts'
+import { type MemoryUse, readMemoryUse, readProportionalBytes } from './memory-account.ts'
+import { poolMembers, untilFull } from './pool-gauge.ts'
 import { RawRunner } from './raw-runner.ts'
 import { findProgram } from './run-program.ts'
 import type { Subject } from './subject.ts'
@@ -24,15 +27,31 @@ export interface Stage {
   readonly holtCpuMs: () => number | null
   /** CPU time so far of the programs that the bench has started, and of raw runtimes. */
   readonly rawCpuMs: () => number | null
+  /** What Holt's runtimes take by themselves, those of pools included, and what the daemon takes. */
+  readonly standing: () => Standing
+  /** What the raw runtimes take. */
+  readonly rawMemory: () => MemoryUse | null
+  /** Waits until so many runtimes of the default template wait in the pool of a class, and none is being made. */
+  untilPooled(isolation: Isolation, ready: number): Promise<void>
   /** A runner of the same bundles and the same image as Holt's class. Rejects where it is not installed. */
   openRawRunner(isolation: Isolation): Promise<RawRunner>
   /** Runs subjects in turn and says how far it is. */
   batch(what: string, subjects: readonly Subject[], length: BatchLength): Promise<readonly Measured[]>
 }
 
+/** What stands there and does nothing. */
+interface Standing {
+  readonly runtimes: MemoryUse | null
+  readonly runtimesCpuMs: number | null
+  readonly daemonBytes: number
+  readonly daemonCpuMs: number | null
+}
+
 /** How a stage is set. */
 export interface StageOptions {
   readonly repo: string
+  /** Settings of the daemon. */
+  readonly environment: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly say: (line: string) => void
 }
@@ -46,9 +65,15 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
   using account = CpuAccount.open()
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   using egressHost = await startEgressHost(stateDir)
-  const { environment } = egressHost
+  const environment = { ...egressHost.environment, ...options.environment }
   await using daemon = await startDaemon({ repo, stateDir, environment, signal, say })
-  const groups = { raw: `/holt-bench-${process.pid}`, daemon: `/holt-bench-${process.pid}-daemon` }
+  const groups = {
+    raw: `/holt-bench-${process.pid}`,
+    daemon: `/holt-bench-${process.pid}-daemon`,
+    runtimes: `/holt-${daemon.installation}`,
+  }
+  const cpuMsOf = (...names: readonly (keyof typeof groups)[]) =>
+    account === null ? null : names.reduce((sum, name) => sum + account.readMs(groups[name]), 0)
   account?.move(process.pid, `${groups.raw}/bench`)
   account?.move(daemon.pid, groups.daemon)
   const machine = await readMachineFacts({
@@ -63,9 +88,20 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
     egressHost,
     signal,
     say,
-    holtCpuMs: () =>
-      account === null ? null : account.readMs(groups.daemon) + account.readMs(`/holt-${daemon.installation}`),
+    holtCpuMs: () => cpuMsOf('daemon', 'runtimes'),
     rawCpuMs: () => (account === null ? null : account.readMs(groups.raw) - ownCpuMs()),
+    standing: () => ({
+      runtimes: readMemoryUse(groups.runtimes),
+      runtimesCpuMs: cpuMsOf('runtimes'),
+      daemonBytes: readProportionalBytes(daemon.pid),
+      daemonCpuMs: cpuMsOf('daemon'),
+    }),
+    rawMemory: () => readMemoryUse(groups.raw),
+    untilPooled: (isolation, ready) =>
+      untilFull(async () => poolMembers(await daemon.metrics(), { template: defaultTemplate, isolation }), {
+        ready,
+        signal,
+      }),
     openRawRunner: (isolation) => openRawRunner({ daemon, isolation, cgroupParent: groups.raw, signal }),
     batch: (what, subjects, length) => interleave(subjects, length, { signal, onRound: progressOf(what, say) }),
   })

@@ -90,5 +90,5 @@ export function figure(value: number): string {
 
 function quantity(value: number | null, unit: Verdict['unit']): string {
   if (value === null) return 'failed'
-  return unit === 'ms' ? `${figure(value)} ms` : `${figure(value)}/s`
+  return unit === '/s' ? `${figure(value)}/s` : `${figure(value)} ${unit}`
 }

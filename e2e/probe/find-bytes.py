@@ -1,5 +1,5 @@
 # find-bytes.py DIR TEXT...: prints a JSON list of the files below DIR whose data, holes left out, has one of the texts. Images and
-# checkpoints, which are of templates, are left out.
+# checkpoints are left out, unless DIR is their own directory.
 import json, os, stat, sys
 
 top, sought = sys.argv[1], [text.encode() for text in sys.argv[2:]]

@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node'
 import type { ServiceFacts } from './facts.ts'
 import { closeConnections, send } from './http.ts'
 import { addedTo, listBelongings } from './leaks.ts'
-import { removeRuntimes } from './remove-runtimes.ts'
+import { removeAll } from './remove-all.ts'
 import { reportProgress } from './report-progress.ts'
 import { startRig } from './rig/start-rig.ts'
 import {
@@ -38,7 +38,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await startService(port)
   try {
     const facts = await waitUntilReady(port)
-    await removeRuntimes(facts)
+    await removeAll(facts)
     await warmUp(facts)
     project.provide('service', facts)
     return async () => {
@@ -67,13 +67,13 @@ async function warmUp(facts: ServiceFacts): Promise<void> {
       body: JSON.stringify({ isolation }),
     })
   }
-  await removeRuntimes(facts)
+  await removeAll(facts)
 }
 
 async function tearDown(facts: ServiceFacts): Promise<void> {
   try {
     if (findService() === null) throw new Error(`holtd has exited; its log ends:\n${serviceLog()}`)
-    await removeRuntimes(facts)
+    await removeAll(facts)
   } finally {
     closeConnections()
     await stopService()

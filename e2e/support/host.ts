@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { service } from './facts.ts'
 import { findService } from './service-process.ts'
@@ -56,6 +56,15 @@ export function cpuTimeOf(runtimeId: string): number {
     if (used !== undefined) return Number(used) * 1000
   }
   throw new Error('no cgroup counts processor time')
+}
+
+/** Whether the kernel lets nothing of the runtime run (freezer of cgroup v1, `cgroup.freeze` of v2). */
+export function isFrozen(runtimeId: string): boolean {
+  return cgroupsOf(runtimeId).some((path) => {
+    const [v1, v2] = [join(path, 'freezer.state'), join(path, 'cgroup.events')]
+    if (existsSync(v1)) return readFileSync(v1, 'utf8').trim() === 'FROZEN'
+    return existsSync(v2) && /^frozen 1$/m.test(readFileSync(v2, 'utf8'))
+  })
 }
 
 /** Resident memory of the daemon in MiB: now, and at its highest since `forgetPeakMemory`. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { service } from './facts.ts'
 import { closeConnections } from './http.ts'
 import { addedTo, type Belongings, listBelongings } from './leaks.ts'
-import { removeRuntimes } from './remove-runtimes.ts'
+import { removeAll } from './remove-all.ts'
 import { until } from './until.ts'
 
 /** Spare disks are formatted and connections time out in the background; both are done by then. */
@@ -16,7 +16,7 @@ beforeAll(() => {
 
 // Hooks of this kind run last to first, and this file is set up first: all that a test file cleans up itself is done.
 afterAll(async () => {
-  await removeRuntimes(service)
+  await removeAll(service)
   closeConnections()
   let added: Belongings = []
   await until(

@@ -52,8 +52,11 @@ function rigEnvironment(): NodeJS.ProcessEnv {
   return existsSync(rigFile) ? (JSON.parse(readFileSync(rigFile, 'utf8')) as NodeJS.ProcessEnv) : {}
 }
 
+/** Settings of the service that a test wants otherwise, as variables of its environment. */
+export type Settings = Readonly<Record<string, string>>
+
 /** The environment of every program of the installation under test. */
-export function serviceEnvironment(port: number): NodeJS.ProcessEnv {
+export function serviceEnvironment(port: number, settings: Settings = {}): NodeJS.ProcessEnv {
   return {
     ...process.env,
     HOLT_STATE_DIR: stateDir,
@@ -62,13 +65,16 @@ export function serviceEnvironment(port: number): NodeJS.ProcessEnv {
     HOLT_E2E_SECRET: canary,
     // Tests start registries of their own on loopback.
     HOLT_REGISTRY_INSECURE: '127.0.0.1:*',
+    // What waits in a pool would look like a leak; its tests turn it on.
+    HOLT_POOL_MAX: '0',
     ...rigEnvironment(),
     TMPDIR: temporaryDir,
+    ...settings,
   }
 }
 
 /** Starts the daemon. It outlives the process that started it. Answers its pid; the caller waits for `/readyz`. */
-export async function startService(port: number): Promise<number> {
+export async function startService(port: number, settings: Settings = {}): Promise<number> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   await using log = await open(logFile, 'a', 0o600)
   // As `holt up` starts it.
@@ -76,7 +82,7 @@ export async function startService(port: number): Promise<number> {
     cwd: '/',
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
-    env: serviceEnvironment(port),
+    env: serviceEnvironment(port, settings),
   })
   child.unref()
   if (child.pid === undefined) throw new Error('holtd cannot be started')

@@ -2,8 +2,12 @@ import {
   CommandResult,
   type CopyFileInput,
   type CreateRuntimeInput,
+  type CreateSnapshotInput,
   FileTransferred,
+  Fork,
+  type ForkRuntimeInput,
   Runtime,
+  Snapshot,
   type StartCommandInput,
 } from '@holt/protocol'
 import { expect } from 'vitest'
@@ -66,6 +70,37 @@ export class TestRuntime implements AsyncDisposable {
   /** The runtime as the service sees it now. */
   async refresh(): Promise<Runtime> {
     return success(await call('GET', this.path), 200, Runtime)
+  }
+
+  /** Pauses it; that has to succeed. */
+  async pause(): Promise<Runtime> {
+    const paused = success(await this.call('POST', '/pause'), 200, Runtime)
+    expect(paused).toMatchObject({ runtime_id: this.id, state: 'paused', expires_at: null })
+    return paused
+  }
+
+  /** Resumes it; that has to succeed. */
+  async resume(): Promise<Runtime> {
+    const resumed = success(await this.call('POST', '/resume'), 200, Runtime)
+    expect(resumed).toMatchObject({ runtime_id: this.id, state: 'running' })
+    return resumed
+  }
+
+  /** Takes a snapshot that has to succeed. */
+  async snapshot(json: CreateSnapshotInput = {}): Promise<Snapshot> {
+    const snapshot = success(await this.call('POST', '/snapshot', { json }), 201, Snapshot)
+    expect(snapshot).toMatchObject({ runtime_id: this.id, state: 'ready', state_reason: null })
+    return snapshot
+  }
+
+  /** Forks it; every child has to start. */
+  async fork(json: ForkRuntimeInput = {}): Promise<TestRuntime[]> {
+    const { data } = success(await this.call('POST', '/fork', { json }), 201, Fork)
+    expect(data).toHaveLength(json.count ?? 1)
+    return data.map(({ runtime, error }) => {
+      if (runtime === null) throw new Error(`a child was not started: ${JSON.stringify(error)}`)
+      return new TestRuntime(runtime)
+    })
   }
 
   /** Terminates it. */

@@ -62,7 +62,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// setUp gives the guest an /etc and a /usr that are its own, a fresh /proc and /run, and a small file system, and becomes the guest.
+// setUp gives the guest an /etc, a /usr and a /var/lib that are its own, a fresh /proc and /run, and a small file system, and becomes the guest.
 func setUp(binary, dir string) error {
 	steps := []struct {
 		source, target, kind string
@@ -72,6 +72,7 @@ func setUp(binary, dir string) error {
 		{"", "/", "", unix.MS_REC | unix.MS_PRIVATE, ""},
 		{"overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir=" + dir + "/etc-upper,workdir=" + dir + "/etc-work"},
 		{"overlay", "/usr", "overlay", 0, "lowerdir=/usr,upperdir=" + dir + "/usr-upper,workdir=" + dir + "/usr-work"},
+		{"overlay", "/var/lib", "overlay", 0, "lowerdir=/var/lib,upperdir=" + dir + "/lib-upper,workdir=" + dir + "/lib-work"},
 		{"proc", "/proc", "proc", 0, ""},
 		{"tmpfs", "/run", "tmpfs", 0, ""},
 		{"tmpfs", dir + "/small", "tmpfs", 0, "size=4m"},
@@ -99,7 +100,7 @@ type guest struct {
 func boot(t testing.TB) *guest {
 	t.Helper()
 	dir := t.TempDir()
-	for _, sub := range []string{"etc-upper", "etc-work", "usr-upper", "usr-work", "small"} {
+	for _, sub := range []string{"etc-upper", "etc-work", "usr-upper", "usr-work", "lib-upper", "lib-work", "small"} {
 		must(t, os.Mkdir(filepath.Join(dir, sub), 0o755))
 	}
 	must(t, os.Chmod(dir, 0o755))

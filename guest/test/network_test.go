@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -228,24 +229,43 @@ func TestClosesTheNetworkForACheckpointAndSetsItUpAgain(t *testing.T) {
 	g.says("hello ok", "echo", knownName+":"+echoPort)
 }
 
+// said is what a program has said so far; it can be read while the program runs.
+type said struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (s *said) Write(data []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.Write(data)
+}
+
+func (s *said) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.String()
+}
+
 func TestFetchesADeviceThatTheHostMakes(t *testing.T) {
 	g := start(t)
 	g.openGateway()
 	socket := filepath.Join(g.dir, "tun.sock")
-	offer := func(extra ...string) (*exec.Cmd, *bytes.Buffer) {
+	offer := func(extra ...string) (*exec.Cmd, *said) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", g.pid))
 		must(t, err)
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		cmd := exec.Command(guestBinary, append([]string{"tun", "--socket=" + socket, fmt.Sprint("--pid=", g.pid), "--start-ticks=" + fields[19],
 			"--address=198.18.0.2", "--timeout-ms=20000"}, extra...)...)
-		output := &bytes.Buffer{}
+		output := &said{}
 		cmd.Stdout, cmd.Stderr = output, output
 		must(t, cmd.Start())
 		return cmd, output
 	}
 	for range 2 {
-		cmd, _ := offer()
-		eventually(t, "it listens", func() bool { _, err := os.Stat(socket); return err == nil })
+		cmd, output := offer()
+		// The socket's file is there a moment before anybody listens.
+		eventually(t, "it listens", func() bool { return output.String() == "ready\n" })
 		g.setNetwork("socket")
 		must(t, cmd.Wait())
 		if _, err := os.Stat(socket); err == nil {

@@ -49,6 +49,16 @@ func (g *guest) output(id, query string) result {
 	return r
 }
 
+// rest reads a stream of which the beginning has been read.
+func (g *guest) rest(beginning []byte, response *http.Response) result {
+	g.t.Helper()
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(beginning), response.Body), response.Body}
+	return g.items(response)
+}
+
 // items reads a stream, checking that every item's cursor follows from the one before.
 func (g *guest) items(response *http.Response) (r result) {
 	g.t.Helper()

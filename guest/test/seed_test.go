@@ -43,6 +43,37 @@ func TestWhatASeedStartsLooksForCertificatesThatAreYetToCome(t *testing.T) {
 	}
 }
 
+func TestASeedsNamesAreThereBeforeABindThatSaysTheSame(t *testing.T) {
+	const seeded = `"network":null,"names":{"hostname":"box","machine_id":"0123456789abcdef0123456789abcdef","set_hostname":true}}`
+	named := strings.Replace(defaultSeed, `"network":null}`, seeded, 1)
+	for _, c := range []struct{ what, bind, names string }{
+		{"the same", defaultBind, "box\nbox\n0123456789abcdef0123456789abcdef\n\tbox\n"},
+		{"another", strings.NewReplacer("box", "other", "0123456789abcdef0123456789abcdef", strings.Repeat("2", 32)).Replace(defaultBind),
+			"other\nother\n22222222222222222222222222222222\n\tother\n"},
+	} {
+		g := boot(t)
+		g.want(200, "POST", "/v1/seed", named)
+		g.want(200, "POST", "/v1/seed", named)
+		if r := g.exec(object{"command": names}); r.stdout != "box\nbox\n0123456789abcdef0123456789abcdef\n\tbox\n" {
+			t.Fatalf("after the seed: %q", r.stdout)
+		}
+		if info := g.want(200, "GET", "/v1/info", nil); info["runtime_id"] != nil {
+			t.Fatalf("a seed has an identity: %v", info)
+		}
+		written := g.exec(object{"command": "stat -c %i /etc/hostname /etc/hosts /etc/machine-id"}).stdout
+		if answer := g.want(200, "POST", "/v1/bind", c.bind); answer["hostname"] != true || len(answer["problems"].([]any)) != 0 {
+			t.Fatalf("bind: %v", answer)
+		}
+		if r := g.exec(object{"command": names}); r.stdout != c.names {
+			t.Fatalf("%s: %q", c.what, r.stdout)
+		}
+		again := g.exec(object{"command": "stat -c %i /etc/hostname /etc/hosts /etc/machine-id"}).stdout
+		if (again == written) != (c.what == "the same") {
+			t.Fatalf("%s: written as %q, then as %q", c.what, written, again)
+		}
+	}
+}
+
 func TestASeedIsNoLongerOneWhenItIsBound(t *testing.T) {
 	g := start(t)
 	g.refuses(409, "conflict", "is bound", "POST", "/v1/seed", defaultSeed)
@@ -59,6 +90,7 @@ func TestASeedRefusesWhatMakesNoSense(t *testing.T) {
 		{`"SEEDED"`, `"A=B"`, "env"},
 		{`"pids_max":null`, `"pids_max":0`, "pids_max"},
 		{`"sudo"`, `"unknown":1,"sudo"`, "unknown"},
+		{`"network":null`, `"network":null,"names":{"hostname":"a b","machine_id":"","set_hostname":true}`, "hostname"},
 	} {
 		g.refuses(400, "invalid_request", c.holds, "POST", "/v1/seed", strings.Replace(defaultSeed, c.from, c.to, 1))
 	}

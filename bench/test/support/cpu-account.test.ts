@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { cpuHierarchyOf, ownGroupOf, parseCpuMs } from '../../support/cpu-account.ts'
+import { cpuHierarchyOf, descendantsOf, ownGroupOf, parseCpuMs } from '../../support/cpu-account.ts'
 
 const v1 =
   '30 25 0:26 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n31 30 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n32 30 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n'
@@ -22,5 +23,18 @@ describe('the account of CPU time', () => {
   it('finds the group a process is in', () => {
     const text = '9:name=systemd:/\n2:cpu,cpuacct:/a/b\n0::/c:d\n'
     expect([ownGroupOf(text, 1), ownGroupOf(text, 2)]).toEqual(['/a/b', '/c:d'])
+  })
+})
+
+describe('the processes below one', () => {
+  it('are its children and theirs', async () => {
+    const child = spawn('/bin/sh', ['-c', 'sleep 60 & echo; wait'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    const found = descendantsOf(process.pid)
+    expect(found).toContain(child.pid)
+    const below = descendantsOf(child.pid ?? 0)
+    expect(below).toHaveLength(1)
+    expect(found).toContain(below[0])
+    for (const pid of below) process.kill(pid, 'SIGKILL')
   })
 })

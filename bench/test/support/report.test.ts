@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { compare, medianWithin, rateAtLeast, seriesReports } from '../../support/report.ts'
+import {
+  compare,
+  compareFigures,
+  compareRates,
+  medianWithin,
+  rateAtLeast,
+  seriesReports,
+} from '../../support/report.ts'
 import type { Operation, Subject } from '../../support/subject.ts'
 
 function measured(
@@ -70,5 +77,32 @@ describe('verdicts', () => {
     expect(medianWithin(series, { what: 'A', subject: 'A', ms: 19 }).met).toBe(false)
     expect(rateAtLeast(series, { what: 'A', subject: 'A', perSecond: 3 }).met).toBe(true)
     expect(rateAtLeast(series, { what: 'A', subject: 'A', perSecond: 4 }).met).toBe(false)
+  })
+})
+
+describe('verdicts of rates and figures', () => {
+  const series = seriesReports([
+    measured('A', good('A', 1, 1, 1, 1, 1, 1)),
+    measured('B', good('B', 1, 1, 1, 1)),
+    measured('none', [failed]),
+  ])
+
+  it('hold the rate of one series against that of another', () => {
+    const asked = { what: 'rate', subject: 'A', baseline: 'B' }
+    expect(compareRates(series, { ...asked, atLeast: 1.5 })).toMatchObject({ ratio: 1.5, met: true })
+    expect(compareRates(series, { ...asked, atLeast: 1.6 })).toMatchObject({ met: false })
+    expect(compareRates(series, { ...asked, subject: 'unheard of', atLeast: 0 })).toMatchObject({ met: false })
+  })
+
+  it.each([
+    [{ of: 'ratio', at: 'most', bound: 1.25 }, 12.5, true],
+    [{ of: 'ratio', at: 'most', bound: 1.25 }, 12.6, false],
+    [{ of: 'value', at: 'most', bound: 0 }, 0, true],
+    [{ of: 'value', at: 'least', bound: 5 }, 4, false],
+    [{ of: 'value', at: 'most', bound: 5 }, null, false],
+    [null, 4, null],
+  ] as const)('hold a figure against %j', (target, value, met) => {
+    const baseline = { name: 'B', value: 10 }
+    expect(compareFigures({ what: 'memory', unit: 'MiB', value, baseline, target }).met).toBe(met)
   })
 })

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"io"
 	"net/http"
 
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/pty"
+	"holt.dev/guest/internal/serve"
 )
 
 // maxStdinBytes bounds one write to a process's standard input.
@@ -35,25 +37,10 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	return stream(w, r, p, process.View{Story: true, Follow: true, Hold: true})
 }
 
-// stream writes a process's output. Once the first item is out, an error can only be told by cutting the stream.
+// stream writes a process's output. Where the stream is cut off for a checkpoint the process waits for its reader to come back.
 func stream(w http.ResponseWriter, r *http.Request, p *process.Process, view process.View) error {
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := &countingWriter{w: w}
-	err := p.Follow(r.Context(), view, out, http.NewResponseController(w).Flush)
-	if err != nil && out.written {
-		panic(http.ErrAbortHandler)
-	}
-	return err
-}
-
-type countingWriter struct {
-	w       http.ResponseWriter
-	written bool
-}
-
-func (c *countingWriter) Write(b []byte) (int, error) {
-	c.written = true
-	return c.w.Write(b)
+	view.Returns = serve.Of(r).Ending
+	return items(w, r, func(w io.Writer, flush func() error) error { return p.Follow(r.Context(), view, w, flush) })
 }
 
 func (a *API) listProcesses(w http.ResponseWriter, _ *http.Request) error {

@@ -2,22 +2,26 @@ package api
 
 import (
 	"net/http"
+	"runtime/debug"
 
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/network"
+	"holt.dev/guest/internal/owntime"
 	"holt.dev/guest/internal/serve"
 )
 
 func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
+	processes, foreground := a.processes.Active()
 	answer(w, http.StatusOK, struct {
-		Version   string  `json:"version"`
-		Protocol  int     `json:"protocol"`
-		RuntimeID *string `json:"runtime_id"`
-		Pid       int     `json:"pid"`
-		Processes int     `json:"processes"`
-		Lingering int64   `json:"lingering_ms"`
-	}{Version, protocolVersion, a.identity.RuntimeID(), 1, a.processes.Active(), a.identity.Network.Lingering().Milliseconds()})
+		Version    string  `json:"version"`
+		Protocol   int     `json:"protocol"`
+		RuntimeID  *string `json:"runtime_id"`
+		Pid        int     `json:"pid"`
+		Processes  int     `json:"processes"`
+		Foreground int     `json:"foreground"`
+		Lingering  int64   `json:"lingering_ms"`
+	}{Version, protocolVersion, a.identity.RuntimeID(), 1, processes, foreground, a.identity.Network.Lingering().Milliseconds()})
 	return nil
 }
 
@@ -72,13 +76,15 @@ func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if n := a.processes.Active(); n > 0 && !force {
+	if n, _ := a.processes.Active(); n > 0 && !force {
 		return fault.New(fault.Conflict, "%d processes run", n)
 	}
 	if a.mounts.Busy() && !force {
 		return fault.New(fault.Conflict, "mounts are in place")
 	}
+	owntime.Alone(serve.DrainTimeout)
 	a.identity.Network.Suspend()
+	debug.FreeOSMemory() // what is not in use would be written down, too
 	answer(w, http.StatusOK, struct{}{})
 	serve.Of(r).Quiesce()
 	return nil

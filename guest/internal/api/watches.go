@@ -1,6 +1,7 @@
 package api
 
 import (
+	"io"
 	"net/http"
 
 	"holt.dev/guest/internal/files"
@@ -28,11 +29,5 @@ func (a *API) watchFiles(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := &countingWriter{w: w}
-	err = watcher.Follow(r.Context(), cursor, out, http.NewResponseController(w).Flush)
-	if err != nil && out.written { // once an item is out, an error can only be told by cutting the stream
-		panic(http.ErrAbortHandler)
-	}
-	return err
+	return items(w, r, func(w io.Writer, flush func() error) error { return watcher.Follow(r.Context(), cursor, w, flush) })
 }

@@ -273,23 +273,28 @@ func (p *packer) regular(dir int, name string, h *tar.Header) error {
 
 // content writes bytes of an open file from where it stands.
 func (p *packer) content(fd int, name string, size int64) error {
-	return copyContent(p.ctx, p.tar, fd, name, size, p.buffer)
+	return p.copyContent(p.tar, fd, name, size)
 }
 
-// copyContent writes so many bytes of an open file. One that gets shorter while it is written breaks the archive off, as nobody could tell the rest from zeros.
-func copyContent(ctx context.Context, w io.Writer, fd int, name string, size int64, buffer []byte) error {
+// copyContent writes so many bytes of an open file. One that gets shorter while it is written breaks the archive off, as nobody could tell the rest from zeros; in a
+// live tree it is filled with them, as other archivers do, since whoever writes it has not finished.
+func (p *packer) copyContent(w io.Writer, fd int, name string, size int64) error {
 	for left := size; left > 0; {
-		if err := ctx.Err(); err != nil {
+		if err := p.ctx.Err(); err != nil {
 			return err
 		}
-		n, err := read(fd, buffer[:min(left, bufferBytes)])
+		n, err := read(fd, p.buffer[:min(left, bufferBytes)])
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if n == 0 && !p.rules.Live {
 			return fault.New(fault.Conflict, "%s: it got shorter while it was archived", name)
 		}
-		if _, err := w.Write(buffer[:n]); err != nil {
+		if n == 0 {
+			n = int(min(left, bufferBytes))
+			clear(p.buffer[:n])
+		}
+		if _, err := w.Write(p.buffer[:n]); err != nil {
 			return err
 		}
 		left -= int64(n)

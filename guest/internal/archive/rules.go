@@ -12,6 +12,7 @@ import (
 // Rules is how a tree is packed otherwise than as it is. Names are those of places in the runtime: from its root, without a slash at either end.
 type Rules struct {
 	Devices bool // they come, too
+	Live    bool // files are written meanwhile: one that gets shorter does not break the archive off
 	Sparse  bool // files with holes come as GNU tar's sparse format 1.0 has them, where the kernel tells of holes
 	// Unchanged tells the regular files that come without content: as an empty file with the pax records HOLT.unchanged=1 and HOLT.size.
 	Unchanged func(st *unix.Stat_t) bool

@@ -148,7 +148,7 @@ func ustar(kind byte, mode, size int64) []byte {
 }
 
 func (p *packer) rawContent(fd int, name string, size int64) error {
-	return copyContent(p.ctx, p.raw, fd, name, size, p.buffer)
+	return p.copyContent(p.raw, fd, name, size)
 }
 
 func (p *packer) pad(size int64) error {

@@ -19,7 +19,7 @@ func TestDelaysGrowWithTheTimeWithoutAHost(t *testing.T) {
 			delay = later
 		}
 	}
-	if attempts > 400 || next(delay, steadyTime-1) != steadyDelay || next(delay, steadyTime) != idleDelay {
+	if attempts > 400 || next(delay, steadyTime-1) != steadyDelay || next(delay, steadyTime) != idleDelay || next(delay, idleTime) != longDelay {
 		t.Fatalf("%d attempts", attempts)
 	}
 }

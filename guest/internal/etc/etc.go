@@ -2,6 +2,7 @@
 package etc
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -37,8 +38,20 @@ func Replace(path string, content []byte, mode os.FileMode) error {
 func ReplacePart(path string, content []byte, mode os.FileMode, strip Strip) error {
 	path = real(path)
 	remember(path, content, strip)
+	if holds(path, content, mode) {
+		return nil
+	}
 	defer settled(path)
 	return KeepTimes(filepath.Dir(path), func() error { return replace(path, content, mode) })
+}
+
+// holds tells whether a file is already what it is to be: a runtime that is given again what it has writes nothing.
+func holds(path string, content []byte, mode os.FileMode) bool {
+	now, err := look(path)
+	if err != nil || now.Absent || !bytes.Equal(now.Content, content) {
+		return false
+	}
+	return now.Stat.Mode == unix.S_IFREG|uint32(mode.Perm()) && now.Stat.Uid == 0 && now.Stat.Gid == 0
 }
 
 func replace(path string, content []byte, mode os.FileMode) error {

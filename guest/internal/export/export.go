@@ -18,6 +18,7 @@ import (
 // Options is what of the tree is asked for.
 type Options struct {
 	OnlyChanged bool     `json:"only_changed"`
+	Live        bool     `json:"live"`
 	Exclude     []string `json:"exclude"`
 }
 
@@ -44,7 +45,7 @@ func Rules(o Options, net *network.Network) (rules *archive.Rules, left bool, er
 	if rules, err = bare(net); err != nil {
 		return nil, false, err
 	}
-	rules.Devices, rules.Sparse = true, true
+	rules.Devices, rules.Sparse, rules.Live = true, true, o.Live
 	for _, path := range o.Exclude {
 		rules.Absent[nameOf(path)] = true
 	}

@@ -14,6 +14,7 @@ import (
 
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/fdtree"
+	"holt.dev/guest/internal/owntime"
 )
 
 const (
@@ -62,7 +63,7 @@ type partial struct {
 	dev, ino uint64
 	size     int64
 	made     []string // directories that were made for it
-	idle     *time.Timer
+	idle     *owntime.Timer
 	gone     bool
 }
 
@@ -225,7 +226,7 @@ func (u *Uploads) begin(key uploadKey, part *Part) (*partial, error) {
 	defer parent.close()
 	p := &partial{turn: make(chan struct{}, 1), dir: dir, name: ".holt-upload-" + key.id, made: parent.made}
 	p.turn <- struct{}{}
-	p.idle = time.AfterFunc(u.idle, func() { u.collect(key, p) })
+	p.idle = owntime.AfterFunc(u.idle, func() { u.collect(key, p) })
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.open) >= maxPartials {

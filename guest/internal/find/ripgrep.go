@@ -2,12 +2,7 @@ package find
 
 import (
 	"context"
-	"io"
-	"os"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/supervise"
 )
@@ -16,8 +11,6 @@ const (
 	// worthFiles and worthBytes are from when on starting ripgrep costs less than it saves.
 	worthFiles = 32
 	worthBytes = 2 << 20
-	// killTimeout bounds the wait for a killed ripgrep.
-	killTimeout = 5 * time.Second
 )
 
 // places is where ripgrep is looked for: nowhere that only root of the runtime can write to is left out, nothing else is in.
@@ -34,16 +27,7 @@ func NewRipgrep(pool *supervise.Pool) *Ripgrep { return &Ripgrep{pool: pool} }
 
 // program finds a ripgrep that root alone can have put there; "" where there is none.
 func (*Ripgrep) program() string {
-	for _, place := range places {
-		var st unix.Stat_t
-		if unix.Stat(place, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-			continue
-		}
-		if st.Uid == 0 && st.Mode&0o022 == 0 && st.Mode&0o111 != 0 {
-			return place
-		}
-	}
-	return ""
+	return supervise.RootsProgram(places)
 }
 
 // arguments are those of a search that can leave a file out only where no line of it matches; false where there is no such.
@@ -78,12 +62,12 @@ func (g *Ripgrep) narrow(ctx context.Context, s *Search, batch []Entry) []Entry 
 	start := &supervise.Start{
 		Path: program, Argv: arguments, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Dir: s.tree.Path, Umask: 0o077,
 	}
-	out, ok := g.run(ctx, start, limit)
-	if !ok {
+	out, status, err := g.pool.Output(ctx, start, limit)
+	if err != nil || !status.Exited() || status.ExitStatus() > 1 { // 0 is for matches and 1 for none
 		return batch
 	}
 	named := map[string]bool{}
-	for name := range strings.SplitSeq(out, "\x00") {
+	for name := range strings.SplitSeq(string(out), "\x00") {
 		named[strings.TrimPrefix(name, "./")] = true
 	}
 	kept := batch[:0:0]
@@ -93,51 +77,4 @@ func (g *Ripgrep) narrow(ctx context.Context, s *Search, batch []Entry) []Entry 
 		}
 	}
 	return kept
-}
-
-// run answers what the program writes, if it ends well: with 0 for matches or 1 for none.
-func (g *Ripgrep) run(ctx context.Context, start *supervise.Start, limit int) (string, bool) {
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		return "", false
-	}
-	defer reader.Close()
-	null := supervise.Null()
-	ended := make(chan unix.WaitStatus, 1)
-	gone := make(chan struct{})
-	events := supervise.Events{
-		Exited: func(status unix.WaitStatus, _ bool) { ended <- status },
-		Gone:   func() { close(gone) },
-	}
-	command, err := g.pool.Run(start, [3]int{null, int(writer.Fd()), null}, events)
-	_ = writer.Close() // the program has its own copy
-	if err != nil {
-		return "", false
-	}
-	stop := context.AfterFunc(ctx, func() { g.kill(command) })
-	defer stop()
-	out, err := io.ReadAll(io.LimitReader(reader, int64(limit)+1))
-	if err != nil || len(out) > limit || ctx.Err() != nil {
-		g.kill(command)
-		return "", false
-	}
-	select {
-	case status := <-ended:
-		return string(out), status.Exited() && status.ExitStatus() <= 1
-	case <-gone: // it was lost, or both come at once
-		select {
-		case status := <-ended:
-			return string(out), status.Exited() && status.ExitStatus() <= 1
-		default:
-			return "", false
-		}
-	case <-ctx.Done():
-		return "", false
-	}
-}
-
-func (g *Ripgrep) kill(command *supervise.Command) {
-	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
-	defer cancel()
-	_ = command.Kill(ctx) // what does not die is stuck in the kernel
 }

@@ -2,11 +2,10 @@
 package identity
 
 import (
-	"bytes"
-	"fmt"
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,27 +13,27 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/accounts"
-	"holt.dev/guest/internal/etc"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/process"
+	"holt.dev/guest/internal/supervise"
 )
 
 // Request is who the runtime is to be.
 type Request struct {
-	RuntimeID   string            `json:"runtime_id"`
-	Hostname    string            `json:"hostname"`
-	MachineID   string            `json:"machine_id"`
-	Env         map[string]string `json:"env"`
-	User        string            `json:"user"`
-	Workdir     string            `json:"workdir"`
-	TimeUnixMs  int64             `json:"time_unix_ms"`
-	Entropy     []byte            `json:"entropy"`
-	PidsMax     *int64            `json:"pids_max"`
-	SetClock    bool              `json:"set_clock"`
-	SetHostname bool              `json:"set_hostname"`
-	Sudo        bool              `json:"sudo"`
-	Network     *network.Config   `json:"network"`
+	RuntimeID string `json:"runtime_id"`
+	// Renew is whether it becomes that also where it is bound, after a restore of its own checkpoint or of another runtime's.
+	Renew bool `json:"renew"`
+	Names
+	Env        map[string]string `json:"env"`
+	User       string            `json:"user"`
+	Workdir    string            `json:"workdir"`
+	TimeUnixMs int64             `json:"time_unix_ms"`
+	Entropy    []byte            `json:"entropy"`
+	PidsMax    *int64            `json:"pids_max"`
+	SetClock   bool              `json:"set_clock"`
+	Sudo       bool              `json:"sudo"`
+	Network    *network.Config   `json:"network"`
 }
 
 // Answer is what became of a bind. What could not be applied is said, never left to be found out.
@@ -45,6 +44,7 @@ type Answer struct {
 	Hostname  bool     `json:"hostname"` // whether the kernel's name was set
 	Sudo      bool     `json:"sudo"`     // whether it is served
 	Network   bool     `json:"network"`  // whether there is one
+	Distinct  bool     `json:"distinct"` // false: it may share random numbers, names or keys with the runtime that it was before
 	Problems  []string `json:"problems"`
 }
 
@@ -53,6 +53,9 @@ type Limits struct {
 	Pids bool `json:"pids"`
 }
 
+// sharedBy names what two runtimes would have in common where it could not be applied.
+var sharedBy = []string{"entropy", machineIDFile, dbusMachineIDFile, hostnameFile, "hostname", hostKeys}
+
 // State is who the runtime is, so far.
 type State struct {
 	mu     sync.Mutex
@@ -60,6 +63,15 @@ type State struct {
 	// defaults are kept apart from answer, as commands read them often. Those of a seed hold until it is bound; nil before either.
 	defaults *process.Defaults
 	hasSudo  bool
+	pidsMax  int64 // in force; 0 for none
+	// seeded are the names that a seed has given, until it is bound.
+	seeded *Names
+	// hostLines are those that /etc/hosts has been given, whoever the runtime was then.
+	hostLines [][]byte
+	// Pool runs the programs that make what a runtime is known by.
+	Pool *supervise.Pool
+	// LetGo is called when the runtime becomes another one: whoever waited for something of the one before does not come back.
+	LetGo func()
 	// LimitPids enforces a number of processes on everything that commands start.
 	LimitPids func(max int64) error
 	// ServeSudo lets those in the group sudo be root.
@@ -79,10 +91,6 @@ func (r *Request) check() error {
 	switch {
 	case !runtimeIDPattern.MatchString(r.RuntimeID):
 		problem = "runtime_id: small letters and digits"
-	case !hostnamePattern.MatchString(r.Hostname):
-		problem = "hostname: one DNS label"
-	case !machineIDPattern.MatchString(r.MachineID):
-		problem = "machine_id: 32 hexadecimal digits"
 	case r.Workdir != "" && !strings.HasPrefix(r.Workdir, "/"):
 		problem = "workdir: an absolute path"
 	case r.PidsMax != nil && *r.PidsMax < 1:
@@ -93,7 +101,20 @@ func (r *Request) check() error {
 	if problem != "" {
 		return fault.New(fault.InvalidRequest, "%s", problem)
 	}
+	if err := r.Names.check(); err != nil {
+		return err
+	}
 	return checkDefaults(r.User, r.Env, r.Network)
+}
+
+func (n *Names) check() error {
+	switch {
+	case !hostnamePattern.MatchString(n.Hostname):
+		return fault.New(fault.InvalidRequest, "hostname: one DNS label")
+	case !machineIDPattern.MatchString(n.MachineID):
+		return fault.New(fault.InvalidRequest, "machine_id: 32 hexadecimal digits")
+	}
+	return nil
 }
 
 func checkDefaults(user string, env map[string]string, wanted *network.Config) error {
@@ -135,23 +156,26 @@ func (s *State) Defaults() (process.Defaults, error) {
 	return bound, nil
 }
 
-// Bind applies an identity, once. The same id again answers what became of the first.
+// Bind applies an identity, once. The same id again answers what became of the first. With Renew it is applied again, and may be another one; what
+// the runtime is known by (its names, its keys) is then left alone where the id is the same, for somebody inside may have changed it.
 func (s *State) Bind(r Request) (*Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answer != nil {
+	if s.answer != nil && !r.Renew {
 		if s.answer.RuntimeID != r.RuntimeID {
 			return nil, fault.New(fault.Conflict, "the runtime is bound to another id")
 		}
-		return s.answer, nil
+		return s.answer, s.Network.Resume()
 	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	answer := &Answer{RuntimeID: r.RuntimeID, Problems: []string{}}
+	renamed := s.answer != nil && s.answer.RuntimeID != r.RuntimeID
+	answer := &Answer{RuntimeID: r.RuntimeID, Distinct: s.answer == nil || renamed || s.answer.Distinct, Problems: []string{}}
 	try := func(what string, err error) bool {
 		if err != nil {
 			answer.Problems = append(answer.Problems, what+": "+err.Error())
+			answer.Distinct = answer.Distinct && !(renamed && slices.Contains(sharedBy, what))
 		}
 		return err == nil
 	}
@@ -159,19 +183,20 @@ func (s *State) Bind(r Request) (*Answer, error) {
 	if r.SetClock {
 		answer.Clock = try("clock", setClock(r.TimeUnixMs))
 	}
-	if r.SetHostname {
-		answer.Hostname = try("hostname", unix.Sethostname([]byte(r.Hostname)))
+	if s.answer != nil && !renamed {
+		answer.Hostname = s.answer.Hostname
+	} else {
+		s.LetGo()
+		answer.Hostname = s.name(r.Names, try)
+		s.seeded = nil // Whoever has it from here on may change them.
 	}
-	try("/etc/machine-id", etc.Replace("/etc/machine-id", []byte(r.MachineID+"\n"), 0o444))
-	try("/etc/hostname", etc.Replace("/etc/hostname", []byte(r.Hostname+"\n"), 0o644))
-	try("/etc/hosts", addHost(r.Hostname))
 	if r.PidsMax != nil {
-		answer.Limits.Pids = try("pids_max", s.LimitPids(*r.PidsMax))
+		answer.Limits.Pids = try("pids_max", s.limitPids(*r.PidsMax))
 	}
 	if r.Sudo {
 		answer.Sudo = try("sudo", s.serveSudo())
 	}
-	if r.Network != nil {
+	if r.Network != nil || r.Renew {
 		var problems []string
 		answer.Network, problems = s.Network.Set(r.Network)
 		answer.Problems = append(answer.Problems, problems...)
@@ -179,6 +204,18 @@ func (s *State) Bind(r Request) (*Answer, error) {
 	s.defaults = &process.Defaults{Env: r.Env, User: r.User, Workdir: r.Workdir}
 	s.answer = answer
 	return answer, nil
+}
+
+// limitPids enforces a number of processes, unless that is in force.
+func (s *State) limitPids(limit int64) error {
+	if s.pidsMax == limit {
+		return nil
+	}
+	err := s.LimitPids(limit)
+	if err == nil {
+		s.pidsMax = limit
+	}
+	return err
 }
 
 // serveSudo has root given to those who may have it, from the first time it is asked for.
@@ -208,28 +245,4 @@ func stirIn(entropy []byte) error {
 func setClock(unixMs int64) error {
 	tv := unix.NsecToTimeval(unixMs * int64(time.Millisecond))
 	return unix.Settimeofday(&tv)
-}
-
-const (
-	// maxHostsBytes bounds what is read of a file that an image brings.
-	maxHostsBytes = 64 << 10
-	hostsFile     = "/etc/hosts"
-)
-
-// addHost lets the runtime resolve its own name, and localhost where the image has no hosts file.
-func addHost(hostname string) error {
-	old, err := etc.ReadRegular(hostsFile, maxHostsBytes)
-	if os.IsNotExist(err) {
-		old, err = []byte("127.0.0.1\tlocalhost\n::1\tlocalhost\n"), nil
-	}
-	if err != nil {
-		return err
-	}
-	if len(old) > 0 && !bytes.HasSuffix(old, []byte("\n")) {
-		old = append(old, '\n')
-	}
-	line := fmt.Appendf(nil, "127.0.1.1\t%s\n", hostname)
-	return etc.ReplacePart(hostsFile, append(old, line...), 0o644, func(content []byte) []byte {
-		return bytes.Replace(content, line, nil, 1)
-	})
 }

@@ -18,6 +18,8 @@ type SeedRequest struct {
 	PidsMax *int64            `json:"pids_max"`
 	Sudo    bool              `json:"sudo"`
 	Network *network.Config   `json:"network"`
+	// Names are those that it will be bound with unless somebody wants others: giving them takes time. Nil where it is checkpointed afterwards: what is made of it would share them.
+	Names *Names `json:"names"`
 }
 
 // SeedAnswer is what became of it.
@@ -34,6 +36,11 @@ func (r *SeedRequest) check() error {
 		return fault.New(fault.InvalidRequest, "workdir: an absolute path")
 	case r.PidsMax != nil && *r.PidsMax < 1:
 		return fault.New(fault.InvalidRequest, "pids_max: at least 1")
+	}
+	if r.Names != nil {
+		if err := r.Names.check(); err != nil {
+			return err
+		}
 	}
 	return checkDefaults(r.User, r.Env, r.Network)
 }
@@ -57,10 +64,15 @@ func (s *State) Seed(r SeedRequest) (*SeedAnswer, error) {
 		return err == nil
 	}
 	if r.PidsMax != nil {
-		answer.Limits.Pids = try("pids_max", s.LimitPids(*r.PidsMax))
+		answer.Limits.Pids = try("pids_max", s.limitPids(*r.PidsMax))
 	}
 	if r.Sudo {
 		answer.Sudo = try("sudo", s.serveSudo())
+	}
+	if r.Names != nil {
+		s.seeded = nil
+		s.name(*r.Names, try)
+		s.seeded = r.Names
 	}
 	var problems []string
 	answer.Network, problems = s.Network.Set(r.Network)

@@ -41,7 +41,10 @@ func Main() int {
 	supervise.Null()
 	pool := supervise.NewPool("/proc/self/exe")
 	go pool.Prepare()
+	processes := process.NewTable(pool)
 	state := &identity.State{
+		Pool:  pool,
+		LetGo: processes.LetGo,
 		LimitPids: func(max int64) error {
 			join, err := identity.LimitPids(max)
 			if err != nil {
@@ -56,7 +59,7 @@ func Main() int {
 		socket = defaultSocket
 	}
 	state.Network = network.New(filepath.Join(filepath.Dir(socket), egressSocket), filepath.Join(filepath.Dir(socket), tunSocket))
-	handler := api.New(state, process.NewTable(pool), find.NewRipgrep(pool))
+	handler := api.New(state, processes, find.NewRipgrep(pool))
 	dial.Forever(context.Background(), socket, func(conn net.Conn) { serve.Conn(conn, resuming(handler, state.Network)) })
 	return 0
 }
@@ -66,14 +69,19 @@ func Main() int {
 func resuming(handler http.Handler, net *network.Network) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		once.Do(func() {
-			if err := net.Resume(); err != nil {
-				fmt.Fprintln(os.Stderr, "network:", err) // the runtime's own log; the host gives the network anew when it wants one
-			}
-		})
+		if !givesNetwork[r.URL.Path] {
+			once.Do(func() {
+				if err := net.Resume(); err != nil {
+					fmt.Fprintln(os.Stderr, "network:", err) // the runtime's own log; the host gives the network anew when it wants one
+				}
+			})
+		}
 		handler.ServeHTTP(w, r)
 	})
 }
+
+// givesNetwork are the requests that say which network there is to be: one that was set up before them would be for nothing.
+var givesNetwork = map[string]bool{"/v1/bind": true, "/v1/network": true}
 
 // settle makes the process what the rest relies on.
 func settle() {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"holt.dev/guest/internal/fault"
 )
@@ -23,6 +22,8 @@ type View struct {
 	Story  bool  // begin with the start item
 	Follow bool  // wait for what is yet to come
 	Hold   bool  // let the process wait for this reader, as for one of a pipe
+	// Returns tells, when the context has ended, whether the reader was cut off only to come back: then output goes on waiting for it for a while.
+	Returns func() bool
 }
 
 // Follow writes the process's output as NDJSON items until it has ended, the context has, or, without View.Follow, what
@@ -33,10 +34,15 @@ func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func
 	}
 	f := follower{p: p, w: w, flush: flush, cursor: view.Cursor, data: make([]byte, itemBytes), sent: func(int64) {}}
 	if view.Hold {
-		advance, release := p.ring.hold(view.Cursor)
-		defer release()
-		p.awaited() // it is here
-		f.sent = advance
+		held := p.holds.enter(view.Cursor)
+		f.sent = func(cursor int64) { p.ring.advance(held, cursor) }
+		defer func() {
+			if ctx.Err() != nil && view.Returns() {
+				p.holds.expect(held, returnTime)
+			} else {
+				p.ring.release(held)
+			}
+		}()
 	}
 	if view.Story {
 		f.item(`{"type":"start","cursor":%d,"pid":%d}`, f.cursor, p.command.Pid)
@@ -47,6 +53,9 @@ func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func
 	last := int64(-1) // where to stop once the process has ended: others may go on writing for ever
 	for {
 		wrote, more, err := f.step(last)
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
@@ -161,17 +170,4 @@ func (f *follower) send() error {
 	f.out = f.out[:0]
 	f.sent(f.cursor)
 	return f.flush()
-}
-
-// awaitTimeout bounds how long output waits for a first reader. That comes at once, or has been kept from coming.
-const awaitTimeout = 10 * time.Second
-
-// await makes output wait for a first reader that holds, so that nothing is lost before it comes.
-func (p *Process) await(reader bool) {
-	p.awaited = func() {}
-	if !reader {
-		return
-	}
-	_, p.awaited = p.ring.hold(0)
-	time.AfterFunc(awaitTimeout, p.awaited)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/owntime"
 	"holt.dev/guest/internal/pty"
 	"holt.dev/guest/internal/supervise"
 )
@@ -28,10 +29,10 @@ type Process struct {
 
 	terminal *pty.Terminal // which all three are; nil where they are pipes
 
-	awaited func() // lets go of the hold that waits for the first reader that holds
+	holds   *holds
 	started time.Time
-	gone    chan struct{} // closed when nothing it started is left
-	timer   *time.Timer   // ends the time that the command was given; nil without one
+	gone    chan struct{}  // closed when nothing it started is left
+	timer   *owntime.Timer // ends the time that the command was given; nil without one
 
 	mu       sync.Mutex
 	ended    time.Time

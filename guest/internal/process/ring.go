@@ -36,7 +36,7 @@ type ring struct {
 	totals   [3]int64
 	dropped  [3]int64
 	changed  chan struct{}
-	holders  []*int64      // where the readers that output waits for are
+	holders  []*hold       // the readers that output waits for
 	room     chan struct{} // closed when one of those has moved on or left
 }
 
@@ -124,23 +124,40 @@ func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from int64,
 	return n, seg.stream, from, nil
 }
 
-// hold makes output wait for a reader, which is at cursor and says so with advance, until it lets go.
-func (r *ring) hold(cursor int64) (advance func(int64), release func()) {
+// hold is a reader that output waits for.
+type hold struct {
+	at int64 // up to where it has read; the ring's
+}
+
+// hold makes output wait for a reader, which is at cursor, until it is released.
+func (r *ring) hold(cursor int64) *hold {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := cursor
-	r.holders = append(r.holders, &at)
-	move := func(change func()) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		change()
-		if r.room != nil {
-			close(r.room)
-			r.room = nil
-		}
-	}
-	return func(cursor int64) { move(func() { at = cursor }) }, func() {
-		move(func() { r.holders = slices.DeleteFunc(r.holders, func(holder *int64) bool { return holder == &at }) })
+	h := &hold{cursor}
+	r.holders = append(r.holders, h)
+	return h
+}
+
+// advance says how far a reader has come.
+func (r *ring) advance(h *hold, cursor int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h.at = cursor
+	r.makeRoom()
+}
+
+// release has output wait for this reader no longer.
+func (r *ring) release(h *hold) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.holders = slices.DeleteFunc(r.holders, func(other *hold) bool { return other == h })
+	r.makeRoom()
+}
+
+func (r *ring) makeRoom() {
+	if r.room != nil {
+		close(r.room)
+		r.room = nil
 	}
 }
 
@@ -150,8 +167,8 @@ func (r *ring) wait() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	held := false
-	for _, at := range r.holders {
-		held = held || r.end-*at >= int64(r.size)/2 || len(r.segments)-r.find(*at) >= maxSegments/2
+	for _, h := range r.holders {
+		held = held || r.end-h.at >= int64(r.size)/2 || len(r.segments)-r.find(h.at) >= maxSegments/2
 	}
 	if !held {
 		return nil

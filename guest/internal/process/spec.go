@@ -42,6 +42,8 @@ type Spec struct {
 	Pty       *pty.Size         `json:"pty"`
 	Await     bool              `json:"await_reader"`
 	Transient bool              `json:"transient"`
+	// Background is whether it goes on without anybody: a runtime that runs nothing else is idle.
+	Background bool `json:"background"`
 }
 
 // Defaults are what the runtime was bound with; a command's own settings are laid over them.

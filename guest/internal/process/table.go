@@ -11,6 +11,7 @@ import (
 
 	"holt.dev/guest/internal/accounts"
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/owntime"
 	"holt.dev/guest/internal/supervise"
 )
 
@@ -97,6 +98,7 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 		spec: spec, cwd: start.Dir, user: user.Name, session: turn,
 		ring: newRing(spec.ringBytes()), stdin: closedInput(), gone: make(chan struct{}),
 	}
+	p.holds = &holds{ring: p.ring}
 	if turn != nil {
 		if p.cwd, err = turn.prepare(p, start); err != nil {
 			return nil, err
@@ -131,7 +133,9 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 		}
 		return nil, fault.New(fault.Internal, "%s: %s", start.Argv[0], err)
 	}
-	p.await(spec.Await)
+	if spec.Await {
+		p.holds.expect(p.ring.hold(0), awaitTime)
+	}
 	for _, d := range p.outputs() {
 		go d.run()
 	}
@@ -139,7 +143,7 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 		p.stdin.begin(spec.StdinData, spec.Stdin != "pipe")
 	}
 	if spec.TimeoutMs > 0 {
-		p.timer = time.AfterFunc(time.Duration(spec.TimeoutMs)*time.Millisecond, p.expire)
+		p.timer = owntime.AfterFunc(time.Duration(spec.TimeoutMs)*time.Millisecond, p.expire)
 	}
 	p.spec.StdinData, p.spec.Env = nil, nil // not kept for as long as the process is known
 	close(ready)
@@ -254,15 +258,27 @@ func (t *Table) List() []Info {
 	return infos
 }
 
-// Active counts the processes of which anything still runs.
-func (t *Table) Active() int {
+// Active counts the processes of which anything still runs, and those of them that are not in the background.
+func (t *Table) Active() (all, foreground int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := 0
 	for _, p := range t.byID {
-		if p == nil || p.active() {
-			n++
+		if p != nil && !p.active() {
+			continue
+		}
+		all++
+		if p == nil || !p.spec.Background {
+			foreground++
 		}
 	}
-	return n
+	return all, foreground
+}
+
+// LetGo has no process wait any longer for a reader that is not there.
+func (t *Table) LetGo() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.order {
+		p.holds.letGo()
+	}
 }

@@ -22,8 +22,8 @@ const (
 	maxStreams = 1000
 	// maxHeaderBytes has room for two paths of 4096 bytes, each percent-encoded.
 	maxHeaderBytes = 64 << 10
-	// drainTimeout bounds how long requests may take to end once they are told to.
-	drainTimeout = 2 * time.Second
+	// DrainTimeout bounds how long requests may take to end once they are told to, and the connection with them.
+	DrainTimeout = 2 * time.Second
 	// flushTimeout is how long a connection is kept for the last frames, should they not be seen to leave.
 	flushTimeout = 100 * time.Millisecond
 )
@@ -82,8 +82,11 @@ func Conn(conn net.Conn, handler http.Handler) {
 func (s *Session) Quiesce() {
 	s.ending.Store(true)
 	s.cancel()
-	time.AfterFunc(drainTimeout, s.close)
+	time.AfterFunc(DrainTimeout, s.close)
 }
+
+// Ending tells whether the connection is being given up for a checkpoint: its host comes back.
+func (s *Session) Ending() bool { return s.ending.Load() }
 
 // onState hears from the library when no stream is open any more, and when the connection is closed.
 func (s *Session) onState(_ net.Conn, state http.ConnState) {

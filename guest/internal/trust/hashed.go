@@ -45,6 +45,16 @@ func (s *Store) setHashed(dir string) error {
 	return nil
 }
 
+// isLinked tells whether the links of before are all there: programs that run would miss what is taken away only to be put back.
+func (s *Store) isLinked(dir string) bool {
+	for _, link := range s.links {
+		if target, err := os.Readlink(link); filepath.Dir(link) != dir || err != nil || target != extraFile {
+			return false
+		}
+	}
+	return len(s.links) > 0 || !isHashed(dir)
+}
+
 // linkFree makes a link to our certificates under the first free number. All of them stand in one file: OpenSSL reads every
 // certificate of a file that it looks up.
 func linkFree(name string) (string, error) {

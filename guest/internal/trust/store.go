@@ -90,12 +90,15 @@ func (s *Store) Set(texts []string) (env map[string]string, problems []error) {
 	}
 	s.remember(certificates)
 	try(setJava(s.ever, certificates))
+	same := slices.EqualFunc(certificates, s.certificates, (*x509.Certificate).Equal)
 	s.certificates = certificates
 	block := encode(certificates)
 	try(setExtra(block))
 	bundle, complete, err := s.setBundle(block)
 	try(err)
-	try(s.setHashed(filepath.Dir(bundle)))
+	if dir := filepath.Dir(bundle); !same || !s.isLinked(dir) {
+		try(s.setHashed(dir))
+	}
 	if len(certificates) == 0 {
 		return nil, problems
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/owntime"
 )
 
 const (
@@ -71,8 +72,8 @@ func (t *Table) hold(k key, w *Watcher) func() {
 			return
 		}
 		w.idleSince = time.Now()
-		var expiry *time.Timer
-		expiry = time.AfterFunc(keptFor, func() {
+		var expiry *owntime.Timer
+		expiry = owntime.AfterFunc(keptFor, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if w.expiry == expiry {

@@ -14,6 +14,7 @@ import (
 
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/fdtree"
+	"holt.dev/guest/internal/owntime"
 )
 
 // mask is what is asked for of a directory.
@@ -35,7 +36,7 @@ type Watcher struct {
 
 	// The table's.
 	readers   int
-	expiry    *time.Timer
+	expiry    *owntime.Timer
 	idleSince time.Time
 }
 

@@ -8,21 +8,26 @@ import { addCreate } from './commands/create.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addDown } from './commands/down.ts'
 import { addExec } from './commands/exec.ts'
+import { addFork } from './commands/fork.ts'
 import { addGet } from './commands/get.ts'
 import { addKey } from './commands/key.ts'
 import { addKill } from './commands/kill.ts'
 import { addLogs } from './commands/logs.ts'
 import { addLs } from './commands/ls.ts'
 import { addNet } from './commands/net.ts'
+import { addPause } from './commands/pause.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPort } from './commands/port.ts'
 import { addProvider } from './commands/provider.ts'
 import { addPs } from './commands/ps.ts'
+import { addResume } from './commands/resume.ts'
 import { addRm } from './commands/rm.ts'
 import { addRun } from './commands/run.ts'
 import { addSecret } from './commands/secret.ts'
 import { addSession } from './commands/session.ts'
+import { addSet } from './commands/set.ts'
 import { addShell } from './commands/shell.ts'
+import { addSnapshot } from './commands/snapshot.ts'
 import { addStatus } from './commands/status.ts'
 import { addSync } from './commands/sync.ts'
 import { addTemplate } from './commands/template.ts'
@@ -61,6 +66,11 @@ export function buildProgram(args: readonly string[] = []): Command {
   addCreate(program)
   addLs(program)
   addGet(program)
+  addSet(program)
+  addPause(program)
+  addResume(program)
+  addFork(program)
+  addSnapshot(program)
   addRm(program)
   program.commandsGroup('Inside a runtime:')
   addExec(program, passThrough)

@@ -3,6 +3,7 @@ import type { CommandHandle, CommandOptions, OutputItem, Runtime } from '@holt/s
 import { HoltConnectionError, HoltError, outputBytes } from '@holt/sdk'
 import type { Interrupts } from './interrupts.ts'
 import { isGone, say, writeBytes } from './output/print.ts'
+import { tellOfPauses } from './tell-of-pauses.ts'
 import { holtFailedExitCode } from './verb.ts'
 
 /** The exit code of a command that took longer than it was allowed. */
@@ -43,6 +44,7 @@ export async function runAttached(attached: Attached): Promise<number> {
   let dropped = 0
   let commandId = ''
   let unread = false
+  void tellOfPauses(runtime, ended.signal)
   for await (const item of runtime.commands.stream(command, { ...options, stdin: piped })) {
     if (item.type === 'start') {
       commandId = item.command_id

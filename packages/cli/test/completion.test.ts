@@ -16,7 +16,8 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holt-completion-'))
   await symlink(fileURLToPath(new URL('../bin/holt', import.meta.url)), join(folder, 'holt'))
   const holt = new Holt({ url: service.url, apiKey: service.key })
-  await holt.runtimes.create({ name: 'mine' })
+  const runtime = await holt.runtimes.create({ name: 'mine' })
+  await runtime.snapshot({ name: 'before' })
   await holt.policies.create({ name: 'web', include: ['npm'] })
 })
 afterEach(async () => {
@@ -45,6 +46,10 @@ describe('bash completes', () => {
     ['runtimes', 'holt exec m', ['mine']],
     ['several runtimes', 'holt rm mine m', ['mine']],
     ['presets', 'holt run --include py', ['pypi']],
+    ['snapshots', 'holt create --snapshot b', ['before']],
+    ['snapshots of a group', 'holt snapshot rm b', ['before']],
+    ['snapshots to build of', 'holt template build --from-snapshot b', ['before']],
+    ['runtimes of snapshots', 'holt snapshot ls --of m', ['mine']],
     ['policies', 'holt create --network w', ['web']],
     ['templates', 'holt run -t base', ['base-small']],
     ['templates to begin with', 'holt template build --from-template base', ['base-small']],

@@ -55,6 +55,7 @@ export class AttachedRuntime implements RuntimeEgress {
   readonly #sweeper: NodeJS.Timeout
   #policy: EffectivePolicy
   #secrets: readonly AttachedSecret[]
+  #endedBytes = 0
   #limitLoggedAt = Number.NEGATIVE_INFINITY
   #isClosed = false
 
@@ -66,6 +67,10 @@ export class AttachedRuntime implements RuntimeEgress {
     this.#addresses = new SyntheticAddresses(options.addresses ?? {})
     this.#resolver = new Resolver(shared.servers)
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
+  }
+
+  get movedBytes(): number {
+    return [...this.#connections.keys()].reduce((sum, connection) => sum + totalOf(connection), this.#endedBytes)
   }
 
   accept(connection: Duplex): void {
@@ -123,6 +128,7 @@ export class AttachedRuntime implements RuntimeEgress {
       .run()
       .finally(() => {
         this.#connections.delete(connection)
+        this.#endedBytes += totalOf(connection)
         release()
       })
       .catch((error) => this.#onFault(error))
@@ -192,8 +198,7 @@ export class AttachedRuntime implements RuntimeEgress {
   #sweep(): void {
     const now = performance.now()
     for (const [connection, seen] of this.#connections) {
-      const { sent, received } = connection.bytes
-      const bytes = sent + received
+      const bytes = totalOf(connection)
       if (bytes !== seen.bytes) this.#connections.set(connection, { bytes, at: now })
       else if (now - seen.at > (connection.isHalfClosed ? halfClosedIdleMs : idleMs)) connection.cut(null)
     }
@@ -206,4 +211,8 @@ export class AttachedRuntime implements RuntimeEgress {
   #onFault(error: unknown): void {
     this.#shared.log.error({ runtime: this.#options.id, err: error }, 'a connection of a runtime failed in the gateway')
   }
+}
+
+function totalOf({ bytes }: Connection): number {
+  return bytes.sent + bytes.received
 }

@@ -194,6 +194,8 @@ export interface RuntimeEgress {
   update(change: { readonly policy?: EffectivePolicy; readonly secrets?: readonly AttachedSecret[] }): void
   /** Decides without connecting. It resolves the name when a rule allows it. */
   test(target: { host: string; port: number; method?: string; path?: string }): Promise<TestedDecision>
+  /** Bytes that its connections have carried so far, in both directions: while this stands still, nothing leaves and nothing comes. */
+  readonly movedBytes: number
   /** Cuts everything. What is accepted later is closed at once. */
   close(): void
 }

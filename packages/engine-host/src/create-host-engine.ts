@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { arch, availableParallelism } from 'node:os'
 import { EngineError } from '@holt/engine'
+import { findFreezer } from './cgroups/cgroup-freezer.ts'
 import { hasSwapLimit } from './cgroups/check-limits.ts'
 import { detectCgroups } from './cgroups/detect-cgroups.ts'
 import { HostCheckpoints } from './checkpoints/host-checkpoints.ts'
 import { type CheckpointMaker, cpuFeaturesOf } from './checkpoints/manifest.ts'
 import { DiskPool } from './disks/disk-pool.ts'
+import { canResizeMounted } from './disks/grow-disk.ts'
 import { ContainerDriver } from './drivers/container-driver.ts'
 import { GvisorDriver } from './drivers/gvisor-driver.ts'
 import { claimStateDir, type StateClaim } from './host/claim-state-dir.ts'
@@ -25,6 +27,7 @@ import { removeTemporaries } from './tools/durable-files.ts'
 import { findProgram } from './tools/find-program.ts'
 import { Gate } from './tools/gate.ts'
 import { KeyedLock } from './tools/keyed-lock.ts'
+import { shareLauncher } from './tools/run-tool.ts'
 
 /** Opens the engine over a state directory: claims it, repairs what an earlier process has left, finds its runtimes again. Kind `conflict` while another engine has it. */
 export async function createHostEngine(options: HostEngineOptions): Promise<HostEngine> {
@@ -61,7 +64,9 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Sta
     log: options.log,
     cgroups,
     cgroupParent: options.cgroupParent ?? `/holt-${options.installationId}`,
+    freezer: await findFreezer(cgroups),
     limitsSwap: await hasSwapLimit(cgroups),
+    canGrowDisks: await canResizeMounted(),
     openFilesMax: await readOpenFilesMax(),
     guest,
     gvisor: runsc === null ? null : new GvisorDriver(runsc, platform),
@@ -75,8 +80,18 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Sta
     locks: new KeyedLock(),
     starts: new Gate(Math.max(2, availableParallelism())),
   }
-  await repair(host, identity)
-  return new HostEngine(host, { stateDir: layout.stateDir, cgroups, runsc, runc }, claim)
+  const endLauncher = guest === null ? () => {} : shareLauncher(guest.path)
+  try {
+    await repair(host, identity)
+  } catch (error) {
+    endLauncher()
+    throw error
+  }
+  const release = () => {
+    endLauncher()
+    return claim.release()
+  }
+  return new HostEngine(host, { stateDir: layout.stateDir, cgroups, runsc, runc }, { release })
 }
 
 /** Takes up or takes away what an earlier process has left. */
@@ -95,7 +110,11 @@ async function repair(
   if (host.guest === null) return
   await removeOldGuests(
     host.layout,
-    new Set([host.guest.sha256, ...host.runtimes.all().map((runtime) => runtime.record.guest)]),
+    new Set([
+      host.guest.sha256,
+      ...host.runtimes.all().map((runtime) => runtime.record.guest),
+      ...(await host.checkpoints.guests()),
+    ]),
   )
 }
 

@@ -1,11 +1,13 @@
-import { mkdir, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { arch } from 'node:os'
 import { EngineError, type RuntimeSpec } from '@holt/engine'
 import type { BundleInput } from './bundles/bundle-input.ts'
 import { containerConfig } from './bundles/container-config.ts'
 import { gvisorConfig } from './bundles/gvisor-config.ts'
+import type { Source } from './checkpoints/host-checkpoints.ts'
 import { diskDirs, mountDisk } from './disks/mount-disk.ts'
 import { cgroupOf, driverOf, guestOf, type Host } from './host/host.ts'
+import { checkRoom } from './host/room.ts'
 import { mountRoot } from './images/mount-root.ts'
 import { clearRuntime, endProcesses, forgetRuntime } from './remove-runtime.ts'
 import { checkSpec, sameSpec } from './runtimes/check-spec.ts'
@@ -13,9 +15,6 @@ import type { Runtime } from './runtimes/runtime-registry.ts'
 import { allDone } from './tools/all-done.ts'
 import { hasCode } from './tools/durable-files.ts'
 import type { ProcessId } from './tools/process-table.ts'
-
-/** Below this the host's disk counts as full: what runs needs room to go on. */
-const DISK_RESERVE_BYTES = 256 * 2 ** 20
 
 /**
  * Makes a runtime exist and run. In order: write down what is wanted; at once the disk, the socket and the image; the root; the bundle; the runner. A failure takes
@@ -41,9 +40,11 @@ export async function ensureRuntime(host: Host, spec: RuntimeSpec, signal: Abort
 async function admitOnce(host: Host, spec: RuntimeSpec): Promise<Runtime | null> {
   const known = host.runtimes.get(spec.id)
   if (known === undefined) return host.runtimes.admit(spec)
-  if (!sameSpec(known.record.spec, spec)) throw new EngineError('conflict', `runtime ${spec.id} has another spec`)
-  if (known.record.state === 'ended') throw new EngineError('gone', `runtime ${spec.id} has ended`)
-  if (known.record.state === 'running') return null
+  const { state } = known.record
+  if (state !== 'preparing' && !sameSpec(known.record.spec, spec))
+    throw new EngineError('conflict', `runtime ${spec.id} has another spec`)
+  if (state === 'ended') throw new EngineError('gone', `runtime ${spec.id} has ended`)
+  if (state === 'running') return null
   await clearRuntime(host, known)
   return host.runtimes.admit(spec)
 }
@@ -51,7 +52,7 @@ async function admitOnce(host: Host, spec: RuntimeSpec): Promise<Runtime | null>
 async function startRuntime(host: Host, runtime: Runtime, signal: AbortSignal): Promise<void> {
   const { spec } = runtime.record
   driverOf(host, spec.isolation)
-  await checkRoom(host)
+  await checkRoom(host.layout.stateDir)
   if (!(await host.images.has(spec.imageDigest))) {
     throw new EngineError('not_found', `there is no image ${spec.imageDigest}`)
   }
@@ -62,33 +63,38 @@ async function startRuntime(host: Host, runtime: Runtime, signal: AbortSignal): 
 async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal): Promise<void> {
   const { spec } = runtime.record
   const { paths } = runtime
+  // The files of a checkpoint are looked at while the rest is prepared.
+  const source = findSource(host, spec)
   await allDone([
     host.disks.take(spec.diskMiB, paths.diskImage, signal).then(() => mountDisk(paths, signal)),
     runtime.door.open(),
     mkdir(paths.runnerState, { recursive: true, mode: 0o700 }),
     mkdir(paths.rootfs, { mode: 0o700 }),
-    writeBundle(host, runtime),
+    source.then((found) => writeBundle(host, runtime, found?.guest ?? guestOf(host).sha256)),
     spec.isolation === 'container' ? host.imageMounts.acquire(spec.imageDigest, signal) : null,
+    source,
   ])
   if (spec.isolation === 'container') await mountRoot(host.layout, runtime, signal)
-  const started = await host.starts.run(signal, () => runBundle(host, runtime, signal))
-  await host.runtimes.change(runtime, { state: 'running', ...started })
+  const image = await source
+  const guest = image?.guest ?? guestOf(host).sha256
+  const started = await host.starts.run(signal, () => runBundle(host, runtime, image, signal))
+  await host.runtimes.change(runtime, { state: 'running', guest, ...started })
 }
 
-/** From the checkpoint where there is one that fits, else cold. */
+/** From what is at rest where there is something, else cold. */
 async function runBundle(
   host: Host,
   runtime: Runtime,
+  image: Source | null,
   signal: AbortSignal,
 ): Promise<{ process: ProcessId; restored: boolean }> {
   const { spec } = runtime.record
-  if (spec.checkpointId !== null && spec.isolation === 'gvisor' && host.gvisor !== null) {
-    const found = await host.checkpoints.directoryFor(spec, spec.checkpointId)
+  if (image !== null && host.gvisor !== null) {
     try {
-      if ('why' in found) throw new EngineError('invalid', found.why)
-      return { process: await host.gvisor.restore(runtime.paths, found.dir, signal), restored: true }
+      return { process: await host.gvisor.restore(runtime.paths, image, signal), restored: true }
     } catch (err) {
       signal.throwIfAborted()
+      if (spec.restoreOnly === true) throw err
       host.log.warn({ err, runtime: spec.id, checkpoint: spec.checkpointId }, 'cannot restore, boots cold')
       await endProcesses(host, runtime)
       await mkdir(runtime.paths.runnerState, { recursive: true, mode: 0o700 })
@@ -97,12 +103,29 @@ async function runBundle(
   return { process: await driverOf(host, spec.isolation).boot(runtime.paths, signal), restored: false }
 }
 
-async function writeBundle(host: Host, { record: { spec }, paths }: Runtime): Promise<void> {
+/** The memory that a runtime begins with; null for a cold boot. Kinds `incompatible` and `damaged` where that is not allowed. */
+async function findSource(host: Host, spec: RuntimeSpec): Promise<Source | null> {
+  if (spec.checkpointId === null) return null
+  const canRestore = spec.isolation === 'gvisor' && host.gvisor !== null
+  if (!canRestore && spec.restoreOnly !== true) return null
+  const found = canRestore
+    ? await host.checkpoints.directoryFor(spec, spec.checkpointId)
+    : { problem: 'incompatible' as const, why: `no runner here restores a ${spec.isolation}` }
+  if ('dir' in found) return found
+  if (spec.restoreOnly === true) {
+    const kind = found.problem === 'incompatible' ? 'incompatible' : 'damaged'
+    throw new EngineError(kind, `checkpoint ${spec.checkpointId}: ${found.why}`)
+  }
+  host.log.warn({ why: found.why, runtime: spec.id, checkpoint: spec.checkpointId }, 'cannot restore, boots cold')
+  return null
+}
+
+async function writeBundle(host: Host, { record: { spec }, paths }: Runtime, guest: string): Promise<void> {
   const input: BundleInput = {
     spec,
     paths,
     image: host.layout.image(spec.imageDigest),
-    guest: guestOf(host).path,
+    guest: host.layout.guest(guest),
     upper: diskDirs(paths).upper,
     cgroupsPath: cgroupOf(host, spec.id).path,
     limitsSwap: host.limitsSwap,
@@ -111,12 +134,6 @@ async function writeBundle(host: Host, { record: { spec }, paths }: Runtime): Pr
   }
   const config = spec.isolation === 'gvisor' ? gvisorConfig(input) : containerConfig(input)
   await writeFile(paths.config, JSON.stringify(config), { mode: 0o600 })
-}
-
-async function checkRoom(host: Host): Promise<void> {
-  const { bavail, bsize } = await statfs(host.layout.stateDir)
-  if (bavail * bsize < DISK_RESERVE_BYTES)
-    throw new EngineError('no_space', `less than 256 MiB are free in ${host.layout.stateDir}`)
 }
 
 /** Undoes a start that failed. If even that fails the record stays, and the next `ensure` or `remove` goes on. */

@@ -11,9 +11,10 @@ import {
   type RuntimeSpec,
 } from '@holt/engine'
 import { removeParentCgroup } from './cgroups/runtime-cgroup.ts'
-import { disksOf } from './disks/used-bytes.ts'
+import { disksOf } from './disks/host-disks.ts'
 import { closeEgress, egressOf } from './egress/host-egress.ts'
 import { ensureRuntime } from './ensure-runtime.ts'
+import { freezerOf } from './freeze-runtime.ts'
 import type { StateClaim } from './host/claim-state-dir.ts'
 import { type DescribeInput, describeHost } from './host/describe-host.ts'
 import type { Host } from './host/host.ts'
@@ -22,8 +23,11 @@ import { observedOf } from './runtimes/runtime-record.ts'
 import { RuntimeWatch } from './runtimes/watch-runtimes.ts'
 import { takeCheckpoint } from './take-checkpoint.ts'
 
-/** A host changes slowly, and callers ask for each request. */
-const FACTS_MAX_AGE_MS = 5_000
+/** A host changes slowly, and callers ask for each request: what is older than this is looked at anew, and nobody waits for that. */
+const FACTS_AGE_MS = 2_000
+
+/** What is older than this is not answered any more. */
+const FACTS_MAX_AGE_MS = 10_000
 
 /** The engine of one Linux machine: the contract's verbs, each in a file of its own. */
 export class HostEngine implements Engine {
@@ -31,7 +35,8 @@ export class HostEngine implements Engine {
   readonly #input: DescribeInput
   readonly #claim: StateClaim
   readonly #watch: RuntimeWatch
-  readonly #abilities: Abilities
+  readonly #abilities: Partial<Abilities>
+  #refreshing = false
   #facts: { readonly at: number; readonly value: Promise<EngineFacts> } | null = null
   #closed = false
 
@@ -40,20 +45,43 @@ export class HostEngine implements Engine {
     this.#input = input
     this.#claim = claim
     this.#watch = new RuntimeWatch(host)
+    const freezer = freezerOf(host)
     this.#abilities = {
       images: host.images,
       checkpoints: checkpointsOf(host),
       egress: egressOf(host),
       disks: disksOf(host),
+      ...(freezer && { freezer }),
     }
   }
 
   describe(): Promise<EngineFacts> {
-    const now = performance.now()
-    if (this.#facts === null || now - this.#facts.at > FACTS_MAX_AGE_MS) {
-      this.#facts = { at: now, value: describeHost(this.#input) }
+    const age = this.#facts === null ? Number.POSITIVE_INFINITY : performance.now() - this.#facts.at
+    if (this.#facts !== null && age <= FACTS_MAX_AGE_MS) {
+      if (age > FACTS_AGE_MS && !this.#refreshing) void this.#refresh()
+      return this.#facts.value
     }
-    return this.#facts.value
+    const facts = { at: performance.now(), value: describeHost(this.#input) }
+    facts.value.catch(() => {
+      // Whoever asked sees why; the next who asks has it looked at again.
+      if (this.#facts === facts) this.#facts = null
+    })
+    this.#facts = facts
+    return facts.value
+  }
+
+  /** Looks at the host beside whoever asks, who is answered what was seen last. */
+  async #refresh(): Promise<void> {
+    const at = performance.now()
+    this.#refreshing = true
+    try {
+      this.#facts = { at, value: Promise.resolve(await describeHost(this.#input)) }
+    } catch (err) {
+      // What was seen last holds until it is too old; then whoever asks is told.
+      this.#host.log.warn({ err }, 'the host cannot be described')
+    } finally {
+      this.#refreshing = false
+    }
   }
 
   async ensure(spec: RuntimeSpec, signal: AbortSignal): Promise<void> {
@@ -69,7 +97,7 @@ export class HostEngine implements Engine {
 
   async inspect(id: RuntimeId): Promise<Observed | null> {
     const runtime = this.#host.runtimes.get(id)
-    return runtime === undefined ? null : observedOf(runtime.record)
+    return runtime === undefined ? null : observedOf(runtime)
   }
 
   async dial(id: RuntimeId, signal: AbortSignal): Promise<GuestLink> {
@@ -95,7 +123,8 @@ export class HostEngine implements Engine {
     this.#closed = true
     await this.#watch.close()
     // Verbs that are at work come to their end: what they have begun would go on without its door.
-    await Promise.all(this.#host.runtimes.all().map(({ paths }) => this.#host.locks.run(paths.id, async () => {})))
+    await this.#host.locks.settled()
+    await this.#host.checkpoints.locks.settled()
     const reason = new EngineError('unavailable', 'the engine is closed')
     await Promise.all(
       this.#host.runtimes.all().flatMap((runtime) => [runtime.door.close(reason), closeEgress(runtime)]),
@@ -114,7 +143,7 @@ function checkpointsOf(host: Host): Checkpoints {
   return {
     take: (runtime, checkpointId, signal, options) =>
       takeCheckpoint(host, runtime, { checkpointId, ...options }, signal),
-    usable: (checkpointId) => host.checkpoints.usable(checkpointId),
+    usable: (checkpointId, options) => host.checkpoints.usable(checkpointId, options),
     list: () => host.checkpoints.list(),
     remove: (checkpointId) => host.checkpoints.remove(checkpointId),
   }

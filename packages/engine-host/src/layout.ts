@@ -14,6 +14,8 @@ export interface Layout {
   image(digest: ImageDigest): string
   imageMount(digest: ImageDigest): string
   checkpoint(checkpointId: string): string
+  /** The guest binary with this SHA-256. */
+  guest(sha256: string): string
   runtime(id: RuntimeId): RuntimePaths
 }
 
@@ -61,6 +63,7 @@ export function layoutOf(stateDir: string, runDir: string): Layout {
     image: (digest) => join(images, `${hexOf(digest)}.erofs`),
     imageMount: (digest) => join(images, '.mnt', hexOf(digest)),
     checkpoint: (checkpointId) => join(checkpoints, checkedCheckpointId(checkpointId)),
+    guest: (sha256) => join(stateDir, 'guests', sha256, 'holt-guest'),
     runtime: (id) => runtimePaths(join(runtimes, checkedRuntimeId(id)), runDir, id),
   }
   const sample = layout.runtime('x'.repeat(22)).socket
@@ -108,9 +111,12 @@ function checkedRuntimeId(id: string): string {
   return id
 }
 
+/** True for what may name a checkpoint. */
+export function isCheckpointId(id: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
+}
+
 function checkedCheckpointId(id: string): string {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)) {
-    throw new EngineError('invalid', `not a checkpoint id: ${JSON.stringify(id)}`)
-  }
+  if (!isCheckpointId(id)) throw new EngineError('invalid', `not a checkpoint id: ${JSON.stringify(id)}`)
   return id
 }

@@ -15,11 +15,17 @@ export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSign
   host.layout.runtime(id)
   host.runtimes.get(id)?.cancel.abort(new EngineError('gone', `runtime ${id} is being removed`))
   await host.locks.run(id, async () => {
-    signal.throwIfAborted()
     const runtime = host.runtimes.get(id)
     if (runtime === undefined) return
-    await clearRuntime(host, runtime)
-    await forgetRuntime(host, runtime)
+    try {
+      signal.throwIfAborted()
+      await clearRuntime(host, runtime)
+      await forgetRuntime(host, runtime)
+    } catch (error) {
+      // It is still there, and what is begun with it from now on is not part of what the removal ended.
+      runtime.cancel = new AbortController()
+      throw error
+    }
     host.disks.refill()
   })
 }

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type Engine, EngineError, type ImageDigest } from '@holt/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { detectCgroups } from '../src/cgroups/detect-cgroups.ts'
+import { cpuMs } from './support/cpu-time.ts'
 import {
   type EngineUnderTest,
   importImage,
@@ -103,14 +101,4 @@ async function running(engine: Engine): Promise<string[]> {
     ids.push(item.observed.id)
   }
   return ids
-}
-
-/** CPU time a runtime has used, from its cgroup. */
-async function cpuMs(under: EngineUnderTest, id: string): Promise<number> {
-  const host = await detectCgroups()
-  const path = `/holt-${under.options.installationId}/${id}`
-  const v1 = host.controllers.get('cpuacct')
-  if (v1 !== undefined) return Number(await readFile(join(v1, path, 'cpuacct.usage'), 'utf8')) / 1e6
-  const stat = await readFile(join(host.controllers.get('cpu') ?? '', path, 'cpu.stat'), 'utf8')
-  return Number(/^usage_usec (\d+)$/m.exec(stat)?.[1]) / 1e3
 }

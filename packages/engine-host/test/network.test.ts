@@ -151,6 +151,19 @@ for (const [isolation, runner] of [
       await checkpoints.remove('networked')
     })
 
+    inGvisor('is there again in a runtime that goes on after it was written down', async () => {
+      const { engine } = subject
+      const checkpoints = engine.ability('checkpoints')
+      if (checkpoints === null) throw new Error('no checkpoints')
+      const used = await startAnother(subject)
+      await used.guest.quiesce(timeout())
+      await checkpoints.take(used.spec.id, 'goes-on', timeout(), { goOn: true })
+      const after = await adopt(used, engine)
+      expect(await traffic(after.guest, 'echo', `${KNOWN.name}:${PORTS.echo}`)).toBe('hello ok')
+      await engine.remove(used.spec.id, timeout())
+      await checkpoints.remove('goes-on')
+    })
+
     test('leaves nothing behind', async () => {
       await subject.engine.remove(subject.spec.id, timeout())
       expect(await under.leaks()).toEqual([])

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Engine, EngineError, type RuntimeSpec } from '@holt/engine'
+import { type Engine, EngineError } from '@holt/engine'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { createHostEngine } from '../src/index.ts'
@@ -17,34 +15,13 @@ import {
   timeout,
   VERB_TIMEOUT_MS,
 } from './support/engine-under-test.ts'
+import { startDaemon } from './support/start-daemon.ts'
 import { missing } from './support/test-machine.ts'
 
 const reason = await missing('root', 'go', 'runsc', 'runc')
 const options = { timeout: VERB_TIMEOUT_MS * 3 }
+const ensuring = new URL('./support/ensure-in-daemon.ts', import.meta.url)
 const both = ['gvisor', 'container'] as const
-
-/** An engine in a process of its own, to be killed at a bad moment. It answers the promise of a line that it prints. */
-function startDaemon(under: EngineUnderTest, spec: RuntimeSpec) {
-  const script = fileURLToPath(new URL('./support/ensure-in-daemon.ts', import.meta.url))
-  const { log: _, ...plain } = under.options
-  const child = spawn(process.execPath, [script, JSON.stringify({ options: plain, spec })], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()))
-  const said = (word: string) =>
-    new Promise<void>((resolve) => {
-      let text = ''
-      child.stdout.on('data', (part: Buffer) => {
-        text += part.toString()
-        if (text.includes(word)) resolve()
-      })
-    })
-  const kill = async () => {
-    child.kill('SIGKILL')
-    await ended
-  }
-  return { said, kill }
-}
 
 async function withEngine(work: (under: EngineUnderTest, lines: LogLine[]) => Promise<void>): Promise<void> {
   const lines: LogLine[] = []
@@ -66,7 +43,7 @@ test.skipIf(reason !== null).each(both)(
   async (isolation) => {
     await withEngine(async (under) => {
       const spec = smallSpec(isolation, await imageOf(under))
-      const daemon = startDaemon(under, spec)
+      const daemon = startDaemon(under, ensuring, { spec })
       await daemon.said('ensured')
       await daemon.kill()
       const engine = await under.open()
@@ -88,7 +65,7 @@ test.skipIf(reason !== null).each(both.flatMap((isolation) => moments.map((delay
   async ({ isolation, delayMs }) => {
     await withEngine(async (under) => {
       const spec = smallSpec(isolation, await imageOf(under))
-      const daemon = startDaemon(under, spec)
+      const daemon = startDaemon(under, ensuring, { spec })
       await daemon.said('starting')
       await new Promise((resolve) => setTimeout(resolve, delayMs))
       await daemon.kill()

@@ -60,7 +60,7 @@ export type Isolation = 'gvisor' | 'container'
 /** The content digest of an image, `sha256:` and 64 hex digits. */
 export type ImageDigest = `sha256:${string}`
 
-/** What a runtime is made of. Two specs are equal when their canonical JSON is. */
+/** What a runtime is made of. Two specs are equal when their canonical JSON is, `restoreOnly` left out: it is how, not what. */
 export interface RuntimeSpec {
   readonly id: RuntimeId
   readonly isolation: Isolation
@@ -75,6 +75,8 @@ export interface RuntimeSpec {
   readonly pidsMax: number
   /** A checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold instead and says so in `Observed.restored`. */
   readonly checkpointId: string | null
+  /** True: what cannot be restored from `checkpointId` is not booted cold, but fails with kind `incompatible`, or `damaged` (which one that is not there is, too). */
+  readonly restoreOnly?: boolean
 }
 
 /** What an engine sees of a runtime. */
@@ -86,6 +88,8 @@ export interface Observed {
   readonly ending: Ending | null
   /** True when it came from `spec.checkpointId`. */
   readonly restored: boolean
+  /** True while it stands still (`Freezer`). */
+  readonly frozen: boolean
 }
 
 /** `out_of_memory`: the kernel killed it at its limit; `crashed`: its first process ended by itself; `host_restarted`: the host booted since; `start_failed`: it never ran. */
@@ -123,6 +127,7 @@ export interface Abilities {
   readonly checkpoints: Checkpoints
   readonly egress: Egress
   readonly disks: Disks
+  readonly freezer: Freezer
 }
 
 /** Root filesystems by digest. */
@@ -147,6 +152,8 @@ export interface ImportOptions {
   readonly base?: ImageDigest
   /** A larger image is `invalid`: a guest can name files of the image below, and holes, as often as it likes. */
   readonly maxBytes?: number
+  /** Called once with the digest, when all is written and before anybody can find the image. What it rejects with, the import does, and publishes nothing. */
+  readonly beforePublish?: (digest: ImageDigest) => Promise<void>
 }
 
 /** An image at rest. */
@@ -155,24 +162,36 @@ export interface ImageInfo {
   readonly sizeBytes: number
 }
 
-/** Memory checkpoints of anonymous runtimes. */
+/** Memory checkpoints of runtimes. */
 export interface Checkpoints {
   /**
    * Writes the runtime's memory, processes and files as `checkpointId`, durably, and removes the runtime, or has it go on where `goOn` says so. The guest must have
-   * been quiesced. The same id again is success. Kind `not_supported` for a class that has none.
+   * been quiesced. Whatever fails, and however this process ends, the runtime runs until the checkpoint is durable. The same id again is success, or kind `conflict` where
+   * the runtime was to be removed and runs: it may have been used since. Kind `not_supported` for a class that has none, `no_space`.
    */
-  take(
-    runtime: RuntimeId,
-    checkpointId: string,
-    signal: AbortSignal,
-    options?: { readonly goOn?: boolean },
-  ): Promise<CheckpointInfo>
-  /** The checkpoint's facts if it can be restored on this host; else null with the reason said in `why`. */
-  usable(checkpointId: string): Promise<{ readonly usable: true } | { readonly usable: false; readonly why: string }>
+  take(runtime: RuntimeId, checkpointId: string, signal: AbortSignal, options?: TakeOptions): Promise<CheckpointInfo>
+  /**
+   * Whether it can be restored on this host now: its maker is this one and its files are what was written. With `restoreOnly` it is asked as for a spec that says so: it may
+   * have an older guest then, which it keeps. Else runtimes get the guest of today, and boot for it.
+   */
+  usable(checkpointId: string, options?: { readonly restoreOnly?: boolean }): Promise<Usability>
   list(): Promise<readonly CheckpointInfo[]>
   /** Gone is success. */
   remove(checkpointId: string): Promise<void>
 }
+
+/** What becomes of a runtime that is written down. */
+export interface TakeOptions {
+  /** True: it goes on. */
+  readonly goOn?: boolean
+  /** Called when it goes on, where that is before what was written is durable. */
+  readonly onGoOn?: () => void
+}
+
+/** Whether a checkpoint can be restored. `absent`: there is none; `incompatible`: another engine, CPU or image; `damaged`: its files are not what was written. */
+export type Usability =
+  | { readonly usable: true }
+  | { readonly usable: false; readonly problem: 'absent' | 'incompatible' | 'damaged'; readonly why: string }
 
 /** A checkpoint at rest. */
 export interface CheckpointInfo {
@@ -181,6 +200,8 @@ export interface CheckpointInfo {
   readonly isolation: Isolation
   readonly cpu: number
   readonly memoryMiB: number
+  /** The disk of the runtime it was taken of: one that is restored has at least that. */
+  readonly diskMiB: number
   readonly sizeBytes: number
 }
 
@@ -207,6 +228,24 @@ export interface Egress {
 export interface Disks {
   /** Bytes that the runtime's disk holds: what was written since its image. Kind `not_found` when there is no such runtime, `gone` when it has ended. */
   usedBytes(id: RuntimeId): Promise<number>
+  /** Whether this host lets a disk that is in use be made larger. */
+  readonly canGrow: boolean
+  /**
+   * Makes the disk of a runtime that runs `diskMiB` large, which its spec has from then on. As large already is success, larger is kind `invalid`: a disk never shrinks.
+   * Kinds `not_found`, `gone`, `no_space`, and `not_supported` where `canGrow` is false.
+   */
+  grow(id: RuntimeId, diskMiB: number, signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Lets a runtime stand still where it is: it keeps its memory, processes and connections, takes no CPU, and answers nothing until it is thawed. `remove` and `grow` work on one
+ * that is frozen; `take` fails with kind `conflict`, as its guest must be quiesced.
+ */
+export interface Freezer {
+  /** Frozen is success. Kinds `not_found` and `gone`. */
+  freeze(id: RuntimeId): Promise<void>
+  /** Thawed is success. Kinds `not_found` and `gone`. */
+  thaw(id: RuntimeId): Promise<void>
 }
 
 /** What a caller may do about a failure. */
@@ -218,6 +257,8 @@ export type EngineErrorKind =
   | 'invalid'
   | 'not_supported'
   | 'no_space'
+  | 'incompatible'
+  | 'damaged'
   | 'unavailable'
   | 'failed'
 

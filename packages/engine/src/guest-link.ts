@@ -21,6 +21,8 @@ export interface GuestRequest {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | Readable
+  /** True where the answer goes on for as long as what it tells of. Such a one breaks when the runtime is written down, and whoever asked asks anew. */
+  readonly follows?: boolean
   readonly signal: AbortSignal
 }
 

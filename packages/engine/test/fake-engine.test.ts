@@ -12,7 +12,6 @@ runConformance({
     yield Buffer.from('any bytes are an image here')
   },
   size: { cpu: 1, memoryMiB: 256, diskMiB: 256 },
-  skip: [{ test: 'writes down a runtime that goes on', reason: 'its checkpoints keep no files' }],
   verbTimeoutMs: 2_000,
 })
 

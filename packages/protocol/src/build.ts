@@ -90,7 +90,7 @@ const noNul = (maxLength: number) =>
 /** What the API has below its path of templates: a template of such a name could not be asked for. */
 const takenNames = ['build', 'check', 'context']
 
-const sources = ['from_image', 'from_template', 'dockerfile'] as const
+const sources = ['from_image', 'from_template', 'from_snapshot', 'dockerfile'] as const
 
 /** Of all build secrets together: what is looked for in every line of a build's log. */
 const maxSecretLength = 512 * 1024
@@ -104,11 +104,17 @@ export const CreateBuild = z
     tag: Tag.default('latest'),
     from_image: z.string().min(1).max(512).optional().describe('A container image: `python:3.12-slim`.'),
     from_template: z.string().min(1).max(200).optional().describe('A template by name, `name:tag` or id.'),
+    from_snapshot: z
+      .string()
+      .min(1)
+      .max(63)
+      .optional()
+      .describe('A filesystem snapshot by name or id: its files, and what its runtimes begin with.'),
     dockerfile: noNul(1024 * 1024)
       .min(1)
       .optional()
       .describe("A Dockerfile's text."),
-    steps: z.array(BuildStep).max(1000).optional().describe('With from_image or from_template.'),
+    steps: z.array(BuildStep).max(1000).optional().describe('With from_image, from_template or from_snapshot.'),
     context_id: z.string().max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
     build_args: z.record(names, noNul(64 * 1024)).default({}),
     target: z.string().min(1).max(128).optional().describe('The stage to stop at, by name or number.'),
@@ -158,7 +164,7 @@ export const CreateBuild = z
     if (given.length !== 1)
       context.addIssue({ code: 'custom', path: [], message: `must have exactly one of ${sources.join(', ')}` })
     if (body.dockerfile !== undefined && body.steps !== undefined)
-      context.addIssue({ code: 'custom', path: ['steps'], message: 'is for from_image and from_template' })
+      context.addIssue({ code: 'custom', path: ['steps'], message: 'is not for a dockerfile' })
     if (body.dockerfile === undefined && body.target !== undefined)
       context.addIssue({ code: 'custom', path: ['target'], message: 'is for a dockerfile' })
     if (body.ready_cmd !== undefined && body.start_cmd === undefined)

@@ -17,6 +17,7 @@ export const idPrefixes = {
   provider: 'ip',
   build: 'bd',
   context: 'cx',
+  snapshot: 'sn',
 } as const
 
 /** A kind of thing that has an id. */
@@ -63,6 +64,7 @@ const idParams = {
   provider_id: 'provider',
   build_id: 'build',
   context_id: 'context',
+  snapshot_id: 'snapshot',
 } as const
 
 /** True where a path parameter has the form of its id. What has not cannot exist, and is answered as such. */

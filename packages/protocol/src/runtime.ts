@@ -7,7 +7,16 @@ import { PolicyRef, WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
 
 /** Every state of a runtime. */
-export const runtimeStates = ['starting', 'running', 'terminating', 'terminated', 'failed'] as const
+export const runtimeStates = [
+  'starting',
+  'running',
+  'pausing',
+  'paused',
+  'resuming',
+  'terminating',
+  'terminated',
+  'failed',
+] as const
 
 /** A state of a runtime. */
 export type RuntimeState = (typeof runtimeStates)[number]
@@ -17,7 +26,8 @@ export const Isolation = z.enum(['gvisor', 'container'])
 export type Isolation = z.infer<typeof Isolation>
 
 /** What happens when `timeout_secs` has passed. */
-export const OnTimeout = z.enum(['terminate'])
+export const OnTimeout = z.enum(['pause', 'terminate'])
+export type OnTimeout = z.infer<typeof OnTimeout>
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/
 
@@ -46,10 +56,34 @@ const timeoutSecs = z
   .min(1)
   .max(30 * 24 * 3600)
 
+/** How long a runtime that can be paused runs where its create does not say. */
+export const defaultTimeoutSecs = 3600
+
+const deadline = {
+  timeout_secs: timeoutSecs
+    .nullable()
+    .optional()
+    .describe(
+      'It runs for so long, counted from its creation and from each resume. Null: it has no deadline. Default 3600 where the runtime can be paused, else null.',
+    ),
+  on_timeout: OnTimeout.optional().describe('Default `pause` where the runtime can be paused, else `terminate`.'),
+  idle_timeout_secs: timeoutSecs
+    .nullable()
+    .optional()
+    .describe('It is paused when nobody has used it for so long. Default null: never.'),
+  auto_resume: z.boolean().optional().describe('Whether a request to it resumes it while it is paused. Default true.'),
+}
+
 /** The body of a create. */
 export const CreateRuntime = z
   .strictObject({
-    template: z.string().min(1).max(200).default('base-small').describe('A template by name, `name:tag` or id.'),
+    template: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('A template by name, `name:tag` or id; default `base-small`. Not with `snapshot`.'),
+    snapshot: z.string().min(1).max(63).optional().describe('A snapshot by name or id, instead of a template.'),
     name: Name.optional().describe('Unique among the runtimes that have not ended.'),
     cloud: z.string().max(64).optional().describe('Where to run; the server refuses what it does not serve.'),
     region: z.string().max(64).optional(),
@@ -61,11 +95,7 @@ export const CreateRuntime = z
       .describe("May not be smaller than the template's."),
     env: Env.default({}),
     metadata: Metadata.default({}),
-    timeout_secs: timeoutSecs
-      .nullable()
-      .default(null)
-      .describe('The runtime ends this long after its creation; null: it stays until it is deleted.'),
-    on_timeout: OnTimeout.default('terminate'),
+    ...deadline,
     network_policy: WantedPolicy.optional().describe(
       'Absent or null: nothing can be reached. An agent template with the secret of its vendor reaches that vendor where it is absent.',
     ),
@@ -76,6 +106,10 @@ export const CreateRuntime = z
       .default([])
       .describe('Secrets by name. Their placeholders are in the environment.'),
   })
+  .superRefine(({ template, snapshot }, context) => {
+    if (template !== undefined && snapshot !== undefined)
+      context.addIssue({ code: 'custom', path: ['snapshot'], message: 'excludes template' })
+  }, ifSound())
   .meta({ id: 'CreateRuntime' })
 
 /** A create as a client writes it. */
@@ -86,12 +120,31 @@ export type CreateRuntime = z.output<typeof CreateRuntime>
 export const UpdateRuntime = z
   .strictObject({
     metadata: Metadata.optional().describe('Replaces all metadata.'),
-    timeout_secs: timeoutSecs.nullable().optional().describe('Counted from now; null: no deadline.'),
+    timeout_secs: timeoutSecs
+      .nullable()
+      .optional()
+      .describe('Counted from now, of a paused one from its resume; null: no deadline.'),
     on_timeout: OnTimeout.optional(),
+    idle_timeout_secs: timeoutSecs.nullable().optional(),
+    auto_resume: z.boolean().optional(),
   })
   .meta({ id: 'UpdateRuntime' })
 export type UpdateRuntimeInput = z.input<typeof UpdateRuntime>
 export type UpdateRuntime = z.output<typeof UpdateRuntime>
+
+/** The body of a fork. What is absent is as the source has it. */
+export const ForkRuntime = z
+  .strictObject({
+    count: z.number().int().min(1).max(100).default(1).describe('How many children.'),
+    metadata: Metadata.optional(),
+    timeout_secs: timeoutSecs.nullable().optional().describe('Counted from the creation of each child.'),
+    on_timeout: OnTimeout.optional(),
+    idle_timeout_secs: timeoutSecs.nullable().optional(),
+    auto_resume: z.boolean().optional(),
+  })
+  .meta({ id: 'ForkRuntime' })
+export type ForkRuntimeInput = z.input<typeof ForkRuntime>
+export type ForkRuntime = z.output<typeof ForkRuntime>
 
 const listFields = {
   ...pageQuery,
@@ -134,7 +187,8 @@ export const Runtime = z
     state: z.enum(runtimeStates),
     state_reason: StateReason.nullable(),
     template: z.object({ template_id: idSchema('template'), name: z.string() }),
-    snapshot_id: z.null().describe('The snapshot it was made from.'),
+    snapshot_id: idSchema('snapshot').nullable().describe('The snapshot it was made from.'),
+    parent_id: idSchema('runtime').nullable().describe('The runtime that it is a fork of.'),
     cloud: z.string(),
     region: z.string(),
     isolation: Isolation,
@@ -151,15 +205,27 @@ export const Runtime = z
     network_policy: PolicyRef.nullable().describe('Null: nothing on the network can be reached.'),
     timeout_secs: z.number().int().nullable(),
     on_timeout: OnTimeout,
-    idle_timeout_secs: z.null(),
-    expires_at: Timestamp.nullable(),
+    idle_timeout_secs: z.number().int().nullable(),
+    auto_resume: z.boolean(),
+    expires_at: Timestamp.nullable().describe('When timeout_secs will have passed; null while it is paused.'),
     created_at: Timestamp,
     started_at: Timestamp.nullable(),
-    paused_at: z.null(),
+    paused_at: Timestamp.nullable(),
     updated_at: Timestamp,
   })
   .meta({ id: 'Runtime' })
 export type Runtime = z.infer<typeof Runtime>
+
+/** What became of one child of a fork. */
+export const ForkResult = z.union([
+  z.object({ runtime: Runtime, error: z.null() }),
+  z.object({ runtime: z.null(), error: z.object({ code: z.string(), message: z.string(), hint: z.string() }) }),
+])
+export type ForkResult = z.infer<typeof ForkResult>
+
+/** The answer to a fork: an item for each child, in the order of their making. */
+export const Fork = z.object({ data: z.array(ForkResult) }).meta({ id: 'Fork' })
+export type Fork = z.infer<typeof Fork>
 
 function textWithoutNul(maxLength: number) {
   return z

@@ -1,5 +1,17 @@
 import { expect, test } from 'vitest'
-import { CreateRuntime, pairsOf, Rlimits, type Route, routes, SignalName, StartCommand } from '../src/index.ts'
+import {
+  CreateRuntime,
+  CreateSnapshot,
+  ForkRuntime,
+  makeId,
+  pairsOf,
+  Rlimits,
+  type Route,
+  routes,
+  SignalName,
+  StartCommand,
+  UpdateRuntime,
+} from '../src/index.ts'
 
 const entries = Object.entries<Route>(routes)
 
@@ -8,7 +20,10 @@ test('no two routes have the same method and path', () => {
   expect(new Set(keys).size).toBe(keys.length)
 })
 
-test('every path parameter has a schema, and all but the service routes need a key', () => {
+/** What anyone may ask, so that a machine can be watched without a key. */
+const open = ['/healthz', '/readyz', '/openapi.json']
+
+test('every path parameter has a schema, and all but the routes for everybody need a key', () => {
   for (const [name, { path, params, scope }] of entries) {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
     expect(
@@ -16,19 +31,49 @@ test('every path parameter has a schema, and all but the service routes need a k
         names.length === 0,
       name,
     ).toBe(true)
-    expect(scope === null, name).toBe(!path.startsWith('/v1/'))
+    expect(scope === null, name).toBe(open.includes(path) || path.startsWith('/.well-known/'))
   }
 })
 
-test('a create without anything takes base-small', () => {
-  expect(CreateRuntime.parse({})).toEqual({
-    template: 'base-small',
-    env: {},
-    metadata: {},
-    timeout_secs: null,
-    on_timeout: 'terminate',
-    secrets: [],
-  })
+test('a create leaves to the service what depends on the template and the machine', () => {
+  expect(CreateRuntime.parse({})).toEqual({ env: {}, metadata: {}, secrets: [] })
+})
+
+test('a create begins with a template or a snapshot, not with both', () => {
+  expect(CreateRuntime.safeParse({ snapshot: 'before' }).success).toBe(true)
+  const { error } = CreateRuntime.safeParse({ template: 'base-small', snapshot: 'before' })
+  expect(error?.issues.map(({ path }) => path)).toEqual([['snapshot']])
+})
+
+test.each([
+  [{ timeout_secs: null, idle_timeout_secs: null }, true],
+  [{ timeout_secs: 30 * 86_400, on_timeout: 'pause' }, true],
+  [{ timeout_secs: 0 }, false],
+  [{ timeout_secs: 1.5 }, false],
+  [{ idle_timeout_secs: 30 * 86_400 + 1 }, false],
+  [{ on_timeout: 'sleep' }, false],
+  [{ auto_resume: 'yes' }, false],
+])('the deadline %j is valid in a create, a change and a fork: %j', (deadline, valid) => {
+  for (const schema of [CreateRuntime, UpdateRuntime, ForkRuntime])
+    expect(schema.safeParse(deadline).success).toBe(valid)
+})
+
+test.each([
+  [{}, 1],
+  [{ count: 100 }, 100],
+  [{ count: 101 }, null],
+  [{ count: 0 }, null],
+])('a fork of %j has %j children', (body, count) => {
+  expect(ForkRuntime.safeParse(body).data?.count ?? null).toBe(count)
+})
+
+test.each([
+  [{}, true],
+  [{ name: 'before', kind: 'filesystem' }, true],
+  [{ kind: 'disk' }, false],
+  [{ name: makeId('snapshot') }, false],
+])('a snapshot as %j is valid: %j', (body, valid) => {
+  expect(CreateSnapshot.safeParse(body).success).toBe(valid)
 })
 
 test('a create names every wrong field at once and refuses unknown ones', () => {

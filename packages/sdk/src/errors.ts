@@ -1,4 +1,4 @@
-import { type ErrorCode, type ErrorDetails, errorCatalogue, HoltError } from '@holt/protocol'
+import { type ErrorBody, type ErrorCode, type ErrorDetails, errorCatalogue, HoltError } from '@holt/protocol'
 
 /** Why no answer came: nothing was sent, the answer was lost, or it took too long. */
 export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
@@ -77,6 +77,22 @@ export function errorOfAnswer(response: Response, text: string): HoltApiError {
     details: isRecord(body?.details) ? body.details : undefined,
     requestId: textOf(body?.request_id) ?? response.headers.get('x-request-id'),
     retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
+  })
+}
+
+/** Makes the error of one part of an answer whose other parts may be fine. */
+export function errorOfBody(body: Readonly<Pick<ErrorBody['error'], 'code' | 'message' | 'hint'>>): HoltApiError {
+  const code = knownCode(body.code) ?? 'internal'
+  const { message, hint } = body
+  const { status: httpStatus } = errorCatalogue[code]
+  return new HoltApiError({
+    code,
+    wireCode: body.code,
+    message,
+    httpStatus,
+    hint,
+    requestId: null,
+    retryAfterMs: null,
   })
 }
 

@@ -5,6 +5,7 @@ import { Keys } from './keys.ts'
 import { Policies } from './policies.ts'
 import { Runtimes } from './runtimes.ts'
 import { Secrets } from './secrets.ts'
+import { Snapshots } from './snapshots.ts'
 import { Templates } from './templates.ts'
 import type { WebSocketClass } from './terminal/attach-socket.ts'
 import { type CallOptions, Transport } from './transport.ts'
@@ -37,6 +38,7 @@ const defaultResumeTimeoutMs = 30_000
 export class Holt {
   readonly url: string
   readonly runtimes: Runtimes
+  readonly snapshots: Snapshots
   readonly templates: Templates
   readonly builds: Builds
   readonly keys: Keys
@@ -59,6 +61,7 @@ export class Holt {
       webSocket: options.webSocket,
     })
     this.runtimes = new Runtimes(this.#transport)
+    this.snapshots = new Snapshots(this.#transport)
     this.templates = new Templates(this.#transport)
     this.builds = new Builds(this.#transport)
     this.keys = new Keys(this.#transport)

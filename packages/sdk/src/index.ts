@@ -18,6 +18,7 @@ export type {
   CreateProviderInput,
   CreateRuntimeInput,
   CreateSecretInput,
+  CreateSnapshotInput,
   DockerfileCheck,
   ErrorCode,
   ErrorDetails,
@@ -25,10 +26,12 @@ export type {
   FileChanged,
   FileInfo,
   FileTransferred,
+  ForkRuntimeInput,
   Isolation,
   Key,
   NetworkLogItem,
   NewKey,
+  OnTimeout,
   OutputItem,
   Page,
   Policy,
@@ -54,6 +57,9 @@ export type {
   Secret,
   SendSignalInput,
   Session,
+  Snapshot,
+  SnapshotKind,
+  SnapshotState,
   StartCommandInput,
   SuggestedPolicy,
   TerminalSize,
@@ -74,6 +80,7 @@ export type { WriteOptions } from './content/write-content.ts'
 export { type Credentials, credentialsPath, readCredentialsFile } from './credentials.ts'
 export { type ConnectionFailure, HoltApiError, HoltConnectionError } from './errors.ts'
 export type { ArchiveContent, ExtractOptions, Files, SearchOptions, WatchOptions } from './files.ts'
+export type { Fork, ForkResult } from './fork.ts'
 export { Holt, type HoltOptions } from './holt.ts'
 export type { Keys } from './keys.ts'
 export type { Network, NetworkLogOptions } from './network.ts'
@@ -81,10 +88,11 @@ export { outputBytes } from './output.ts'
 export type { Paginated } from './pages.ts'
 export type { Policies } from './policies.ts'
 export type { PortOptions, Ports } from './ports.ts'
-export type { Runtime } from './runtime.ts'
+export type { OnceOptions, Runtime } from './runtime.ts'
 export type { CreateRuntimeOptions, RuntimeFilter, Runtimes } from './runtimes.ts'
 export type { Providers, Secrets } from './secrets.ts'
 export type { ShellSession } from './session.ts'
+export type { SnapshotFilter, Snapshots } from './snapshots.ts'
 export type { ByteSource } from './stdin-writer.ts'
 export { BuildFailed } from './template/build-failed.ts'
 export type { BuildHandle, BuildLogOptions } from './template/build-handle.ts'

@@ -8,10 +8,12 @@ export interface FailedTry {
   /** Tries made so far, at least 1. */
   readonly tries: number
   readonly maxRetries: number
-  /** True where the service recognises a repetition by its Idempotency-Key. */
+  /** True where the service recognises a repetition: by its Idempotency-Key, or as it is asked for a state and not for a thing. */
   readonly keyed: boolean
   /** False where the body is gone after the first try. */
   readonly repeatable: boolean
+  /** How long an answer may still be waited for. */
+  readonly timeLeftMs: number
 }
 
 const firstDelayMs = 100
@@ -24,12 +26,14 @@ const idempotentMethods: readonly string[] = ['GET', 'PUT', 'DELETE']
  * Decides whether a request is sent again: after how many milliseconds, or null for never.
  *
  * What the service refused before doing anything (429; 503 with `Retry-After`; a refused connection) may always be sent
- * again. What may have been done is sent again only where doing it twice is the same as once.
+ * again. What may have been done is sent again only where doing it twice is the same as once. A first request that still
+ * runs is no failure: its answer is asked for as long as the request may take.
  */
 export function retryDelayMs(failed: FailedTry, random: () => number = Math.random): number | null {
+  const { error } = failed
+  if (isUnderWay(error)) return failed.timeLeftMs > 0 ? backoffMs(failed.tries, random) : null
   if (failed.tries > failed.maxRetries || !failed.repeatable) return null
   const twiceIsOnce = failed.keyed || idempotentMethods.includes(failed.method)
-  const { error } = failed
   if (error instanceof HoltConnectionError) {
     if (error.reason === 'timeout') return null
     return error.reason === 'refused' || twiceIsOnce ? backoffMs(failed.tries, random) : null
@@ -67,6 +71,9 @@ export async function sleep(ms: number, signal: AbortSignal | undefined): Promis
 function isTemporary(error: HoltApiError, twiceIsOnce: boolean): boolean {
   if (error.wireCode === 'quota_exceeded') return false
   if (error.httpStatus === 429) return true
-  if (error.httpStatus === 503) return twiceIsOnce || error.retryAfterMs !== null
-  return error.wireCode === 'idempotency_in_progress'
+  return error.httpStatus === 503 && (twiceIsOnce || error.retryAfterMs !== null)
+}
+
+function isUnderWay(error: unknown): boolean {
+  return error instanceof HoltApiError && error.wireCode === 'idempotency_in_progress'
 }

@@ -1,12 +1,28 @@
-import type { Runtime as RuntimeData, UpdateRuntimeInput } from '@holt/protocol'
+import type {
+  CreateSnapshotInput,
+  ForkRuntimeInput,
+  Runtime as RuntimeData,
+  Snapshot,
+  UpdateRuntimeInput,
+} from '@holt/protocol'
 import { Commands } from './commands.ts'
 import { Files } from './files.ts'
+import { type Fork, makeFork } from './fork.ts'
 import { Network } from './network.ts'
 import { Ports } from './ports.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** A runtime: what the service said of it last, in the API's own words, and what can be done with it. Its public ports are `ports.public`. */
 export type Runtime = Readonly<Omit<RuntimeData, 'ports'>> & RuntimeActions
+
+/** What makes something of a runtime once, however often its answer is lost. */
+export interface OnceOptions extends CallOptions {
+  /** Default: a new one for each call. */
+  readonly idempotencyKey?: string
+}
+
+/** How long writing a runtime's memory down, or reading it, may take. Its size and the disk decide; the fetch of Node waits for an answer no longer than 300 s. */
+const writingTimeoutMs = 280_000
 
 /** What can be done with a runtime. Disposing of it (`await using`) deletes it. */
 class RuntimeActions implements AsyncDisposable {
@@ -37,6 +53,38 @@ class RuntimeActions implements AsyncDisposable {
     this.#take(await this.#transport.call('updateRuntime', { ...options, params: this.#params, json: change }))
   }
 
+  /**
+   * Pauses the runtime: its processes, memory and files are kept, what it has of the machine is given back. One that is paused stays so. With `auto_resume` the
+   * next call that needs what is inside resumes it.
+   */
+  async pause(options: CallOptions = {}): Promise<void> {
+    this.#take(await this.#transport.call('pauseRuntime', { ...options, ...this.#writing, twiceIsOnce: true }))
+  }
+
+  /** Resumes the runtime where it stood, under the same id. One that runs stays so. */
+  async resume(options: CallOptions = {}): Promise<void> {
+    this.#take(await this.#transport.call('resumeRuntime', { ...options, ...this.#writing, twiceIsOnce: true }))
+  }
+
+  /**
+   * Takes a snapshot, from which runtimes are made, and answers when it is durable. The runtime goes on by itself. `kind` is `memory` (everything, the default
+   * where the class of isolation has it) or `filesystem`. A lost answer is asked for again without a second snapshot.
+   */
+  async snapshot(body: CreateSnapshotInput = {}, options: OnceOptions = {}): Promise<Snapshot> {
+    const { signal, idempotencyKey = crypto.randomUUID() } = options
+    return this.#transport.call('createSnapshot', { signal, ...this.#writing, json: body, idempotencyKey })
+  }
+
+  /**
+   * Makes `count` (default 1) children that begin where this runtime stands, with its processes, memory and files, each under an identity of its own. The runtime
+   * goes on by itself. A child that could not be made is an error of the answer, and the others are there.
+   */
+  async fork(body: ForkRuntimeInput = {}, options: OnceOptions = {}): Promise<Fork> {
+    const { signal, idempotencyKey = crypto.randomUUID() } = options
+    const data = await this.#transport.call('forkRuntime', { signal, ...this.#writing, json: body, idempotencyKey })
+    return makeFork(data, (child) => makeRuntime(this.#transport, child))
+  }
+
   /** Terminates the runtime; one that is gone already is success. */
   async delete(options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteRuntime', { ...options, params: this.#params })
@@ -53,6 +101,10 @@ class RuntimeActions implements AsyncDisposable {
 
   get #params() {
     return { runtime_id: this.#data.runtime_id }
+  }
+
+  get #writing() {
+    return { params: this.#params, timeoutMs: writingTimeoutMs }
   }
 
   #take(data: RuntimeData): void {

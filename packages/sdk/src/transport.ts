@@ -26,6 +26,8 @@ export interface Request<Name extends RouteName> extends CallOptions {
   readonly bytes?: RequestBytes
   readonly headers?: Readonly<Record<string, string>>
   readonly idempotencyKey?: string | undefined
+  /** True for a POST that asks for a state: the service does nothing where it is there already. */
+  readonly twiceIsOnce?: boolean
   /** Replaces the client's own time limit; null: none. */
   readonly timeoutMs?: number | null
   /** Statuses besides 2xx that are answers, not errors. */
@@ -74,6 +76,7 @@ export class Transport {
     read: (response: Response) => Promise<Answer>,
   ): Promise<Answer> {
     const route: Route = routes[name]
+    const sinceMs = performance.now()
     for (let tries = 1; ; tries++) {
       try {
         return await this.#tryOnce(route, request, read)
@@ -84,8 +87,9 @@ export class Transport {
           error,
           tries,
           maxRetries: this.options.maxRetries,
-          keyed: request.idempotencyKey !== undefined,
+          keyed: request.idempotencyKey !== undefined || request.twiceIsOnce === true,
           repeatable: !(request.bytes instanceof ReadableStream),
+          timeLeftMs: this.#timeoutMs(request) - (performance.now() - sinceMs),
         })
         if (delayMs === null) throw error
         await sleep(delayMs, request.signal)
@@ -100,8 +104,8 @@ export class Transport {
   ): Promise<Answer> {
     request.signal?.throwIfAborted()
     const limit = new AbortController()
-    const timeoutMs = request.timeoutMs === undefined ? this.options.timeoutMs : request.timeoutMs
-    const timer = timeoutMs === null ? undefined : setTimeout(() => limit.abort(), timeoutMs)
+    const timeoutMs = this.#timeoutMs(request)
+    const timer = timeoutMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => limit.abort(), timeoutMs)
     const signal = request.signal === undefined ? limit.signal : AbortSignal.any([request.signal, limit.signal])
     try {
       const response = await this.options.fetch(this.#address(route, request), this.#init(route, request, signal))
@@ -115,6 +119,10 @@ export class Transport {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  #timeoutMs({ timeoutMs = this.options.timeoutMs }: Request<RouteName>): number {
+    return timeoutMs ?? Number.POSITIVE_INFINITY
   }
 
   /** Where a request of a route goes. */

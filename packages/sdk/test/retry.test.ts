@@ -19,6 +19,7 @@ const failed = (method: string, error: unknown, more: Partial<FailedTry> = {}): 
   maxRetries: 3,
   keyed: false,
   repeatable: true,
+  timeLeftMs: 1000,
   ...more,
 })
 
@@ -43,6 +44,16 @@ describe('retryDelayMs', () => {
       'a first request with the same key that still runs',
       failed('POST', answered(409, {}, 'idempotency_in_progress'), { keyed: true }),
       true,
+    ],
+    [
+      'a first request that still runs, however often it was asked for',
+      failed('POST', answered(409, {}, 'idempotency_in_progress'), { keyed: true, tries: 99 }),
+      true,
+    ],
+    [
+      'a first request that runs longer than a request may',
+      failed('POST', answered(409, {}, 'idempotency_in_progress'), { keyed: true, timeLeftMs: 0 }),
+      false,
     ],
     ['a body that is gone', failed('PUT', lost, { repeatable: false }), false],
     ['too many tries', failed('GET', lost, { tries: 4 }), false],

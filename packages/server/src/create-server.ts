@@ -19,10 +19,14 @@ import { OAuthTokens } from './identity/oauth-tokens.ts'
 import { SigningKeys } from './identity/signing-keys.ts'
 import { WorkloadTokens } from './identity/workload-tokens.ts'
 import { ensureAdminKey, ensureDefaultProject } from './keys/bootstrap.ts'
+import { Transitions } from './lifecycle/transitions.ts'
+import { RuntimeLinks } from './links/runtime-links.ts'
+import { Metrics } from './metrics/metrics.ts'
 import { AddressBook } from './network/address-book.ts'
 import { DecisionLog } from './network/decision-log.ts'
 import { type Outside, openOutside } from './network/open-outside.ts'
 import { RuntimeNetworks } from './network/runtime-networks.ts'
+import { Pools } from './pools/pools.ts'
 import { OpenPorts, type PortLimits } from './ports/open-ports.ts'
 import { PortAddresses } from './ports/port-addresses.ts'
 import { openPortSecret } from './ports/port-token.ts'
@@ -32,6 +36,7 @@ import { sweepForever } from './runtimes/sweep.ts'
 import { type MasterKeys, openMasterKeys } from './sealing/master-keys.ts'
 import { finishRotation } from './sealing/rotate-master-key.ts'
 import type { Log, Service } from './service.ts'
+import { failUnwritten } from './snapshots/recover-snapshots.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import type { BaseSource } from './templates/base-source.ts'
 import { keepBaseTemplates } from './templates/keep-base-templates.ts'
@@ -54,6 +59,8 @@ export interface ServerOptions {
   /** The way to hosts outside; default: the gateway, as the configuration has it. */
   readonly outside?: Outside
   readonly now?: () => number
+  /** Default: `now` where it is given, else the machine's own. */
+  readonly monotonic?: () => number
   readonly freeMemoryMiB?: () => Promise<number | null>
   readonly limits?: ConnectionLimits
   readonly portLimits?: Partial<PortLimits>
@@ -92,6 +99,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // They are shown as they were until the next start; the service is of use without.
     options.log.error({ err }, 'the builds that an earlier process left could not be ended')
   })
+  await failUnwritten(service).catch((err: unknown) => {
+    // They are shown as being written until the next start, and can be deleted.
+    options.log.error({ err }, 'the snapshots that an earlier process left could not be ended')
+  })
   await ensureAgentTemplates(service, projectId)
   const following = await beginFollowing(service)
   const cleared = clearResidue(service)
@@ -106,6 +117,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     service.ports.close()
     await app.close()
     await service.builds.close()
+    await service.transitions.close()
     await Promise.allSettled(background)
     await service.networks.closeAll()
     await service.decisions.flush()
@@ -118,7 +130,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await writeCredentials(config.stateDir, { url, key: adminKey })
     const { baseSource: source, templateRetryMs } = options
     const templates = source === null ? null : keepBaseTemplates(service, { projectId, source }, templateRetryMs)
-    background.push(templates?.ended ?? Promise.resolve(), sweepForever(service))
+    background.push(templates?.ended ?? Promise.resolve(), sweepForever(service), service.pools.keep())
     return { url, adminKey, templatesMade: templates?.tried ?? Promise.resolve(), close }
   } catch (error) {
     await close()
@@ -127,9 +139,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 function makeService(
-  { config, engine, log, now = Date.now, freeMemoryMiB, portLimits, builder, agentTemplates = [] }: ServerOptions,
+  { config, engine, log, freeMemoryMiB, portLimits, builder, agentTemplates = [], ...clocks }: ServerOptions,
   { store, portSecret, masterKeys, outside, closing, url }: Opened,
 ): Service {
+  const { now = Date.now, monotonic = clocks.now ?? (() => performance.now()) } = clocks
   const parts = { store, masterKeys, now, issuer: () => config.issuer ?? url() }
   const signingKeys = new SigningKeys(parts)
   const addresses = new AddressBook(store, log)
@@ -139,6 +152,7 @@ function makeService(
     store,
     log,
     now,
+    monotonic,
     freeMemoryMiB: freeMemoryMiB ?? (async () => null),
     recentKeys: new RecentKeys(),
     streams: new OpenStreams((keyIds) => validKeys(store, keyIds, now())),
@@ -146,6 +160,10 @@ function makeService(
     addresses: new PortAddresses(config.portDomain),
     portSecret,
     starts: new StartsUnderWay(),
+    pools: new Pools(() => service, config.pools),
+    metrics: new Metrics(() => service),
+    transitions: new Transitions(),
+    links: new RuntimeLinks(() => service),
     templateProgress: new TemplateProgress(),
     masterKeys,
     networks: new RuntimeNetworks(() => service, { gateway: outside.gateway, addresses }),

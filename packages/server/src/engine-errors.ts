@@ -10,6 +10,8 @@ const meanings: Readonly<Record<EngineErrorKind, { readonly code: ErrorCode; rea
   invalid: { code: 'unsupported_setting', message: 'The host refuses this combination of settings.' },
   not_supported: { code: 'not_supported_here', message: 'This host cannot do that.' },
   no_space: { code: 'disk_full', message: "The host's disk is full." },
+  incompatible: { code: 'snapshot_incompatible', message: 'It was written by another engine or on another CPU.' },
+  damaged: { code: 'snapshot_damaged', message: 'Its files are not what was written.' },
   unavailable: { code: 'unavailable', message: "The runtime's guest does not answer." },
   failed: { code: 'unavailable', message: "The runtime's guest or its host failed." },
 }

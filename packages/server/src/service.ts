@@ -7,8 +7,12 @@ import type { ServerConfig } from './config/config.ts'
 import type { OAuthTokens } from './identity/oauth-tokens.ts'
 import type { SigningKeys } from './identity/signing-keys.ts'
 import type { WorkloadTokens } from './identity/workload-tokens.ts'
+import type { Transitions } from './lifecycle/transitions.ts'
+import type { RuntimeLinks } from './links/runtime-links.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { DecisionLog } from './network/decision-log.ts'
 import type { RuntimeNetworks } from './network/runtime-networks.ts'
+import type { Pools } from './pools/pools.ts'
 import type { OpenPorts } from './ports/open-ports.ts'
 import type { PortAddresses } from './ports/port-addresses.ts'
 import type { StartsUnderWay } from './runtimes/starts-under-way.ts'
@@ -32,6 +36,8 @@ export interface Service {
   readonly log: Log
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number
+  /** Milliseconds of a clock that is never set; it begins anywhere. */
+  readonly monotonic: () => number
   /** Memory that the host could give away now; null where it is not known. */
   readonly freeMemoryMiB: () => Promise<number | null>
   readonly recentKeys: RecentKeys
@@ -41,6 +47,10 @@ export interface Service {
   /** What the tokens of ports are made with. */
   readonly portSecret: Buffer
   readonly starts: StartsUnderWay
+  readonly pools: Pools
+  readonly metrics: Metrics
+  readonly transitions: Transitions
+  readonly links: RuntimeLinks
   readonly templateProgress: TemplateProgress
   readonly masterKeys: MasterKeys
   readonly networks: RuntimeNetworks

@@ -12,6 +12,8 @@ export interface BuildRequest {
     | { readonly type: 'dockerfile'; readonly text: string; readonly target: string | null }
     | { readonly type: 'image'; readonly reference: string; readonly steps: readonly SimpleStep[] }
     | { readonly type: 'template'; readonly reference: string; readonly steps: readonly SimpleStep[] }
+    /** The files of a runtime, as a snapshot has them. */
+    | { readonly type: 'snapshot'; readonly reference: string; readonly steps: readonly SimpleStep[] }
   readonly buildArgs: Readonly<Record<string, string>>
   /** Values are secret: in no log, no key of the cache, no image. */
   readonly buildSecrets: Readonly<Record<string, string>>
@@ -111,6 +113,8 @@ export interface BuildHost {
   readonly cache: BuildCache
   /** A template of the project or a system template; `BuildError` `image_not_found` where there is none that is ready. */
   findTemplate(reference: string): Promise<TemplateBase>
+  /** A filesystem snapshot of the project; `BuildError` `image_not_found` where there is none that is ready, `unsupported_setting` for one of memory. */
+  findSnapshot(reference: string): Promise<TemplateBase>
   /** Fetches an address for ADD, under the rules on addresses; `step_failed` otherwise. */
   fetch(url: string, signal: AbortSignal): Promise<FetchedFile>
   /**
@@ -142,7 +146,7 @@ export interface FetchedFile {
   readonly mode: number
 }
 
-/** A template that is built upon. */
+/** A template or a snapshot that is built upon. */
 export interface TemplateBase {
   readonly reference: string
   readonly imageDigest: ImageDigest

@@ -19,7 +19,9 @@ export interface Finished {
 const Facts = z.object({
   user: z.string(),
   imageBytes: z.number().min(0),
-  checkpoint: z.object({ cpu: z.number(), memoryMiB: z.number(), sizeBytes: z.number() }).nullable(),
+  checkpoint: z
+    .object({ cpu: z.number(), memoryMiB: z.number(), diskMiB: z.number(), sizeBytes: z.number() })
+    .nullable(),
 })
 
 /** What the outcome of a build depends on besides the files of its image. */

@@ -7,6 +7,7 @@ export function redactingHost(host: BuildHost, redactor: Redactor): BuildHost {
   return {
     ...{ engine, isolation, workDir, stepSize, images, cache },
     findTemplate: (reference) => host.findTemplate(reference),
+    findSnapshot: (reference) => host.findSnapshot(reference),
     fetch: (url, signal) => host.fetch(url, signal),
     newRuntime: () => host.newRuntime(),
     newCheckpointId: () => host.newCheckpointId(),

@@ -80,8 +80,10 @@ async function findBase(
     const image = await scratchImage(host, pull.signal)
     return { image: { type: 'image', ...image, source: 'scratch', kept: [] }, settings: emptySettings, fetched: false }
   }
-  if (base.type === 'template') {
-    const { reference, imageDigest, settings, env } = await host.findTemplate(base.reference)
+  if (base.type === 'template' || base.type === 'snapshot') {
+    const isTemplate = base.type === 'template'
+    const found = isTemplate ? host.findTemplate(base.reference) : host.findSnapshot(base.reference)
+    const { reference, imageDigest, settings, env } = await found
     const sizeBytes = await sizeOf(host, imageDigest)
     const image = { type: 'image', imageDigest, sizeBytes, source: reference, kept: keptOf(env) } as const
     return { image, settings, fetched: false }
@@ -164,6 +166,7 @@ function baseText({ base, name }: Stage, plan: BuildPlan): string {
   const as = name === null ? '' : ` AS ${name}`
   if (base.type === 'scratch') return `scratch${as}`
   if (base.type === 'template') return `holt/${base.reference}${as}`
+  if (base.type === 'snapshot') return `the snapshot ${base.reference}${as}`
   if (base.type === 'image') return `${base.reference}${as}`
   const other = plan.stages.find(({ index }) => index === base.index)
   return `${other?.name ?? base.index}${as}`

@@ -32,6 +32,7 @@ export interface Stage {
 export type StageBase =
   | { readonly type: 'image'; readonly reference: string }
   | { readonly type: 'template'; readonly reference: string }
+  | { readonly type: 'snapshot'; readonly reference: string }
   | { readonly type: 'stage'; readonly index: number }
   | { readonly type: 'scratch' }
 

@@ -34,7 +34,7 @@ export class StartedCommand implements Disposable {
     { signal, onLine }: { readonly signal: AbortSignal; readonly onLine: (line: string) => void },
   ): Promise<StartedCommand> {
     try {
-      await guest.startProcess(templateCommand(command, { id }), signal)
+      await guest.startProcess(templateCommand(command, { id, background: true }), signal)
     } catch (error) {
       if (!(error instanceof HoltError) || error.code !== 'already_exists') throw error
     }

@@ -313,7 +313,7 @@ EOF`
       expect(failure.hint).toContain('timeout_secs')
     })
 
-    test('builds on an image with steps, and on a template', async () => {
+    test('builds on an image with steps, on a template, and on a snapshot', async () => {
       const host = rig.host(isolation)
       const steps = [{ env: { A: '1' } }, { run: 'echo "$A" > /a' }, { workdir: '/srv/app' }, { user: '7:8' }]
       const first = await build(host, { ...requestOf(''), source: { type: 'image', reference: 'base', steps } })
@@ -331,6 +331,19 @@ EOF`
       expect(host.lines).toContain('7')
       expect(second.settings).toMatchObject({ user: 'nobody', workdir: '/var/own' })
       expect((await rig.list(second.imageDigest)).get('var/own')).toMatch(/^d /)
+      const { imageDigest, buildSettings } = second
+      host.snapshots.set('before', {
+        reference: 'before',
+        imageDigest,
+        settings: buildSettings,
+        env: { OF: 'runtime' },
+      })
+      const third = await build(host, {
+        ...requestOf(''),
+        source: { type: 'snapshot', reference: 'before', steps: [{ user: '0' }, { run: 'cp /tmp/where /kept' }] },
+      })
+      expect(await rig.text(third.imageDigest, '/kept')).toBe('/srv/app\n')
+      expect(third.source).toBe('before')
       const unknown = await failureOf(host, requestOf('FROM base', { user: 'nobody-knows' }))
       expect(unknown).toMatchObject({ code: 'unsupported_setting' })
       expect(await failureOf(host, requestOf('FROM absent'))).toMatchObject({ code: 'image_not_found', step: 1 })

@@ -52,6 +52,7 @@ export interface TestBuildHost extends BuildHost {
   readonly entries: Map<string, CachedState>
   readonly mounts: Map<string, Buffer>
   readonly templates: Map<string, TemplateBase>
+  readonly snapshots: Map<string, TemplateBase>
   readonly addresses: Map<string, Omit<FetchedFile, 'body'> & { readonly text: string }>
 }
 
@@ -142,11 +143,12 @@ function hostOf(
   const entries = new Map<string, CachedState>()
   const mounts = new Map<string, Buffer>()
   const templates = new Map<string, TemplateBase>()
+  const snapshots = new Map<string, TemplateBase>()
   const addresses: TestBuildHost['addresses'] = new Map()
   const host: TestBuildHost = {
     engine,
     stepSize: { cpu: 2, memoryMiB: 512 },
-    ...{ lines, statuses, steps: [], given, checkpoints, entries, mounts, templates, addresses },
+    ...{ lines, statuses, steps: [], given, checkpoints, entries, mounts, templates, snapshots, addresses },
     cache: {
       get: async (key) => entries.get(key) ?? null,
       put: async (key, state) => void entries.set(key, state),
@@ -162,6 +164,11 @@ function hostOf(
     findTemplate: async (reference) => {
       const found = templates.get(reference)
       if (found === undefined) throw new BuildError('image_not_found', `There is no template ${reference}.`)
+      return found
+    },
+    findSnapshot: async (reference) => {
+      const found = snapshots.get(reference)
+      if (found === undefined) throw new BuildError('image_not_found', `There is no snapshot ${reference}.`)
       return found
     },
     fetch: async (url) => {

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from '../verb.ts'
 import { secretValues } from './build-secret.ts'
 import { dropUndefined } from './create-options.ts'
-import { collected, environmentVariable, notNegative, size } from './parse.ts'
+import { collected, environmentVariable, notNegative, seconds, size } from './parse.ts'
 import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options.ts'
 import { readSecret } from './read-secret.ts'
 
@@ -13,6 +13,7 @@ export interface BuildOptions extends PolicyOptions {
   readonly file?: string
   readonly fromImage?: string
   readonly fromTemplate?: string
+  readonly fromSnapshot?: string
   readonly run?: readonly BuildStep[]
   readonly copy?: readonly BuildStep[]
   readonly target?: string
@@ -50,6 +51,7 @@ export function addBuildOptions(command: Command): Command {
     .option('-f, --file <file>', 'the Dockerfile (default: DIR/Dockerfile); -: stdin')
     .option('--from-image <image>', 'begin with a container image instead of a Dockerfile')
     .option('--from-template <template>', 'begin with a template instead')
+    .option('--from-snapshot <snapshot>', 'begin with a filesystem snapshot instead, by name or id')
     .option(
       '--run <command>',
       'with --from-...: a command to run; repeat',
@@ -70,7 +72,7 @@ function addResultOptions(command: Command): Command {
   const options = command
     .option('--start-cmd <command>', 'started in the finished image; runtimes begin with it running')
     .option('--ready-cmd <command>', 'tried again until it exits 0; then the start command is ready')
-    .option('--ready-timeout <seconds>', 'how long it may take to be ready (default: 600)', notNegative)
+    .option('--ready-timeout <duration>', 'how long it may take to be ready (default: 600)', seconds)
     .option('--on-restore <command>', 'run in each new runtime before it is handed over')
     .option('--disk <size>', 'of its runtimes: GiB, or with a unit: 512MiB, 8GB (default: 4)', size)
     .option('--memory <size>', 'of its runtimes (default: 1)', size)
@@ -89,25 +91,27 @@ function addResultOptions(command: Command): Command {
     .option('--registry-password-env <variable>', 'the password is in this variable here')
     .option('--registry <host>', 'the registry of that user (default: that of the first image)')
     .addOption(
-      new Option('--timeout <seconds>', 'the most that the build may take (default: 3600)').argParser(notNegative),
+      new Option('--timeout <duration>', 'the most that the build may take (default: 3600)').argParser(seconds),
     )
     .option('--no-cache', 'use nothing of earlier builds')
 }
 
 /** The body of the build that options ask for, without its Dockerfile and context. */
 export async function buildBody(options: BuildOptions): Promise<CreateBuildInput> {
-  const { fromImage, fromTemplate, run, copy } = options
+  const { fromImage, fromTemplate, fromSnapshot, run, copy } = options
   const steps = [...(run ?? copy ?? [])]
-  const isImage = fromImage !== undefined || fromTemplate !== undefined
-  if (fromImage !== undefined && fromTemplate !== undefined)
-    throw new UsageError('--from-image and --from-template: one of both')
+  const begun = [fromImage, fromTemplate, fromSnapshot].filter((from) => from !== undefined)
+  const isImage = begun.length > 0
+  if (begun.length > 1) throw new UsageError('Begin with one of --from-image, --from-template and --from-snapshot')
   if (isImage && (options.file !== undefined || options.target !== undefined))
-    throw new UsageError('-f and --target are for a Dockerfile, not beside --from-image and --from-template')
-  if (!isImage && steps.length > 0) throw new UsageError('--run and --copy need --from-image or --from-template')
+    throw new UsageError('-f and --target are for a Dockerfile, not beside --from-...')
+  if (!isImage && steps.length > 0)
+    throw new UsageError('--run and --copy need --from-image, --from-template or --from-snapshot')
   return dropUndefined({
     ...nameAndTag(options.tag),
     from_image: fromImage,
     from_template: fromTemplate,
+    from_snapshot: fromSnapshot,
     steps: isImage && steps.length > 0 ? steps : undefined,
     target: options.target,
     build_args: options.buildArg,

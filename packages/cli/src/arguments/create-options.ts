@@ -7,6 +7,7 @@ import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options
 /** What can be said of a runtime that is made. */
 export interface CreateOptions extends PolicyOptions {
   readonly template?: string
+  readonly snapshot?: string
   readonly name?: string
   readonly isolation?: Isolation
   readonly cpu?: number
@@ -27,9 +28,10 @@ export function isolationOption(): Option {
 export function addCreateOptions(command: Command): Command {
   const options = command
     .option('-t, --template <template>', 'template by name, name:tag or id (default: base-small)')
+    .option('--snapshot <snapshot>', 'a snapshot by name or id, instead of a template')
     .option('-n, --name <name>', 'a name, unique among the runtimes that have not ended')
     .addOption(isolationOption())
-    .option('--cpu <vCPUs>', "vCPUs (default: the template's)", notNegative)
+    .option('--cpu <vCPUs>', 'vCPUs (default: those of the template or snapshot)', notNegative)
     .option('--memory <size>', 'GiB, or with a unit: 512MiB, 8GB', size)
     .option('--disk <size>', 'GiB, or with a unit', size)
     .option(
@@ -48,12 +50,26 @@ export function addCreateOptions(command: Command): Command {
 
 /** The body of the create that options ask for. */
 export function createBody(options: CreateOptions): CreateRuntimeInput {
-  const { template, name, isolation, cpu, memory, disk, env, metadata, network, secret: secrets } = options
+  const { template, snapshot, name, isolation, cpu, memory, disk, env, metadata, network, secret: secrets } = options
   const written = policyOf(options)
+  if (template !== undefined && snapshot !== undefined)
+    throw new UsageError('Begin with one of both: --template or --snapshot')
   if (network !== undefined && written !== null)
     throw new UsageError('Name a policy with --network, or write one out with --allow and --include, not both')
   const network_policy = network ?? written ?? undefined
-  return dropUndefined({ template, name, isolation, cpu, memory, disk, env, metadata, network_policy, secrets })
+  return dropUndefined({
+    template,
+    snapshot,
+    name,
+    isolation,
+    cpu,
+    memory,
+    disk,
+    env,
+    metadata,
+    network_policy,
+    secrets,
+  })
 }
 
 /** An object without the fields that are undefined, which JSON would drop as well. */

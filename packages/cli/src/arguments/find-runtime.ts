@@ -3,7 +3,15 @@ import { type Holt, HoltError, type Runtime, type RuntimeState } from '@holt/sdk
 import { UsageError } from '../verb.ts'
 
 /** The states in which a runtime can still be named by its name or the beginning of its id. */
-const liveStates = ['running', 'starting', 'failed', 'terminating'] as const satisfies readonly RuntimeState[]
+const liveStates = [
+  'running',
+  'pausing',
+  'paused',
+  'resuming',
+  'starting',
+  'failed',
+  'terminating',
+] as const satisfies readonly RuntimeState[]
 
 /** Finds the runtime that a person means: by id, by name, or by the beginning of its id where only one begins so. */
 export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
@@ -14,7 +22,7 @@ export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
     if (live !== undefined) return live
   }
   const begun: Runtime[] = []
-  for await (const runtime of liveRuntimes(holt)) if (runtime.runtime_id.startsWith(text)) begun.push(runtime)
+  for (const runtime of await liveRuntimes(holt)) if (runtime.runtime_id.startsWith(text)) begun.push(runtime)
   const [only, ...others] = begun
   if (only === undefined) {
     throw new HoltError('runtime_not_found', `No runtime is named ${text}, and no id begins with it`, {
@@ -28,7 +36,13 @@ export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
   return only
 }
 
-/** Every runtime that has not ended. */
-export async function* liveRuntimes(holt: Holt): AsyncGenerator<Runtime, void, undefined> {
-  for (const state of liveStates) yield* holt.runtimes.list({ state, limit: 100 })
+/** The id of a runtime that may be gone: as it stands where it is a whole id. */
+export async function findRuntimeId(holt: Holt, text: string): Promise<string> {
+  return isIdParam('runtime_id', text) ? text : (await findRuntime(holt, text)).runtime_id
+}
+
+/** Every runtime that has not ended, by state. One that changes its state meanwhile is there once. */
+export async function liveRuntimes(holt: Holt): Promise<Runtime[]> {
+  const lists = await Promise.all(liveStates.map((state) => holt.runtimes.list({ state, limit: 100 }).all()))
+  return [...new Map(lists.flat().map((runtime) => [runtime.runtime_id, runtime])).values()]
 }

@@ -27,12 +27,38 @@ export function size(text: string): number | string {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** A number of seconds or vCPUs, 0 or more. */
+/** A number of vCPUs, 0 or more. */
 export function notNegative(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || !Number.isFinite(value) || value < 0)
     throw new InvalidArgumentError('It must be a number, 0 or more.')
   return value
+}
+
+const secondsOf = { s: 1, m: 60, h: 3600, d: 86_400 } as const
+const longestSecs = 30 * secondsOf.d
+
+/** A time in seconds: `90`, `1.5`, `90s`, `30m`, `2h`, `1d`; `none` is 0. */
+export function seconds(text: string): number {
+  if (text === 'none') return 0
+  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)([smhd])?$/.exec(text) ?? []
+  if (amount === undefined) throw new InvalidArgumentError('It must be a time such as 90, 30m, 2h or 1d, or none.')
+  return Number(amount) * secondsOf[unit as keyof typeof secondsOf]
+}
+
+/** How long a runtime runs, in whole seconds, 1 s to 30 days; `none` or `0` is an end that never comes. */
+export function durationSecs(text: string): number | 'none' {
+  if (text === 'none' || text === '0') return 'none'
+  const duration = Math.ceil(seconds(text))
+  if (duration < 1 || duration > longestSecs) throw new InvalidArgumentError('It must be 1 second to 30 days, or none.')
+  return duration
+}
+
+/** How many children a fork has. */
+export function count(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) < 1 || Number(text) > 100)
+    throw new InvalidArgumentError('It must be 1 to 100.')
+  return Number(text)
 }
 
 /** A TCP port. */

@@ -33,7 +33,8 @@ export async function prepareBuild(
   signal: AbortSignal,
 ): Promise<CreateBuildInput> {
   const body = await buildBody(options)
-  if (body.from_image !== undefined || body.from_template !== undefined) {
+  const begun = body.from_image ?? body.from_template ?? body.from_snapshot
+  if (begun !== undefined) {
     const read = (body.steps ?? []).flatMap((step) => ('copy' in step ? step.copy.source : []))
     return read.length === 0 ? body : { ...body, context_id: await send({ holt, directory, signal, read, options }) }
   }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody } from '../arguments/create-options.ts'
-import { notNegative } from '../arguments/parse.ts'
+import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
 import { createRuntime } from '../create-runtime.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { mib } from '../output/table.ts'
@@ -9,19 +9,20 @@ import { act } from '../verb.ts'
 const examples = `
 Examples:
   holt create -n mine
-  holt create -t base-medium --disk 20 --timeout 3600 --metadata team=search
+  holt create -t base-medium --disk 20 --metadata team=search
+  holt create --timeout none --idle-timeout 10m         pauses when nobody uses it, and goes on when somebody does
+  holt create --timeout 15m --on-timeout terminate
+  holt create --snapshot before                         see holt snapshot
   id=$(holt create)`
 
 /** Adds `holt create`. */
 export function addCreate(program: Command): void {
-  const command = addCreateOptions(program.command('create'))
+  const command = addDeadlineOptions(addCreateOptions(program.command('create')), { of: 'made' })
     .description('create a runtime and print its id')
-    .option('--timeout <seconds>', 'the runtime ends this long after its creation', notNegative)
     .option('--json', 'print the runtime as JSON')
     .addHelpText('after', examples)
-  act(command, async (options: CreateOptions & { timeout?: number; json?: boolean }) => {
-    const deadline = options.timeout === undefined ? {} : { timeout_secs: options.timeout }
-    const runtime = await createRuntime({ ...createBody(options), ...deadline })
+  act(command, async (options: CreateOptions & DeadlineOptions & { json?: boolean }) => {
+    const runtime = await createRuntime({ ...createBody(options), ...deadlineFields(options) })
     if (runtime === null) return 1
     if (options.json === true) {
       printJson(runtime)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { environmentVariable, notNegative } from '../arguments/parse.ts'
+import { environmentVariable, seconds } from '../arguments/parse.ts'
 import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
@@ -57,7 +57,7 @@ export function addExec(program: Command, passThrough: boolean): void {
       'run in the shell of this name, after its other commands; one argument is a line for it',
     )
     .option('--ulimit <name=soft[:hard]>', 'a resource limit, as ulimit(1) has them; repeat', ulimit)
-    .option('--timeout <seconds>', 'kill the command after so long; 0: never', notNegative, 0)
+    .option('--timeout <duration>', 'kill the command after so long: 90, 30m, 2h; 0: never', seconds, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)

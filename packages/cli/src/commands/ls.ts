@@ -4,6 +4,7 @@ import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
 import { keyValue } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
+import { nextOf } from '../output/runtime-words.ts'
 import { ageOf, mib, printTable } from '../output/table.ts'
 import { act } from '../verb.ts'
 
@@ -21,6 +22,7 @@ interface LsOptions {
 const examples = `
 Examples:
   holt ls
+  holt ls --state paused
   holt ls --metadata team=search --json
   holt rm $(holt ls -q)`
 
@@ -34,6 +36,9 @@ export function addLs(program: Command): void {
       new Option('-s, --state <state>', 'only this state').choices([
         'starting',
         'running',
+        'pausing',
+        'paused',
+        'resuming',
         'terminating',
         'terminated',
         'failed',
@@ -72,6 +77,7 @@ async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise
       ['CPU', (runtime) => String(runtime.cpu)],
       ['MEMORY', (runtime) => mib(runtime.memory_mib)],
       ['AGE', (runtime) => ageOf(runtime.created_at)],
+      ['NEXT', (runtime) => nextOf(runtime)],
     ])
   }
   return 0

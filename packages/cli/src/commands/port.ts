@@ -1,7 +1,7 @@
 import type { Port, Runtime } from '@holt/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { notNegative, port as portArgument } from '../arguments/parse.ts'
+import { port as portArgument, seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { openInBrowser } from '../open-in-browser.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -39,8 +39,8 @@ export function addPort(program: Command): void {
     .option('--public', 'let anyone in who knows the address, without a token')
     .option('--private', 'let nobody in without a token, as it is at first')
     .option('--rotate', 'make earlier tokens worthless and cut what is open')
-    .option('--wait <seconds>', 'wait until something listens', notNegative)
-    .option('--expires <seconds>', 'how long the token is valid (default: 24 hours)', notNegative)
+    .option('--wait <duration>', 'wait until something listens', seconds)
+    .option('--expires <duration>', 'how long the token is valid (default: 24 hours)', seconds)
     .option('--open', 'open the address in the browser of this machine')
     .option('--forward <[local:]port>', 'listen on 127.0.0.1:LOCAL and carry its connections to the port', forwarding)
     .option('--json', 'print the port as JSON')

@@ -1,7 +1,7 @@
 import { type CreateProviderInput, HoltError, type Provider, type ReplaceProviderInput } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
-import { collected, notNegative } from '../arguments/parse.ts'
+import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { connect } from '../connect.ts'
 import { printJson, say } from '../output/print.ts'
@@ -49,7 +49,7 @@ export function addProvider(program: Command): void {
     .addOption(
       new Option('--authentication <how>', 'oauth2: where the client secret stands').choices(['basic', 'body']),
     )
-    .option('--ttl <seconds>', 'workload: how long a token lives, 60 to 600', notNegative)
+    .option('--ttl <duration>', 'workload: how long a token lives, 60 to 600', seconds)
     .addOption(new Option('--algorithm <name>', 'workload: how it is signed').choices(['RS256', 'ES256', 'EdDSA']))
     .option('--from-env <variable>', 'take the value or the client secret from a variable here')
     .option('--json', 'print the provider as JSON')

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { doToEach } from '../arguments/do-to-each.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
-import { printJson, say } from '../output/print.ts'
-import { reportError } from '../output/report-error.ts'
+import { labelOf } from '../output/runtime-words.ts'
 import { act } from '../verb.ts'
 
 const examples = `
@@ -18,27 +18,12 @@ export function addRm(program: Command): void {
     .argument('<runtime...>', 'ids, beginnings of ids, or names')
     .option('--json', 'print the deleted runtimes as JSON')
     .addHelpText('after', examples)
-  act(command, removeRuntimes)
-}
-
-async function removeRuntimes(texts: string[], { json }: { json?: boolean }): Promise<number> {
-  const holt = connect()
-  const removed: unknown[] = []
-  let failures = 0
-  for (const text of texts) {
-    try {
-      const runtime = await findRuntime(holt, text)
+  act(command, (texts: string[], options: { json?: boolean }) =>
+    doToEach(texts, options, async (text) => {
+      const runtime = await findRuntime(connect(), text)
       await runtime.delete()
-      if (json === true) {
-        await runtime.refresh()
-        removed.push(runtime)
-      } else say(`Deleted ${runtime.name === null ? runtime.runtime_id : `${runtime.name} (${runtime.runtime_id})`}`)
-    } catch (error) {
-      // The others are deleted all the same; the exit code says that one was not.
-      failures += 1
-      reportError(error)
-    }
-  }
-  if (json === true) printJson({ data: removed, next_cursor: null })
-  return failures === 0 ? 0 : 1
+      if (options.json === true) await runtime.refresh()
+      return { told: `Deleted ${labelOf(runtime)}`, object: runtime }
+    }),
+  )
 }

@@ -1,17 +1,24 @@
-import { type CommandResult, HoltError } from '@holt/sdk'
+import { type CommandResult, type CreateRuntimeInput, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody, dropUndefined } from '../arguments/create-options.ts'
-import { notNegative } from '../arguments/parse.ts'
+import {
+  addDeadlineOptions,
+  type DeadlineOptions,
+  type Duration,
+  deadlineFields,
+} from '../arguments/deadline-options.ts'
+import { seconds } from '../arguments/parse.ts'
 import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { createRuntime } from '../create-runtime.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
 import { exitCodeOf, failureExitCode, runAttached } from '../run-attached.ts'
-import { act, holtFailedExitCode } from '../verb.ts'
+import { act, holtFailedExitCode, UsageError } from '../verb.ts'
 
-interface RunOptions extends CreateOptions {
+interface RunOptions extends CreateOptions, Omit<DeadlineOptions, 'timeout'> {
   readonly rm: boolean
+  readonly runtimeTimeout?: Duration
   readonly user?: string
   readonly cwd?: string
   readonly timeout: number
@@ -32,14 +39,15 @@ const runtimeMarginSecs = 600
 
 /** Adds `holt run`: create, run, delete. */
 export function addRun(program: Command, passThrough: boolean): void {
-  const command = addCreateOptions(program.command('run'))
+  const made = addCreateOptions(program.command('run'))
+  const command = addDeadlineOptions(made, { of: 'made', timeout: '--runtime-timeout' })
     .description('run a command in a new runtime, then delete the runtime')
     .argument('<command...>', 'the command and its arguments, after --')
     .option('--no-rm', 'keep the runtime afterwards')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
     .option('--ulimit <name=soft[:hard]>', 'a resource limit, as ulimit(1) has them; repeat', ulimit)
-    .option('--timeout <seconds>', 'kill the command after so long; 0: never', notNegative, 0)
+    .option('--timeout <duration>', 'kill the command after so long: 90, 30m, 2h; 0: never', seconds, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)
@@ -48,9 +56,7 @@ export function addRun(program: Command, passThrough: boolean): void {
 
 async function runInNewRuntime(argv: string[], options: RunOptions): Promise<number> {
   using interrupts = new Interrupts()
-  const limit =
-    options.timeout > 0 && options.rm ? { timeout_secs: Math.ceil(options.timeout) + runtimeMarginSecs } : {}
-  const runtime = await createRuntime({ ...createBody(options), ...limit })
+  const runtime = await createRuntime({ ...createBody(options), ...deadlineOf(options) })
   if (runtime === null) return interrupts.first === null ? holtFailedExitCode : interruptedExitCode
   try {
     if (interrupts.first !== null) return interruptedExitCode
@@ -68,6 +74,16 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
     if (options.rm) await runtime.delete().catch((error: unknown) => tellKept(runtime.runtime_id, error))
     else say(`holt: kept the runtime ${runtime.name ?? runtime.runtime_id}`)
   }
+}
+
+/** A runtime that is deleted afterwards never pauses under its command. One that is kept has the deadline that any other has. */
+function deadlineOf(options: RunOptions): Pick<CreateRuntimeInput, 'timeout_secs' | 'on_timeout'> {
+  const { rm, timeout, runtimeTimeout, ...others } = options
+  const fields = deadlineFields({ ...others, ...(runtimeTimeout === undefined ? {} : { timeout: runtimeTimeout }) })
+  if (!rm) return fields
+  if (Object.keys(fields).length > 0)
+    throw new UsageError('The deadline of a runtime is for one that is kept: add --no-rm')
+  return { timeout_secs: timeout > 0 ? Math.ceil(timeout) + runtimeMarginSecs : null, on_timeout: 'terminate' }
 }
 
 /** As a shell counts an end by SIGINT. */

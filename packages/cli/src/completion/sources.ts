@@ -14,6 +14,9 @@ export const sources: Sources = {
   source: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
   destination: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
   location: async () => (await runtimeNames()).map(({ value, about }) => ({ value: `${value}:`, about })),
+  of: runtimeNames,
+  snapshot: snapshotNames,
+  fromSnapshot: snapshotNames,
   template: templateNames,
   fromTemplate: templateNames,
   tag: templateNames,
@@ -50,6 +53,14 @@ async function templateNames(): Promise<Candidate[]> {
   }))
 }
 
+async function snapshotNames(): Promise<Candidate[]> {
+  const snapshots = await client().snapshots.list({ limit: 100 }).all()
+  return snapshots.map(({ snapshot_id, name, kind, template }) => ({
+    value: name ?? snapshot_id,
+    about: `${kind}, ${template.name}`,
+  }))
+}
+
 async function buildIds(): Promise<Candidate[]> {
   const { data } = await client().builds.list({ limit: 20 }).page()
   return data.map(({ build_id, name, tag, status }) => ({ value: build_id, about: `${name}:${tag}, ${status}` }))
@@ -74,9 +85,7 @@ async function commandsOf([runtime, ...others]: readonly string[]): Promise<Cand
 }
 
 async function runtimeNames(): Promise<Candidate[]> {
-  const found: Candidate[] = []
-  for await (const runtime of liveRuntimes(client())) found.push(candidateOf(runtime))
-  return found
+  return (await liveRuntimes(client())).map(candidateOf)
 }
 
 function candidateOf({ runtime_id, name, template, state }: Runtime): Candidate {

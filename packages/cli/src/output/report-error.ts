@@ -7,7 +7,7 @@ export function reportError(error: unknown): void {
   say(`${styled('red', 'error')}: ${message.split('\n').map(printable).join('\n  ')}`)
   if (error instanceof HoltError) {
     for (const { pointer, message } of error.details?.issues ?? [])
-      say(`  ${printable(pointer)}: ${printable(message)}`)
+      say(`  ${printable(optionsHere[pointer] ?? pointer)}: ${printable(message)}`)
   }
   const hint = hintOf(error)
   if (hint !== undefined) say(`${styled('yellow', 'hint')}: ${printable(hint)}`)
@@ -24,6 +24,7 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   already_exists: 'Replace it with --overwrite, or choose another destination.',
   build_not_found: 'See which there are: holt template builds',
   command_not_found: 'See which there are: holt ps RUNTIME',
+  invalid_request: 'Correct what is named above.',
   is_directory: 'Name a file, or copy everything in it with -r.',
   key_not_found: 'See which there are: holt key ls',
   name_taken: 'Choose another name, or delete what has it.',
@@ -32,11 +33,29 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   provider_not_found: 'See which there are: holt provider ls',
   runtime_not_found: 'See which there are: holt ls',
   runtime_not_running: 'See its state and the reason: holt get RUNTIME',
+  runtime_paused: 'Resume it: holt resume RUNTIME',
   runtime_terminated: 'Make a new one: holt create',
   secret_not_found: 'See which there are: holt secret ls',
+  snapshot_incompatible:
+    'A memory snapshot needs the engine and the processor it was made with. One of kind filesystem boots everywhere: holt snapshot create --kind filesystem',
+  snapshot_not_found: 'See which there are: holt snapshot ls',
   session_not_found: 'See which there are: holt session ls RUNTIME',
   template_not_found: 'See which there are: holt template ls',
   unauthenticated: 'Set HOLT_API_KEY to a key of that service.',
+}
+
+/** The options that are fields of the API under another name. */
+const optionsHere: Readonly<Record<string, string>> = {
+  '/timeout_secs': '--timeout',
+  '/on_timeout': '--on-timeout',
+  '/idle_timeout_secs': '--idle-timeout',
+  '/auto_resume': '--no-auto-resume',
+  '/from_snapshot': '--from-snapshot',
+  '/snapshot': '--snapshot',
+  '/cpu': '--cpu',
+  '/memory': '--memory',
+  '/disk': '--disk',
+  '/isolation': '--isolation',
 }
 
 function hintOf(error: unknown): string | undefined {

@@ -22,7 +22,12 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
 /** How long ago a moment was: `12s`, `5m`, `3h`, `2d`. */
 export function ageOf(moment: string | null, now: number = Date.now()): string {
   if (moment === null) return ''
-  const seconds = Math.max(0, Math.floor((now - Date.parse(moment)) / 1000))
+  return spanOf(Math.max(0, (now - Date.parse(moment)) / 1000))
+}
+
+/** A time in the largest unit that says enough. */
+export function spanOf(time: number): string {
+  const seconds = Math.floor(time)
   if (seconds < 120) return `${seconds}s`
   if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)}m`
   return seconds < 48 * 3600 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`

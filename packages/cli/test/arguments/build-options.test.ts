@@ -16,13 +16,23 @@ test('what is not said is not sent', async () => {
   expect(await bodyFor(['-t', 'web'])).toEqual({ name: 'web' })
 })
 
+test('begins with a snapshot', async () => {
+  const steps = [{ run: 'pip check' }]
+  expect(await bodyFor(['-t', 'web', '--from-snapshot', 'before', '--run', 'pip check'])).toEqual({
+    name: 'web',
+    from_snapshot: 'before',
+    steps,
+  })
+})
+
 test.each([
   [[], "required option '-t, --tag <name[:tag]>' not specified"],
   [['-t', 'a:b:c'], 'NAME or NAME:TAG'],
   [['-t', ':b'], 'NAME or NAME:TAG'],
   [['-t', 'a', '--run', 'x'], '--run and --copy need'],
   [['-t', 'a', '--from-image', 'x', '-f', 'y'], '-f and --target are for a Dockerfile'],
-  [['-t', 'a', '--from-image', 'x', '--from-template', 'y'], 'one of both'],
+  [['-t', 'a', '--from-image', 'x', '--from-template', 'y'], 'Begin with one of'],
+  [['-t', 'a', '--from-snapshot', 'x', '--from-template', 'y'], 'Begin with one of'],
   [['-t', 'a', '--from-image', 'x', '--copy', 'y'], 'SOURCE:DESTINATION'],
   [['-t', 'a', '--secret', 'token'], 'id=ID,src=FILE'],
   [['-t', 'a', '--secret', 'id=a,src=/nowhere'], 'the file /nowhere is not there'],

@@ -136,7 +136,7 @@ describe('run', () => {
     const ended = await runHolt(['run', '--cpu', '0', '-n', 'NO', '--', 'true'], { service })
     expect(ended.code).toBe(125)
     expect(ended.stderr).toMatch(/ {2}\/name: .*/)
-    expect(ended.stderr).toMatch(/ {2}\/cpu: .*/)
+    expect(ended.stderr).toMatch(/ {2}--cpu: .*/)
   })
 
   test('keeps the runtime with --no-rm and says which', async () => {

@@ -22,8 +22,8 @@ describe('ls', () => {
   test('is a plain table without colours when piped', async () => {
     const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
     const { stdout } = await runHolt(['ls'], { service })
-    expect(stdout).toMatch(/^RUNTIME +NAME +STATE +TEMPLATE +ISOLATION +CPU +MEMORY +AGE\n/)
-    expect(stdout).toMatch(new RegExp(`\n${runtime_id} +mine +running +base-small +gvisor +1 +1 GiB +\\d+s\n$`))
+    expect(stdout).toMatch(/^RUNTIME +NAME +STATE +TEMPLATE +ISOLATION +CPU +MEMORY +AGE +NEXT\n/)
+    expect(stdout).toMatch(new RegExp(`\n${runtime_id} +mine +running +base-small +gvisor +1 +1 GiB +\\d+s +-\n$`))
     expect(stdout).not.toContain('\u001b')
   })
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError, type RuntimeId } from '@holt/engine'
 import { hasCode } from '../tools/durable-files.ts'
+import { CgroupFreezer, type FreezerPlace } from './cgroup-freezer.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 
 /** How long killed processes may take to leave. A process in uninterruptible sleep takes as long as its disk. */
@@ -13,10 +14,16 @@ export class RuntimeCgroup {
   /** As OCI's `cgroupsPath` has it. */
   readonly path: string
   readonly #host: CgroupHost
+  readonly #freezer: CgroupFreezer | null
 
-  constructor(host: CgroupHost, parent: string, id: RuntimeId) {
-    this.#host = host
+  constructor(
+    on: { readonly cgroups: CgroupHost; readonly freezer: FreezerPlace | null },
+    parent: string,
+    id: RuntimeId,
+  ) {
+    this.#host = on.cgroups
     this.path = join(parent, id)
+    this.#freezer = on.freezer === null ? null : new CgroupFreezer(on.freezer, this.path)
   }
 
   /** Kills every process of the runtime and waits until none is left. No cgroup is success. */
@@ -29,6 +36,8 @@ export class RuntimeCgroup {
       if (performance.now() > deadline)
         throw new EngineError('failed', `processes of ${this.path} do not end: ${pids.join(', ')}`)
       for (const pid of pids) killNow(pid)
+      // What is frozen dies when it goes on, with the signal first of all.
+      await this.#freezer?.release()
       await sleep(waitMs)
     }
   }
@@ -45,6 +54,12 @@ export class RuntimeCgroup {
   /** Removes the cgroups; they must be empty. Gone is success. */
   async remove(): Promise<void> {
     await Promise.all(this.#dirs().map(removeGroup))
+  }
+
+  /** Bytes of memory in use, what the kernel could give back left out. 0 where it does not say. */
+  async memoryInUse(): Promise<number> {
+    const memory = this.#host.controllers.get('memory')
+    return memory === undefined ? 0 : parseMemoryInUse(await readOrEmpty(join(memory, this.path, 'memory.stat')))
   }
 
   /** How many processes the kernel has killed for the runtime's memory limit. */
@@ -81,6 +96,11 @@ export async function removeParentCgroup(host: CgroupHost, parent: string): Prom
 /** `oom_kill N` stands in `memory.events` (version 2) and in `memory.oom_control` (version 1) alike. */
 export function parseOomKills(text: string): number {
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0)
+}
+
+/** What is nobody's file in `memory.stat`: `rss` in version 1 is `anon` in version 2; the memory of a gVisor runtime is `shmem`. */
+export function parseMemoryInUse(text: string): number {
+  return [...text.matchAll(/^(?:rss|anon|shmem) (\d+)$/gm)].reduce((sum, [, bytes]) => sum + Number(bytes), 0)
 }
 
 function killNow(pid: number): void {

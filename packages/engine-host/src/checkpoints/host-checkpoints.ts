@@ -1,22 +1,50 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import type { CheckpointInfo, ImageDigest, RuntimeSpec } from '@holt/engine'
-import type { Layout } from '../layout.ts'
-import { hasCode, removeTemporaries, replaceFile, syncPath } from '../tools/durable-files.ts'
+import { type CheckpointInfo, EngineError, type ImageDigest, type RuntimeSpec, type Usability } from '@holt/engine'
+import { isCheckpointId, type Layout } from '../layout.ts'
+import { hasCode, isThere, removeTemporaries, replaceFile, syncPath } from '../tools/durable-files.ts'
+import { KeyedLock } from '../tools/keyed-lock.ts'
+import { findDamage, findForeign, sealFiles, stampOf } from './checkpoint-files.ts'
 import { type CheckpointMaker, type CheckpointManifest, findDifference, infoOf, parseManifest } from './manifest.ts'
 
 const MANIFEST = 'manifest.json'
+
+/** Why a checkpoint cannot be restored. */
+export type Objection = Pick<Extract<Usability, { usable: false }>, 'problem' | 'why'>
+
+/** A checkpoint that can be restored: its files, and the guest that is in it. */
+export interface Source {
+  readonly dir: string
+  readonly sizeBytes: number
+  /** SHA-256 of the guest's binary. */
+  readonly guest: string
+}
+
+/** A checkpoint that is being written, and has no name yet. */
+export interface Draft {
+  /** Empty at first; a runner writes into it. */
+  readonly dir: string
+  /** Makes what is in it durable and gives it its name, or leaves nothing. */
+  publish(): Promise<CheckpointInfo>
+  /** Leaves nothing. */
+  discard(): Promise<void>
+}
+
+/** What this process has found the files of a checkpoint to be. */
+interface Finding {
+  readonly stamp: string
+  readonly damage: Promise<string | null>
+}
 
 /** Checkpoints at rest: a directory each, whole as soon as it has its name. */
 export class HostCheckpoints {
   readonly #layout: Layout
   readonly #maker: CheckpointMaker
   readonly #hasImage: (digest: ImageDigest) => Promise<boolean>
-  /** Checkpoints whose digests this process has compared. */
-  readonly #verified = new Set<string>()
+  readonly #findings = new Map<string, Finding>()
+  /** One writer at a time for each checkpoint. */
+  readonly locks = new KeyedLock()
 
   constructor(layout: Layout, maker: CheckpointMaker, hasImage: (digest: ImageDigest) => Promise<boolean>) {
     this.#layout = layout
@@ -24,38 +52,28 @@ export class HostCheckpoints {
     this.#hasImage = hasImage
   }
 
-  /** Has `write` fill an empty directory and publishes it as `checkpointId`, durably, or leaves nothing. */
-  async publish(
-    checkpointId: string,
-    spec: RuntimeSpec,
-    write: (dir: string) => Promise<void>,
-  ): Promise<CheckpointInfo> {
+  /** Begins a checkpoint of a runtime that has this spec and this guest. */
+  async draft(checkpointId: string, spec: RuntimeSpec, guest: string): Promise<Draft> {
     const target = this.#layout.checkpoint(checkpointId)
-    const temporary = join(this.#layout.checkpoints, `.tmp-${randomBytes(8).toString('hex')}`)
-    await mkdir(temporary, { mode: 0o700 })
-    try {
-      await write(temporary)
-      const { isolation, imageDigest, cpu, memoryMiB } = spec
-      const files = await sealFiles(temporary)
-      const manifest: CheckpointManifest = {
-        format: 1,
-        checkpointId,
-        isolation,
-        imageDigest,
-        cpu,
-        memoryMiB,
-        maker: this.#maker,
-        files,
+    const dir = this.#temporary()
+    await mkdir(dir, { mode: 0o700 })
+    const discard = () => rm(dir, { recursive: true, force: true })
+    const publish = async () => {
+      try {
+        const manifest = await this.#seal(dir, { checkpointId, spec, guest })
+        await rename(dir, target)
+        await syncPath(this.#layout.checkpoints)
+        const stamp = await stampOf(target, manifest.files)
+        this.#findings.set(checkpointId, { stamp, damage: Promise.resolve(null) })
+        return infoOf(manifest)
+      } catch (error) {
+        await discard()
+        throw hasCode(error, 'ENOSPC', 'EDQUOT')
+          ? new EngineError('no_space', `no space for checkpoint ${checkpointId}`, { cause: error })
+          : error
       }
-      await replaceFile(join(temporary, MANIFEST), JSON.stringify(manifest, null, 1), true)
-      await rename(temporary, target)
-      await syncPath(this.#layout.checkpoints)
-      this.#verified.add(checkpointId)
-      return infoOf(manifest)
-    } catch (error) {
-      await rm(temporary, { recursive: true, force: true })
-      throw error
     }
+    return { dir, publish, discard }
   }
 
   /** The checkpoint's facts; null when there is none. */
@@ -64,48 +82,49 @@ export class HostCheckpoints {
     return manifest === null ? null : infoOf(manifest)
   }
 
-  /** Whether this host can restore it now. Sizes are compared each time, digests once for each process. */
-  async usable(
-    checkpointId: string,
-  ): Promise<{ readonly usable: true } | { readonly usable: false; readonly why: string }> {
+  /** Whether this host can restore it now. All of its files are read unless this process has done so and they are the same since. */
+  async usable(checkpointId: string, { restoreOnly = false } = {}): Promise<Usability> {
     const manifest = await this.#read(checkpointId)
-    const why = manifest === null ? 'there is no such checkpoint' : await this.#objection(manifest)
-    return why === null ? { usable: true } : { usable: false, why }
+    if (manifest === null) return { usable: false, problem: 'absent', why: 'there is no such checkpoint' }
+    const objection = await this.#objection(manifest, restoreOnly)
+    return objection === null ? { usable: true } : { usable: false, ...objection }
   }
 
-  /** The directory to restore this spec from, or why it boots cold. */
-  async directoryFor(
-    spec: RuntimeSpec,
-    checkpointId: string,
-  ): Promise<{ readonly dir: string } | { readonly why: string }> {
+  /** The directory to restore this spec from and what is in it, or why that cannot be. */
+  async directoryFor(spec: RuntimeSpec, checkpointId: string): Promise<Source | Objection> {
     const manifest = await this.#read(checkpointId)
-    if (manifest === null) return { why: 'there is no such checkpoint' }
+    if (manifest === null) return { problem: 'absent', why: 'there is no such checkpoint' }
     for (const key of ['isolation', 'imageDigest', 'cpu', 'memoryMiB'] as const) {
-      if (manifest[key] !== spec[key]) return { why: `its ${key} is ${manifest[key]}` }
+      if (manifest[key] !== spec[key]) return { problem: 'incompatible', why: `its ${key} is ${manifest[key]}` }
     }
-    const why = await this.#objection(manifest)
-    return why === null ? { dir: this.#layout.checkpoint(checkpointId) } : { why }
+    // What a template has written fits on smaller disks too; of what a tenant has written all must have room.
+    if (spec.restoreOnly === true && spec.diskMiB < manifest.diskMiB)
+      return { problem: 'incompatible', why: `its disk has ${manifest.diskMiB} MiB` }
+    const { sizeBytes } = infoOf(manifest)
+    const objection = await this.#objection(manifest, spec.restoreOnly === true)
+    return objection ?? { dir: this.#layout.checkpoint(checkpointId), sizeBytes, guest: manifest.maker.guest }
   }
 
   async list(): Promise<readonly CheckpointInfo[]> {
-    const infos: CheckpointInfo[] = []
-    for (const name of await readdir(this.#layout.checkpoints)) {
-      const info = /^[A-Za-z0-9]/.test(name) ? await this.find(name) : null
-      if (info !== null) infos.push(info)
-    }
-    return infos
+    return (await this.#manifests()).map(infoOf)
+  }
+
+  /** The guests that are in checkpoints: as long as one is, its binary has to be there. */
+  async guests(): Promise<ReadonlySet<string>> {
+    const manifests = await this.#manifests()
+    return new Set(manifests.map(({ maker }) => maker.guest))
   }
 
   /** Gone is success. It leaves by a rename, so that half of one is never seen. */
   async remove(checkpointId: string): Promise<void> {
-    const temporary = join(this.#layout.checkpoints, `.tmp-${randomBytes(8).toString('hex')}`)
+    const temporary = this.#temporary()
     try {
       await rename(this.#layout.checkpoint(checkpointId), temporary)
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return
       throw error
     }
-    this.#verified.delete(checkpointId)
+    this.#findings.delete(checkpointId)
     await rm(temporary, { recursive: true, force: true })
   }
 
@@ -114,50 +133,77 @@ export class HostCheckpoints {
     return removeTemporaries(this.#layout.checkpoints)
   }
 
+  #temporary(): string {
+    return join(this.#layout.checkpoints, `.tmp-${randomBytes(8).toString('hex')}`)
+  }
+
+  async #seal(
+    dir: string,
+    { checkpointId, spec, guest }: { checkpointId: string; spec: RuntimeSpec; guest: string },
+  ): Promise<CheckpointManifest> {
+    const { isolation, imageDigest, cpu, memoryMiB, diskMiB } = spec
+    const manifest: CheckpointManifest = {
+      format: 3,
+      checkpointId,
+      isolation,
+      imageDigest,
+      cpu,
+      memoryMiB,
+      diskMiB,
+      maker: { ...this.#maker, guest },
+      files: await sealFiles(dir),
+    }
+    await replaceFile(join(dir, MANIFEST), JSON.stringify(manifest, null, 1), true)
+    return manifest
+  }
+
+  async #manifests(): Promise<readonly CheckpointManifest[]> {
+    const manifests: CheckpointManifest[] = []
+    for (const name of await readdir(this.#layout.checkpoints)) {
+      const manifest = isCheckpointId(name) ? await this.#read(name) : null
+      if (manifest !== null) manifests.push(manifest)
+    }
+    return manifests
+  }
+
   async #read(checkpointId: string): Promise<CheckpointManifest | null> {
+    let text: string
     try {
-      return parseManifest(await readFile(join(this.#layout.checkpoint(checkpointId), MANIFEST), 'utf8'))
+      text = await readFile(join(this.#layout.checkpoint(checkpointId), MANIFEST), 'utf8')
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return null
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+      throw error
+    }
+    const manifest = parseManifest(text)
+    return manifest?.checkpointId === checkpointId ? manifest : null
+  }
+
+  /** With `anyGuest` it may have another guest than the one of today, where that is still there: what somebody has put aside outlives an upgrade. */
+  async #objection(manifest: CheckpointManifest, anyGuest: boolean): Promise<Objection | null> {
+    const difference = findDifference(manifest.maker, this.#maker, anyGuest)
+    if (difference !== null) return { problem: 'incompatible', why: difference }
+    if (!(await this.#hasImage(manifest.imageDigest)))
+      return { problem: 'incompatible', why: `its image ${manifest.imageDigest} is not here` }
+    if (anyGuest && !(await isThere(this.#layout.guest(manifest.maker.guest))))
+      return { problem: 'incompatible', why: `its guest ${manifest.maker.guest} is not here` }
+    const dir = this.#layout.checkpoint(manifest.checkpointId)
+    const why = (await findForeign(dir, manifest.files)) ?? (await this.#findDamage(dir, manifest))
+    return why === null ? null : { problem: 'damaged', why }
+  }
+
+  /** As `findDamage`, but what has been read once is read again only when it has changed, and once for all who ask meanwhile. */
+  async #findDamage(dir: string, { checkpointId, files }: CheckpointManifest): Promise<string | null> {
+    const stamp = await stampOf(dir, files)
+    const known = this.#findings.get(checkpointId)
+    if (known?.stamp === stamp) return known.damage
+    const finding: Finding = { stamp, damage: findDamage(dir, files) }
+    this.#findings.set(checkpointId, finding)
+    try {
+      return await finding.damage
+    } catch (error) {
+      // It could not be read, which may be over soon.
+      if (this.#findings.get(checkpointId) === finding) this.#findings.delete(checkpointId)
       throw error
     }
   }
-
-  async #objection(manifest: CheckpointManifest): Promise<string | null> {
-    const difference = findDifference(manifest.maker, this.#maker)
-    if (difference !== null) return difference
-    if (!(await this.#hasImage(manifest.imageDigest))) return `its image ${manifest.imageDigest} is not here`
-    const dir = this.#layout.checkpoint(manifest.checkpointId)
-    for (const file of manifest.files) {
-      const size = await stat(join(dir, file.name)).then(
-        (found) => found.size,
-        () => null,
-      ) // Absent.
-      if (size !== file.sizeBytes) return `${file.name} is not ${file.sizeBytes} bytes long`
-    }
-    if (this.#verified.has(manifest.checkpointId)) return null
-    for (const file of manifest.files) {
-      if ((await digestOf(join(dir, file.name))) !== file.sha256) return `${file.name} does not have its digest`
-    }
-    this.#verified.add(manifest.checkpointId)
-    return null
-  }
-}
-
-/** Makes the files of a checkpoint durable and lists them. */
-async function sealFiles(dir: string): Promise<CheckpointManifest['files']> {
-  const names = (await readdir(dir)).sort()
-  return Promise.all(
-    names.map(async (name) => {
-      const path = join(dir, name)
-      const [sha256] = await Promise.all([digestOf(path), syncPath(path)])
-      return { name, sizeBytes: (await stat(path)).size, sha256 }
-    }),
-  )
-}
-
-async function digestOf(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash)
-  return hash.digest('hex')
 }

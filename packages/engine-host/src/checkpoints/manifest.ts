@@ -16,15 +16,17 @@ export interface CheckpointMaker {
 const hex = z.string().regex(/^[0-9a-f]{64}$/)
 
 const Schema = z.object({
-  format: z.literal(1),
+  format: z.literal(3),
   checkpointId: z.string(),
   isolation: z.enum(['gvisor', 'container']),
   imageDigest: z.templateLiteral(['sha256:', hex]).transform((digest): ImageDigest => digest),
   cpu: z.number().positive(),
   memoryMiB: z.int().positive(),
+  diskMiB: z.int().positive(),
   maker: z.object({ runner: z.string(), platform: z.string(), arch: z.string(), cpuFeatures: hex, guest: hex }),
   files: z
-    .array(z.object({ name: z.string().regex(/^[a-z_]+\.img$/), sizeBytes: z.int().nonnegative(), sha256: hex }))
+    // `digest` as `digestFile` computes it.
+    .array(z.object({ name: z.string().regex(/^[a-z_]+\.img$/), sizeBytes: z.int().nonnegative(), digest: hex }))
     .min(1)
     .max(16),
 })
@@ -42,9 +44,12 @@ export function parseManifest(text: string): CheckpointManifest | null {
   }
 }
 
-/** Why a checkpoint made by `made` cannot be restored by `here`; null when it can. */
-export function findDifference(made: CheckpointMaker, here: CheckpointMaker): string | null {
-  for (const key of ['runner', 'platform', 'arch', 'cpuFeatures', 'guest'] as const) {
+/** What has to be the same where a checkpoint is restored, whichever guest is in it. */
+const HOST_KEYS = ['runner', 'platform', 'arch', 'cpuFeatures'] as const
+
+/** Why a checkpoint made by `made` cannot be restored by `here`; null when it can. With `anyGuest` its own guest need not be the one of today. */
+export function findDifference(made: CheckpointMaker, here: CheckpointMaker, anyGuest = false): string | null {
+  for (const key of anyGuest ? HOST_KEYS : ([...HOST_KEYS, 'guest'] as const)) {
     if (made[key] !== here[key]) return `it was made with another ${key}: ${made[key]}, here ${here[key]}`
   }
   return null
@@ -52,9 +57,9 @@ export function findDifference(made: CheckpointMaker, here: CheckpointMaker): st
 
 /** A manifest as the contract shows it. */
 export function infoOf(manifest: CheckpointManifest): CheckpointInfo {
-  const { checkpointId, imageDigest, isolation, cpu, memoryMiB, files } = manifest
+  const { checkpointId, imageDigest, isolation, cpu, memoryMiB, diskMiB, files } = manifest
   const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
-  return { checkpointId, imageDigest, isolation, cpu, memoryMiB, sizeBytes }
+  return { checkpointId, imageDigest, isolation, cpu, memoryMiB, diskMiB, sizeBytes }
 }
 
 /** The features in `/proc/cpuinfo`, each once, sorted: `flags` on x86, `Features` on Arm. */

@@ -12,7 +12,7 @@ const SIZES_KEPT = 4
 const FORMAT_TIMEOUT_MS = 60_000
 
 /** Counts the ways in which disks have been formatted. A spare of another way is thrown away: it may not take today's mount options. */
-const FORMAT = 2
+const FORMAT = 3
 
 /** Sparse files with a fresh ext4, some of them formatted before somebody asks. */
 export class DiskPool {
@@ -104,7 +104,8 @@ const JOURNAL_MIB = 4
 /**
  * Makes a sparse file with an ext4 in it. It has a journal although nothing is ever recovered: without one ext4 does not use the inode of a deleted file for
  * minutes, and walks past each of them whenever it makes a file (`recently_deleted`, Linux `fs/ext4/ialloc.c`). Nothing reserved for root, who is the tenant.
- * Inode tables and journal are not zeroed: what they would hold is a hole already.
+ * Inode tables and journal are not zeroed: what they would hold is a hole already. Group descriptors lie among their groups (`meta_bg`), not in blocks reserved for
+ * them at the front: so a disk can grow to any size, and the steps of that fit into the small journal.
  */
 async function formatDisk(path: string, sizeMiB: number, signal?: AbortSignal): Promise<void> {
   const handle = await open(path, 'wx', 0o600)
@@ -121,6 +122,8 @@ async function formatDisk(path: string, sizeMiB: number, signal?: AbortSignal): 
     `size=${JOURNAL_MIB}`,
     '-m',
     '0',
+    '-O',
+    'meta_bg,^resize_inode',
     '-E',
     'lazy_itable_init=1,lazy_journal_init=1,nodiscard',
     '--',

@@ -28,7 +28,7 @@ export class ContainerDriver implements Driver {
 
   #run(paths: RuntimePaths, verb: readonly string[], signal: AbortSignal): Promise<void> {
     const flags = [`--root=${paths.runnerState}`, `--log=${paths.runnerLog}`, '--log-format=json']
-    return runRunner([this.#runc, ...flags, ...verb], paths, signal)
+    return runRunner([this.#runc, ...flags, ...verb], paths, { signal })
   }
 }
 

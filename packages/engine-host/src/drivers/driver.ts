@@ -13,13 +13,13 @@ export interface Driver {
 /** A driver that can write a runtime's memory down and start from it. */
 export interface CheckpointDriver extends Driver {
   /** Starts the bundle in `paths.dir` from what `checkpoint` has written. */
-  restore(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<ProcessId>
-  /** Writes the runtime into an empty directory. */
-  checkpoint(paths: RuntimePaths, target: CheckpointTarget, signal: AbortSignal): Promise<void>
+  restore(paths: RuntimePaths, image: ImageFiles, signal: AbortSignal): Promise<ProcessId>
+  /** Writes the runtime into an empty directory. It goes on, whatever becomes of that. */
+  checkpoint(paths: RuntimePaths, image: ImageFiles, signal: AbortSignal): Promise<void>
 }
 
-/** Where a runtime is written, and whether it runs on. */
-export interface CheckpointTarget {
-  readonly imageDir: string
-  readonly goOn: boolean
+/** Where a runtime's memory is at rest, and about how much that is: a slow disk may take its time for much. */
+export interface ImageFiles {
+  readonly dir: string
+  readonly sizeBytes: number
 }

@@ -1,7 +1,7 @@
 import type { RuntimePaths } from '../layout.ts'
 import type { GvisorPlatform } from '../options.ts'
 import type { ProcessId } from '../tools/process-table.ts'
-import type { CheckpointDriver, CheckpointTarget } from './driver.ts'
+import type { CheckpointDriver, ImageFiles } from './driver.ts'
 import { runRunner, startedProcess } from './run-runner.ts'
 
 /** Runs bundles under gVisor. */
@@ -23,19 +23,20 @@ export class GvisorDriver implements CheckpointDriver {
     return startedProcess(paths)
   }
 
-  async restore(paths: RuntimePaths, imageDir: string, signal: AbortSignal): Promise<ProcessId> {
-    const flags = ['--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, `--image-path=${imageDir}`]
-    await this.#run(paths, ['restore', ...flags, paths.id], signal)
+  async restore(paths: RuntimePaths, { dir, sizeBytes }: ImageFiles, signal: AbortSignal): Promise<ProcessId> {
+    const flags = ['--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, `--image-path=${dir}`]
+    await this.#run(paths, ['restore', ...flags, paths.id], signal, sizeBytes)
     return startedProcess(paths)
   }
 
-  async checkpoint(paths: RuntimePaths, { imageDir, goOn }: CheckpointTarget, signal: AbortSignal): Promise<void> {
-    const flags = [`--image-path=${imageDir}`, '-compression=none', ...(goOn ? ['-leave-running'] : [])]
-    await this.#run(paths, ['checkpoint', ...flags, paths.id], signal)
+  /** With `leave-running` even where the runtime is to end: without it a checkpoint that fails, for a full disk say, takes the runtime with it. */
+  async checkpoint(paths: RuntimePaths, { dir, sizeBytes }: ImageFiles, signal: AbortSignal): Promise<void> {
+    const flags = [`--image-path=${dir}`, '-compression=none', '-leave-running']
+    await this.#run(paths, ['checkpoint', ...flags, paths.id], signal, sizeBytes)
   }
 
-  #run(paths: RuntimePaths, verb: readonly string[], signal: AbortSignal): Promise<void> {
-    return runRunner([this.#runsc, ...globalFlags(paths, this.#platform), ...verb], paths, signal)
+  #run(paths: RuntimePaths, verb: readonly string[], signal: AbortSignal, sizeBytes = 0): Promise<void> {
+    return runRunner([this.#runsc, ...globalFlags(paths, this.#platform), ...verb], paths, { signal, sizeBytes })
   }
 }
 

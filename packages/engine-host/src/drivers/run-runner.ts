@@ -7,15 +7,23 @@ import { runTool } from '../tools/run-tool.ts'
 /** A runner's verb takes tenths of a second; on a host with a hundred at work, some seconds. */
 const RUNNER_TIMEOUT_MS = 60_000
 
+/** What memory is read and written with at least: 8 MiB a second, a disk that has much else to do. */
+const SLOWEST_BYTES_PER_MS = 8 * 1024
+
 /** What a message of a failed runner is cut to. */
 const WORDS_MAX = 2_000
 
 /**
  * Runs runsc or runc. Its output goes nowhere, since the runtime inherits it: a file would let the tenant fill the host's disk, and a pipe would never end. What it has to say
- * of a failure stands in its log.
+ * of a failure stands in its log. `sizeBytes` is how much memory it reads or writes.
  */
-export async function runRunner(argv: readonly string[], paths: RuntimePaths, signal: AbortSignal): Promise<void> {
-  const result = await runTool(argv, { timeoutMs: RUNNER_TIMEOUT_MS, signal, output: 'discard' })
+export async function runRunner(
+  argv: readonly string[],
+  paths: RuntimePaths,
+  { signal, sizeBytes = 0 }: { readonly signal: AbortSignal; readonly sizeBytes?: number },
+): Promise<void> {
+  const timeoutMs = RUNNER_TIMEOUT_MS + sizeBytes / SLOWEST_BYTES_PER_MS
+  const result = await runTool(argv, { timeoutMs, signal, output: 'discard' })
   if (result.code === 0) return
   const log = await readFile(paths.runnerLog, 'utf8').catch(() => '') // Nothing was said.
   const words = log.slice(-WORDS_MAX).trim()

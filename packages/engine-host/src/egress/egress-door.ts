@@ -20,6 +20,8 @@ export class EgressDoor {
   #server: Server | null = null
   #accept: (connection: Socket) => void = (connection) => connection.destroy()
   #dials = { second: 0, count: 0 }
+  /** Whether it is closed for a while only. */
+  #away = false
 
   constructor(paths: RuntimePaths, log: Log) {
     this.#paths = paths
@@ -29,6 +31,7 @@ export class EgressDoor {
   /** Listens, or goes on to; connections go to `accept` from now on. A socket file of an earlier process is replaced. */
   async open(accept: (connection: Socket) => void): Promise<void> {
     this.#accept = accept
+    this.#away = false
     if (this.#server !== null) return
     const server = createServer((socket) => this.#take(socket))
     server.maxConnections = CONNECTIONS_MAX
@@ -49,8 +52,21 @@ export class EgressDoor {
     }
   }
 
+  /** Closes it until `comeBack`. */
+  async leave(): Promise<void> {
+    const listened = this.#server !== null
+    await this.close()
+    this.#away = listened
+  }
+
+  /** Listens again, for whom it did before, where it was left open. */
+  async comeBack(): Promise<void> {
+    if (this.#away) await this.open(this.#accept)
+  }
+
   /** Stops listening and cuts what is connected. */
   async close(): Promise<void> {
+    this.#away = false
     const server = this.#server
     this.#server = null
     server?.close()

@@ -39,3 +39,9 @@ export async function closeEgress(runtime: Runtime): Promise<void> {
   await Promise.all([runtime.egress.close(), runtime.tunOffer?.end()])
   runtime.tunOffer = null
 }
+
+/** Closes a runtime's way out for a while; `EgressDoor.comeBack` opens it again where it was open. */
+export async function leaveEgress(runtime: Runtime): Promise<void> {
+  await Promise.all([runtime.egress.leave(), runtime.tunOffer?.end()])
+  runtime.tunOffer = null
+}

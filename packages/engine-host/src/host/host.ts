@@ -1,4 +1,5 @@
 import { EngineError, type Isolation, type RuntimeId } from '@holt/engine'
+import type { FreezerPlace } from '../cgroups/cgroup-freezer.ts'
 import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
 import { RuntimeCgroup } from '../cgroups/runtime-cgroup.ts'
 import type { HostCheckpoints } from '../checkpoints/host-checkpoints.ts'
@@ -19,8 +20,12 @@ export interface Host {
   readonly log: Log
   readonly cgroups: CgroupHost
   readonly cgroupParent: string
+  /** Where runtimes are frozen; null where this host cannot. */
+  readonly freezer: FreezerPlace | null
   readonly limitsSwap: boolean
   readonly openFilesMax: number
+  /** Whether a mounted disk can be made larger. */
+  readonly canGrowDisks: boolean
   /** Null where the engine makes no runtimes. */
   readonly guest: GuestFile | null
   readonly gvisor: CheckpointDriver | null
@@ -51,7 +56,7 @@ export function guestOf(host: Host): GuestFile {
 
 /** The cgroups of one runtime. */
 export function cgroupOf(host: Host, id: RuntimeId): RuntimeCgroup {
-  return new RuntimeCgroup(host.cgroups, host.cgroupParent, id)
+  return new RuntimeCgroup(host, host.cgroupParent, id)
 }
 
 /** The driver of a class. Kind `not_supported` where its runner is missing. */

@@ -14,7 +14,7 @@ const MODE = 0o555
 export async function installGuest(layout: Layout, source: string): Promise<GuestFile> {
   const content = await readFile(source)
   const sha256 = createHash('sha256').update(content).digest('hex')
-  const path = join(layout.guests, sha256, 'holt-guest')
+  const path = layout.guest(sha256)
   const present = await stat(path).catch(() => null) // Absent.
   if (present?.size === content.length && (present.mode & 0o777) === MODE) return { path, sha256 }
   const temporary = `${path}.tmp`
@@ -26,7 +26,7 @@ export async function installGuest(layout: Layout, source: string): Promise<Gues
   return { path, sha256 }
 }
 
-/** Removes the guests that no runtime is made with. */
+/** Removes the guests that no runtime is made with, and no checkpoint. */
 export async function removeOldGuests(layout: Layout, used: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(layout.guests)) {
     if (/^[0-9a-f]{64}$/.test(name) && !used.has(name))

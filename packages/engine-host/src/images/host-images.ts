@@ -29,11 +29,11 @@ export class HostImages implements ImageStore {
   async import(
     tar: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-    { base, maxBytes }: ImportOptions = {},
+    { base, ...options }: ImportOptions = {},
   ): Promise<ImageInfo> {
-    if (base === undefined) return this.#write(readTar(tar), { maxBytes, signal })
+    if (base === undefined) return this.#write(readTar(tar), options, signal)
     await using reader = await this.#read(base)
-    return await this.#write(fillFromBase(readExport(tar), reader), { maxBytes, signal })
+    return await this.#write(fillFromBase(readExport(tar), reader), options, signal)
   }
 
   async #read(digest: ImageDigest): Promise<ImageReader> {
@@ -47,7 +47,8 @@ export class HostImages implements ImageStore {
 
   async #write(
     entries: AsyncIterable<Entry>,
-    { maxBytes, signal }: { readonly maxBytes: number | undefined; readonly signal: AbortSignal },
+    { maxBytes, beforePublish }: Omit<ImportOptions, 'base'>,
+    signal: AbortSignal,
   ): Promise<ImageInfo> {
     const temporary = join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)
     try {
@@ -58,6 +59,7 @@ export class HostImages implements ImageStore {
         ...(maxBytes === undefined ? {} : { maxBytes }),
       })
       await syncPath(temporary)
+      await beforePublish?.(digest)
       await rename(temporary, this.#layout.image(digest))
       await syncPath(this.#layout.images)
       return { digest, sizeBytes }

@@ -5,13 +5,16 @@ import { EngineError, type GuestLink, type GuestRequest, type GuestResponse } fr
 import type { RuntimePaths } from '../layout.ts'
 import type { Log } from '../options.ts'
 import { openSession } from './guest-session.ts'
-import { sendRequest } from './send-request.ts'
+import { type ItemAnswer, sendRequest } from './send-request.ts'
 
 /** Connections of one runtime that may wait to become its session, or to be closed after they were replaced. */
 const CONNECTIONS_MAX = 4
 
 /** A guest dials once in a while. One that dials more often than this in a second is not let in until the second is over. */
 const DIALS_PER_SECOND_MAX = 50
+
+/** The request after which the guest closes its connection. */
+const QUIESCE = '/v1/quiesce'
 
 /** How long the guest has to close its end before the host closes its own. */
 const FAREWELL_TIMEOUT_MS = 1_000
@@ -25,6 +28,7 @@ export class GuestDoor implements GuestLink {
   readonly #log: Log
   readonly #onDrop: () => void
   readonly #sockets = new Set<Socket>()
+  readonly #items = new Set<ItemAnswer>()
   #server: Server | null = null
   #session: ClientHttp2Session | null = null
   #waiting: PromiseWithResolvers<void> | null = null
@@ -79,7 +83,21 @@ export class GuestDoor implements GuestLink {
   request(request: GuestRequest): Promise<GuestResponse> {
     if (this.#session === null || !this.connected)
       return Promise.reject(new EngineError('unavailable', 'the guest is not connected'))
-    return sendRequest(this.#session, request)
+    const sent = sendRequest(this.#session, request, this.#items)
+    return request.path.startsWith(QUIESCE) ? this.#takeInWhile(sent) : sent
+  }
+
+  /** After a `quiesce` the guest ends its streams and the connection: what it has sent by then must not wait for its reader in there. */
+  async #takeInWhile(quiescing: Promise<GuestResponse>): Promise<GuestResponse> {
+    for (const each of this.#items) each.takeIn(true)
+    let done = false
+    try {
+      const response = await quiescing
+      done = response.status === 200
+      return response
+    } finally {
+      if (!done) for (const each of this.#items) each.takeIn(false)
+    }
   }
 
   /**

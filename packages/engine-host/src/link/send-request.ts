@@ -2,8 +2,24 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 
 import { Readable } from 'node:stream'
 import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine'
 
-/** Sends one request over a session and resolves with the answer's headers and its body as a stream. */
-export async function sendRequest(session: ClientHttp2Session, request: GuestRequest): Promise<GuestResponse> {
+/** Items of a stream that a guest ends for a checkpoint: what may be sent ahead of their reader, and the last write. */
+const TAKE_IN_BYTES = 8 * 2 ** 20
+
+/** An answer that is a stream of items, while it is open. */
+export interface ItemAnswer {
+  /** Whether what the guest sends is taken in at once, up to a bound, however slowly it is read. A connection that ends takes with it what is unread in HTTP/2. */
+  takeIn(ahead: boolean): void
+}
+
+/**
+ * Sends one request over a session and resolves with the answer's headers and its body as a stream. An answer that is a stream of items is among `open` for as long as
+ * it has not ended.
+ */
+export async function sendRequest(
+  session: ClientHttp2Session,
+  request: GuestRequest,
+  open: Set<ItemAnswer>,
+): Promise<GuestResponse> {
   request.signal.throwIfAborted()
   const { body } = request
   const stream = openStream(session, request)
@@ -27,11 +43,12 @@ export async function sendRequest(session: ClientHttp2Session, request: GuestReq
     })
     stream.on('response', (received) => {
       answered = true
-      resolve({
-        status: Number(received[':status']),
-        headers: plainHeaders(received),
-        body: answerBody(stream, () => failure),
-      })
+      const { body, answer } = answerBody(stream, () => failure)
+      if (received['content-type'] === 'application/x-ndjson') {
+        open.add(answer)
+        stream.once('close', () => open.delete(answer))
+      }
+      resolve({ status: Number(received[':status']), headers: plainHeaders(received), body })
     })
     sendBody(stream, body, end)
   })
@@ -66,7 +83,8 @@ function sendBody(stream: ClientHttp2Stream, body: GuestRequest['body'], fail: (
  * The answer as a stream that ends only where the guest ended it: one that broke has an error of kind `unavailable` (or the signal's reason) instead.
  * Destroying it resets the HTTP/2 stream.
  */
-function answerBody(stream: ClientHttp2Stream, failure: () => unknown): Readable {
+function answerBody(stream: ClientHttp2Stream, failure: () => unknown): { body: Readable; answer: ItemAnswer } {
+  let ahead = 0
   const body = new Readable({
     highWaterMark: 256 * 1024,
     read: () => {
@@ -82,7 +100,8 @@ function answerBody(stream: ClientHttp2Stream, failure: () => unknown): Readable
   })
   let ended = false
   stream.on('data', (part: Buffer) => {
-    if (!body.push(part)) stream.pause()
+    ahead -= part.length
+    if (!body.push(part) && ahead <= 0) stream.pause()
   })
   stream.on('end', () => {
     // A reset without an error ends the readable side too; only a clean end has rstCode 0 and was not aborted.
@@ -94,7 +113,12 @@ function answerBody(stream: ClientHttp2Stream, failure: () => unknown): Readable
     if (!ended && !body.destroyed) body.destroy(asError(failure()))
   })
   stream.pause()
-  return body
+  const takeIn = (all: boolean) => {
+    ahead = all ? TAKE_IN_BYTES : 0
+    if (all) stream.resume()
+    else if (body.readableLength >= body.readableHighWaterMark) stream.pause()
+  }
+  return { body, answer: { takeIn } }
 }
 
 function plainHeaders(received: IncomingHttpHeaders): Record<string, string> {

@@ -1,4 +1,5 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
+import { readFrozen } from '../freeze-runtime.ts'
 import type { Host } from '../host/host.ts'
 import { isRuntimeId, type RuntimePaths } from '../layout.ts'
 import { hasCode } from '../tools/durable-files.ts'
@@ -50,6 +51,8 @@ async function adoptRuntime(host: Host, record: RuntimeRecord, bootId: string): 
     return
   }
   if (record.state === 'preparing') return
-  if (record.process !== null && (await isAlive(record.process))) await runtime.door.open()
-  else await endRuntime(host, runtime)
+  if (record.process !== null && (await isAlive(record.process))) {
+    await readFrozen(host, runtime)
+    await runtime.door.open()
+  } else await endRuntime(host, runtime)
 }

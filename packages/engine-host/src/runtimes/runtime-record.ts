@@ -15,6 +15,7 @@ const Spec = z.object({
   diskMiB: z.int().positive(),
   pidsMax: z.int().positive(),
   checkpointId: z.string().nullable(),
+  restoreOnly: z.boolean().exactOptional(),
 })
 
 const Record = z.object({
@@ -62,8 +63,8 @@ export async function readRecord(path: string): Promise<RuntimeRecord | 'absent'
   }
 }
 
-/** A record as the contract shows it. */
-export function observedOf(record: RuntimeRecord): Observed {
+/** A runtime as the contract shows it. */
+export function observedOf({ record, frozen }: { readonly record: RuntimeRecord; readonly frozen: boolean }): Observed {
   const { spec, state, ending, restored } = record
-  return { id: spec.id, spec, state, ending, restored }
+  return { id: spec.id, spec, state, ending, restored, frozen: frozen && state === 'running' }
 }

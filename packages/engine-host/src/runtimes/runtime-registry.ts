@@ -17,7 +17,9 @@ export interface Runtime {
   /** The tun device that was made last for a guest to fetch. */
   tunOffer: TunOffer | null
   record: RuntimeRecord
-  /** Ends an `ensure` that is at work on it. */
+  /** Whether it stands still. It stands in its cgroup and nowhere else. */
+  frozen: boolean
+  /** Ends an `ensure` or a `take` that is at work on it, for it is being removed. A removal that fails puts a new one in its place. */
   cancel: AbortController
 }
 
@@ -54,7 +56,7 @@ export class RuntimeRegistry {
   }
 
   observed(): Observed[] {
-    return this.all().map((runtime) => observedOf(runtime.record))
+    return this.all().map(observedOf)
   }
 
   /** True while a runtime is made of this image, of this class where one is given. */
@@ -79,7 +81,7 @@ export class RuntimeRegistry {
     const runtime = this.adopt(record)
     await mkdir(runtime.paths.dir, { recursive: true, mode: 0o700 })
     await writeRecord(runtime.paths.record, record, false)
-    this.#observers.tellPresent(observedOf(record))
+    this.#observers.tellPresent(observedOf(runtime))
     return runtime
   }
 
@@ -89,16 +91,31 @@ export class RuntimeRegistry {
     const paths = this.#layout.runtime(id)
     const door = new GuestDoor(paths, this.#log, () => this.onDrop(id))
     const egress = new EgressDoor(paths, this.#log)
-    const runtime: Runtime = { paths, door, egress, tunOffer: null, record, cancel: new AbortController() }
+    const runtime: Runtime = {
+      paths,
+      door,
+      egress,
+      tunOffer: null,
+      record,
+      frozen: false,
+      cancel: new AbortController(),
+    }
     this.#runtimes.set(id, runtime)
     return runtime
   }
 
   /** Writes down what has changed, and tells who observes. */
-  async change(runtime: Runtime, change: Partial<Omit<RuntimeRecord, 'spec'>>): Promise<void> {
+  async change(runtime: Runtime, change: Partial<RuntimeRecord>): Promise<void> {
     runtime.record = { ...runtime.record, ...change }
     await writeRecord(runtime.paths.record, runtime.record, false)
-    this.#observers.tellPresent(observedOf(runtime.record))
+    this.#observers.tellPresent(observedOf(runtime))
+  }
+
+  /** Notes that a runtime stands still, or goes on, and tells who observes. */
+  setFrozen(runtime: Runtime, frozen: boolean): void {
+    if (runtime.frozen === frozen) return
+    runtime.frozen = frozen
+    this.#observers.tellPresent(observedOf(runtime))
   }
 
   /** Makes the record survive a power cut, so that a runtime which did not is reported as ended and not forgotten. */

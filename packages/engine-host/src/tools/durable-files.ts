@@ -1,4 +1,4 @@
-import { open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { access, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /** Makes a file's or a directory's content survive a power cut. */
@@ -23,6 +23,17 @@ export async function replaceFile(path: string, content: string, durable: boolea
 export async function removeTemporaries(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
     if (name.startsWith('.tmp-')) await rm(join(dir, name), { recursive: true, force: true })
+  }
+}
+
+/** Whether something is at a path. */
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false
+    throw error
   }
 }
 

@@ -16,4 +16,9 @@ export class KeyedLock {
       if (this.#tails.get(key) === tail) this.#tails.delete(key)
     }
   }
+
+  /** Resolves when all that has been asked for so far has settled. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#tails.values())
+  }
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { EngineError } from '@holt/engine'
+import { Launcher } from './launcher.ts'
 
 /** How a tool of the host is run. */
 export interface ToolOptions {
@@ -23,45 +24,96 @@ const OUTPUT_MAX_BYTES = 1 << 20
 /** The environment of every tool: nothing of the daemon's own leaks into it. */
 export const TOOL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
+/** What starts tools for every engine of this process, and how many there are. */
+let shared: { readonly launcher: Launcher; users: number } | null = null
+
+/** Has tools started by way of a small process, `binary` being the guest's program, until what is answered is called. */
+export function shareLauncher(binary: string): () => void {
+  shared ??= { launcher: new Launcher(binary, TOOL_ENV), users: 0 }
+  const mine = shared
+  mine.users += 1
+  return () => {
+    mine.users -= 1
+    if (mine.users > 0) return
+    mine.launcher.close()
+    if (shared === mine) shared = null
+  }
+}
+
 /**
  * Runs a program by argument vector, never through a shell, in a session of its own. Resolves when it has ended, however it
  * ended; rejects when it cannot be started, takes longer than `timeoutMs`, or the signal ends it (it is killed then).
  */
 export function runTool(argv: readonly string[], options: ToolOptions): Promise<ToolResult> {
-  const [program = '', ...args] = argv
   options.signal?.throwIfAborted()
-  return new Promise((resolve, reject) => {
-    const capture = options.output !== 'discard'
-    const child = spawn(program, args, {
-      cwd: '/',
-      env: TOOL_ENV,
-      detached: true,
-      stdio: ['ignore', capture ? 'pipe' : 'ignore', capture ? 'pipe' : 'ignore'],
+  // One that was lost is not missed but for the time it saved.
+  const { ended, kill } = shared?.launcher.works ? launch(shared.launcher, argv, options) : start(argv, options)
+  return bounded(argv, options, { ended, kill })
+}
+
+/** A tool at work. */
+interface Running {
+  readonly ended: Promise<ToolResult>
+  readonly kill: () => void
+}
+
+function launch(launcher: Launcher, argv: readonly string[], { output }: ToolOptions): Running {
+  const { ended, kill } = launcher.launch(argv, { capture: output !== 'discard' })
+  const result = async (): Promise<ToolResult> => {
+    const { code, signal, error, stdout, stderr } = await ended.catch((cause: unknown) => {
+      throw new EngineError('failed', `nobody knows how ${argv[0]} ended`, { cause })
     })
-    let failure: unknown = null
-    const abort = () => {
-      failure = options.signal?.reason
-      child.kill('SIGKILL')
-    }
-    const timer = setTimeout(() => {
-      failure = new EngineError('failed', `${program} ${args[0] ?? ''} took longer than ${options.timeoutMs} ms`)
-      child.kill('SIGKILL')
-    }, options.timeoutMs)
-    options.signal?.addEventListener('abort', abort, { once: true })
-    const settle = (then: () => void) => {
-      clearTimeout(timer)
-      options.signal?.removeEventListener('abort', abort)
-      then()
-    }
-    const stdout = collect(child.stdout)
-    const stderr = collect(child.stderr)
-    child.on('error', (cause) => settle(() => reject(new EngineError('failed', `cannot start ${program}`, { cause }))))
+    if (error !== '') throw cannotStart(argv, new Error(error))
+    const text = (base64: string | null) => Buffer.from(base64 ?? '', 'base64').toString('utf8')
+    return { code, killedBy: signal === '' ? null : signal, stdout: text(stdout), stderr: text(stderr) }
+  }
+  return { ended: result(), kill }
+}
+
+function start(argv: readonly string[], { output }: ToolOptions): Running {
+  const [program = '', ...args] = argv
+  const capture = output !== 'discard'
+  const stream = capture ? 'pipe' : 'ignore'
+  const child = spawn(program, args, { cwd: '/', env: TOOL_ENV, detached: true, stdio: ['ignore', stream, stream] })
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  const ended = new Promise<ToolResult>((resolve, reject) => {
+    child.on('error', (cause) => reject(cannotStart(argv, cause)))
     child.on(capture ? 'close' : 'exit', (code: number | null, killedBy: string | null) =>
-      settle(() =>
-        failure === null ? resolve({ code, killedBy, stdout: stdout(), stderr: stderr() }) : reject(failure),
-      ),
+      resolve({ code, killedBy, stdout: stdout(), stderr: stderr() }),
     )
   })
+  return { ended, kill: () => child.kill('SIGKILL') }
+}
+
+/** Kills a tool that takes too long or that nobody waits for any more, and rejects when it has ended. */
+async function bounded(
+  argv: readonly string[],
+  { timeoutMs, signal }: ToolOptions,
+  { ended, kill }: Running,
+): Promise<ToolResult> {
+  let failure: unknown = null
+  const abort = () => {
+    failure = signal?.reason
+    kill()
+  }
+  const timer = setTimeout(() => {
+    failure = new EngineError('failed', `${argv.slice(0, 2).join(' ')} took longer than ${timeoutMs} ms`)
+    kill()
+  }, timeoutMs)
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    const result = await ended
+    if (failure !== null) throw failure
+    return result
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+function cannotStart(argv: readonly string[], cause: unknown): EngineError {
+  return new EngineError('failed', `cannot start ${argv[0]}`, { cause })
 }
 
 /** Like `runTool`, but an exit code other than 0 rejects with kind `failed` (`no_space` where the tool says so) and the tool's own words. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { cgroupHostOf } from '../../src/cgroups/detect-cgroups.ts'
-import { parseOomKills } from '../../src/cgroups/runtime-cgroup.ts'
+import { parseMemoryInUse, parseOomKills } from '../../src/cgroups/runtime-cgroup.ts'
 import { parseMountInfo } from '../../src/mounts/mount-table.ts'
 
 const V1 = `30 20 0:26 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755
@@ -35,4 +35,12 @@ test.each([
   ['', 0],
 ])('counts the kills in %j', (text, kills) => {
   expect(parseOomKills(text)).toBe(kills)
+})
+
+test.each([
+  ['cache 99\nrss 5\nrss_huge 3\nshmem 7\nmapped_file 2\ntotal_rss 5\ntotal_shmem 7\n', 12],
+  ['anon 5\nfile 20\nshmem 7\nfile_mapped 1\n', 12],
+  ['', 0],
+])('adds up the memory in %j', (text, bytes) => {
+  expect(parseMemoryInUse(text)).toBe(bytes)
 })

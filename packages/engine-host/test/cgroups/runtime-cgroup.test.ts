@@ -3,18 +3,20 @@ import { mkdir, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import { CgroupFreezer, findFreezer } from '../../src/cgroups/cgroup-freezer.ts'
 import { detectCgroups } from '../../src/cgroups/detect-cgroups.ts'
 import { RuntimeCgroup } from '../../src/cgroups/runtime-cgroup.ts'
 import { missing } from '../support/test-machine.ts'
 
 const reason = await missing('root')
 
-test.skipIf(reason !== null)(
-  `kills what is in the cgroups, removes them, and finds nothing to do afterwards (${reason ?? 'ready'})`,
-  async () => {
+test.skipIf(reason !== null).each([false, true])(
+  `kills what is in the cgroups, frozen: %s, removes them, and finds nothing to do afterwards (${reason ?? 'ready'})`,
+  async (frozen) => {
     const host = await detectCgroups()
     const parent = `/holt-test-${makeId('runtime')}`
-    const cgroup = new RuntimeCgroup(host, parent, 'a')
+    const place = await findFreezer(host)
+    const cgroup = new RuntimeCgroup({ cgroups: host, freezer: place }, parent, 'a')
     const child = spawn('/bin/sh', ['-c', 'sleep 1000 & sleep 1000'], { stdio: 'ignore' })
     const ended = new Promise((resolve) => child.on('exit', (_, signal) => resolve(signal)))
     try {
@@ -24,6 +26,7 @@ test.skipIf(reason !== null)(
         if (!point.includes('cpuset')) await writeFile(join(point, cgroup.path, 'cgroup.procs'), String(child.pid))
       }
       expect(await cgroup.processes()).toContain(child.pid)
+      if (frozen && place !== null) await new CgroupFreezer(place, cgroup.path).freeze()
       await cgroup.kill()
       expect(await ended).toBe('SIGKILL')
       await cgroup.remove()

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -28,61 +28,144 @@ const spec = {
 async function prepare(dir: string, here = maker, hasImage = true) {
   const layout = layoutOf(dir, '/run/x')
   await mkdir(layout.checkpoints, { recursive: true })
+  await mkdir(join(layout.guests, maker.guest), { recursive: true })
+  await writeFile(layout.guest(maker.guest), '')
   const open = () => new HostCheckpoints(layout, here, async () => hasImage)
   const write = async (target: string) => {
     await writeFile(join(target, 'checkpoint.img'), 'memory')
     await writeFile(join(target, 'pages.img'), 'pages')
   }
-  return { layout, open, write, checkpoints: open() }
+  const publish = async () => {
+    const draft = await open().draft('cp', spec, maker.guest)
+    await write(draft.dir)
+    return draft.publish()
+  }
+  return { layout, open, publish, checkpoints: open() }
 }
 
 test('publishes a checkpoint as a whole and finds it again', async () => {
   await using dir = await temporaryDirectory()
-  const { checkpoints, write, layout, open } = await prepare(dir.path)
-  const info = await checkpoints.publish('cp', spec, write)
-  expect(info).toMatchObject({ checkpointId: 'cp', imageDigest: spec.imageDigest, sizeBytes: 11 })
+  const { checkpoints, publish, layout, open } = await prepare(dir.path)
+  const info = await publish()
+  expect(info).toMatchObject({ checkpointId: 'cp', imageDigest: spec.imageDigest, diskMiB: 64, sizeBytes: 11 })
   expect(await open().list()).toEqual([info])
   expect(await open().usable('cp')).toEqual({ usable: true })
-  expect(await open().directoryFor(spec, 'cp')).toEqual({ dir: layout.checkpoint('cp') })
+  expect(await open().directoryFor(spec, 'cp')).toEqual({
+    dir: layout.checkpoint('cp'),
+    sizeBytes: 11,
+    guest: maker.guest,
+  })
   await checkpoints.remove('cp')
   await checkpoints.remove('cp')
   expect(await readdir(layout.checkpoints)).toEqual([])
 })
 
-test('leaves nothing of a checkpoint that failed', async () => {
+test('leaves nothing of a checkpoint that failed, or that nobody finished', async () => {
   await using dir = await temporaryDirectory()
   const { checkpoints, layout } = await prepare(dir.path)
-  await expect(checkpoints.publish('cp', spec, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  const failing = await checkpoints.draft('cp', spec, maker.guest)
+  await rm(failing.dir, { recursive: true })
+  await expect(failing.publish()).rejects.toThrow('ENOENT')
+  await (await checkpoints.draft('cp', spec, maker.guest)).discard()
+  expect(await readdir(layout.checkpoints)).toEqual([])
+  await checkpoints.draft('cp', spec, maker.guest)
+  await checkpoints.removeTemporaries()
   expect(await readdir(layout.checkpoints)).toEqual([])
 })
 
-test('does not use a checkpoint that another runner made, of an image that is gone, cut short, or changed', async () => {
+test('does not use a checkpoint of another runner, of an image that is gone, or of another format', async () => {
   await using dir = await temporaryDirectory()
-  const { checkpoints, write, layout, open } = await prepare(dir.path)
-  await checkpoints.publish('cp', spec, write)
+  const { publish, layout, checkpoints } = await prepare(dir.path)
+  await publish()
   const other = await prepare(dir.path, { ...maker, runner: 'runsc 2' })
-  expect(await other.checkpoints.usable('cp')).toMatchObject({ usable: false, why: expect.stringContaining('runner') })
+  expect(await other.checkpoints.usable('cp')).toMatchObject({
+    problem: 'incompatible',
+    why: expect.stringContaining('runner'),
+  })
   const without = await prepare(dir.path, maker, false)
-  expect(await without.checkpoints.usable('cp')).toMatchObject({ usable: false, why: expect.stringContaining('image') })
-  await writeFile(join(layout.checkpoint('cp'), 'pages.img'), 'PAGES')
-  expect(await open().usable('cp')).toMatchObject({ usable: false, why: expect.stringContaining('digest') })
-  await truncate(join(layout.checkpoint('cp'), 'pages.img'), 1)
-  expect(await open().usable('cp')).toMatchObject({ usable: false, why: expect.stringContaining('bytes long') })
+  expect(await without.checkpoints.usable('cp')).toMatchObject({
+    problem: 'incompatible',
+    why: expect.stringContaining('image'),
+  })
+  const manifest = join(layout.checkpoint('cp'), 'manifest.json')
+  const text = await readFile(manifest, 'utf8')
+  await writeFile(manifest, text.replace('"format": 3', '"format": 1'))
+  expect(await checkpoints.usable('cp')).toMatchObject({ problem: 'absent' })
   await rm(layout.checkpoint('cp'), { recursive: true })
-  expect(await open().usable('cp')).toMatchObject({ usable: false })
+  expect(await checkpoints.usable('cp')).toMatchObject({ problem: 'absent' })
 })
 
-test('restores no runtime of another size, class or image', async () => {
+test('restores what somebody has put aside with the guest that is in it, as long as that is there', async () => {
   await using dir = await temporaryDirectory()
-  const { checkpoints, write } = await prepare(dir.path)
-  await checkpoints.publish('cp', spec, write)
+  const { publish, layout } = await prepare(dir.path)
+  await publish()
+  const { checkpoints } = await prepare(dir.path, { ...maker, guest: 'c'.repeat(64) })
+  expect(await checkpoints.guests()).toEqual(new Set([maker.guest]))
+  expect(await checkpoints.usable('cp')).toMatchObject({
+    problem: 'incompatible',
+    why: expect.stringContaining('guest'),
+  })
+  expect(await checkpoints.directoryFor(spec, 'cp')).toMatchObject({ problem: 'incompatible' })
+  expect(await checkpoints.usable('cp', { restoreOnly: true })).toEqual({ usable: true })
+  expect(await checkpoints.directoryFor({ ...spec, restoreOnly: true }, 'cp')).toMatchObject({ guest: maker.guest })
+  await rm(layout.guest(maker.guest))
+  expect(await checkpoints.usable('cp', { restoreOnly: true })).toMatchObject({
+    problem: 'incompatible',
+    why: expect.stringContaining('guest'),
+  })
+})
+
+type Harm = (checkpoint: string) => Promise<void>
+const harms: readonly { readonly what: string; readonly harm: Harm }[] = [
+  { what: 'changed', harm: (dir) => writeFile(join(dir, 'pages.img'), 'PAGES') },
+  { what: 'cut short', harm: (dir) => truncate(join(dir, 'pages.img'), 1) },
+  { what: 'gone', harm: (dir) => rm(join(dir, 'pages.img')) },
+  {
+    what: 'a link to the like of it',
+    harm: async (dir) => {
+      await rename(join(dir, 'pages.img'), join(dir, 'elsewhere'))
+      await symlink('elsewhere', join(dir, 'pages.img'))
+    },
+  },
+  { what: 'joined by a foreign one', harm: (dir) => writeFile(join(dir, 'pages_meta.img'), '') },
+  {
+    what: 'changed with its times set back',
+    harm: async (dir) => {
+      const path = join(dir, 'pages.img')
+      const { atime, mtime } = await stat(path)
+      await writeFile(path, 'PAGES')
+      await utimes(path, atime, mtime)
+    },
+  },
+]
+
+test.each(harms)('finds a file that is $what, also when the checkpoint was used before', async ({ harm }) => {
+  await using dir = await temporaryDirectory()
+  const { checkpoints, publish, layout, open } = await prepare(dir.path)
+  await publish()
+  expect(await checkpoints.usable('cp')).toEqual({ usable: true })
+  await harm(layout.checkpoint('cp'))
+  for (const each of [checkpoints, open()]) {
+    expect(await each.usable('cp')).toMatchObject({ usable: false, problem: 'damaged' })
+    expect(await each.directoryFor(spec, 'cp')).toMatchObject({ problem: 'damaged' })
+  }
+})
+
+test('restores no runtime of another size, class or image, and on no smaller disk what a tenant has written', async () => {
+  await using dir = await temporaryDirectory()
+  const { checkpoints, publish } = await prepare(dir.path)
+  await publish()
   for (const change of [
     { cpu: 2 },
     { memoryMiB: 128 },
     { isolation: 'container' as const },
     { imageDigest: `sha256:${'1'.repeat(64)}` as const },
+    { diskMiB: 32, restoreOnly: true },
   ]) {
-    expect(await checkpoints.directoryFor({ ...spec, ...change }, 'cp')).toHaveProperty('why')
+    expect(await checkpoints.directoryFor({ ...spec, ...change }, 'cp')).toMatchObject({ problem: 'incompatible' })
+  }
+  for (const change of [{ diskMiB: 32 }, { diskMiB: 128, restoreOnly: true }]) {
+    expect(await checkpoints.directoryFor({ ...spec, ...change }, 'cp')).toHaveProperty('dir')
   }
 })
 
@@ -104,14 +187,15 @@ test('reads any text as a manifest or as none', () => {
       expect(parseManifest(text)).toBeNull()
     }),
   )
-  const evil = { name: '../../etc/passwd.img', sizeBytes: 1, sha256: 'a'.repeat(64) }
+  const evil = { name: '../../etc/passwd.img', sizeBytes: 1, digest: 'a'.repeat(64) }
   const manifest = {
-    format: 1,
+    format: 3,
     checkpointId: 'x',
     isolation: 'gvisor',
     imageDigest: spec.imageDigest,
     cpu: 1,
     memoryMiB: 1,
+    diskMiB: 1,
     maker,
     files: [evil],
   }

@@ -1,4 +1,4 @@
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
@@ -39,6 +39,28 @@ test.skipIf(noRoot !== null)(
     const spec = smallSpec('container', `sha256:${'0'.repeat(64)}`)
     await expect(engine.ensure(spec, timeout())).rejects.toMatchObject({ kind: 'not_supported' })
     expect(await engine.inspect(spec.id)).toBeNull()
+    await engine.close()
+  },
+)
+
+test.skipIf(noRoot !== null)(
+  `asks a runner for its version once for as long as it is the same program (${noRoot ?? 'ready'})`,
+  async () => {
+    await using dir = await temporaryDirectory()
+    const runsc = join(dir.path, 'runsc')
+    const asked = join(dir.path, 'asked')
+    const install = async (date: string) => {
+      await writeFile(`${runsc}.new`, `#!/bin/sh\necho . >>${asked}\necho runsc version release-${date}.0\n`)
+      await chmod(`${runsc}.new`, 0o755)
+      await rename(`${runsc}.new`, runsc)
+    }
+    await install('20250101')
+    const engine = await open(dir.path, { runscPath: runsc, runcPath: '/no/such/runc' })
+    const version = async () => JSON.stringify((await engine.describe()).isolation.gvisor)
+    expect(await version()).toContain('release-20250101.0')
+    await install('20260101')
+    await expect.poll(version, { timeout: 20_000 }).toContain('release-20260101.0')
+    expect(await readFile(asked, 'utf8')).toBe('.\n.\n')
     await engine.close()
   },
 )

@@ -41,3 +41,16 @@ test('an image that would be larger than it may be is refused while it comes, an
   await expect(images.import(writeTar(files(50)), signal, { maxBytes })).rejects.toMatchObject({ kind: 'invalid' })
   expect(await readdir(join(dir, 'images'))).toHaveLength(1)
 })
+
+test('whoever imports learns the digest before the image is there, and can refuse it', async () => {
+  let told: string | undefined
+  const beforePublish = async (digest: `sha256:${string}`) => {
+    told = digest
+    expect(await images.has(digest)).toBe(false)
+  }
+  const { digest } = await images.import(writeTar(files(1)), signal, { beforePublish })
+  expect([told, await images.has(digest)]).toEqual([digest, true])
+  const refuse = () => Promise.reject(new Error('not this one'))
+  await expect(images.import(writeTar(files(2)), signal, { beforePublish: refuse })).rejects.toThrow('not this one')
+  expect(await readdir(join(dir, 'images'))).toHaveLength(1)
+})

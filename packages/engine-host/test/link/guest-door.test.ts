@@ -160,6 +160,83 @@ test('does not read ahead of a reader that does not read', async () => {
   body.destroy()
 })
 
+/** Answers with endless items until it is told to quiesce, which it grants or not; then it ends what it has begun, and the connection. */
+function flood(grant: boolean) {
+  let sent = 0
+  let ending = false
+  const answer: Answer = (stream, path) => {
+    stream.on('error', () => {}) // The tests cut streams.
+    if (path === '/v1/quiesce') {
+      ending = grant
+      stream.respond({ ':status': grant ? 200 : 409 })
+      stream.end('{}')
+      return
+    }
+    stream.respond({ ':status': 200, 'content-type': 'application/x-ndjson' })
+    stream.on('finish', () => stream.session?.close())
+    const more = () => {
+      if (ending) {
+        stream.end()
+        return
+      }
+      if (stream.destroyed) return
+      sent += 65_536
+      stream.write(Buffer.alloc(65_536), more)
+    }
+    more()
+  }
+  return { answer, sent: () => sent }
+}
+
+/** Resolves when a number grows no longer. */
+async function settled(value: () => number): Promise<number> {
+  let before = -1
+  await expect
+    .poll(
+      () => {
+        const same = value() > 0 && value() === before
+        before = value()
+        return same
+      },
+      { interval: 200, timeout: 10_000 },
+    )
+    .toBe(true)
+  return value()
+}
+
+test('has all that a guest sent before it ended its streams to quiesce, also for a reader that does not read', async () => {
+  const { door, path, dropped } = await openDoor()
+  const guest = flood(true)
+  dial(path, guest.answer)
+  await door.whenConnected(signal())
+  const { body } = await door.request({ method: 'GET', path: '/items', signal: signal() })
+  await settled(guest.sent)
+  const quiesced = await door.request({
+    method: 'POST',
+    path: '/v1/quiesce',
+    body: Buffer.from('{}'),
+    signal: signal(),
+  })
+  expect(quiesced.status).toBe(200)
+  quiesced.body.resume()
+  await dropped
+  expect((await buffer(body)).length).toBe(guest.sent())
+})
+
+test('does not read ahead any longer when a guest refuses to quiesce', async () => {
+  const { door, path } = await openDoor()
+  const guest = flood(false)
+  dial(path, guest.answer)
+  await door.whenConnected(signal())
+  const { body } = await door.request({ method: 'GET', path: '/items', signal: signal() })
+  const before = await settled(guest.sent)
+  const refused = await door.request({ method: 'POST', path: '/v1/quiesce', body: Buffer.from('{}'), signal: signal() })
+  expect(refused.status).toBe(409)
+  refused.body.resume()
+  expect((await settled(guest.sent)) - before).toBeLessThan(32 * 2 ** 20)
+  body.destroy()
+})
+
 test('is not disturbed by a connection that is no guest', async () => {
   const { door, path } = await openDoor()
   dial(path, say('guest'))

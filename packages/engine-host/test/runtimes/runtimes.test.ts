@@ -35,6 +35,7 @@ const observed = (id: string, state: Observed['state']): Observed => ({
   state,
   ending: null,
   restored: false,
+  frozen: false,
 })
 
 test.each([

@@ -1,40 +1,89 @@
+import { createHash } from 'node:crypto'
+import { symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { digestFile } from '../../src/tools/digest-file.ts'
 import { Gate } from '../../src/tools/gate.ts'
 import { KeyedLock } from '../../src/tools/keyed-lock.ts'
 import { identifyProcess, isAlive, parseStat } from '../../src/tools/process-table.ts'
-import { mustRun, runTool } from '../../src/tools/run-tool.ts'
+import { mustRun, runTool, shareLauncher } from '../../src/tools/run-tool.ts'
+import { buildGuest, missing, temporaryDirectory } from '../support/test-machine.ts'
 
 const never = new AbortController().signal
 
-test('runs a tool with its arguments as they are, in an environment of its own', async () => {
-  const odd = 'a b; $(touch /x) \'"'
-  expect((await runTool(['printf', '%s', odd], { timeoutMs: 10_000 })).stdout).toBe(odd)
-  const { stdout } = await runTool(['env'], { timeoutMs: 10_000 })
-  expect(stdout.split('\n').map((line) => line.split('=')[0])).toEqual(['PATH', 'LC_ALL', ''])
-  expect((await runTool(['pwd'], { timeoutMs: 10_000 })).stdout).toBe('/\n')
-})
+const lacking = await missing('go')
 
-test('tells how a tool failed in its own words', async () => {
-  await expect(mustRun(['ls', '--', '/no/such/file'], { timeoutMs: 10_000 })).rejects.toMatchObject({
-    kind: 'failed',
-    message: expect.stringContaining('/no/such/file'),
+const ways = [
+  { way: 'by itself', launched: false },
+  ...(lacking === null ? [{ way: 'by way of the launcher', launched: true }] : []),
+]
+
+describe.each(ways)('a tool that is started $way', ({ launched }) => {
+  let end = async () => {}
+  beforeAll(async () => {
+    if (!launched) return
+    const dir = await temporaryDirectory()
+    const release = shareLauncher(await buildGuest(dir.path))
+    end = async () => {
+      release()
+      await dir[Symbol.asyncDispose]()
+    }
   })
-  await expect(runTool(['/no/such/program'], { timeoutMs: 10_000 })).rejects.toMatchObject({ kind: 'failed' })
+  afterAll(() => end())
+
+  test('runs a tool with its arguments as they are, in an environment of its own', async () => {
+    const odd = 'a b; $(touch /x) \'"'
+    expect((await runTool(['printf', '%s', odd], { timeoutMs: 10_000 })).stdout).toBe(odd)
+    const { stdout } = await runTool(['env'], { timeoutMs: 10_000 })
+    expect(stdout.split('\n').map((line) => line.split('=')[0])).toEqual(['PATH', 'LC_ALL', ''])
+    expect((await runTool(['pwd'], { timeoutMs: 10_000 })).stdout).toBe('/\n')
+  })
+
+  test('tells how a tool failed in its own words', async () => {
+    await expect(mustRun(['ls', '--', '/no/such/file'], { timeoutMs: 10_000 })).rejects.toMatchObject({
+      kind: 'failed',
+      message: expect.stringContaining('/no/such/file'),
+    })
+    await expect(runTool(['/no/such/program'], { timeoutMs: 10_000 })).rejects.toMatchObject({ kind: 'failed' })
+  })
+
+  test('kills a tool that takes too long, or that nobody waits for any more', async () => {
+    await expect(runTool(['sleep', '1000'], { timeoutMs: 20 })).rejects.toMatchObject({ kind: 'failed' })
+    const stop = new AbortController()
+    const running = runTool(['sleep', '1000'], { timeoutMs: 60_000, signal: stop.signal })
+    stop.abort(new Error('enough'))
+    await expect(running).rejects.toThrow('enough')
+  })
+
+  test('cuts the output of a tool that does not stop talking', async () => {
+    const { stdout } = await runTool(['head', '-c', '3000000', '/dev/zero'], { timeoutMs: 10_000 })
+    expect(stdout).toHaveLength(2 ** 20)
+  })
+
+  test('runs beside others, each with its own end', async () => {
+    const codes = Array.from({ length: 20 }, (_, code) => code)
+    const results = await Promise.all(codes.map((code) => runTool(['sh', '-c', `exit ${code}`], { timeoutMs: 10_000 })))
+    expect(results.map(({ code }) => code)).toEqual(codes)
+  })
+
+  test('is told of by the signal that killed it', async () => {
+    const result = await runTool(['sh', '-c', 'kill -TERM $$'], { timeoutMs: 10_000 })
+    expect(result).toMatchObject({ code: null, killedBy: 'SIGTERM' })
+  })
 })
 
-test('kills a tool that takes too long, or that nobody waits for any more', async () => {
-  await expect(runTool(['sleep', '1000'], { timeoutMs: 20 })).rejects.toMatchObject({ kind: 'failed' })
-  const stop = new AbortController()
-  const running = runTool(['sleep', '1000'], { timeoutMs: 60_000, signal: stop.signal })
-  stop.abort(new Error('enough'))
-  await expect(running).rejects.toThrow('enough')
-})
-
-test('cuts the output of a tool that does not stop talking', async () => {
-  const { stdout } = await runTool(['head', '-c', '3000000', '/dev/zero'], { timeoutMs: 10_000 })
-  expect(stdout).toHaveLength(2 ** 20)
-})
+test.skipIf(lacking !== null)(
+  'tools are started in the old way when the launcher is gone, and those that it had are told of',
+  async () => {
+    await using dir = await temporaryDirectory()
+    const release = shareLauncher(await buildGuest(dir.path))
+    const running = runTool(['sh', '-c', 'kill -KILL $PPID; sleep 0.2'], { timeoutMs: 10_000 })
+    await expect(running).rejects.toMatchObject({ kind: 'failed' })
+    expect((await runTool(['echo', 'here'], { timeoutMs: 10_000 })).stdout).toBe('here\n')
+    release()
+  },
+)
 
 test('tells a process from a later one with the same number', async () => {
   const self = await identifyProcess(process.pid)
@@ -100,4 +149,28 @@ test('takes who gives up out of the queue of a gate', async () => {
   door.resolve()
   await first
   expect(await gate.run(never, async () => 'third')).toBe('third')
+})
+
+test.each([0, 1, 2 ** 20, 2 ** 20 + 1, 5 * 2 ** 20 - 1])('digests a file of %s bytes by its MiBs', async (size) => {
+  await using dir = await temporaryDirectory()
+  const path = join(dir.path, 'file')
+  const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest()
+  const data = Buffer.alloc(size, 'what is in it')
+  await writeFile(path, data)
+  const parts = Array.from({ length: Math.ceil(size / 2 ** 20) }, (_, index) =>
+    sha256(data.subarray(index * 2 ** 20, (index + 1) * 2 ** 20)),
+  )
+  expect(await digestFile(path)).toBe(sha256(Buffer.concat(parts)).toString('hex'))
+  await symlink('file', join(dir.path, 'link'))
+  await expect(digestFile(join(dir.path, 'link'))).rejects.toThrow('ELOOP')
+})
+
+test('waits for all that holds a lock', async () => {
+  const lock = new KeyedLock()
+  const gate = Promise.withResolvers<void>()
+  const done: string[] = []
+  for (const key of ['a', 'a', 'b']) void lock.run(key, () => gate.promise.then(() => void done.push(key)))
+  const settled = lock.settled().then(() => done.length)
+  gate.resolve()
+  expect(await settled).toBe(3)
 })

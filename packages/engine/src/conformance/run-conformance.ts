@@ -3,10 +3,10 @@ import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, ImageDigest, Isolation, RuntimeId, RuntimeSpec } from '../contract.ts'
-import type { GuestClient } from '../guest/guest-client.ts'
 import { egressTests } from './egress-tests.ts'
 import { imageTests } from './image-tests.ts'
-import { bindRequest, collect, connect, kindOf, nextObservation, type Steps } from './steps.ts'
+import { lifecycleTests } from './lifecycle-tests.ts'
+import { bindRequest, bound, collect, connect, kindOf, nextObservation, process, type Steps } from './steps.ts'
 
 /** One engine under test. */
 export interface ConformanceSubject {
@@ -65,6 +65,26 @@ const tests = {
     await guest.bind(bindRequest(wanted.id), signal())
     expect((await guest.info(signal())).runtime_id).toBe(wanted.id)
     await expect(guest.bind(bindRequest(makeId('runtime')), signal())).rejects.toMatchObject({ code: 'conflict' })
+  },
+  'binds a guest anew when it is told to, as the same runtime or as another': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    const guest = await bound(engine, wanted, signal)
+    const started = process(['cat'])
+    await guest.startProcess({ ...started, stdin: 'pipe' }, signal())
+    for (const id of [wanted.id, makeId('runtime')]) {
+      await guest.bind({ ...bindRequest(id), renew: true }, signal())
+      await guest.bind({ ...bindRequest(id), renew: true }, signal())
+      expect(await guest.info(signal())).toMatchObject({ runtime_id: id, processes: 1 })
+    }
+    await expect(guest.bind(bindRequest(wanted.id), signal())).rejects.toMatchObject({ code: 'conflict' })
+    expect((await guest.getProcess(started.id, signal())).state).toBe('running')
+  },
+  'counts processes in the background apart from the others': async ({ engine, spec, signal }) => {
+    const guest = await bound(engine, spec(), signal)
+    await guest.startProcess({ ...process(['cat']), stdin: 'pipe', background: true }, signal())
+    expect(await guest.info(signal())).toMatchObject({ processes: 1, foreground: 0 })
+    await guest.startProcess({ ...process(['cat']), stdin: 'pipe' }, signal())
+    expect(await guest.info(signal())).toMatchObject({ processes: 2, foreground: 1 })
   },
   'runs a process and tells its output and exit code': async ({ engine, spec, signal }) => {
     const guest = await bound(engine, spec(), signal)
@@ -125,29 +145,6 @@ const tests = {
     const again = await connect(next, wanted.id, signal())
     expect((await again.getProcess(started.id, signal())).state).toBe('running')
   },
-  'writes down a runtime that goes on': async ({ engine, subject, spec, signal }) => {
-    const facts = (await engine.describe()).isolation[subject.isolation]
-    const checkpoints = engine.ability('checkpoints')
-    if (!facts.available || !facts.canCheckpoint || checkpoints === null) return
-    const source = spec()
-    const guest = await bound(engine, source, signal)
-    const write = (text: string, to: GuestClient) =>
-      to.writeContent({ path: '/tmp/data', body: Buffer.from(text), createOnly: false }, signal())
-    const read = async (from: GuestClient) =>
-      Buffer.concat(await Array.fromAsync((await from.readContent({ path: '/tmp/data', range: null }, signal())).body))
-    await write('before', guest)
-    await guest.quiesce(signal())
-    const { checkpointId } = await checkpoints.take(source.id, `cp${source.id}`, signal(), { goOn: true })
-    const after = await connect(engine, source.id, signal())
-    expect(String(await read(after))).toBe('before')
-    await write('after', after)
-    const clone = { ...spec(), checkpointId }
-    await engine.ensure(clone, signal())
-    const restored = await connect(engine, clone.id, signal())
-    expect(String(await read(restored))).toBe('before')
-    expect(String(await read(after))).toBe('after')
-    await checkpoints.remove(checkpointId)
-  },
   'tells how much a disk holds': async ({ engine, spec, signal }) => {
     const disks = engine.ability('disks')
     if (disks === null) throw new Error('no disks')
@@ -197,6 +194,7 @@ const tests = {
     }
     await checkpoints.remove(taken.checkpointId)
   },
+  ...lifecycleTests,
   ...imageTests,
   ...egressTests,
 } satisfies Record<string, (steps: Steps) => Promise<void>>
@@ -247,29 +245,4 @@ export function runConformance(subject: ConformanceSubject): void {
       )
     }
   })
-}
-
-async function bound(engine: Engine, spec: RuntimeSpec, signal: () => AbortSignal) {
-  await engine.ensure(spec, signal())
-  const guest = await connect(engine, spec.id, signal())
-  await guest.bind(bindRequest(spec.id), signal())
-  return guest
-}
-
-function process(argv: readonly string[]) {
-  const id = makeId('command')
-  return {
-    id,
-    command: null,
-    argv,
-    cwd: '/',
-    env: null,
-    user: 'root',
-    stdin: 'none',
-    stdin_data: null,
-    timeout_ms: 0,
-    ring_bytes: null,
-    pty: null,
-    await_reader: false,
-  } as const
 }

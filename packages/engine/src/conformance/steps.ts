@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { makeId } from '@holt/protocol'
 import type { Engine, Observation, RuntimeSpec } from '../contract.ts'
 import { EngineError } from '../contract.ts'
 import { type BindRequest, GuestClient } from '../guest/guest-client.ts'
@@ -38,6 +39,33 @@ export function bindRequest(id: string): BindRequest {
     set_hostname: false,
     sudo: false,
   }
+}
+
+/** Makes a runtime and binds its guest. */
+export async function bound(engine: Engine, spec: RuntimeSpec, signal: () => AbortSignal): Promise<GuestClient> {
+  await engine.ensure(spec, signal())
+  const guest = await connect(engine, spec.id, signal())
+  await guest.bind(bindRequest(spec.id), signal())
+  return guest
+}
+
+/** A command of root's, without input or an end to its time. */
+export function process(argv: readonly string[]) {
+  const id = makeId('command')
+  return {
+    id,
+    command: null,
+    argv,
+    cwd: '/',
+    env: null,
+    user: 'root',
+    stdin: 'none',
+    stdin_data: null,
+    timeout_ms: 0,
+    ring_bytes: null,
+    pty: null,
+    await_reader: false,
+  } as const
 }
 
 /** Reads a stream to its end. */

@@ -11,6 +11,13 @@ export class FakeChanges {
   readonly #waiting = new Set<() => void>()
   #stopped = false
 
+  /** The same changes, and nobody who watches. */
+  copy(): FakeChanges {
+    const copy = new FakeChanges()
+    copy.#changes.push(...this.#changes)
+    return copy
+  }
+
   /** Tells of a change. */
   add(change: WithoutCursor<Change>): void {
     this.#changes.push({ ...change, cursor: this.#changes.length + 1 } as Change)

@@ -9,6 +9,7 @@ import {
   type Engine,
   EngineError,
   type EngineFacts,
+  type Freezer,
   type ImageDigest,
   type ImageInfo,
   type ImageStore,
@@ -29,8 +30,21 @@ interface Entry {
 /** What a test may change in a fake engine. */
 export interface FakeEngineOptions {
   readonly facts?: Partial<EngineFacts>
+  /** False: a host that lets no disk grow. */
+  readonly canGrow?: boolean
   /** Called at the beginning of a verb; what it throws is what the verb throws. */
-  readonly before?: (verb: 'ensure' | 'dial' | 'remove', id: RuntimeId) => void | Promise<void>
+  readonly before?: (verb: FakeVerb, id: RuntimeId) => void | Promise<void>
+}
+
+/** The verbs that a test may fail or hold up. `take` has the id of the runtime. */
+export type FakeVerb = 'ensure' | 'dial' | 'remove' | 'take' | 'grow' | 'freeze' | 'thaw'
+
+/** A checkpoint of a fake engine. */
+interface FakeCheckpoint {
+  readonly info: CheckpointInfo
+  /** Stands still; what is restored is a copy of it. */
+  readonly guest: FakeGuest
+  problem: 'incompatible' | 'damaged' | null
 }
 
 /**
@@ -42,7 +56,7 @@ export class FakeEngine implements Engine {
   readonly #images = new Map<ImageDigest, ImageInfo>()
   /** What was exported and imported; its runtimes begin with it. */
   readonly #trees = new Map<ImageDigest, Buffer>()
-  readonly #checkpoints = new Map<string, CheckpointInfo>()
+  readonly #checkpoints = new Map<string, FakeCheckpoint>()
   readonly #observers = new Set<(observation: Observation) => void>()
   readonly #options: FakeEngineOptions
   readonly #egress = new FakeEgress((id) => this.#runtimes.get(id)?.observed ?? null)
@@ -78,11 +92,35 @@ export class FakeEngine implements Engine {
     }
     const image = this.#images.get(spec.imageDigest)
     if (image === undefined) throw new EngineError('not_found', `there is no image ${spec.imageDigest}`)
-    const restored = spec.checkpointId !== null && this.#checkpoints.has(spec.checkpointId)
+    const restored = this.#restore(spec)
+    const guest = restored ?? this.#boot(spec.imageDigest)
+    guest.resume()
+    const observed: Observed = {
+      id: spec.id,
+      spec,
+      state: 'running',
+      ending: null,
+      restored: restored !== null,
+      frozen: false,
+    }
+    this.#set({ observed, guest })
+  }
+
+  /** The guest that a spec's checkpoint has; null where it boots cold. */
+  #restore(spec: RuntimeSpec): FakeGuest | null {
+    if (spec.checkpointId === null) return null
+    const checkpoint = this.#checkpoints.get(spec.checkpointId)
+    const problem = problemOf(checkpoint, spec)
+    if (problem === null) return checkpoint?.guest.copy() ?? null
+    if (spec.restoreOnly === true) throw new EngineError(problem, `checkpoint ${spec.checkpointId} cannot be restored`)
+    return null
+  }
+
+  #boot(imageDigest: ImageDigest): FakeGuest {
     const guest = new FakeGuest()
-    const tree = this.#trees.get(spec.imageDigest)
+    const tree = this.#trees.get(imageDigest)
     if (tree !== undefined) guest.trees.load(tree)
-    this.#set({ observed: { id: spec.id, spec, state: 'running', ending: null, restored }, guest })
+    return guest
   }
 
   async *observe(signal: AbortSignal): AsyncGenerator<Observation> {
@@ -124,12 +162,7 @@ export class FakeEngine implements Engine {
   async remove(id: RuntimeId, signal: AbortSignal): Promise<void> {
     await this.#options.before?.('remove', id)
     signal.throwIfAborted()
-    const entry = this.#runtimes.get(id)
-    if (entry === undefined) return
-    entry.guest.stop()
-    await this.#egress.close(id)
-    this.#runtimes.delete(id)
-    this.#tell({ type: 'absent', id })
+    await this.#drop(id)
   }
 
   ability<Name extends keyof Abilities>(name: Name): Abilities[Name] | null {
@@ -137,7 +170,8 @@ export class FakeEngine implements Engine {
       images: this.#imageStore,
       checkpoints: this.#checkpointStore,
       egress: this.#egress,
-      disks: this.#disks,
+      disks: { ...this.#disks, canGrow: this.#options.canGrow ?? true },
+      freezer: this.#freezer,
     }
     return abilities[name]
   }
@@ -155,6 +189,12 @@ export class FakeEngine implements Engine {
     this.#set({ ...entry, observed: { ...entry.observed, state: 'ended', ending } })
   }
 
+  /** Makes a checkpoint one that cannot be restored. */
+  spoil(checkpointId: string, problem: 'incompatible' | 'damaged'): void {
+    const checkpoint = this.#checkpoints.get(checkpointId)
+    if (checkpoint !== undefined) checkpoint.problem = problem
+  }
+
   /** The guest of a runtime, to look inside. */
   guest(id: RuntimeId): FakeGuest | null {
     return this.#runtimes.get(id)?.guest ?? null
@@ -167,7 +207,7 @@ export class FakeEngine implements Engine {
 
   readonly #imageStore: ImageStore = {
     format: 'fake',
-    import: async (tar, signal, { base, maxBytes = Number.POSITIVE_INFINITY } = {}) => {
+    import: async (tar, signal, { base, maxBytes = Number.POSITIVE_INFINITY, beforePublish } = {}) => {
       if (base !== undefined && !this.#images.has(base)) throw new EngineError('not_found', `there is no image ${base}`)
       const hash = createHash('sha256')
       const kept: Uint8Array[] = []
@@ -180,6 +220,7 @@ export class FakeEngine implements Engine {
         if (base !== undefined) kept.push(chunk)
       }
       const info: ImageInfo = { digest: `sha256:${hash.digest('hex')}`, sizeBytes }
+      await beforePublish?.(info.digest)
       this.#images.set(info.digest, info)
       if (base !== undefined) this.#trees.set(info.digest, Buffer.concat(kept))
       return info
@@ -195,35 +236,81 @@ export class FakeEngine implements Engine {
     },
   }
 
-  readonly #disks: Disks = {
+  readonly #disks: Omit<Disks, 'canGrow'> = {
     usedBytes: async (id) => {
-      const entry = this.#runtimes.get(id)
-      if (entry === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
-      if (entry.observed.state === 'ended') throw new EngineError('gone', `${id} has ended`)
-      return entry.guest.files.sizeBytes
+      return this.#running(id).guest.files.sizeBytes
+    },
+    grow: async (id, diskMiB, signal) => {
+      await this.#options.before?.('grow', id)
+      signal.throwIfAborted()
+      const entry = this.#running(id)
+      const { spec } = entry.observed
+      if (diskMiB < spec.diskMiB) throw new EngineError('invalid', `the disk of ${id} has ${spec.diskMiB} MiB`)
+      if (diskMiB > spec.diskMiB && this.#options.canGrow === false)
+        throw new EngineError('not_supported', 'no disk grows here')
+      this.#set({ ...entry, observed: { ...entry.observed, spec: { ...spec, diskMiB } } })
     },
   }
 
+  readonly #freezer: Freezer = {
+    freeze: async (id) => this.#setFrozen(id, true),
+    thaw: async (id) => this.#setFrozen(id, false),
+  }
+
   readonly #checkpointStore: Checkpoints = {
-    take: async (runtime, checkpointId, signal, { goOn = false } = {}) => {
+    take: async (runtime, checkpointId, signal, { goOn = false, onGoOn } = {}) => {
+      await this.#options.before?.('take', runtime)
       signal.throwIfAborted()
       const done = this.#checkpoints.get(checkpointId)
-      if (done !== undefined) return done
-      const entry = this.#runtimes.get(runtime)
-      if (entry === undefined) throw new EngineError('not_found', `there is no runtime ${runtime}`)
-      const { imageDigest, isolation, cpu, memoryMiB } = entry.observed.spec
+      if (done !== undefined && !goOn && this.#runtimes.get(runtime)?.observed.state === 'running')
+        throw new EngineError('conflict', `checkpoint ${checkpointId} exists and ${runtime} runs`)
+      if (done !== undefined) return done.info
+      const { observed, guest } = this.#running(runtime)
+      const { imageDigest, isolation, cpu, memoryMiB, diskMiB } = observed.spec
       if (isolation !== 'gvisor') throw new EngineError('not_supported', `${isolation} has no checkpoints`)
-      const info: CheckpointInfo = { checkpointId, imageDigest, isolation, cpu, memoryMiB, sizeBytes: 1 }
-      this.#checkpoints.set(checkpointId, info)
-      if (!goOn) this.end(runtime, { reason: 'crashed', message: 'its checkpoint was taken' })
+      if (observed.frozen) throw new EngineError('conflict', `${runtime} is frozen`)
+      const sizeBytes = 1 + guest.files.sizeBytes
+      const info: CheckpointInfo = { checkpointId, imageDigest, isolation, cpu, memoryMiB, diskMiB, sizeBytes }
+      this.#checkpoints.set(checkpointId, { info, guest: guest.copy(), problem: null })
+      guest.disconnect()
+      if (goOn) onGoOn?.()
+      else await this.#drop(runtime)
       return info
     },
-    usable: async (id) =>
-      this.#checkpoints.has(id) ? { usable: true } : { usable: false, why: `there is no checkpoint ${id}` },
-    list: async () => [...this.#checkpoints.values()],
+    usable: async (id) => {
+      const checkpoint = this.#checkpoints.get(id)
+      if (checkpoint === undefined) return { usable: false, problem: 'absent', why: `there is no checkpoint ${id}` }
+      const { problem } = checkpoint
+      return problem === null ? { usable: true } : { usable: false, problem, why: `a test has made it ${problem}` }
+    },
+    list: async () => [...this.#checkpoints.values()].map(({ info }) => info),
     remove: async (id) => {
       this.#checkpoints.delete(id)
     },
+  }
+
+  async #drop(id: RuntimeId): Promise<void> {
+    const entry = this.#runtimes.get(id)
+    if (entry === undefined) return
+    entry.guest.stop()
+    await this.#egress.close(id)
+    this.#runtimes.delete(id)
+    this.#tell({ type: 'absent', id })
+  }
+
+  #running(id: RuntimeId): Entry {
+    const entry = this.#runtimes.get(id)
+    if (entry === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
+    if (entry.observed.state === 'ended') throw new EngineError('gone', `${id} has ended`)
+    return entry
+  }
+
+  async #setFrozen(id: RuntimeId, frozen: boolean): Promise<void> {
+    await this.#options.before?.(frozen ? 'freeze' : 'thaw', id)
+    const entry = this.#running(id)
+    if (frozen) entry.guest.freeze()
+    else entry.guest.thaw()
+    if (entry.observed.frozen !== frozen) this.#set({ ...entry, observed: { ...entry.observed, frozen } })
   }
 
   #set(entry: Entry): void {
@@ -236,6 +323,16 @@ export class FakeEngine implements Engine {
   }
 }
 
-function canonical(spec: RuntimeSpec): string {
+/** Why a spec cannot be restored from a checkpoint; null when it can. */
+function problemOf(checkpoint: FakeCheckpoint | undefined, spec: RuntimeSpec): 'incompatible' | 'damaged' | null {
+  if (checkpoint === undefined) return 'damaged'
+  const { info, problem } = checkpoint
+  if (problem !== null) return problem
+  const fits = (['isolation', 'imageDigest', 'cpu', 'memoryMiB'] as const).every((key) => info[key] === spec[key])
+  return fits && spec.diskMiB >= info.diskMiB ? null : 'incompatible'
+}
+
+/** What of a spec makes it another one. */
+function canonical({ restoreOnly: _, ...spec }: RuntimeSpec): string {
   return JSON.stringify(Object.entries(spec).sort(([a], [b]) => a.localeCompare(b)))
 }

@@ -38,6 +38,16 @@ export class FakeFiles {
   readonly #uploads = new Map<string, Buffer>()
   readonly #completed = new Map<string, number>()
 
+  /** The same files. */
+  copy(): FakeFiles {
+    const copy = new FakeFiles()
+    copy.nodes.clear()
+    for (const [path, node] of this.nodes) copy.nodes.set(path, { ...node })
+    for (const [key, data] of this.#uploads) copy.#uploads.set(key, data)
+    for (const [key, sizeBytes] of this.#completed) copy.#completed.set(key, sizeBytes)
+    return copy
+  }
+
   /** Bytes of all files. */
   get sizeBytes(): number {
     return [...this.nodes.values()].reduce((sum, node) => sum + ('data' in node ? node.data.length : 0), 0)

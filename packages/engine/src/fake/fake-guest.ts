@@ -34,11 +34,11 @@ interface Route {
  * It is a `GuestLink` itself, so no socket is between.
  */
 export class FakeGuest implements GuestLink {
-  readonly files = new FakeFiles()
-  readonly trees = new FakeTrees(this.files)
-  readonly processes = new FakeProcesses()
-  readonly ports = new FakePorts()
-  readonly changes = new FakeChanges()
+  readonly files: FakeFiles
+  readonly trees: FakeTrees
+  readonly processes: FakeProcesses
+  readonly ports: FakePorts
+  readonly changes: FakeChanges
   #bound: {
     readonly runtime_id: string
     readonly env: Record<string, string>
@@ -48,6 +48,21 @@ export class FakeGuest implements GuestLink {
   #seeded: Pick<SeedRequest, 'env' | 'user' | 'workdir'> | null = null
   #network: GuestNetwork | null = null
   #stopped = false
+  /** Resolves when it is thawed; null while it runs. */
+  #frozen: PromiseWithResolvers<void> | null = null
+  readonly #answers = new Set<Readable>()
+
+  constructor(copied?: FakeGuest) {
+    this.files = copied?.files.copy() ?? new FakeFiles()
+    this.trees = copied?.trees.copy(this.files) ?? new FakeTrees(this.files)
+    this.processes = copied?.processes.copy() ?? new FakeProcesses()
+    this.ports = copied?.ports.copy() ?? new FakePorts()
+    this.changes = copied?.changes.copy() ?? new FakeChanges()
+    if (copied === undefined) return
+    this.#bound = copied.#bound
+    this.#seeded = copied.#seeded
+    this.#network = copied.#network
+  }
 
   get connected(): boolean {
     return !this.#stopped
@@ -63,9 +78,39 @@ export class FakeGuest implements GuestLink {
     return this.#network
   }
 
+  /** What a checkpoint has of it: processes, files and identity, standing still until `resume`. */
+  copy(): FakeGuest {
+    return new FakeGuest(this)
+  }
+
+  /** Has a copy begin to run. */
+  resume(): void {
+    this.processes.resume()
+  }
+
+  /** Has everything stand still; requests wait. */
+  freeze(): void {
+    this.#frozen ??= Promise.withResolvers()
+    this.processes.pause()
+  }
+
+  /** Ends what `freeze` began. */
+  thaw(): void {
+    this.#frozen?.resolve()
+    this.#frozen = null
+    this.processes.resume()
+  }
+
+  /** Breaks the connection: every answer under way ends as `unavailable`. The next request finds a new one. */
+  disconnect(): void {
+    for (const answer of this.#answers)
+      answer.destroy(new EngineError('unavailable', 'the connection to the guest broke'))
+  }
+
   /** Ends the guest and all it runs. */
   stop(): void {
     this.#stopped = true
+    this.#frozen?.resolve()
     this.processes.stop()
     this.ports.stop()
     this.changes.stop()
@@ -73,18 +118,34 @@ export class FakeGuest implements GuestLink {
 
   async request(request: GuestRequest): Promise<GuestResponse> {
     request.signal.throwIfAborted()
+    await this.#whenThawed(request.signal)
     if (this.#stopped) throw new EngineError('unavailable', 'the guest is not connected')
     try {
       const response = respond(await this.#route(request))
       response.body.on('error', () => {
         // Whoever reads it hears of it; one that is given up may have no reader yet.
       })
+      this.#answers.add(response.body)
+      response.body.once('close', () => this.#answers.delete(response.body))
       request.signal.addEventListener('abort', () => response.body.destroy(new EngineError('unavailable', 'given up')))
       return response
     } catch (error) {
       if (error instanceof HoltError) return failure(error)
       throw error
     }
+  }
+
+  #whenThawed(signal: AbortSignal): Promise<void> {
+    if (this.#frozen === null) return Promise.resolve()
+    const { promise } = this.#frozen
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason)
+      signal.addEventListener('abort', abort, { once: true })
+      promise.then(() => {
+        signal.removeEventListener('abort', abort)
+        resolve()
+      }, reject)
+    })
   }
 
   async #route(request: GuestRequest): Promise<FakeAnswer> {
@@ -222,7 +283,8 @@ export class FakeGuest implements GuestLink {
   }
 
   #info() {
-    return { version: 'fake', protocol: 1, runtime_id: this.#bound?.runtime_id ?? null, processes: this.processes.size }
+    const { size, foreground } = this.processes
+    return { version: 'fake', protocol: 1, runtime_id: this.#bound?.runtime_id ?? null, processes: size, foreground }
   }
 
   #bind(request: {
@@ -230,12 +292,16 @@ export class FakeGuest implements GuestLink {
     env: Record<string, string>
     user: string
     workdir: string
+    renew?: boolean
     network?: GuestNetwork | null
   }): FakeAnswer {
-    if (this.#bound !== null && this.#bound.runtime_id !== request.runtime_id)
+    const renew = request.renew === true
+    if (!renew && this.#bound !== null && this.#bound.runtime_id !== request.runtime_id)
       throw new HoltError('conflict', 'bound to another runtime')
-    if (this.#bound === null) this.#network = request.network ?? null
-    this.#bound = request
+    if (renew || this.#bound === null) {
+      this.#network = request.network ?? null
+      this.#bound = request
+    }
     return { json: { runtime_id: request.runtime_id, network: this.#network !== null } }
   }
 
@@ -251,6 +317,7 @@ export class FakeGuest implements GuestLink {
 
   #quiesce(query: URLSearchParams): FakeAnswer {
     if (this.processes.size > 0 && query.get('force') !== '1') throw new HoltError('conflict', 'processes run')
+    this.disconnect()
     return { json: {} }
   }
 

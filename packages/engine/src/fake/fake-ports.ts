@@ -20,6 +20,13 @@ export class FakePorts {
     this.#programs.set(port, program)
   }
 
+  /** The same programs, without their connections. */
+  copy(): FakePorts {
+    const copy = new FakePorts()
+    for (const [port, program] of this.#programs) copy.#programs.set(port, program)
+    return copy
+  }
+
   /** How many connections are open. */
   get connections(): number {
     return this.#open.size

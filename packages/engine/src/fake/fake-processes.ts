@@ -9,11 +9,17 @@ interface Running {
   readonly items: GuestItem[]
   readonly waiting: Set<() => void>
   readonly transient: boolean
-  stdin: ((data: Buffer, eof: boolean) => void) | null
+  readonly background: boolean
+  stdin: ReadStdin | null
   /** Bytes that stdin has taken. */
   taken: number
   timer: NodeJS.Timeout | null
+  /** When `timer` ends, on the monotonic clock; what was left of that, milliseconds, while nothing runs. */
+  deadline: number | null
 }
+
+/** Takes input. It keeps nothing to itself, so that a copy of the process can go on with it. */
+type ReadStdin = (data: Buffer, eof: boolean, console: Pick<Console, 'write' | 'exit'>) => void
 
 /** What a fake program may do. */
 interface Console {
@@ -22,7 +28,7 @@ interface Console {
   readonly session: FakeSession | null
   write(stream: 'stdout' | 'stderr', data: string | Buffer): void
   exit(code: number): void
-  onStdin(read: (data: Buffer, eof: boolean) => void): void
+  onStdin(read: ReadStdin): void
 }
 
 const programs: Readonly<Record<string, (console: Console) => void>> = {
@@ -53,8 +59,8 @@ const programs: Readonly<Record<string, (console: Console) => void>> = {
     write('stdout', `${env[argv[1] ?? ''] ?? ''}\n`)
     exit(0)
   },
-  cat: ({ write, exit, onStdin }) =>
-    onStdin((data, eof) => {
+  cat: ({ onStdin }) =>
+    onStdin((data, eof, { write, exit }) => {
       if (data.length > 0) write('stdout', data)
       if (eof) exit(0)
     }),
@@ -77,7 +83,16 @@ export class FakeProcesses {
   #stopped = false
 
   get size(): number {
-    return [...this.#processes.values()].filter(({ info }) => info.state === 'running').length
+    return this.#running.length
+  }
+
+  /** Those that run and were not started with `background`. */
+  get foreground(): number {
+    return this.#running.filter(({ background }) => !background).length
+  }
+
+  get #running(): readonly Running[] {
+    return [...this.#processes.values()].filter(({ info }) => info.state === 'running')
   }
 
   start(
@@ -87,7 +102,8 @@ export class FakeProcesses {
   ): FakeAnswer {
     if (this.#processes.has(request.id)) throw new HoltError('already_exists', `process ${request.id} exists`)
     const argv = request.argv ?? (request.command ?? '').split(' ')
-    const program = programs[argv[0] ?? '']
+    const [name = ''] = argv
+    const program = Object.hasOwn(programs, name) ? programs[name] : undefined
     if (program === undefined)
       throw new HoltError('invalid_request', `there is no program ${argv[0]}`, {
         details: { reason: 'program_not_found' },
@@ -98,9 +114,11 @@ export class FakeProcesses {
       items: [],
       waiting: new Set(),
       transient: request.transient === true,
+      background: request.background === true,
       stdin: null,
       taken: 0,
       timer: null,
+      deadline: request.timeout_ms > 0 ? performance.now() + request.timeout_ms : null,
     }
     this.#processes.set(request.id, running)
     this.#add(running, { type: 'start', cursor: 0, pid: running.info.pid })
@@ -108,20 +126,14 @@ export class FakeProcesses {
       argv,
       env: { ...defaults.env, ...request.env },
       session,
-      write: (stream, data) => this.#write(running, stream, Buffer.from(data)),
-      exit: (code) => this.#exit(running, { exit_code: code, signal: null, timed_out: false }),
+      ...this.#consoleOf(running),
       onStdin: (read) => {
         running.stdin = read
       },
     })
-    if (request.stdin_data !== null) running.stdin?.(Buffer.from(request.stdin_data, 'base64'), true)
-    else if (request.stdin === 'none' && request.pty === null) running.stdin?.(Buffer.alloc(0), true)
-    if (request.timeout_ms > 0 && running.info.state === 'running') {
-      running.timer = setTimeout(
-        () => this.#exit(running, { exit_code: 137, signal: 'SIGKILL', timed_out: true }),
-        request.timeout_ms,
-      )
-    }
+    if (request.stdin_data !== null) this.#type(running, Buffer.from(request.stdin_data, 'base64'), true)
+    else if (request.stdin === 'none' && request.pty === null) this.#type(running, Buffer.alloc(0), true)
+    this.#startTimer(running)
     return follow ? this.#stream(running, 0, true) : { status: 201, json: running.info }
   }
 
@@ -149,7 +161,7 @@ export class FakeProcesses {
       throw new HoltError('conflict', 'stdin is closed', { details: { reason: 'stdin_closed', offset: taken } })
     }
     running.taken += fresh.length
-    running.stdin(fresh, query.get('eof') === '1')
+    this.#type(running, fresh, query.get('eof') === '1')
     return { json: { written_bytes: fresh.length, offset: running.taken } }
   }
 
@@ -187,6 +199,47 @@ export class FakeProcesses {
     return { json: running.info }
   }
 
+  /** The same processes, with all they have said, standing still until `resume`. */
+  copy(): FakeProcesses {
+    const copy = new FakeProcesses()
+    copy.#nextPid = this.#nextPid
+    for (const [name, { info }] of this.#sessions) copy.#sessions.set(name, { info: { ...info } })
+    const now = performance.now()
+    for (const [id, running] of this.#processes) {
+      const { deadline, timer } = running
+      const left = deadline === null || timer === null ? deadline : deadline - now
+      copy.#processes.set(id, {
+        ...running,
+        items: [...running.items],
+        waiting: new Set(),
+        timer: null,
+        deadline: left,
+      })
+    }
+    return copy
+  }
+
+  /** Has the time of all processes stand still. */
+  pause(): void {
+    const now = performance.now()
+    for (const running of this.#processes.values()) {
+      if (running.timer === null || running.deadline === null) continue
+      clearTimeout(running.timer)
+      running.timer = null
+      running.deadline -= now
+    }
+  }
+
+  /** Has the time of all processes go on. */
+  resume(): void {
+    const now = performance.now()
+    for (const running of this.#processes.values()) {
+      if (running.timer !== null || running.deadline === null) continue
+      running.deadline += now
+      this.#startTimer(running)
+    }
+  }
+
   /** Breaks every stream off, as a guest that dies does. */
   stop(): void {
     this.#stopped = true
@@ -195,6 +248,23 @@ export class FakeProcesses {
       for (const wake of running.waiting) wake()
     }
     this.#processes.clear()
+  }
+
+  #startTimer(running: Running): void {
+    if (running.deadline === null || running.info.state === 'exited') return
+    const end = () => this.#exit(running, { exit_code: 137, signal: 'SIGKILL', timed_out: true })
+    running.timer = setTimeout(end, Math.max(0, running.deadline - performance.now()))
+  }
+
+  #consoleOf(running: Running): Pick<Console, 'write' | 'exit'> {
+    return {
+      write: (stream, data) => this.#write(running, stream, Buffer.from(data)),
+      exit: (code) => this.#exit(running, { exit_code: code, signal: null, timed_out: false }),
+    }
+  }
+
+  #type(running: Running, data: Buffer, eof: boolean): void {
+    running.stdin?.(data, eof, this.#consoleOf(running))
   }
 
   #find(id: string): Running {
@@ -265,6 +335,8 @@ export class FakeProcesses {
 
   #exit(running: Running, how: Pick<GuestProcess, 'exit_code' | 'signal' | 'timed_out'>): void {
     if (running.timer !== null) clearTimeout(running.timer)
+    running.timer = null
+    running.deadline = null
     const { session } = running.info
     const kept = session === null ? {} : { session_kept: how.signal === null }
     running.info = { ...running.info, ...how, ...kept, state: 'exited', ended_at_ms: Date.now() }

@@ -27,6 +27,13 @@ export class FakeTrees {
     this.#files = files
   }
 
+  /** The same mounts, over a copy of the files. */
+  copy(files: FakeFiles): FakeTrees {
+    const copy = new FakeTrees(files)
+    copy.#mounts.push(...this.#mounts)
+    return copy
+  }
+
   /** The whole tree; all of it comes, as in the class `container`. */
   exportTree({ exclude }: { exclude: readonly string[] }): FakeAnswer {
     if (this.#mounts.length > 0) throw new HoltError('conflict', 'mounts are in place')

@@ -51,9 +51,11 @@ export interface GuestNetwork {
   readonly ca_certificates: readonly string[]
 }
 
-/** Who a runtime is, told to its guest once. */
+/** Who a runtime is, told to its guest once, and after every restore of a runtime that was bound already. */
 export interface BindRequest {
   readonly runtime_id: string
+  /** Whether the runtime becomes this one also where it is bound, to this id or another: all that the request says is applied anew. */
+  readonly renew?: boolean
   readonly hostname: string
   /** 32 hex digits. */
   readonly machine_id: string
@@ -76,6 +78,8 @@ export interface BindRequest {
 /** What commands of a runtime begin with that nobody owns yet. */
 export type SeedRequest = Pick<BindRequest, 'env' | 'user' | 'workdir' | 'pids_max' | 'sudo'> & {
   readonly network: GuestNetwork | null
+  /** What its `bind` will say unless somebody wants another name: then there is nothing to write. Not for a runtime that is checkpointed, as what is made of it would share them. */
+  readonly names?: Pick<BindRequest, 'hostname' | 'machine_id' | 'set_hostname'>
 }
 
 /** A process to start. Exactly one of `command` and `argv` is not null. */
@@ -104,6 +108,8 @@ export interface StartProcess {
   readonly await_reader: boolean
   /** Whether the guest forgets it when it has ended: what follows it hears its end. */
   readonly transient?: boolean
+  /** Whether the runtime counts as idle while it runs: it is none of `GuestInfo.foreground`. */
+  readonly background?: boolean
 }
 
 /** A file's bytes with what the guest says of them. */
@@ -144,7 +150,7 @@ export class GuestClient {
     return this.#ask({ method: 'GET', path: '/v1/info', signal }, GuestInfo)
   }
 
-  /** Gives the runtime its identity. The same id again is success. */
+  /** Gives the runtime its identity. The same id again is success, and without `renew` does nothing; another id without it is a `conflict`. */
   bind(request: BindRequest, signal: AbortSignal): Promise<GuestBound> {
     return this.#post('/v1/bind', request, GuestBound, signal)
   }
@@ -174,6 +180,7 @@ export class GuestClient {
       method: 'POST',
       path: '/v1/processes?follow=1',
       ...json(request),
+      follows: true,
       signal,
     })
     if (response.status >= 400) throw await readFailure(response, this.#budget)
@@ -195,7 +202,7 @@ export class GuestClient {
     signal: AbortSignal,
   ): Promise<AsyncGenerator<GuestItem>> {
     const path = `/v1/processes/${id}/output?cursor=${cursor}&follow=${follow ? 1 : 0}${hold ? '&hold=1' : ''}`
-    const response = await this.#link.request({ method: 'GET', path, signal })
+    const response = await this.#link.request({ method: 'GET', path, follows: follow, signal })
     if (response.status >= 400) throw await readFailure(response, this.#budget)
     return readItems(response.body)
   }
@@ -316,8 +323,8 @@ export class GuestClient {
 
   /** Whether something listens on a port; waits for it as long as it is told to. */
   async waitForPort(port: number, waitMs: number, signal: AbortSignal): Promise<boolean> {
-    return (await this.#ask({ method: 'GET', path: `/v1/ports/${port}?wait_ms=${waitMs}`, signal }, GuestPort))
-      .listening
+    const path = `/v1/ports/${port}?wait_ms=${waitMs}`
+    return (await this.#ask({ method: 'GET', path, follows: waitMs > 0, signal }, GuestPort)).listening
   }
 
   /** Opens a connection to a port. `port_not_listening` where nobody listens. Ending the signal resets it. */
@@ -328,7 +335,7 @@ export class GuestClient {
     })
     try {
       const request = { method: 'POST', path: `/v1/ports/${port}/connect`, body: outgoing, signal } as const
-      const response = await this.#link.request(request)
+      const response = await this.#link.request({ ...request, follows: true })
       if (response.status >= 400) throw await readFailure(response, this.#budget)
       return new PortStream({ incoming: response.body, outgoing })
     } catch (error) {
@@ -427,8 +434,11 @@ export class GuestClient {
   }
 
   /** The root directory as an image is made of it, as tar: without what is mounted over it and what the guest has put there. */
-  async exportTree({ onlyChanged, exclude = [] }: ExportTree, signal: AbortSignal): Promise<ExportedTree> {
-    const response = await this.#stream('/v1/export', { only_changed: onlyChanged, exclude }, signal)
+  async exportTree(
+    { onlyChanged, live = false, exclude = [] }: ExportTree,
+    signal: AbortSignal,
+  ): Promise<ExportedTree> {
+    const response = await this.#stream('/v1/export', { only_changed: onlyChanged, live, exclude }, signal)
     return { onlyChanged: response.headers['x-holt-only-changed'] === '1', body: response.body }
   }
 
@@ -480,7 +490,12 @@ export class GuestClient {
     signal: AbortSignal,
   ): Promise<AsyncGenerator<GuestChange>> {
     const fields = query({ path, recursive: recursive ? 1 : 0, cursor: cursor ?? undefined })
-    const response = await this.#link.request({ method: 'GET', path: `/v1/files/watch?${fields}`, signal })
+    const response = await this.#link.request({
+      method: 'GET',
+      path: `/v1/files/watch?${fields}`,
+      follows: true,
+      signal,
+    })
     if (response.status >= 400) throw await readFailure(response, this.#budget)
     return readItemsOf(response.body, GuestChange)
   }

@@ -9,14 +9,25 @@ const momentMs = z.number().int().min(0).max(8.64e15)
 const name = z.string().max(64)
 
 /** `GET /v1/info`. */
-export const GuestInfo = z.object({
-  version: name,
-  protocol: z.literal(1),
-  runtime_id: name.nullable(),
-  processes: count,
-  /** For so long connections may still linger that keep a checkpoint from being taken. */
-  lingering_ms: z.number().int().min(0).max(120_000).default(0),
-})
+export const GuestInfo = z
+  .object({
+    version: name,
+    protocol: z.literal(1),
+    runtime_id: name.nullable(),
+    /** Of which anything still runs. */
+    processes: count,
+    /** Those of them that were not started with `background`. */
+    foreground: count.optional(),
+    /** For so long connections may still linger that keep a checkpoint from being taken. */
+    lingering_ms: z.number().int().min(0).max(120_000).default(0),
+  })
+  // A runtime that is adopted may have a guest that knows of no background: all its processes may matter.
+  .transform((info) => ({
+    ...info,
+    foreground: info.foreground ?? info.processes,
+    /** Whether its `bind` knows `renew`, which came with `foreground`: without it nothing can be made of its memory. */
+    knowsRenew: info.foreground !== undefined,
+  }))
 export type GuestInfo = z.infer<typeof GuestInfo>
 
 /** `POST /v1/bind`. */
@@ -27,6 +38,8 @@ export const GuestBound = z.object({
   hostname: z.boolean().optional(),
   sudo: z.boolean().optional(),
   network: z.boolean().optional(),
+  /** False: it may share random numbers, names or keys with what it was made of. */
+  distinct: z.boolean().optional(),
   problems: z.array(text).max(32).optional(),
 })
 export type GuestBound = z.infer<typeof GuestBound>

@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream'
 export interface ExportTree {
   /** Files that are still those of the image below come without content, where the class can tell them. */
   readonly onlyChanged: boolean
+  /** True: programs go on writing meanwhile, and a file that gets shorter while it is read is filled with zeros. Else it breaks the export off. */
+  readonly live?: boolean
   /** Absolute paths that are left out. */
   readonly exclude?: readonly string[]
 }

@@ -30,6 +30,7 @@ export const buildRoutes = {
     answers: { 202: answer(BuildStarted, 'The build has begun, or waits for its turn.') },
     errors: [
       'template_not_found',
+      'snapshot_not_found',
       'context_not_found',
       'policy_not_found',
       'name_taken',

@@ -29,7 +29,6 @@ export const fileErrors = [
   'path_permission_denied',
   'not_a_directory',
   'symlink_loop',
-  'disk_full',
 ] as const satisfies readonly ErrorCode[]
 
 /** Files in a runtime. */

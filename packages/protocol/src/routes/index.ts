@@ -10,6 +10,7 @@ import { portRoutes } from './port-routes.ts'
 import { runtimeRoutes } from './runtime-routes.ts'
 import { secretRoutes } from './secret-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
+import { snapshotRoutes } from './snapshot-routes.ts'
 import { templateRoutes } from './template-routes.ts'
 import { treeRoutes } from './tree-routes.ts'
 
@@ -23,6 +24,7 @@ export const routes = {
   ...buildRoutes,
   ...templateRoutes,
   ...networkRoutes,
+  ...snapshotRoutes,
   ...policyRoutes,
   ...secretRoutes,
   ...identityRoutes,

@@ -31,7 +31,7 @@ export const networkRoutes = {
     params: runtimeParams,
     body: json(SetRuntimeNetwork),
     answers: { 200: answer(RuntimeNetwork, 'Its policy as it is now.') },
-    errors: [...insideErrors, 'policy_not_found', 'not_supported_here', 'conflict', 'unsupported_media_type'],
+    errors: [...insideErrors, 'policy_not_found', 'conflict', 'unsupported_media_type'],
   },
   testNetwork: {
     method: 'POST',

@@ -11,7 +11,14 @@ export const runtimePath = '/v1/agents/runtime/{runtime_id}'
 export const insideErrors = [
   'runtime_not_found',
   'runtime_not_running',
+  'runtime_paused',
+  'snapshot_incompatible',
+  'snapshot_damaged',
+  'capacity_exhausted',
   'runtime_terminated',
+  'not_supported_here',
+  'disk_full',
+  'unavailable',
   'timeout',
 ] as const satisfies readonly ErrorCode[]
 

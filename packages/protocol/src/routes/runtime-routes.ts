@@ -1,6 +1,6 @@
 import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
-import { CreateRuntime, ListRuntimesQuery, Runtime, UpdateRuntime } from '../runtime.ts'
+import { CreateRuntime, Fork, ForkRuntime, ListRuntimesQuery, Runtime, UpdateRuntime } from '../runtime.ts'
 import { answer, json, none, runtimeParams, runtimePath } from './parts.ts'
 
 /** Runtimes. */
@@ -14,6 +14,9 @@ export const runtimeRoutes = {
     answers: { 201: answer(Runtime, 'The runtime runs.') },
     errors: [
       'template_not_found',
+      'snapshot_not_found',
+      'snapshot_incompatible',
+      'snapshot_damaged',
       'policy_not_found',
       'secret_not_found',
       'name_taken',
@@ -59,7 +62,81 @@ export const runtimeRoutes = {
     params: runtimeParams,
     body: json(UpdateRuntime),
     answers: { 200: answer(Runtime, 'The runtime as it is now.') },
-    errors: ['runtime_not_found', 'runtime_terminated', 'runtime_not_running', 'unsupported_media_type'],
+    errors: [
+      'runtime_not_found',
+      'runtime_terminated',
+      'runtime_not_running',
+      'unsupported_setting',
+      'not_supported_here',
+      'unsupported_media_type',
+    ],
+  },
+  pauseRuntime: {
+    method: 'POST',
+    path: `${runtimePath}/pause`,
+    summary: 'Pause a runtime',
+    description:
+      'Its processes, memory and files are written down, and what it has of the machine is given back. One that is paused stays so.',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    body: none,
+    answers: { 200: answer(Runtime, 'It is paused, durably.') },
+    errors: [
+      'runtime_not_found',
+      'runtime_terminated',
+      'runtime_not_running',
+      'conflict',
+      'not_supported_here',
+      'disk_full',
+      'unavailable',
+      'timeout',
+    ],
+  },
+  resumeRuntime: {
+    method: 'POST',
+    path: `${runtimePath}/resume`,
+    summary: 'Resume a paused runtime',
+    description: 'It goes on where it stood, under the same id. One that runs stays so.',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    body: none,
+    answers: { 200: answer(Runtime, 'It runs.') },
+    errors: [
+      'runtime_not_found',
+      'runtime_terminated',
+      'runtime_not_running',
+      'snapshot_incompatible',
+      'snapshot_damaged',
+      'not_supported_here',
+      'capacity_exhausted',
+      'disk_full',
+      'unavailable',
+      'timeout',
+    ],
+  },
+  forkRuntime: {
+    method: 'POST',
+    path: `${runtimePath}/fork`,
+    summary: 'Fork a runtime',
+    description:
+      'The runtime is written down once, goes on, and each child begins where it stood: with its processes, memory and files, under an identity of its own.',
+    scope: 'runtime:write',
+    params: runtimeParams,
+    body: json(ForkRuntime),
+    answers: { 201: answer(Fork, 'For each child what became of it.') },
+    errors: [
+      'runtime_not_found',
+      'runtime_terminated',
+      'runtime_not_running',
+      'runtime_paused',
+      'unsupported_setting',
+      'conflict',
+      'not_supported_here',
+      'disk_full',
+      'unsupported_media_type',
+      'unavailable',
+      'timeout',
+    ],
   },
   deleteRuntime: {
     method: 'DELETE',

@@ -3,7 +3,7 @@ import type { Route } from '../route.ts'
 import { Health, Readiness } from '../service.ts'
 import { answer, none } from './parts.ts'
 
-/** The service itself; no key is needed. */
+/** The service itself. */
 export const serviceRoutes = {
   health: {
     method: 'GET',
@@ -30,6 +30,15 @@ export const serviceRoutes = {
     scope: null,
     body: none,
     answers: { 200: answer(z.record(z.string(), z.unknown()).meta({ id: 'OpenApi' }), 'OpenAPI 3.1.') },
+    errors: [],
+  },
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Metrics for Prometheus',
+    scope: 'admin',
+    body: none,
+    answers: { 200: { type: 'bytes', description: 'The text format 0.0.4 of Prometheus.' } },
     errors: [],
   },
 } as const satisfies Record<string, Route>

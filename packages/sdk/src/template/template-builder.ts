@@ -41,6 +41,11 @@ export class TemplateBuilder {
     return this.#with({ source: { type: 'template', reference } })
   }
 
+  /** Begins with a filesystem snapshot, by name or id: its files, and the settings of the template it was made from. */
+  fromSnapshot(reference: string): TemplateBuilder {
+    return this.#with({ source: { type: 'snapshot', reference } })
+  }
+
   /**
    * Follows a Dockerfile, given as its text or its path. COPY and ADD read `context`, by default the directory of the Dockerfile; a text has none unless it is
    * named. `target` is the stage to stop at.

@@ -1,10 +1,13 @@
 import { type BuildStep, type CreateBuildInput, HoltError } from '@holt/protocol'
 import { readDockerfile, readsContext } from './dockerfile-source.ts'
 
+/** What a template other than of a Dockerfile begins with, and the field that says so. */
+const sourceFields = { image: 'from_image', template: 'from_template', snapshot: 'from_snapshot' } as const
+
 /** A template as it was described so far. */
 export interface TemplateSpec {
   readonly source:
-    | { readonly type: 'image' | 'template'; readonly reference: string }
+    | { readonly type: keyof typeof sourceFields; readonly reference: string }
     | { readonly type: 'dockerfile'; readonly textOrPath: string; readonly context: string | undefined }
     | null
   /** The directory that copies read, where it was named. */
@@ -30,7 +33,10 @@ export async function requestOf(
   const { name } = fields
   if (name === undefined) throw incomplete('has no name', 'Template("my-app"), or .name("my-app").')
   if (source === null)
-    throw incomplete('begins with nothing', 'Begin with .fromImage(...), .fromTemplate(...) or .fromDockerfile(...).')
+    throw incomplete(
+      'begins with nothing',
+      'Begin with .fromImage(...), .fromTemplate(...), .fromSnapshot(...) or .fromDockerfile(...).',
+    )
   if (source.type === 'dockerfile') {
     const { text, path, context } = await readDockerfile(source.textOrPath, source.context ?? spec.context ?? undefined)
     const isRead = context !== null && readsContext(text)
@@ -39,7 +45,7 @@ export async function requestOf(
       context: isRead ? { directory: context, dockerfile: path, only: null } : null,
     }
   }
-  const from = source.type === 'image' ? { from_image: source.reference } : { from_template: source.reference }
+  const from = { [sourceFields[source.type]]: source.reference }
   const read = steps.flatMap((step) => ('copy' in step ? step.copy.source : []))
   return {
     body: { ...fields, ...from, ...(steps.length === 0 ? {} : { steps: [...steps] }), name },

@@ -7,10 +7,10 @@ import {
   type SendSignalInput,
   type StartCommand,
   type TerminalSize,
-  type UpdateRuntime,
   type WriteStdinInput,
 } from '@holt/protocol'
 import { fileHandlers } from './file-handlers.ts'
+import { lifecycleHandlers, snapshotOf } from './lifecycle-handlers.ts'
 import { runningOf, runtimeOf } from './named-runtime.ts'
 import { networkHandlers, takeNetwork } from './network-handlers.ts'
 import { portHandlers } from './port-handlers.ts'
@@ -29,7 +29,10 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     const replay = key === undefined ? undefined : service.replays.get(key)
     if (replay !== undefined) return { status: 201, json: replay }
     const wanted = body as Record<string, unknown>
-    const runtime = runningRuntime(wanted, templateOf(service, String(wanted.template)))
+    const snapshot = wanted.snapshot === undefined ? null : snapshotOf(service, String(wanted.snapshot))
+    const template = snapshot?.template as Record<string, unknown> | undefined
+    const runtime = runningRuntime(wanted, template ?? templateOf(service, String(wanted.template ?? 'base-small')))
+    Object.assign(runtime, { snapshot_id: snapshot?.snapshot_id ?? null })
     takeNetwork(service, runtime, wanted)
     service.runtimes.set(runtime.runtime_id as string, runtime)
     if (key !== undefined) service.replays.set(key, runtime)
@@ -40,7 +43,6 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     return { status: 200, json: pageOf(wanted, query) }
   },
   getRuntime: (call) => ({ status: 200, json: runtimeOf(call) }),
-  updateRuntime: (call) => ({ status: 200, json: Object.assign(runtimeOf(call), call.body as UpdateRuntime) }),
   deleteRuntime: (call) => {
     Object.assign(runtimeOf(call), { state: 'terminated' })
     return { status: 204 }
@@ -115,6 +117,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     while (!process.ended) await process.more(process.items.length)
     return { status: 200, json: process.command }
   },
+  ...lifecycleHandlers,
   ...fileHandlers,
   ...portHandlers,
   ...networkHandlers,
@@ -146,6 +149,10 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
       isolation: {},
     },
   }),
+  metrics: ({ response }) => {
+    response.end()
+    return undefined
+  },
   openapi: () => ({ status: 200, json: {} }),
 }
 

@@ -46,6 +46,9 @@ export class TestService {
   readonly calls: { route: RouteName; headers: IncomingMessage['headers']; body: unknown }[] = []
   readonly faults: Fault[] = []
   readonly runtimes = new Map<string, Record<string, unknown>>()
+  readonly snapshots = new Map<string, Record<string, unknown>>()
+  /** What becomes of the next children of forks instead of runtimes. */
+  readonly childErrors: { readonly code: string; readonly message: string; readonly hint: string }[] = []
   readonly processes = new Map<string, TestProcess>()
   readonly sessions = new Map<string, Record<string, unknown>>()
   readonly keys = new Map<string, Record<string, unknown>>()

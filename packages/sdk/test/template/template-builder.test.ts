@@ -196,3 +196,8 @@ test.each([
   })
   expect(service.calls).toEqual([])
 })
+
+test('begins with a snapshot', async () => {
+  await Template('web').fromSnapshot('before').run('pip check').build({ holt })
+  expect(body()).toMatchObject({ from_snapshot: 'before', steps: [{ run: 'pip check' }] })
+})

@@ -49,9 +49,10 @@ async function open(service: Service, { server, request, socket, head }: Opening
   const { params, query } = parseTarget(request.url ?? '')
   const found = await findAttachable(service, { caller, params, query })
   const room = roomsOf(service).open(params)
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   // Where nothing but the handshake is left to do, the library does it before it returns, or destroys a connection that is gone.
   server.handleUpgrade(request, socket, head, (ws) => {
-    const attachment = new Attachment({ ws, ...found, room, query, caller, log: service.log })
+    const attachment = new Attachment({ ws, service, ref, ...found, room, query, caller })
     service.streams.add(caller.keyId, outletOf(request.socket), () => attachment.cut(service.closing.aborted))
   })
 }

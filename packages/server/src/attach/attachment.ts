@@ -12,7 +12,9 @@ import {
 import type { RawData, WebSocket } from 'ws'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
 import { fromEngineError, isEngineError } from '../engine-errors.ts'
-import type { Log } from '../service.ts'
+import { Comeback } from '../links/come-back.ts'
+import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import type { Service } from '../service.ts'
 import { wantsToWrite } from './find-attachable.ts'
 import { Lane } from './lane.ts'
 import { OutputPump } from './output-pump.ts'
@@ -31,13 +33,14 @@ const refusedInputPauseMs = 50
 /** What an attachment is made of. */
 export interface AttachmentParts {
   readonly ws: WebSocket
+  readonly service: Service
+  readonly ref: RuntimeRef
   readonly guest: GuestClient
   readonly commandId: string
   readonly process: GuestProcess
   readonly room: Room
   readonly query: AttachQuery
   readonly caller: Caller
-  readonly log: Log
 }
 
 /** One client's WebSocket to a command: output goes out as it comes and as it is taken, input goes in where the client writes. */
@@ -54,7 +57,7 @@ export class Attachment implements Member {
 
   constructor(parts: AttachmentParts) {
     this.#parts = parts
-    const { ws, room, query, caller, guest, commandId, process } = parts
+    const { ws, room, query, caller, guest, commandId, process, service, ref } = parts
     this.client = query.client === undefined ? null : `${caller.keyId}/${query.client}`
     this.#input = new Lane((data) => this.#giveInput(data), this.#flow)
     this.#orders = new Lane((order) => this.#obey(order), this.#flow)
@@ -64,6 +67,7 @@ export class Attachment implements Member {
       cursor: query.cursor,
       windowBytes: query.window ?? null,
       gone: this.#gone.signal,
+      comeback: new Comeback(service, { ref, signal: this.#gone.signal }),
       send: (frame) => this.#send(frame),
     })
     ws.on('message', (data, isBinary) => this.#receive(data, isBinary))
@@ -216,7 +220,8 @@ export class Attachment implements Member {
   }
 
   #fail(error: unknown): void {
-    const { log, ws } = this.#parts
+    const { ws, service } = this.#parts
+    const { log } = service
     if (this.#gone.signal.aborted || ws.readyState !== ws.OPEN) return // The client leaves, which is no failure.
     if (isEngineError(error)) log.warn({ err: error }, 'the engine failed an attachment')
     else if (!(error instanceof HoltError)) log.error({ err: error }, 'an attachment failed')

@@ -1,5 +1,6 @@
 import { EngineError, type GuestClient, type GuestItem } from '@holt/engine'
 import type { AttachServerFrame } from '@holt/protocol'
+import type { Comeback } from '../links/come-back.ts'
 
 /** What a pump needs. */
 export interface PumpParts {
@@ -10,6 +11,7 @@ export interface PumpParts {
   /** How far to be ahead of what the client has taken; null: as far as `send` lets. */
   readonly windowBytes: number | null
   readonly gone: AbortSignal
+  readonly comeback: Comeback
   /** Sends a frame, and answers when it is out. */
   readonly send: (frame: AttachServerFrame | Buffer) => Promise<void>
 }
@@ -21,6 +23,7 @@ export class OutputPump {
   #takenCursor: number
   #stream: 'stdout' | 'stderr' = 'stdout'
   #hold = false
+  #exited = false
   /** Ends when the output is to be read another way. */
   #turn = new AbortController()
   #wake: (() => void) | null = null
@@ -55,11 +58,13 @@ export class OutputPump {
         const how = { cursor: this.#cursor, follow: true, hold: this.#hold }
         const items = await guest.readOutput(commandId, how, AbortSignal.any([gone, turn.signal]))
         for await (const item of items) {
+          this.#parts.comeback.progress()
           await this.#pass(item)
           if (item.type === 'end') return
         }
       } catch (error) {
-        if (gone.aborted || !turn.signal.aborted) throw error
+        if (gone.aborted) throw error
+        if (!turn.signal.aborted) await this.#parts.comeback.after(error)
       }
     }
   }
@@ -67,6 +72,8 @@ export class OutputPump {
   async #pass(item: GuestItem): Promise<void> {
     const { send } = this.#parts
     if (item.type === 'start') return // The attachment has told its own.
+    if (item.type === 'exit' && this.#exited) return // It comes again with each answer.
+    this.#exited ||= item.type === 'exit'
     if (!('data' in item)) {
       this.#cursor = item.cursor
       await send(item)

@@ -3,6 +3,8 @@ import { BuildError, type BuildHost, type BuildRuntime, type TemplateBase } from
 import type { Engine, EngineFacts, ImageDigest, ImageStore } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import type { Service } from '../service.ts'
+import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
+import { snapshotSettingsOf } from '../snapshots/snapshot-settings.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import { findTemplate, requireReady } from '../templates/find-template.ts'
 import { openCache } from './build-cache.ts'
@@ -38,6 +40,7 @@ export async function makeBuildHost(service: Service, build: BuildUnderWay): Pro
     fetch: sources.fetch,
     cache,
     findTemplate: (reference) => findBase(service, build, reference),
+    findSnapshot: (reference) => findFiles(service, build, reference),
     newRuntime: () => newRuntime(service, build, { network, memoryMiB: stepSize.memoryMiB }),
     newCheckpointId: () => {
       build.stop.signal.throwIfAborted()
@@ -68,11 +71,14 @@ function holdingEngine(
     has: (digest) => images.has(digest),
     list: () => images.list(),
     remove: (digest) => images.remove(digest),
-    import: async (...given) => {
+    import: async (tar, signal, options) => {
       if (afterStop === 'refused') stop.signal.throwIfAborted()
-      const info = await builds.holds.written(buildId, () => images.import(...given))
-      if (builds.get(buildId) === null) builds.holds.release(buildId) // It ended meanwhile, and holds nothing.
-      return info
+      const beforePublish = (digest: ImageDigest) => builds.holds.beforePublish(buildId, digest)
+      try {
+        return await images.import(tar, signal, { ...options, beforePublish })
+      } finally {
+        if (builds.get(buildId) === null) builds.holds.release(buildId) // It ended meanwhile, and holds nothing.
+      }
     },
   }
   return {
@@ -127,6 +133,29 @@ async function findBase(service: Service, build: BuildUnderWay, reference: strin
       hint: missing ? 'Build it first, or name another one: GET /v1/agents/template lists them.' : error.hint,
       cause: error,
     })
+  }
+}
+
+/** A filesystem snapshot to build upon, held for the build. */
+async function findFiles(
+  service: Service,
+  { projectId, buildId }: BuildUnderWay,
+  reference: string,
+): Promise<TemplateBase> {
+  try {
+    return await service.store.change(async (changes) => {
+      const row = await findSnapshot(changes, { projectId, reference })
+      requireWritten(row)
+      if (row.kind === 'memory') throw new BuildError('unsupported_setting', `${reference} is a memory snapshot.`)
+      const imageDigest = row.image_digest as ImageDigest
+      service.builds.holds.hold(buildId, imageDigest)
+      const { build: settings, env } = snapshotSettingsOf(row)
+      return { reference, imageDigest, settings, env }
+    })
+  } catch (error) {
+    if (!(error instanceof HoltError)) throw error
+    const hint = 'GET /v1/agents/snapshot?kind=filesystem lists those that there are.'
+    throw new BuildError('image_not_found', `The snapshot ${reference}: ${error.message}`, { hint, cause: error })
   }
 }
 

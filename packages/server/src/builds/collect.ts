@@ -1,5 +1,6 @@
+import type { CheckpointInfo, ImageInfo } from '@holt/engine'
 import { isEngineError } from '../engine-errors.ts'
-import { endedStates } from '../runtimes/states.ts'
+import { notEnded } from '../runtimes/not-ended.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import { checkpointOf } from '../templates/take-checkpoint.ts'
@@ -51,9 +52,12 @@ async function collect(service: Service): Promise<void> {
   if (service.closing.aborted) return
   await evictCache(service)
   using collection = service.builds.holds.beginCollection()
+  // What is there is listed before references are read: a checkpoint has one before it exists.
+  const checkpoints = (await service.engine.ability('checkpoints')?.list()) ?? []
+  const images = (await service.engine.ability('images')?.list()) ?? []
   const used = await service.store.change((changes) => referenced(changes))
-  await removeCheckpoints(service, { used, collection })
-  await removeImages(service, { used, collection })
+  await removeCheckpoints(service, checkpoints, { used, collection })
+  await removeImages(service, images, { used, collection })
 }
 
 /** Every image and checkpoint that a row refers to, of every project: the engine knows no projects. */
@@ -61,14 +65,26 @@ async function referenced(db: Queries): Promise<ReadonlySet<string>> {
   const templates = await db.selectFrom('templates').select(['image_digest', 'checkpoint_id', 'seed_id']).execute()
   const runtimes = await db
     .selectFrom('runtimes')
-    .select(['image_digest', 'checkpoint_id'])
-    .where('state', 'not in', endedStates)
+    .select(['image_digest', 'checkpoint_id', 'pause_checkpoint_id', 'state'])
+    .where(notEnded)
     .execute()
+  const snapshots = await db.selectFrom('snapshots').select(['image_digest', 'checkpoint_id', 'state']).execute()
+  const members = await db.selectFrom('pool_members').select(['image_digest', 'checkpoint_id', 'state']).execute()
   const cached = await db.selectFrom('build_cache').select(['image_digest', 'checkpoint_id']).execute()
   const pulled = await db.selectFrom('pulled_images').select('image_digest').execute()
   const made = await db.selectFrom('build_resources').select('resource_id').execute()
   const ids = [
-    ...[...templates, ...runtimes, ...cached].flatMap((row) => [row.image_digest, row.checkpoint_id]),
+    ...[...templates, ...cached, ...snapshots.filter(({ state }) => state !== 'failed')].flatMap((row) => [
+      row.image_digest,
+      row.checkpoint_id,
+    ]),
+    // A runtime that was restored does not need its checkpoint any more.
+    ...runtimes.flatMap((row) => [
+      row.image_digest,
+      row.pause_checkpoint_id,
+      row.state === 'starting' ? row.checkpoint_id : null,
+    ]),
+    ...members.flatMap((row) => [row.image_digest, row.state === 'making' ? row.checkpoint_id : null]),
     ...templates.map(({ seed_id }) => (seed_id === null ? null : checkpointOf(seed_id))),
     ...pulled.map((row) => row.image_digest),
     ...made.map((row) => row.resource_id),
@@ -81,12 +97,15 @@ interface Unneeded {
   readonly collection: Collection
 }
 
-async function removeCheckpoints({ engine, log }: Service, { used, collection }: Unneeded): Promise<void> {
-  const checkpoints = engine.ability('checkpoints')
-  for (const { checkpointId } of (await checkpoints?.list()) ?? []) {
+async function removeCheckpoints(
+  { engine, log }: Service,
+  checkpoints: readonly CheckpointInfo[],
+  { used, collection }: Unneeded,
+): Promise<void> {
+  for (const { checkpointId } of checkpoints) {
     if (used.has(checkpointId)) continue
     await collection
-      .remove(checkpointId, async () => checkpoints?.remove(checkpointId))
+      .remove(checkpointId, async () => engine.ability('checkpoints')?.remove(checkpointId))
       .catch((error: unknown) => {
         // One that resists keeps nothing else from being removed.
         log.warn({ err: error, checkpoint_id: checkpointId }, 'a checkpoint that nobody needs could not be removed')
@@ -94,12 +113,15 @@ async function removeCheckpoints({ engine, log }: Service, { used, collection }:
   }
 }
 
-async function removeImages({ engine }: Service, { used, collection }: Unneeded): Promise<void> {
-  const images = engine.ability('images')
-  for (const { digest } of (await images?.list()) ?? []) {
+async function removeImages(
+  { engine }: Service,
+  images: readonly ImageInfo[],
+  { used, collection }: Unneeded,
+): Promise<void> {
+  for (const { digest } of images) {
     if (used.has(digest)) continue
     await collection
-      .remove(digest, async () => images?.remove(digest))
+      .remove(digest, async () => engine.ability('images')?.remove(digest))
       .catch((error: unknown) => {
         // A runtime that the database does not know is made of it.
         if (!isEngineError(error) || error.kind !== 'in_use') throw error

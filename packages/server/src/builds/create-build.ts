@@ -10,6 +10,7 @@ import { BuildReporter } from './build-reporter.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
 import { redactorOf } from './redact.ts'
+import { isFinal } from './states.ts'
 
 /** Whose build, under which id, as asked for. */
 export interface BuildCreation extends BuildRef {
@@ -41,10 +42,11 @@ export async function createBuild(service: Service, creation: BuildCreation): Pr
     .digest('hex')
   return service.builds.creates.run(projectId, async () => {
     const { store, builds } = service
-    const earlier =
-      (await buildRow(store.db, creation)) ??
-      (await rowOf(store.db, projectId, builds.findEqual(projectId, fingerprint)?.buildId))
+    const earlier = await buildRow(store.db, creation)
     if (earlier !== undefined) return earlier
+    const equal = await rowOf(store.db, projectId, builds.findEqual(projectId, fingerprint)?.buildId)
+    // One that has ended is in flight until its end is durable.
+    if (equal !== undefined && !isFinal(equal.status)) return equal
     requireRoom(service, projectId)
     const row = await store.change((changes) => storeBuild(service, changes, { creation, prepared }))
     enqueue(service, { row, prepared, fingerprint, recipeDigest: creation.recipeDigest ?? null })
@@ -175,7 +177,7 @@ async function insertTemplate(
       tag: request.tag,
       kind,
       state: 'building',
-      source: request.from_image ?? request.from_template ?? 'a Dockerfile',
+      source: request.from_image ?? request.from_template ?? request.from_snapshot ?? 'a Dockerfile',
       cpu: size.cpu,
       memory_mib: size.memoryMiB,
       disk_mib: size.diskMiB,

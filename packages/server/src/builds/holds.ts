@@ -1,10 +1,9 @@
 /**
  * What must stay though no row refers to it: images that a build has just written or goes on from, checkpoints and contexts that it reads. The
- * engine stores equal images once, so an image that nobody refers to may be somebody's at any moment: none is removed while one is being written.
+ * engine stores equal images once, so an image that nobody refers to may be somebody's at any moment: whoever writes one holds it before it is published.
  */
 export class Holds {
   readonly #held = new Map<string, Set<string>>()
-  #writing = 0
   /** What was held at any moment since the collection began that runs; null while none does. */
   #recent: Set<string> | null = null
   #removal: Promise<unknown> = Promise.resolve()
@@ -26,17 +25,13 @@ export class Holds {
     return false
   }
 
-  /** Writes an image, and holds it before anybody could find that it is nobody's. */
-  async written<Info extends { readonly digest: string }>(holder: string, write: () => Promise<Info>): Promise<Info> {
-    this.#writing += 1
-    try {
-      await this.#removal
-      const info = await write()
-      this.hold(holder, info.digest)
-      return info
-    } finally {
-      this.#writing -= 1
-    }
+  /**
+   * Holds an image that is about to be published, and resolves when it may be: a removal that began before, perhaps of the same one, is over then. Until
+   * somebody calls this, an image that is being written keeps nothing from being removed, however long its writer takes.
+   */
+  async beforePublish(holder: string, digest: string): Promise<void> {
+    this.hold(holder, digest)
+    await this.#removal
   }
 
   /** Begins a collection; the references that it goes by are read after this. One at a time. */
@@ -46,7 +41,7 @@ export class Holds {
     return {
       remove: async (id, remove) => {
         await this.#removal
-        if (this.#writing > 0 || recent.has(id)) return
+        if (recent.has(id)) return
         const removal = remove()
         this.#removal = removal.catch(() => {}) // Whoever asked for the removal sees how it went.
         await removal
@@ -62,7 +57,7 @@ export class Holds {
 export interface Collection extends Disposable {
   /**
    * Removes what nobody refers to, unless somebody holds it or held it since the collection began: whoever let go of it may have made a reference that
-   * was not there yet when references were read. Nothing is removed while an image is being written.
+   * was not there yet when references were read.
    */
   remove(id: string, remove: () => Promise<void>): Promise<void>
 }

@@ -5,6 +5,7 @@ import { choosePolicy } from '../network/decide-network.ts'
 import { admit } from '../runtimes/admit.ts'
 import type { Size } from '../runtimes/decide-size.ts'
 import type { Service } from '../service.ts'
+import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
 import { findTemplate } from '../templates/find-template.ts'
 import { findContext } from './find-context.ts'
 
@@ -52,9 +53,21 @@ export async function prepareBuild(service: Service, projectId: string, request:
     memoryMiB: size.memoryMiB,
   })
   if (request.from_template !== undefined) await findTemplate(service, { projectId, reference: request.from_template })
+  if (request.from_snapshot !== undefined) await requireFiles(service, projectId, request.from_snapshot)
   if (request.context_id !== undefined) await findContext(store.db, { projectId, contextId: request.context_id })
   const policy = await policyOf(service, projectId, request)
   return { request, size, policy, policyKey: policy === null ? 'none' : keyOf(policy) }
+}
+
+/** Refuses what no build can be made upon: memory has no files of its own. */
+async function requireFiles({ store }: Service, projectId: string, reference: string): Promise<void> {
+  const snapshot = await findSnapshot(store.db, { projectId, reference })
+  if (snapshot.kind === 'memory')
+    throw new HoltError('unsupported_setting', 'A template can be built from a filesystem snapshot only.', {
+      hint: 'Take a snapshot of the kind `filesystem`.',
+      details: { issues: [{ pointer: '/from_snapshot', message: 'names a memory snapshot' }] },
+    })
+  requireWritten(snapshot)
 }
 
 async function policyOf({ store }: Service, projectId: string, { network_policy }: CreateBuild) {

@@ -108,9 +108,10 @@ async function requestOf({ store, builds, now }: Service, build: BuildUnderWay):
 }
 
 function sourceOf({ prepared: { request } }: BuildUnderWay): BuildRequest['source'] {
-  const { dockerfile, from_image, from_template, target, steps = [] } = request
+  const { dockerfile, from_image, from_template, from_snapshot, target, steps = [] } = request
   if (dockerfile !== undefined) return { type: 'dockerfile', text: dockerfile, target: target ?? null }
   if (from_image !== undefined) return { type: 'image', reference: from_image, steps }
+  if (from_snapshot !== undefined) return { type: 'snapshot', reference: from_snapshot, steps }
   return { type: 'template', reference: from_template ?? '', steps }
 }
 

@@ -1,10 +1,12 @@
-import type { GuestProcess } from '@holt/engine'
+import type { GuestItem, GuestProcess } from '@holt/engine'
 import { HoltError, type Id, isIdParam, isSet } from '@holt/protocol'
 import { findAttachable } from '../attach/find-attachable.ts'
 import { roomsOf } from '../attach/rooms.ts'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
+import { Comeback } from '../links/come-back.ts'
 import { type OpenRuntime, openGuest } from '../runtimes/open-guest.ts'
 import { decodeOutput } from './decode-output.ts'
+import { type Followed, followOutput } from './follow-output.ts'
 import { pageOfGuest } from './list-page.ts'
 import { presentCommand } from './present-command.ts'
 import { startCommand } from './start-command.ts'
@@ -74,9 +76,20 @@ async function listCommands({ service, caller, params, query, gone }: Call<'list
 async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
   const follow = isSet(call.query.follow)
+  const { cursor } = call.query
   const signal = follow ? call.gone : within(call, answerTimeoutMs)
-  const items = await runtime.guest.readOutput(id, { cursor: call.query.cursor, follow }, signal)
+  const begun = await runtime.guest.readOutput(id, { cursor, follow }, signal)
+  const items = follow ? followAnswer(call, runtime, { begun, commandId: id, cursor }) : begun
   return { status: 200, items: decodeOutput(items, id as Id<'command'>) }
+}
+
+function followAnswer(
+  { service, caller, params, gone: signal }: Call<'readOutput'>,
+  { guest }: OpenRuntime,
+  followed: Pick<Followed, 'begun' | 'commandId' | 'cursor'>,
+): AsyncIterable<GuestItem> {
+  const comeback = new Comeback(service, { ref: { projectId: caller.projectId, runtimeId: params.runtime_id }, signal })
+  return followOutput({ ...followed, guest, hold: false, hasStart: false }, comeback, signal)
 }
 
 async function writeStdin(call: Call<'writeStdin'>): Promise<Answer> {

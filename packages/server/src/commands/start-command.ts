@@ -2,12 +2,16 @@ import type { GuestItem, GuestProcess, StartProcess } from '@holt/engine'
 import { type CommandResult, HoltError, type Id, type StartCommand } from '@holt/protocol'
 import { type Answer, type Call, within } from '../http/call.ts'
 import { acceptedFormat } from '../http/stream-items.ts'
+import { Comeback } from '../links/come-back.ts'
+import { refOf } from '../runtimes/find-runtime.ts'
 import { type OpenRuntime, openGuest } from '../runtimes/open-guest.ts'
 import { moment } from '../store/moment.ts'
 import { type Collected, collectResult } from './collect-result.ts'
 import { decodeOutput } from './decode-output.ts'
+import { followOutput } from './follow-output.ts'
 import { presentCommand } from './present-command.ts'
 import { rlimitsOf } from './rlimits-of.ts'
+import { RunningTimeout } from './running-timeout.ts'
 
 /** Time for the guest to answer a start, and how much longer than the command's own timeout a wait lasts. */
 const graceMs = 30_000
@@ -15,7 +19,8 @@ const graceMs = 30_000
 /** Starts a command, and answers at once, streams it, or waits for its end, as the request asks. */
 export async function startCommand(call: Call<'startCommand'>): Promise<Answer> {
   const { service, caller, params, body } = call
-  const runtime = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const runtime = await openGuest(service, ref)
   const timeoutMs = body.background && !call.sentFields.has('timeout_secs') ? 0 : Math.round(body.timeout_secs * 1000)
   const request = processOf(body, {
     id: call.newId('command'),
@@ -27,7 +32,8 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
     return { status: 201, json: presentCommand(process, request.id) }
   }
   if (acceptedFormat(call.headers.accept) !== null) {
-    const items = await runOrFollow(runtime, request, call.gone)
+    const { gone: signal } = call
+    const items = await runOrFollow(runtime, request, { comeback: new Comeback(service, { ref, signal }), signal })
     return { status: 200, items: decodeOutput(items, request.id as Id<'command'>) }
   }
   return { status: 200, json: await waitFor(call, { runtime, request, timeoutMs }) }
@@ -52,6 +58,7 @@ function processOf(
     ...(body.session === undefined ? {} : { session: body.session }),
     pty: body.pty ?? null,
     await_reader: body.background && body.pty !== undefined,
+    ...(body.background ? { background: true } : {}),
   }
 }
 
@@ -64,16 +71,20 @@ async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal
   }
 }
 
+/** The items of a command from its start to its end, over pauses. One that is started again is followed from its beginning, and waits for nobody. */
 async function runOrFollow(
   { guest }: OpenRuntime,
   request: StartProcess,
-  signal: AbortSignal,
+  { comeback, signal }: { comeback: Comeback; signal: AbortSignal },
 ): Promise<AsyncIterable<GuestItem>> {
+  const followed = { guest, commandId: request.id, cursor: 0 }
   try {
-    return await guest.runProcess(request, signal)
+    const begun = await guest.runProcess(request, signal)
+    return followOutput({ ...followed, hold: true, hasStart: true, begun }, comeback, signal)
   } catch (error) {
-    if (isKnown(error)) return guest.readOutput(request.id, { cursor: 0, follow: true }, signal)
-    throw error
+    if (!isKnown(error)) throw error
+    const begun = await guest.readOutput(request.id, { cursor: 0, follow: true }, signal)
+    return followOutput({ ...followed, hold: false, hasStart: false, begun }, comeback, signal)
   }
 }
 
@@ -89,9 +100,12 @@ interface Waiting {
 }
 
 async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs }: Waiting): Promise<CommandResult> {
-  const signal = timeoutMs === 0 ? call.gone : within(call, timeoutMs + graceMs)
-  const startedAt = call.service.now()
-  const items = await runOrFollow(runtime, request, signal)
+  const { service, gone } = call
+  using clock = timeoutMs === 0 ? null : new RunningTimeout(timeoutMs + graceMs)
+  const signal = clock === null ? gone : AbortSignal.any([gone, clock.signal])
+  const comeback = new Comeback(service, { ref: refOf(runtime.row), signal, ...(clock === null ? {} : { clock }) })
+  const startedAt = service.now()
+  const items = await runOrFollow(runtime, request, { comeback, signal })
   let collected: Collected
   try {
     collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, now: call.service.now })

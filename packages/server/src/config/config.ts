@@ -1,6 +1,7 @@
 import { isImageReference } from '@holt/builder'
 import { Isolation, parseMiB } from '@holt/protocol'
 import { z } from 'zod'
+import type { PoolLimits } from '../pools/pools.ts'
 import type { PortDomain } from '../ports/port-target.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
@@ -88,6 +89,8 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_EGRESS_ALLOWED_NETWORKS: AllowedNetworks,
     HOLT_EGRESS_OVERRIDES: Overrides,
     HOLT_EGRESS_CA_FILE: path.optional(),
+    HOLT_POOL_MIN: wholeNumber(0, 10_000).default(2),
+    HOLT_POOL_MAX: wholeNumber(0, 10_000).default(64),
     HOLT_BUILDS_AT_ONCE: wholeNumber(1, 64).default(2),
     HOLT_BUILD_CACHE_SIZE: cacheSize.default(20 * 1024),
     HOLT_REGISTRY_MIRRORS: RegistryMirrors,
@@ -119,6 +122,8 @@ export interface ServerConfig {
   readonly guest: string | null
   /** How many times the host's memory the limits of all runtimes may add up to; a runtime uses a fraction of its limit. */
   readonly memoryOvercommit: number
+  /** How many runtimes wait to be claimed. */
+  readonly pools: PoolLimits
   /** How many builds run at the same time. */
   readonly buildsAtOnce: number
   /** What may be kept of earlier builds so that later ones are quicker. */
@@ -157,6 +162,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     gvisorPlatform: data.HOLT_GVISOR_PLATFORM,
     guest: data.HOLT_GUEST ?? null,
     memoryOvercommit: data.HOLT_MEMORY_OVERCOMMIT,
+    pools: { floor: data.HOLT_POOL_MIN, ceiling: data.HOLT_POOL_MAX },
     buildsAtOnce: data.HOLT_BUILDS_AT_ONCE,
     buildCacheBytes: data.HOLT_BUILD_CACHE_SIZE * 2 ** 20,
     egress: {

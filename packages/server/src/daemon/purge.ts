@@ -21,23 +21,35 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
   try {
     const log = makeLog({ logLevel: 'warn' })
     const engine = await openEngine(config, { installationId, log, guest: 'none' })
-    const left = await removeAll(engine)
-    await engine.close()
-    if (left.length === 0) {
-      await markTerminated(openStore(join(config.stateDir, 'holt.db')))
+    const left = await purgeEngine(engine, config)
+    if (left.length === 0)
       await rm(config.runDir ?? join('/run/holt', installationId), { recursive: true, force: true })
-    }
     return left
   } finally {
     await releaseLock(config.stateDir)
   }
 }
 
-/** Removes every runtime that the engine has. Answers the ids of those it could not. */
-export async function removeAll(engine: Engine): Promise<readonly string[]> {
+/** Removes what the engine has of an installation, and closes it whatever happens. Answers what could not be removed. */
+export async function purgeEngine(
+  engine: Engine,
+  { stateDir }: Pick<ServerConfig, 'stateDir'>,
+): Promise<readonly string[]> {
+  try {
+    const left = await removeEach(await listAll(engine), (id) => engine.remove(id, AbortSignal.timeout(stepTimeoutMs)))
+    if (left.length > 0) return left
+    const checkpointIds = await markTerminated(openStore(join(stateDir, 'holt.db')))
+    return await removeEach(checkpointIds, async (id) => engine.ability('checkpoints')?.remove(id))
+  } finally {
+    await engine.close()
+  }
+}
+
+/** Removes one after another, and names those that resist. */
+async function removeEach(ids: readonly string[], remove: (id: string) => Promise<void>): Promise<readonly string[]> {
   const left: string[] = []
-  for (const id of await listAll(engine)) {
-    await engine.remove(id, AbortSignal.timeout(stepTimeoutMs)).catch((error) => {
+  for (const id of ids) {
+    await remove(id).catch((error) => {
       left.push(`${id}: ${error instanceof Error ? error.message : error}`)
     })
   }
@@ -55,13 +67,13 @@ async function listAll(engine: Engine): Promise<readonly string[]> {
   return ids
 }
 
-/** The rows of what was removed, of every project. */
-async function markTerminated(store: Store): Promise<void> {
+/** Ends the rows of what was removed, of every project, and answers the checkpoints that those had which were paused. */
+async function markTerminated(store: Store): Promise<readonly string[]> {
   const at = Date.now()
-  await store.change(async (changes) => {
+  const checkpointIds = await store.change(async (changes) => {
     const rows = await changes
       .selectFrom('runtimes')
-      .select(['project_id', 'runtime_id', 'state'])
+      .select(['project_id', 'runtime_id', 'state', 'pause_checkpoint_id'])
       .where('state', 'not in', endedStates)
       .execute()
     await changes
@@ -69,6 +81,7 @@ async function markTerminated(store: Store): Promise<void> {
       .set(({ eb }) => ({ state: 'terminated', ended_at: at, updated_at: at, revision: eb('revision', '+', 1) }))
       .where('state', 'not in', endedStates)
       .execute()
+    await changes.deleteFrom('pool_members').execute()
     for (const row of rows) {
       await recordEvent(changes, {
         projectId: row.project_id,
@@ -82,6 +95,8 @@ async function markTerminated(store: Store): Promise<void> {
         at,
       })
     }
+    return rows.flatMap(({ pause_checkpoint_id }) => pause_checkpoint_id ?? [])
   })
   await store.close()
+  return checkpointIds
 }

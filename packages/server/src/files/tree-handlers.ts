@@ -4,6 +4,7 @@ import type { Answer, Call, Handlers } from '../http/call.ts'
 import { guestOf } from './guest-of.ts'
 import { presentFile } from './present-file.ts'
 import { uploadBody } from './upload-body.ts'
+import { watchFiles } from './watch-files.ts'
 
 /** The routes of whole trees. What flows is passed on no faster than it is read; an answer ends when the client has left. */
 export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies Partial<Handlers>
@@ -33,10 +34,4 @@ async function writeArchive(call: Call<'writeArchive'>): Promise<Answer> {
   )
   const { entry, ...totals } = tree
   return { status: created ? 201 : 200, json: { success: true, path, entry: presentFile(entry), ...totals } }
-}
-
-async function watchFiles(call: Call<'watchFiles'>): Promise<Answer> {
-  const { path, recursive, cursor = null } = call.query
-  const items = await (await guestOf(call)).watch({ path, recursive: isSet(recursive), cursor }, call.gone)
-  return { status: 200, items }
 }

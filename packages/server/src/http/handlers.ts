@@ -6,17 +6,20 @@ import { treeHandlers } from '../files/tree-handlers.ts'
 import { serviceHandlers } from '../health/service-handlers.ts'
 import { identityHandlers } from '../identity/provider-handlers.ts'
 import { keyHandlers } from '../keys/key-handlers.ts'
+import { metricsHandlers } from '../metrics/metrics-handlers.ts'
 import { networkHandlers } from '../network/network-handlers.ts'
 import { policyHandlers } from '../network/policy-handlers.ts'
 import { portHandlers } from '../ports/port-handlers.ts'
 import { runtimeHandlers } from '../runtimes/runtime-handlers.ts'
 import { secretHandlers } from '../secrets/secret-handlers.ts'
+import { snapshotHandlers } from '../snapshots/snapshot-handlers.ts'
 import { templateHandlers } from '../templates/template-handlers.ts'
 import type { Handlers } from './call.ts'
 
 /** What answers each route. A route without a handler is a type error here. */
 export const handlers: Handlers = {
   ...runtimeHandlers,
+  ...snapshotHandlers,
   ...commandHandlers,
   ...sessionHandlers,
   ...fileHandlers,
@@ -30,4 +33,5 @@ export const handlers: Handlers = {
   ...identityHandlers,
   ...keyHandlers,
   ...serviceHandlers,
+  ...metricsHandlers,
 }

@@ -4,6 +4,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import type { Answer } from '../http/call.ts'
 import { invalidField } from '../http/field-issues.ts'
 import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
 import { canonical } from './canonical.ts'
 import { openSealed, seal } from './sealed-answer.ts'
 
@@ -24,6 +25,7 @@ const running = new Set<string>()
 /**
  * Answers a request with an `Idempotency-Key` once: the same key and request again gets the same answer, also after a restart. A request that died
  * with its process runs again under the same ids, so that what it had made is found. Failures are kept too, except those that say try again.
+ * What is kept here waits for no disk: a record is durable before anything is that its request has changed, and an answer that a power cut takes is made again.
  */
 export async function answerOnce(service: Service, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
   if (!/^[\x21-\x7e]{1,255}$/.test(once.key))
@@ -67,7 +69,7 @@ async function reserve({ store, now }: Service, { caller, key }: Once, fingerpri
     body: null,
     created_at: now(),
   }
-  await store.db.insertInto('idempotency').values(record).execute()
+  await store.change((changes) => changes.insertInto('idempotency').values(record).execute(), { durable: 'later' })
   return record
 }
 
@@ -96,20 +98,25 @@ async function keep(
   { caller, key, secret }: Once,
   { status, json }: { status: number; json: unknown },
 ): Promise<void> {
-  await store.db
-    .updateTable('idempotency')
-    .set({ status, body: seal(JSON.stringify(json), secret) })
-    .where('project_id', '=', caller.projectId)
-    .where('idempotency_key', '=', key)
-    .execute()
+  const sealed = seal(JSON.stringify(json), secret)
+  const change = (changes: Queries) =>
+    changes
+      .updateTable('idempotency')
+      .set({ status, body: sealed })
+      .where('project_id', '=', caller.projectId)
+      .where('idempotency_key', '=', key)
+      .execute()
+  await store.change(change, { durable: 'later' })
 }
 
 async function forget({ store }: Service, { caller, key }: Once): Promise<void> {
-  await store.db
-    .deleteFrom('idempotency')
-    .where('project_id', '=', caller.projectId)
-    .where('idempotency_key', '=', key)
-    .execute()
+  const change = (changes: Queries) =>
+    changes
+      .deleteFrom('idempotency')
+      .where('project_id', '=', caller.projectId)
+      .where('idempotency_key', '=', key)
+      .execute()
+  await store.change(change, { durable: 'later' })
 }
 
 function keptAnswer({ secret }: Once, { status, body }: { status: number; body: string | null }): Answer {

@@ -1,4 +1,4 @@
-import { makeRuntimeCa, type RuntimeCa } from '@holt/egress'
+import { makeRuntimeCa, type RuntimeCa, type SyntheticAddress } from '@holt/egress'
 import { type CreateRuntime, HoltError, type PolicyBody, randomText, type WantedPolicy } from '@holt/protocol'
 import { invalidField } from '../http/field-issues.ts'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
@@ -8,6 +8,7 @@ import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../store/tables.ts'
 import { bodyOf, bodyText, contentOf, findPolicy } from './find-policy.ts'
+import type { FormerNetwork } from './former-network.ts'
 
 /** What the sealed key of a runtime's own authority is stored as. */
 export const caPurpose = 'runtime ca key'
@@ -24,13 +25,21 @@ export interface DecidedNetwork {
   readonly policy: ChosenPolicy | null
   readonly ca: RuntimeCa | null
   readonly secrets: readonly { readonly row: SecretRow; readonly placeholder: string | null }[]
+  /** The addresses that its programs know already. */
+  readonly addresses: readonly SyntheticAddress[]
+}
+
+/** What is wanted of a new runtime's network. `former`: what its programs know from before; null where it has none. */
+type WantedNetwork = Pick<CreateRuntime, 'secrets' | 'env'> & {
+  readonly network_policy: WantedPolicy
+  readonly former: FormerNetwork | null
 }
 
 /** Finds what a create asks for, and refuses what cannot work: a secret without a way to its hosts, two that want one variable. */
 export async function decideNetwork(
   { store }: Service,
   projectId: string,
-  { network_policy, secrets, env }: Pick<CreateRuntime, 'secrets' | 'env'> & { readonly network_policy: WantedPolicy },
+  { network_policy, secrets, env, former }: WantedNetwork,
 ): Promise<DecidedNetwork> {
   const policy = network_policy === null ? null : await choosePolicy(store.db, projectId, network_policy)
   const found: SecretRow[] = []
@@ -50,8 +59,9 @@ export async function decideNetwork(
   }
   return {
     policy,
-    ca: policy === null ? null : await makeRuntimeCa(`Holt ${projectId}`),
-    secrets: found.map((row) => ({ row, placeholder: row.inside === 1 ? null : makePlaceholder(row.name) })),
+    ca: former?.ca ?? (policy === null ? null : await makeRuntimeCa(`Holt ${projectId}`)),
+    secrets: found.map((row) => ({ row, placeholder: row.inside === 1 ? null : placeholderOf(row, former) })),
+    addresses: former?.addresses ?? [],
   }
 }
 
@@ -72,11 +82,11 @@ export async function storeNetwork(
   changes: Queries,
   { ref, network, at }: { ref: RuntimeRef; network: DecidedNetwork; at: number },
 ): Promise<void> {
-  const { policy, ca, secrets } = network
+  const { policy, ca, secrets, addresses } = network
   const { projectId, runtimeId } = ref
-  if (policy !== null && ca !== null) {
+  if (ca !== null) {
     // A policy that was deleted since it was found is as one that was never there.
-    if (policy.policyId !== null) await findPolicy(changes, projectId, policy.policyId)
+    if (policy !== null && policy.policyId !== null) await findPolicy(changes, projectId, policy.policyId)
     await changes.insertInto('runtime_networks').values(newNetworkRow(ref, { policy, ca, at })).execute()
     await putCaKey({ masterKeys }, changes, { ref, ca })
   }
@@ -86,18 +96,20 @@ export async function storeNetwork(
       .values({ runtime_id: runtimeId, project_id: projectId, secret_id: row.secret_id, placeholder, position })
       .execute()
   }
+  const known = addresses.map(({ address, name }) => ({ runtime_id: runtimeId, address, name }))
+  if (known.length > 0) await changes.insertInto('runtime_addresses').values(known).execute()
 }
 
-/** The row of a runtime that gets a way out. */
+/** The row of a runtime that gets a way out, or that had one before: `policy` is null there. */
 export function newNetworkRow(
   { projectId, runtimeId }: RuntimeRef,
-  { policy, ca, at }: { policy: ChosenPolicy; ca: RuntimeCa; at: number },
+  { policy, ca, at }: { policy: ChosenPolicy | null; ca: RuntimeCa; at: number },
 ): RuntimeNetworkRow {
   return {
     runtime_id: runtimeId,
     project_id: projectId,
-    policy_id: policy.policyId,
-    inline_json: policy.inlineJson,
+    policy_id: policy?.policyId ?? null,
+    inline_json: policy?.inlineJson ?? null,
     ca_certificate: ca.certificatePem,
     guest_has_it: 0,
     updated_at: at,
@@ -125,7 +137,7 @@ function requireWay(secret: SecretRow, policy: PolicyBody | null, pointer: strin
   throw invalidField(pointer, `is for ${named}, which the network policy does not allow over TLS`)
 }
 
-/** What a runtime has in place of a value: worth nothing outside of it, and nothing to any other runtime. */
-function makePlaceholder(name: string): string {
-  return `holt-placeholder-${name}-${randomText(24)}`
+/** What a runtime has in place of a value: worth nothing outside of it, and nothing to any other runtime but those that go on with its programs. */
+function placeholderOf({ secret_id, name }: SecretRow, former: FormerNetwork | null): string {
+  return former?.placeholders[secret_id] ?? `holt-placeholder-${name}-${randomText(24)}`
 }

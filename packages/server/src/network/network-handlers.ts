@@ -1,7 +1,8 @@
 import type { RuntimeNetwork } from '@holt/protocol'
 import { isSet } from '@holt/protocol'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
-import { findRunning, findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { findAwake } from '../lifecycle/wake.ts'
+import { findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 import { moment } from '../store/moment.ts'
 import type { RuntimeRow } from '../store/tables.ts'
@@ -46,7 +47,7 @@ export const networkHandlers = {
 /** Asks the gateway what it would decide. It resolves a name that is allowed, and sends nothing to the host. */
 async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
   const { service, caller, params, body } = call
-  const { runtime_id } = await findRunning(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const { runtime_id } = await findAwake(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
   const egress = service.networks.egressOf(runtime_id)
   if (egress === null) {
     const detail = 'The runtime has no network policy: it has no network device, and reaches nothing.'

@@ -1,6 +1,6 @@
 import { type AttachedSecret, type AttachOptions, makeEffectivePolicy, type RuntimeEgress } from '@holt/egress'
 import type { GuestNetwork } from '@holt/engine'
-import { HoltError } from '@holt/protocol'
+import { HoltError, type RuntimeState } from '@holt/protocol'
 import { KeyedLock } from '../keyed-lock.ts'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import { endedStates } from '../runtimes/states.ts'
@@ -19,6 +19,9 @@ export interface EgressGateway {
 
 /** What a guest is told of its network; how it gets its device is the engine's word. */
 export const guestSide = { resolver: '198.18.0.1', address: '198.18.0.2', mtu: 65_000 } as const
+
+/** The states in which a runtime is on the host, and may reach what its policy allows. */
+const hasWayOut: ReadonlySet<RuntimeState> = new Set(['starting', 'running', 'pausing', 'resuming'])
 
 /** What a runtime's network should be now. */
 interface Desired {
@@ -109,6 +112,11 @@ export class RuntimeNetworks {
     await this.#syncAll(projectId, rows)
   }
 
+  /** Writes down the addresses that names have been handed out as until now. */
+  async flushAddresses(): Promise<void> {
+    await this.#addresses.flush()
+  }
+
   /** Closes a runtime's way out for good: it ends, and the key of its authority with it. None is success. */
   async forget({ projectId, runtimeId }: RuntimeRef): Promise<void> {
     const { store, decisions } = this.#service()
@@ -139,7 +147,7 @@ export class RuntimeNetworks {
     }
   }
 
-  /** What the database says; null where the runtime has ended or may reach nothing. */
+  /** What the database says; null where the runtime is not on the host or may reach nothing. */
   async #desired(ref: RuntimeRef): Promise<Desired | null> {
     const { db } = this.#service().store
     const runtime = await db
@@ -148,7 +156,7 @@ export class RuntimeNetworks {
       .where('project_id', '=', ref.projectId)
       .where('runtime_id', '=', ref.runtimeId)
       .executeTakeFirst()
-    if (runtime?.state !== 'starting' && runtime?.state !== 'running') return null
+    if (runtime === undefined || !hasWayOut.has(runtime.state)) return null
     const row = await networkRow(db, ref)
     const policy = await currentPolicy(db, row)
     return row === undefined || policy === null ? null : { row, policy, secrets: await heldSecrets(db, ref) }

@@ -1,12 +1,14 @@
 import { makeRuntimeCa } from '@holt/egress'
-import { HoltError, type WantedPolicy } from '@holt/protocol'
+import type { WantedPolicy } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { within } from '../http/call.ts'
-import { findRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { findAwake } from '../lifecycle/wake.ts'
+import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import type { Service } from '../service.ts'
 import { type ChosenPolicy, choosePolicy, newNetworkRow, putCaKey } from './decide-network.ts'
 import { networkRow } from './find-network.ts'
+import { noDevice, noteGuest } from './note-guest.ts'
 
 /** Time for the guest to make or take away its device. */
 const guestTimeoutMs = 30_000
@@ -25,7 +27,7 @@ export interface NetworkChange {
  * device, in the guest. Repeating a change that broke off half-way finishes it.
  */
 export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, change: NetworkChange): Promise<void> {
-  await findRunning(service, ref)
+  await findAwake(service, ref)
   const { wanted } = change
   const policy = wanted === null ? null : await choosePolicy(service.store.db, ref.projectId, wanted)
   await service.networks.alone(ref, async () => {
@@ -83,19 +85,4 @@ async function tellGuest(service: Service, ref: RuntimeRef, call: Pick<NetworkCh
     throw noDevice()
   }
   await noteGuest(service, ref, wanted)
-}
-
-/** Notes whether the guest has a network. */
-export async function noteGuest({ store }: Service, { projectId, runtimeId }: RuntimeRef, has: boolean): Promise<void> {
-  await store.db
-    .updateTable('runtime_networks')
-    .set({ guest_has_it: has ? 1 : 0 })
-    .where('project_id', '=', projectId)
-    .where('runtime_id', '=', runtimeId)
-    .execute()
-}
-
-/** The error for a runtime whose guest has no network device though it should. */
-export function noDevice(): HoltError {
-  return new HoltError('unavailable', 'The runtime could not set up its network device.')
 }

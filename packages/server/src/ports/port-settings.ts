@@ -1,6 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import { z } from 'zod'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { isAlive } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
@@ -37,7 +38,7 @@ export async function changeSetting(
 ): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
-    if (row.state !== 'running' && row.state !== 'starting') throw notRunning(row)
+    if (!isAlive(row.state)) throw notRunning(row)
     const settings = readSettings(row)
     const changed = { ...settings, [port]: change(settings[port] ?? untouched) }
     if (Object.keys(changed).length > maxPorts)

@@ -26,15 +26,7 @@ export interface Admission {
 /** Refuses a runtime that the host cannot take. A limit is not a use, so limits may add up to `overcommit` times the memory. */
 export function admit(admission: Admission): void {
   const { hostMemoryMiB, freeMemoryMiB, promisedMiB, starting, overcommit, memoryMiB, diskFreeMiB } = admission
-  if (diskFreeMiB < diskReserveMiB) {
-    throw new HoltError(
-      'disk_full',
-      `The host has ${diskFreeMiB} MiB of disk left; ${diskReserveMiB} MiB are kept for what runs.`,
-      {
-        hint: "Free space on the disk of the service's state directory.",
-      },
-    )
-  }
+  requireDisk(diskFreeMiB)
   const reserveMiB = Math.max(memoryReserve.minMiB, Math.round(hostMemoryMiB * memoryReserve.share))
   const usableMiB = hostMemoryMiB - reserveMiB
   if (memoryMiB > usableMiB) {
@@ -45,6 +37,16 @@ export function admit(admission: Admission): void {
   }
   if (promisedMiB + memoryMiB > usableMiB * overcommit) throw exhausted()
   if (freeMemoryMiB !== null && freeMemoryMiB - starting * startCostMiB < reserveMiB + startCostMiB) throw exhausted()
+}
+
+/** Refuses what would write to a disk that has nothing left beside what is kept for running work. */
+export function requireDisk(diskFreeMiB: number): void {
+  if (diskFreeMiB >= diskReserveMiB) return
+  throw new HoltError(
+    'disk_full',
+    `The host has ${Math.max(0, diskFreeMiB)} MiB of disk left; ${diskReserveMiB} MiB are kept for what runs.`,
+    { hint: "Free space on the disk of the service's state directory." },
+  )
 }
 
 function exhausted(): HoltError {

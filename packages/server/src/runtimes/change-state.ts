@@ -1,13 +1,25 @@
 import type { RuntimeState } from '@holt/protocol'
+import type { Updateable } from 'kysely'
 import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
-import type { RuntimeRow } from '../store/tables.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { RuntimeRow, Tables } from '../store/tables.ts'
 import { hasEnded, mayFollow } from './states.ts'
 
 /** Why a runtime is in its state. */
 export interface Reason {
   readonly code: string
   readonly message: string
+}
+
+/** What becomes of a runtime. */
+export interface StateChange {
+  readonly to: RuntimeState
+  readonly reason?: Reason | null
+  /** What else of its row changes with it. */
+  readonly set?: Pick<Updateable<Tables['runtimes']>, 'pause_checkpoint_id' | 'paused_at' | 'expires_at'>
+  /** Looks, in the same transaction, whether it may be, and throws where not. */
+  readonly require?: (changes: Queries) => Promise<void>
 }
 
 /**
@@ -17,19 +29,23 @@ export interface Reason {
 export async function changeState(
   service: Service,
   row: RuntimeRow,
-  { to, reason = null }: { to: RuntimeState; reason?: Reason | null },
+  { to, reason = null, set = {}, require = async () => {} }: StateChange,
 ): Promise<RuntimeRow | null> {
   if (!mayFollow(row.state, to)) throw new Error(`a runtime that is ${row.state} cannot become ${to}`)
   const at = service.now()
-  return service.store.change(async (changes) => {
+  // That a runtime was started is nothing that a power cut could take by itself: the runtime goes with it.
+  const durable = row.state === 'starting' && to === 'running' ? 'later' : 'now'
+  const change = async (changes: Queries): Promise<RuntimeRow | null> => {
+    await require(changes)
     const changed = await changes
       .updateTable('runtimes')
       .set({
         state: to,
-        state_reason_json: reason === null ? row.state_reason_json : JSON.stringify(reason),
+        state_reason_json: reasonTextOf(row, to, reason),
         updated_at: at,
         revision: row.revision + 1,
-        ...(to === 'running' ? { started_at: at } : {}),
+        ...(to === 'running' && row.started_at === null ? { started_at: at } : {}),
+        ...set,
         ...(hasEnded(to) ? { ended_at: at } : {}),
       })
       .where('project_id', '=', row.project_id)
@@ -46,5 +62,12 @@ export async function changeState(
       at,
     })
     return changed
-  })
+  }
+  return service.store.change(change, { durable })
+}
+
+/** What is said of a state holds until another is said, and of one that runs nothing is. */
+function reasonTextOf(row: RuntimeRow, to: RuntimeState, reason: Reason | null): string | null {
+  if (reason !== null) return JSON.stringify(reason)
+  return to === 'running' ? null : row.state_reason_json
 }

@@ -1,5 +1,4 @@
 import { type CreateRuntime, HoltError } from '@holt/protocol'
-import type { TemplateRow } from '../store/tables.ts'
 
 /** What a runtime gets of the machine. */
 export interface Size {
@@ -8,16 +7,17 @@ export interface Size {
   readonly diskMiB: number
 }
 
-/** The size of a runtime: what is asked for, else the template's. A disk may only grow. */
+/** The size of a runtime: what is asked for, else its source's. A disk may only grow. */
 export function decideSize(
   { cpu, memory, disk }: Pick<CreateRuntime, 'cpu' | 'memory' | 'disk'>,
-  template: TemplateRow,
+  source: Size & { readonly snapshotId: string | null },
 ): Size {
-  if (disk !== undefined && disk < template.disk_mib) {
-    throw new HoltError('disk_too_small', `The disk has ${disk} MiB; the template needs ${template.disk_mib} MiB.`, {
-      details: { required_mib: template.disk_mib },
-      hint: `Ask for a disk of ${template.disk_mib} MiB or more, or leave it out.`,
+  if (disk !== undefined && disk < source.diskMiB) {
+    const what = source.snapshotId === null ? 'template' : 'snapshot'
+    throw new HoltError('disk_too_small', `The disk has ${disk} MiB; the ${what} needs ${source.diskMiB} MiB.`, {
+      details: { required_mib: source.diskMiB },
+      hint: `Ask for a disk of ${source.diskMiB} MiB or more, or leave it out.`,
     })
   }
-  return { cpu: cpu ?? template.cpu, memoryMiB: memory ?? template.memory_mib, diskMiB: disk ?? template.disk_mib }
+  return { cpu: cpu ?? source.cpu, memoryMiB: memory ?? source.memoryMiB, diskMiB: disk ?? source.diskMiB }
 }

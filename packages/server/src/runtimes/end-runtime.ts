@@ -1,3 +1,4 @@
+import { dropCheckpoint } from '../lifecycle/drop-checkpoint.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { changeState, type Reason } from './change-state.ts'
@@ -7,22 +8,33 @@ import { hasEnded } from './states.ts'
 /** Killing a runtime and detaching its disk takes a fraction of a second; past this the sweep tries again. */
 const removeTimeoutMs = 60_000
 
+/** Why a runtime is ended, and whether it still should be. */
+export interface End {
+  readonly reason: Reason
+  /** Asked of the row that is about to be ended; where it says no the runtime is left as it is. */
+  readonly still: (row: RuntimeRow) => boolean
+}
+
 /** Ends a runtime for good and answers when the engine has nothing of it. One that has ended is left as it is. */
-export async function endRuntime(service: Service, ref: RuntimeRef, reason: Reason | null = null): Promise<void> {
-  const row = await beginEnd(service, ref, reason)
-  if (hasEnded(row.state)) return
+export async function endRuntime(service: Service, ref: RuntimeRef, end: End | null = null): Promise<void> {
+  const row = await beginEnd(service, ref, end)
+  if (row.state !== 'terminating') return
   await service.starts.stop(ref.runtimeId)
+  await service.transitions.stop(ref.runtimeId)
   await service.networks.forget(ref)
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await finishEnd(service, ref)
+  service.links.forget(ref.runtimeId)
+  if (row.pause_checkpoint_id !== null) dropCheckpoint(service, row.pause_checkpoint_id)
 }
 
-/** The row as `terminating`, or ended already. */
-async function beginEnd(service: Service, ref: RuntimeRef, reason: Reason | null): Promise<RuntimeRow> {
+/** The row as `terminating`, ended already, or as it was where it should not end any more. */
+async function beginEnd(service: Service, ref: RuntimeRef, end: End | null): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
     if (hasEnded(row.state) || row.state === 'terminating') return row
-    const changed = await changeState(service, row, { to: 'terminating', reason })
+    if (end?.still(row) === false) return row
+    const changed = await changeState(service, row, { to: 'terminating', reason: end?.reason ?? null })
     if (changed !== null) return changed
   }
 }

@@ -1,8 +1,8 @@
 import type { Ending } from '@holt/engine'
 import type { Service } from '../service.ts'
+import type { RuntimeRow } from '../store/tables.ts'
 import { changeState, type Reason } from './change-state.ts'
-import { findRuntime, type RuntimeRef } from './find-runtime.ts'
-import { mayFollow } from './states.ts'
+import { refOf } from './find-runtime.ts'
 
 /** Time to remove what is left of a runtime that ended by itself. */
 const removeTimeoutMs = 30_000
@@ -19,14 +19,16 @@ export function reasonOf({ reason }: Ending): Reason {
   return { code: reason, message: endings[reason] }
 }
 
-/** Marks a runtime that is over as `failed` and lets go of what the host keeps of it. A row that is past failing is left as it is. */
-export async function failRuntime(service: Service, ref: RuntimeRef, reason: Reason): Promise<void> {
-  for (;;) {
-    const row = await findRuntime(service, ref)
-    if (!mayFollow(row.state, 'failed')) return
-    if ((await changeState(service, row, { to: 'failed', reason })) !== null) break
-  }
+/**
+ * Marks a runtime that is over as `failed` and lets go of what the host keeps of it. `row` is what it was when that was seen: where it has changed since, nothing is done, for what was seen
+ * may be the doing of a pause. Answers whether it has failed.
+ */
+export async function failRuntime(service: Service, row: RuntimeRow, reason: Reason): Promise<boolean> {
+  if ((await changeState(service, row, { to: 'failed', reason })) === null) return false
+  const ref = refOf(row)
   service.log.warn({ runtime_id: ref.runtimeId, reason }, 'a runtime failed')
   await service.networks.forget(ref)
+  service.links.forget(ref.runtimeId)
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  return true
 }

@@ -8,6 +8,11 @@ export interface RuntimeRef {
   readonly runtimeId: string
 }
 
+/** Whose runtime a row is, and which. */
+export function refOf(row: Pick<RuntimeRow, 'project_id' | 'runtime_id'>): RuntimeRef {
+  return { projectId: row.project_id, runtimeId: row.runtime_id }
+}
+
 /** A project's runtime. One of another project is the same as none. */
 export async function findRuntime({ store }: Service, { projectId, runtimeId }: RuntimeRef): Promise<RuntimeRow> {
   const row = isIdParam('runtime_id', runtimeId)
@@ -22,7 +27,7 @@ export async function findRuntime({ store }: Service, { projectId, runtimeId }: 
   return row
 }
 
-/** A project's runtime that runs. */
+/** A project's runtime that runs. One that is paused stays so. */
 export async function findRunning(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (row.state === 'running') return row
@@ -35,6 +40,8 @@ export function notRunning(row: RuntimeRow): HoltError {
   if (row.state === 'terminated' || row.state === 'terminating') {
     return new HoltError('runtime_terminated', `The runtime is ${row.state}.`, { details })
   }
+  if (row.state === 'paused' || row.state === 'pausing')
+    return new HoltError('runtime_paused', `The runtime is ${row.state}.`, { details })
   const reason = row.state_reason_json === null ? null : StateReason.parse(JSON.parse(row.state_reason_json))
   if (reason === null)
     return new HoltError('runtime_not_running', `The runtime is ${row.state}, not running.`, { details })

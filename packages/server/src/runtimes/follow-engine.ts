@@ -1,9 +1,12 @@
 import type { Observed } from '@holt/engine'
+import { recoverPause } from '../lifecycle/recover-pause.ts'
 import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
+import type { Reason } from './change-state.ts'
 import { failRuntime, reasonOf } from './fail-runtime.ts'
-import { endedStates, hasEnded } from './states.ts'
+import { notEnded } from './not-ended.ts'
+import { hasEnded } from './states.ts'
 
 /** Pause before the engine is asked again after its stream broke. */
 const retryMs = 1000
@@ -39,17 +42,22 @@ async function followOnce(service: Service, onListed: () => void): Promise<void>
       else seen.delete(observation.id)
     } else {
       const id = observation.type === 'present' ? observation.observed.id : observation.id
+      const before = seen.get(id)
+      if (observation.type === 'present') seen.set(id, observation.observed)
+      else seen.delete(id)
+      if (observation.type === 'present' && onlyFrozen(before, observation.observed)) continue
       await guarded(service, id, () => compareOne(service, id))
     }
   }
 }
 
+/** Whether a runtime was frozen or thawed, which its row does not tell, and happens all the time. */
+function onlyFrozen(before: Observed | undefined, { frozen, state }: Observed): boolean {
+  return before !== undefined && before.frozen !== frozen && before.state === state
+}
+
 async function reconcile(service: Service, seen: ReadonlyMap<string, Observed>): Promise<void> {
-  const live = await service.store.db
-    .selectFrom('runtimes')
-    .select(['runtime_id'])
-    .where('state', 'not in', endedStates)
-    .execute()
+  const live = await service.store.db.selectFrom('runtimes').select(['runtime_id']).where(notEnded).execute()
   for (const id of new Set([...seen.keys(), ...live.map(({ runtime_id }) => runtime_id)])) {
     await guarded(service, id, () => compareOne(service, id))
   }
@@ -57,33 +65,61 @@ async function reconcile(service: Service, seen: ReadonlyMap<string, Observed>):
 
 /** Brings one runtime's row and the engine together. */
 async function compareOne(service: Service, id: string): Promise<void> {
+  // Asked first: a claim makes what waits in a pool a project's at any moment, and never the other way.
+  const pooled = await isPooled(service, id)
   const row = await anyRow(service, id)
   const observed = await service.engine.inspect(id)
+  if (row === null && pooled) return observed?.ending === null ? undefined : service.pools.lost(id)
   if (row === null) return observed === null ? undefined : reportUnknown(service, observed)
-  if (service.starts.has(id)) return compareAfterStart(service, id)
+  if (service.starts.has(id) || service.transitions.has(id)) return compareAfterChange(service, id)
   const ref = { projectId: row.project_id, runtimeId: id }
   if (hasEnded(row.state)) {
     if (observed !== null) await service.engine.remove(id, AbortSignal.timeout(removeTimeoutMs))
   } else if (row.state === 'starting') {
-    await failRuntime(service, ref, { code: 'interrupted', message: 'The service stopped while it made this runtime.' })
+    await fail(service, row, { code: 'interrupted', message: 'The service stopped while it made this runtime.' })
+  } else if (row.state === 'pausing' || row.state === 'resuming' || row.state === 'paused') {
+    if (row.state !== 'paused' || observed !== null) recoverBeside(service, row)
   } else if (row.state === 'running' && observed === null) {
-    await failRuntime(service, ref, { code: 'lost', message: 'The host does not have this runtime any more.' })
+    await fail(service, row, { code: 'lost', message: 'The host does not have this runtime any more.' })
   } else if (row.state === 'running' && observed?.ending != null) {
-    await failRuntime(service, ref, reasonOf(observed.ending))
-  } else if (row.state === 'running' && service.networks.egressOf(id) === null) {
+    await fail(service, row, reasonOf(observed.ending))
+  } else if (row.state === 'running') {
+    if (observed?.frozen === true && !service.links.knows(id)) service.links.gate(id).noteFrozen()
+    if (service.networks.egressOf(id) !== null) return
     // After a start of the service: until here nothing listened, and nothing left the runtime.
     await service.networks.sync(ref)
   }
 }
 
-/** What is seen of a runtime while it starts may be its end: it is looked at again when the start is over, and nobody waits for that. */
-function compareAfterStart(service: Service, id: string): void {
-  void service.starts.settled(id).then(() => guarded(service, id, () => compareOne(service, id)))
+/** What changed while it was looked at is looked at again. */
+async function fail(service: Service, row: RuntimeRow, reason: Reason): Promise<void> {
+  if (!(await failRuntime(service, row, reason))) await compareOne(service, row.runtime_id)
+}
+
+/** Goes on with a pause or a resume that was cut off. It may take long, and nobody waits; where it fails the sweep tries again. */
+function recoverBeside(service: Service, row: RuntimeRow): void {
+  void guarded(service, row.runtime_id, () => recoverPause(service, row))
+}
+
+/** What is seen of a runtime while something is done to it may be its end: it is looked at again when that is over, and nobody waits for it. */
+function compareAfterChange(service: Service, id: string): void {
+  void Promise.all([service.starts.settled(id), service.transitions.settled(id)]).then(() =>
+    guarded(service, id, () => compareOne(service, id)),
+  )
 }
 
 /** The row of a runtime of any project: the engine knows no projects. */
 async function anyRow({ store }: Service, id: string): Promise<RuntimeRow | null> {
   return (await store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', id).executeTakeFirst()) ?? null
+}
+
+async function isPooled({ store }: Service, id: string): Promise<boolean> {
+  const row = await store.db
+    .selectFrom('pool_members')
+    .select('runtime_id')
+    .where('runtime_id', '=', id)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** A runtime that no row knows is not touched: the database may be older than it is. A template's seed is its builder's, and what a build notes is the build's. */

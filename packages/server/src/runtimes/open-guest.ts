@@ -1,11 +1,12 @@
 import { GuestClient } from '@holt/engine'
 import { isEngineError } from '../engine-errors.ts'
+import { findAwake } from '../lifecycle/wake.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
-import { findRunning, findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
+import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 
-/** A guest that runs answers the dial at once, or after the pause between two of its own dials. */
-const dialTimeoutMs = 10_000
+/** A guest that runs answers at once; one that is written down meanwhile, or brought back, takes as long as its memory is large. */
+const openTimeoutMs = 300_000
 
 /** A running runtime and the way into it. */
 export interface OpenRuntime {
@@ -13,13 +14,13 @@ export interface OpenRuntime {
   readonly guest: GuestClient
 }
 
-/** Opens the way into a project's running runtime. */
+/** Opens the way into a project's runtime, which comes back for that where it is paused. */
 export async function openGuest(service: Service, ref: RuntimeRef): Promise<OpenRuntime> {
-  const row = await findRunning(service, ref)
+  const row = await findAwake(service, ref)
   try {
     return {
       row,
-      guest: new GuestClient(await service.engine.dial(row.runtime_id, AbortSignal.timeout(dialTimeoutMs))),
+      guest: new GuestClient(await service.links.dial(row.runtime_id, AbortSignal.timeout(openTimeoutMs))),
     }
   } catch (error) {
     const now = isEngineError(error) ? await findRuntime(service, ref) : row

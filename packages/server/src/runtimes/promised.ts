@@ -1,12 +1,13 @@
 import type { Queries } from '../store/open-store.ts'
-import { endedStates } from './states.ts'
+import { notEnded } from './not-ended.ts'
 
-/** The memory limits of all runtimes that have not ended together, those of builds among them. The host is one for all projects, so this sum is over every project. */
+/** The memory limits together of all runtimes that have memory, those of builds among them: one that has ended or is paused has none. The host is one for all projects, so this sum is over every project. */
 export async function promisedMiB(db: Queries): Promise<number> {
   const runtimes = await db
     .selectFrom('runtimes')
     .select(({ fn, val }) => fn.coalesce(fn.sum<number>('memory_mib'), val(0)).as('promised'))
-    .where('state', 'not in', endedStates)
+    .where(notEnded)
+    .where('state', '!=', 'paused')
     .executeTakeFirstOrThrow()
   const builds = await db
     .selectFrom('build_resources')

@@ -1,5 +1,8 @@
+import { forkRuntime } from '../forks/fork-runtime.ts'
 import type { Handlers } from '../http/call.ts'
 import { answerPage } from '../http/call.ts'
+import { pauseReasons, pauseRuntime } from '../lifecycle/pause-runtime.ts'
+import { resumeRuntime } from '../lifecycle/resume-runtime.ts'
 import { createRuntime } from './create-runtime.ts'
 import { endRuntime } from './end-runtime.ts'
 import { findRuntime } from './find-runtime.ts'
@@ -24,6 +27,24 @@ export const runtimeHandlers = {
   },
   updateRuntime: async ({ service, caller, params, body }) => {
     const row = await updateRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, body)
+    return { status: 200, json: await showRuntime(service, row) }
+  },
+  forkRuntime: async ({ service, caller, params, body, newId }) => ({
+    status: 201,
+    json: await forkRuntime(service, {
+      projectId: caller.projectId,
+      runtimeId: params.runtime_id,
+      firstId: newId('runtime'),
+      request: body,
+    }),
+  }),
+  pauseRuntime: async ({ service, caller, params }) => {
+    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+    const row = await pauseRuntime(service, ref, pauseReasons.requested)
+    return { status: 200, json: await showRuntime(service, row) }
+  },
+  resumeRuntime: async ({ service, caller, params }) => {
+    const row = await resumeRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
     return { status: 200, json: await showRuntime(service, row) }
   },
   deleteRuntime: async ({ service, caller, params }) => {

@@ -1,13 +1,17 @@
 import type { UpdateRuntime } from '@holt/protocol'
+import { canPause } from '../lifecycle/can-pause.ts'
+import { expiresAt, requireNoPause } from '../lifecycle/deadline.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
+import { isAlive } from './states.ts'
 
-/** Changes a runtime's labels or deadline. A deadline counts from now. */
+/** Changes a runtime's labels or deadline. A deadline counts from now, and that of a paused runtime from its resume. */
 export async function updateRuntime(service: Service, ref: RuntimeRef, change: UpdateRuntime): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
-    if (row.state !== 'running' && row.state !== 'starting') throw notRunning(row)
+    if (!isAlive(row.state)) throw notRunning(row)
+    if (!(await canPause(service, row))) requireNoPause(change)
     const changed = await write(service, row, change)
     if (changed !== null) return changed
   }
@@ -16,17 +20,19 @@ export async function updateRuntime(service: Service, ref: RuntimeRef, change: U
 async function write(
   { store, now }: Service,
   row: RuntimeRow,
-  { metadata, timeout_secs, on_timeout }: UpdateRuntime,
+  { metadata, timeout_secs, on_timeout, idle_timeout_secs, auto_resume }: UpdateRuntime,
 ): Promise<RuntimeRow | null> {
   const at = now()
+  const counts = row.state !== 'paused'
   const changed = await store.db
     .updateTable('runtimes')
     .set({
       ...(metadata === undefined ? {} : { metadata_json: JSON.stringify(metadata) }),
-      ...(timeout_secs === undefined
-        ? {}
-        : { timeout_secs, expires_at: timeout_secs === null ? null : at + timeout_secs * 1000 }),
+      ...(timeout_secs === undefined ? {} : { timeout_secs }),
+      ...(timeout_secs !== undefined && counts ? { expires_at: expiresAt(timeout_secs, at) } : {}),
       ...(on_timeout === undefined ? {} : { on_timeout }),
+      ...(idle_timeout_secs === undefined ? {} : { idle_timeout_secs }),
+      ...(auto_resume === undefined ? {} : { auto_resume: auto_resume ? 1 : 0 }),
       updated_at: at,
       revision: row.revision + 1,
     })

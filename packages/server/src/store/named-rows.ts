@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import type { Queries } from './open-store.ts'
 
-type NamedTable = 'policies' | 'providers' | 'secrets'
+type NamedTable = 'policies' | 'providers' | 'secrets' | 'snapshots'
 
 /** The most things of one kind that a project has: enough for people, few enough that no loop over them is long. */
 const maxPerProject = 1000

@@ -1,6 +1,8 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, closeSync, fdatasync, openSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { Kysely, SqliteDialect, type Transaction } from 'kysely'
 import { DiskReserve } from './disk-reserve.ts'
+import { Durability } from './durability.ts'
 import { migrations } from './migrations.ts'
 import { isDiskFull, SqliteFile } from './sqlite-database.ts'
 import type { Tables } from './tables.ts'
@@ -11,14 +13,22 @@ type Changes = Transaction<Tables>
 /** What queries can be asked of: the store itself or a transaction. */
 export type Queries = Kysely<Tables>
 
+/** How a change is made. */
+interface ChangeOptions {
+  /** `later`: for what a power cut may take back, since it takes what the change is about as well. The next durable change makes it so too. */
+  readonly durable?: 'now' | 'later'
+}
+
 /** The service's database. */
 export interface Store {
   readonly db: Queries
   /**
-   * Runs a change as one durable transaction: all of it, or nothing when it throws. On a full disk it is run once more with the room that is held in reserve,
-   * so `run` may be called twice.
+   * Runs a change as one transaction: all of it, or nothing when it throws. Resolves when it is durable, or with `durable: 'later'` as soon as it is seen by others and
+   * survives the end of this process. On a full disk it is run once more with the room that is held in reserve, so `run` may be called twice.
    */
-  change<Result>(run: (changes: Changes) => Promise<Result>): Promise<Result>
+  change<Result>(run: (changes: Changes) => Promise<Result>, options?: ChangeOptions): Promise<Result>
+  /** Resolves when every change made so far is durable. A change is never durable before those that were made before it. */
+  settled(): Promise<void>
   /** Lays the reserve in again after the disk was full. Called now and then. */
   refillReserve(): void
   close(): Promise<void>
@@ -35,21 +45,35 @@ export function openStore(path: string): Store {
     throw error
   }
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: file }) })
+  let wal = path === ':memory:' ? null : openSync(`${path}-wal`, 'r')
+  const durability = new Durability(async () => {
+    if (wal !== null) await promisify(fdatasync)(wal)
+  })
   const reserve = path === ':memory:' ? null : new DiskReserve(`${path}-reserve`)
   reserve?.fill()
+  const commit = async <Result>(run: (changes: Changes) => Promise<Result>): Promise<Result> => {
+    try {
+      return await db.transaction().execute(run)
+    } catch (error) {
+      if (!isDiskFull(error) || reserve?.release() !== true) throw error
+      return db.transaction().execute(run)
+    }
+  }
   return {
     db,
-    change: async (run) => {
-      try {
-        return await db.transaction().execute(run)
-      } catch (error) {
-        if (!isDiskFull(error) || reserve?.release() !== true) throw error
-        return db.transaction().execute(run)
-      }
+    change: async (run, { durable = 'now' } = {}) => {
+      const result = await commit(run)
+      durability.committed()
+      if (durable === 'now') await durability.settled()
+      return result
     },
+    settled: () => durability.settled(),
     refillReserve: () => reserve?.fill(),
     close: async () => {
       await db.destroy()
+      await durability.settled()
+      if (wal !== null) closeSync(wal)
+      wal = null
       file.close()
     },
   }

@@ -6,7 +6,8 @@ const maxStatements = 500
 
 /**
  * `node:sqlite` as the database that kysely's SQLite dialect expects, with every statement prepared once.
- * Durable: WAL with `synchronous=FULL` (https://sqlite.org/pragma.html#pragma_synchronous).
+ * A statement by itself is durable when it returns: WAL with `synchronous=FULL` (https://sqlite.org/pragma.html#pragma_synchronous). A transaction is not, since its commit
+ * would hold up the process for as long as the disk takes: `Durability` sees to that for whoever made it.
  */
 export class SqliteFile implements SqliteDatabase {
   readonly #database: DatabaseSync
@@ -49,7 +50,13 @@ function adapt(database: DatabaseSync, sql: string): SqliteStatement {
     run: (parameters) => {
       // On a full disk SQLite has rolled back by itself; a second rollback would fail and hide why.
       if (/^rollback$/i.test(sql) && !database.isTransaction) return { changes: 0, lastInsertRowid: 0 }
-      return statement.run(...(parameters as SQLInputValue[]))
+      if (/^begin$/i.test(sql)) database.exec('PRAGMA synchronous = NORMAL')
+      try {
+        return statement.run(...(parameters as SQLInputValue[]))
+      } finally {
+        if (/^(begin|commit|rollback)$/i.test(sql) && !database.isTransaction)
+          database.exec('PRAGMA synchronous = FULL')
+      }
     },
     iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
   }

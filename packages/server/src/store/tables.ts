@@ -1,4 +1,4 @@
-import type { RuntimeState, Template } from '@holt/protocol'
+import type { OnTimeout, RuntimeState, SnapshotKind, SnapshotState, Template } from '@holt/protocol'
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type {
   BuildCacheTable,
@@ -92,16 +92,65 @@ interface RuntimesTable {
   readonly metadata_json: string
   readonly user: string
   readonly workdir: string
+  /** What it has of what it was made from, whatever becomes of that: `SourceSettings`. */
+  readonly source_json: string
   /** What is decided of ports, by port: `{generation, public}`. */
   readonly ports_json: Generated<string>
   readonly timeout_secs: number | null
-  readonly on_timeout: 'terminate'
+  readonly on_timeout: OnTimeout
+  readonly idle_timeout_secs: number | null
+  /** 1 where a request resumes it while it is paused. */
+  readonly auto_resume: Generated<number>
+  /** The checkpoint that a pause writes, from before it is begun until the resume after it has ended. */
+  readonly pause_checkpoint_id: string | null
+  readonly paused_at: number | null
+  readonly snapshot_id: string | null
+  readonly parent_id: string | null
+  /** The id that its create was given, where it got one of a pool. */
+  readonly creation_id: string | null
   readonly expires_at: number | null
   readonly created_at: number
   readonly started_at: number | null
   readonly ended_at: number | null
   readonly updated_at: number
   readonly revision: number
+}
+
+/** Snapshots. One of memory has a checkpoint, one of files an image of its own; `settings_json` is what runtimes of it begin with. */
+interface SnapshotsTable {
+  readonly seq: Generated<number>
+  readonly snapshot_id: string
+  readonly project_id: string
+  readonly name: string | null
+  readonly kind: SnapshotKind
+  readonly state: SnapshotState
+  readonly state_reason_json: string | null
+  readonly runtime_id: string
+  readonly template_id: string
+  readonly template_name: string
+  readonly isolation: 'gvisor' | 'container'
+  readonly image_digest: string
+  readonly checkpoint_id: string | null
+  readonly cpu: number
+  readonly memory_mib: number
+  readonly disk_mib: number
+  readonly size_bytes: number | null
+  readonly settings_json: string
+  readonly created_at: number
+}
+
+/** Runtimes that wait to be somebody's. A row is there before the runtime is, and goes in the transaction that makes it a project's. */
+interface PoolMembersTable {
+  readonly runtime_id: string
+  readonly template_id: string
+  readonly isolation: 'gvisor' | 'container'
+  readonly image_digest: string
+  readonly checkpoint_id: string | null
+  readonly cpu: number
+  readonly memory_mib: number
+  readonly disk_mib: number
+  readonly state: 'making' | 'ready'
+  readonly created_at: number
 }
 
 /** What happened, in order. */
@@ -231,6 +280,8 @@ export interface Tables {
   readonly keys: KeysTable
   readonly templates: TemplatesTable
   readonly runtimes: RuntimesTable
+  readonly snapshots: SnapshotsTable
+  readonly pool_members: PoolMembersTable
   readonly events: EventsTable
   readonly idempotency: IdempotencyTable
   readonly policies: PoliciesTable
@@ -257,6 +308,10 @@ export type KeyRow = Selectable<KeysTable>
 export type TemplateRow = Selectable<TemplatesTable>
 /** A runtime as stored. */
 export type RuntimeRow = Selectable<RuntimesTable>
+/** A snapshot as stored. */
+export type SnapshotRow = Selectable<SnapshotsTable>
+/** A runtime of a pool as stored. */
+export type PoolMemberRow = Selectable<PoolMembersTable>
 /** A policy as stored. */
 export type PolicyRow = Selectable<PoliciesTable>
 /** A provider as stored. */

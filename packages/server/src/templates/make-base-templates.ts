@@ -97,7 +97,8 @@ async function ensureImage(service: Service, { rows, source, recipeDigest, image
   const tar = counted(tree.tar, (bytes) =>
     say('writing the image', shares.tree + Math.min(1, bytes / usualTreeBytes) * shares.image),
   )
-  const image = await service.builds.holds.written(holder, () => images.import(tar, service.closing))
+  const beforePublish = (digest: ImageDigest) => service.builds.holds.beforePublish(holder, digest)
+  const image = await images.import(tar, service.closing, { beforePublish })
   return {
     source: tree.origin,
     recipe_digest: recipeDigest,

@@ -1,6 +1,6 @@
 import { BuildError, onRestoreId, runCommand, startApplication, templateCommand, wayOfEnding } from '@holt/builder'
 import type { GuestClient } from '@holt/engine'
-import { type ErrorCode, HoltError } from '@holt/protocol'
+import { type ErrorCode, HoltError, makeId } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 
@@ -49,12 +49,19 @@ export async function startCommands(
 }
 
 async function runOnRestore(guest: GuestClient, command: string, signal: AbortSignal): Promise<void> {
-  const request = templateCommand(command, { id: onRestoreId, timeout_ms: onRestoreTimeoutMs })
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(onRestoreTimeoutMs + graceMs)])
-  const end = await runCommand(guest, request, bounded).catch((error) => {
-    if (!(error instanceof HoltError) || error.status >= 500) throw error
-    throw new HoltError('on_restore_failed', `on_restore could not be started: ${error.message}`, { cause: error })
-  })
+  const run = (id: string) =>
+    runCommand(guest, templateCommand(command, { id, timeout_ms: onRestoreTimeoutMs }), bounded)
+  const end = await run(onRestoreId)
+    .catch((error) => {
+      // What is restored a second time knows the first one, whose output stays.
+      if (error instanceof HoltError && error.code === 'already_exists') return run(makeId('command'))
+      throw error
+    })
+    .catch((error) => {
+      if (!(error instanceof HoltError) || error.status >= 500) throw error
+      throw new HoltError('on_restore_failed', `on_restore could not be started: ${error.message}`, { cause: error })
+    })
   if (end.exitCode === 0) return
   const message = `on_restore of the template ${wayOfEnding(end)}. ${end.output.quote()}`
   throw new HoltError('on_restore_failed', message, { details: { exit_code: end.exitCode, signal: end.signal } })

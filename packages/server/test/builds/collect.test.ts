@@ -1,19 +1,21 @@
-import { makeId } from '@holt/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Holds } from '../../src/builds/holds.ts'
 import { ended, FakeBuilder, importImage, startStep } from '../support/fake-builder.ts'
+import { inside } from '../support/inside.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 
 const templates = '/v1/agents/template'
 
+const types = ['build', 'rebuild', 'delete', 'create', 'end', 'fail', 'memory', 'files', 'discard', 'restore'] as const
+
 type Action = {
-  readonly type: 'build' | 'rebuild' | 'delete' | 'create' | 'end' | 'fail' | 'collect'
+  readonly type: (typeof types)[number]
   readonly name: string
 }
 
 const action: fc.Arbitrary<Action> = fc.record({
-  type: fc.constantFrom('build', 'rebuild', 'delete', 'create', 'end', 'fail', 'collect'),
+  type: fc.constantFrom(...types),
   name: fc.constantFrom('one', 'two', 'three'),
 })
 
@@ -23,11 +25,12 @@ test('whatever is done in whatever order, everything that is used is there, and 
   const { ask, engine } = server
   const base = (await ask('GET', `${templates}/base-small`)).json.image_digest
   const runtimes = new Map<string, { image: string; name: string }>()
+  const snapshots = new Map<string, string>()
   let count = 0
   builder.script = async ({ host, request }) => {
     const text = request.source.type === 'dockerfile' ? request.source.text : ''
     const imageDigest = await importImage(host, text)
-    const { runtime } = await startStep(host, imageDigest)
+    const { runtime } = await startStep(host, imageDigest, request)
     const checkpointId = await host.newCheckpointId()
     const taken = host.engine.ability('checkpoints')?.take(runtime.id, checkpointId, AbortSignal.timeout(5000))
     const checkpoint = (await taken) ?? null
@@ -47,8 +50,23 @@ test('whatever is done in whatever order, everything that is used is there, and 
     if (type === 'rebuild') await build(name, `FROM ${count % 4}`)
     if (type === 'fail') await ended(server, await build(name, `FROM fails-${count}`))
     if (type === 'delete') await ask('DELETE', `${templates}/${name}`)
-    if (type === 'create') {
-      const { status, json } = await ask('POST', '/v1/agents/runtime', { json: { template: name } })
+    const snapshot = `of-${name}`
+    if (type === 'memory' || type === 'files') {
+      const [id] = [...runtimes].find(([, runtime]) => runtime.name === name) ?? []
+      const json = { name: snapshot, kind: type === 'memory' ? 'memory' : 'filesystem' }
+      if (id !== undefined && !snapshots.has(snapshot)) {
+        await inside(server).write(id, '/workspace/count', `${count}`)
+        expect((await ask('POST', `/v1/agents/runtime/${id}/snapshot`, { json })).status).toBe(201)
+        snapshots.set(snapshot, json.kind)
+      }
+    }
+    if (type === 'discard') {
+      expect((await ask('DELETE', `/v1/agents/snapshot/${snapshot}`)).status).toBe(snapshots.has(snapshot) ? 204 : 404)
+      snapshots.delete(snapshot)
+    }
+    if (type === 'create' || (type === 'restore' && snapshots.has(snapshot))) {
+      const from = type === 'create' ? { template: name } : { snapshot }
+      const { status, json } = await ask('POST', '/v1/agents/runtime', { json: from })
       const image = status === 201 ? (await engine.inspect(json.runtime_id))?.spec.imageDigest : null
       if (image != null) runtimes.set(json.runtime_id, { image, name })
     }
@@ -75,6 +93,13 @@ test('whatever is done in whatever order, everything that is used is there, and 
       const { data } = (await ask('GET', `${templates}?limit=100`)).json
       const used = new Set<string>([base, ...[...runtimes.values()].map(({ image }) => image)])
       for (const { image_digest } of data) if (image_digest !== null) used.add(image_digest)
+      for (const [snapshot, kind] of snapshots) {
+        const id = await server.makeRuntime({ snapshot })
+        const made = await engine.inspect(id)
+        expect(made?.restored).toBe(kind === 'memory')
+        used.add(made?.spec.imageDigest ?? '')
+        await ask('DELETE', `/v1/agents/runtime/${id}`)
+      }
       const there = async () =>
         new Set(((await engine.ability('images')?.list()) ?? []).map(({ digest }) => digest as string))
       for (const digest of used) expect(await there()).toContain(digest)
@@ -90,11 +115,11 @@ test('whatever is done in whatever order, everything that is used is there, and 
         if (extra > 0) await new Promise((resolve) => setTimeout(resolve, 5))
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 15, endOnFailure: true },
   )
 }, 120_000)
 
-test('nothing is removed while an image is written, nor what was held since the collection began', async () => {
+test('what is being published, or was held since the collection began, is not removed; all else is', async () => {
   const holds = new Holds()
   const removed: string[] = []
   const remove = (id: string) => async () => void removed.push(id)
@@ -102,11 +127,7 @@ test('nothing is removed while an image is written, nor what was held since the 
   using collection = holds.beginCollection()
   holds.release('a')
   await collection.remove('held', remove('held'))
-  const { promise: written, resolve } = Promise.withResolvers<{ digest: string }>()
-  const writing = holds.written('b', () => written)
-  await collection.remove('other', remove('other'))
-  resolve({ digest: 'new' })
-  await writing
+  await holds.beforePublish('b', 'new')
   await collection.remove('new', remove('new'))
   expect(removed).toEqual([])
   await collection.remove('other', remove('other'))
@@ -117,7 +138,7 @@ test('nothing is removed while an image is written, nor what was held since the 
   expect(removed).toEqual(['other', 'new'])
 })
 
-test('an image is written only when a removal that has begun is over', async () => {
+test('an image is published only when a removal that has begun is over', async () => {
   const holds = new Holds()
   using collection = holds.beginCollection()
   const steps: string[] = []
@@ -127,12 +148,9 @@ test('an image is written only when a removal that has begun is over', async () 
     steps.push('removed')
   })
   await new Promise((resolve) => setImmediate(resolve))
-  const writing = holds.written('a', async () => {
-    steps.push('written')
-    return { digest: makeId('build') }
-  })
+  const published = holds.beforePublish('a', 'x').then(() => void steps.push('published'))
   await new Promise((resolve) => setImmediate(resolve))
   resolve()
-  await Promise.all([removal, writing])
-  expect(steps).toEqual(['removed', 'written'])
+  await Promise.all([removal, published])
+  expect(steps).toEqual(['removed', 'published'])
 })

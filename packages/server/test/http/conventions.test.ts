@@ -80,7 +80,7 @@ test('every wrong field is named in one answer, body and query alike', async () 
       memory: '1 banana',
       env: { '1A': 'x', OK: 'a\0b' },
       colour: 'red',
-      on_timeout: 'pause',
+      on_timeout: 'sleep',
     },
   })
   expect(json.error.code).toBe('invalid_request')

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startTestServer } from '../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
@@ -159,4 +159,20 @@ test('rows that are over go after seven days', async () => {
   const second = await first.restart()
   await expect.poll(async () => (await second.ask('GET', `${path}/${over}`)).status).toBe(404)
   expect((await second.ask('GET', `${path}/${live}`)).status).toBe(200)
+})
+
+test('a runtime that is frozen and thawed is not looked at for that', async () => {
+  const { ask, makeRuntime, engine } = await startTestServer()
+  const [id, sentinel] = [await makeRuntime(), await makeRuntime()]
+  const stateOf = async (which: string) => (await ask('GET', `${path}/${which}`)).json.state
+  const ended = async (which: string) => {
+    engine.end(which, { reason: 'crashed', message: '' })
+    await expect.poll(() => stateOf(which)).toBe('failed')
+  }
+  const inspect = vi.spyOn(engine, 'inspect')
+  await engine.ability('freezer')?.freeze(id)
+  await engine.ability('freezer')?.thaw(id)
+  await ended(sentinel)
+  expect(inspect.mock.calls.map(([which]) => which)).not.toContain(id)
+  await ended(id)
 })

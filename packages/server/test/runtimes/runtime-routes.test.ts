@@ -19,7 +19,10 @@ describe('create', () => {
       cloud: 'aws',
       region: 'us-east-1',
       network_policy: null,
-      expires_at: null,
+      timeout_secs: 3600,
+      on_timeout: 'pause',
+      idle_timeout_secs: null,
+      auto_resume: true,
     })
     expect(json.template.name).toBe('base-small')
   })
@@ -292,11 +295,11 @@ test('a runtime that does not run says so on every route inside it', async () =>
   }
 })
 
-test('a runtime ends at its deadline', async () => {
+test('a runtime that asks for it ends at its deadline', async () => {
   let now = Date.now()
   const { ask, makeRuntime, engine } = await startTestServer({ now: () => now })
-  const id = await makeRuntime({ timeout_secs: 60 })
-  const other = await makeRuntime({ timeout_secs: 120 })
+  const id = await makeRuntime({ timeout_secs: 60, on_timeout: 'terminate' })
+  const other = await makeRuntime({ timeout_secs: 120, on_timeout: 'terminate' })
   now += 61_000
   await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, { timeout: 8000 }).toBe('terminated')
   expect((await ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('timeout')

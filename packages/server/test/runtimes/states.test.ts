@@ -1,7 +1,7 @@
 import { type RuntimeState, runtimeStates } from '@holt/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { endedStates, hasEnded, mayFollow, transitions } from '../../src/runtimes/states.ts'
+import { endedStates, hasEnded, isAlive, mayFollow, transitions } from '../../src/runtimes/states.ts'
 
 const state = fc.constantFrom(...runtimeStates)
 
@@ -14,23 +14,27 @@ test('the ended states are those without a step', () => {
   expect(runtimeStates.filter(hasEnded).sort()).toEqual([...endedStates].sort())
 })
 
-test('every walk ends, never visits a state twice, and stays ended', () => {
+test('every walk stays ended, begins once, and comes to running again only through what a pause leads to', () => {
   fc.assert(
     fc.property(fc.array(state, { maxLength: 50 }), (wishes) => {
       const visited: RuntimeState[] = ['starting']
       for (const wish of wishes) {
         const now = visited.at(-1) ?? 'starting'
-        if (mayFollow(now, wish)) {
-          expect(hasEnded(now)).toBe(false)
-          visited.push(wish)
-        }
+        if (!mayFollow(now, wish)) continue
+        expect(hasEnded(now)).toBe(false)
+        expect(wish).not.toBe('starting')
+        if (wish === 'running') expect(['starting', 'pausing', 'resuming']).toContain(now)
+        visited.push(wish)
       }
-      expect(new Set(visited).size).toBe(visited.length)
     }),
   )
 })
 
-test('every state can be left towards an end', () => {
-  const reaches = (from: RuntimeState): boolean => hasEnded(from) || transitions[from].some(reaches)
-  for (const from of runtimeStates) expect(reaches(from)).toBe(true)
+test('every state can be left towards an end, and a delete can begin in each that is alive', () => {
+  const reaches = (from: RuntimeState, seen: readonly RuntimeState[]): boolean =>
+    hasEnded(from) || transitions[from].some((to) => !seen.includes(to) && reaches(to, [...seen, to]))
+  for (const from of runtimeStates) {
+    expect(reaches(from, [from])).toBe(true)
+    expect(mayFollow(from, 'terminating')).toBe(isAlive(from))
+  }
 })

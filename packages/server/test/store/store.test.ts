@@ -117,3 +117,29 @@ test('a change that finds the disk full says so, leaves nothing, and the next on
   expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
   await store.close()
 })
+
+test('a statement by itself is synced by SQLite, also after a transaction, whether that was committed, rolled back, or never begun', async () => {
+  const store = openStore(await place())
+  const project = await ensureDefaultProject(store, 1)
+  const synchronous = async () => {
+    const { rows } = await sql<{ synchronous: number }>`PRAGMA synchronous`.execute(store.db)
+    return rows[0]?.synchronous
+  }
+  const full = 2
+  expect(await synchronous()).toBe(full)
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  expect(await synchronous()).toBe(full)
+  await store.change(() => Promise.reject(new Error('no'))).catch(() => undefined)
+  expect(await synchronous()).toBe(full)
+  await store.close()
+})
+
+test('a change that is to be durable later is seen at once, and settles', async () => {
+  const path = await place()
+  const store = openStore(path)
+  const project = await ensureDefaultProject(store, 1)
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute(), { durable: 'later' })
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
+  await store.settled()
+  await store.close()
+})

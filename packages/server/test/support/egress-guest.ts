@@ -13,7 +13,13 @@ export async function guestOf({ engine }: Pick<TestServer, 'engine'>, runtimeId:
     socket.once('close', () => end.destroy())
   }
   // Only the way in is needed: what it leads to is the server's own gateway.
-  const guest = await TestGuest.start({ accept, update: () => {}, close: () => {}, test: () => Promise.reject() })
+  const guest = await TestGuest.start({
+    accept,
+    update: () => {},
+    movedBytes: 0,
+    close: () => {},
+    test: () => Promise.reject(),
+  })
   onTestFinished(() => guest[Symbol.asyncDispose]())
   return guest
 }

@@ -74,8 +74,16 @@ export async function importImage(host: Pick<BuildHost, 'engine'>, text: string)
   return image.digest
 }
 
-/** Runs a runtime of a build as a step would: it stays until it is disposed of. */
-export async function startStep(host: BuildHost, imageDigest: Awaited<ReturnType<typeof importImage>>) {
+/** Runs a runtime of a build, as a step would where no size is given: it stays until it is disposed of. */
+export async function startStep(
+  host: BuildHost,
+  imageDigest: Awaited<ReturnType<typeof importImage>>,
+  {
+    cpu = 1,
+    memoryMiB = host.stepSize.memoryMiB,
+    diskMiB = 1024,
+  }: Partial<Pick<BuildRequest, 'cpu' | 'memoryMiB' | 'diskMiB'>> = {},
+) {
   const runtime = await host.newRuntime()
   const signal = AbortSignal.timeout(10_000)
   await host.engine.ensure(
@@ -83,9 +91,9 @@ export async function startStep(host: BuildHost, imageDigest: Awaited<ReturnType
       id: runtime.id,
       isolation: host.isolation,
       imageDigest,
-      cpu: 1,
-      memoryMiB: host.stepSize.memoryMiB,
-      diskMiB: 1024,
+      cpu,
+      memoryMiB,
+      diskMiB,
       pidsMax: 1024,
       checkpointId: null,
     },

@@ -7,6 +7,7 @@ export class RecordedEgress implements RuntimeEgress {
   options: AttachOptions
   closed = false
   readonly connections: Duplex[] = []
+  movedBytes = 0
 
   constructor(options: AttachOptions) {
     this.options = options

@@ -95,7 +95,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
   const { log, logged } = keepingLog()
   const gateway = (options.outside?.gateway as RecordingGateway | undefined) ?? new RecordingGateway()
   const outside = options.outside ?? { gateway, dialTls: nowhere, registryNetwork: { connect: nowhere } }
-  const config = { ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0' }), ...options.config }
+  const config = { ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }), ...options.config }
   const server = await createServer({ baseSource: tinySource, ...options, config, engine, log, outside })
   let closed = false
   const close = async () => {

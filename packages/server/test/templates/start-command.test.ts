@@ -59,6 +59,16 @@ test('a runtime that was restored starts nothing again, and runs on_restore', as
   expect(await start({ startCmd: 'sleep', readyCmd: 'false', onRestore: 'true' })).toMatchObject([{ id: onRestoreId }])
 })
 
+test('on_restore runs each time that its runtime is restored', async () => {
+  const { start } = await bound({ restored: true })
+  await start({ onRestore: 'true' })
+  const ended = { state: 'exited', user: 'user' }
+  expect(await start({ onRestore: 'true' })).toEqual([
+    { id: expect.stringMatching(/^cm/), ...ended },
+    { id: onRestoreId, ...ended },
+  ])
+})
+
 test('on_restore has the environment of the runtime', async () => {
   const { start, guest } = await bound()
   await start({ onRestore: 'printenv OF' })

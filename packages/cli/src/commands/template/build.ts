@@ -44,7 +44,7 @@ export function addShowOptions(command: Command): Command {
 export function addTemplateBuild(group: Command): void {
   const command = group
     .command('build')
-    .description('build a template from a Dockerfile, an image or another template')
+    .description('build a template from a Dockerfile, an image, another template or a snapshot')
     .argument('[directory]', 'the build context', '.')
   act(addShowOptions(addBuildOptions(command)).addHelpText('after', examples), buildTemplate)
 }

@@ -2,8 +2,11 @@
 package main
 
 import (
+	"bufio"
+	"crypto/rand"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,8 +36,12 @@ func main() {
 		fill(args[0])
 	case "spin":
 		spin()
+	case "hold":
+		hold(args[0])
 	case "mapped":
 		mapped(args[0])
+	case "draw":
+		draw()
 	case "traffic":
 		traffic(args[0], args[1:])
 	default:
@@ -57,6 +64,15 @@ func cat(paths []string) {
 	}
 }
 
+// draw answers every line with random bytes, as a process does that lives for long.
+func draw() {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		b := make([]byte, 16)
+		rand.Read(b)
+		fmt.Printf("%x\n", b)
+	}
+}
+
 // mapped writes to a file through shared memory.
 func mapped(path string) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -74,6 +90,18 @@ func mapped(path string) {
 }
 
 // hog takes memory, and uses it, until it is stopped.
+// hold keeps a connection to a socket open, whatever the other side does with it.
+func hold(path string) {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("held")
+	time.Sleep(time.Hour)
+	conn.Close()
+}
+
 func hog() {
 	var held [][]byte
 	for {

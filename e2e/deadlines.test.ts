@@ -1,0 +1,231 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Command, type CreateRuntimeInput, Runtime, type UpdateRuntimeInput } from '@holt/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, failure, success } from './support/api.ts'
+import { TestAttachment } from './support/attach.ts'
+import { describeClasses } from './support/classes.ts'
+import { crash, restart, restartWith } from './support/crash.ts'
+import { service } from './support/facts.ts'
+import { cgroupsOf, daemonPid } from './support/host.ts'
+import { LivingProcess } from './support/lifecycle/living-process.ts'
+import { stateOf } from './support/lifecycle/states.ts'
+import { Ticker } from './support/lifecycle/ticker.ts'
+import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
+import { until } from './support/until.ts'
+
+// When a runtime ends or is paused by itself. Nothing here says how soon: only that it happens, why, and that nothing happens that must not.
+
+const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
+
+const change = async (runtime: TestRuntime, json: UpdateRuntimeInput) =>
+  success(await call('PATCH', runtime.path, { json }), 200, Runtime)
+
+/** The time between a moment of an answer and now, in seconds. */
+const secondsFromNow = (at: string | null) => (Date.parse(`${at}`) - Date.now()) / 1000
+
+/** Expects a runtime to run still after so long, although nobody uses it. */
+async function runsFor(runtime: TestRuntime, secs: number): Promise<void> {
+  for (const end = performance.now() + secs * 1000; performance.now() < end; await sleep(200))
+    expect(await runtime.refresh()).toMatchObject({ state: 'running' })
+}
+
+describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () => {
+  it('is an hour where nobody says otherwise', async () => {
+    await using runtime = await createRuntime()
+    expect(runtime.data).toMatchObject({
+      timeout_secs: 3600,
+      on_timeout: 'pause',
+      idle_timeout_secs: null,
+      auto_resume: true,
+    })
+    expect(secondsFromNow(runtime.data.expires_at)).toBeGreaterThan(3000)
+  })
+
+  it('pauses it, with all it has; the next request wakes it for as long again', async () => {
+    await using runtime = await createRuntime({ timeout_secs: 3 })
+    const living = await LivingProcess.start(runtime)
+    await living.add(2)
+    expect(await stateOf(runtime, 'paused')).toMatchObject({ state_reason: { code: 'timeout' }, expires_at: null })
+    expect(cgroupsOf(runtime.id)).toEqual([])
+    expect((await living.add(2)).total).toBe(4)
+    expect((await runtime.refresh()).expires_at).not.toBeNull()
+    await stateOf(runtime, 'paused')
+    expect((await living.add(2)).total).toBe(6)
+  })
+
+  it('pauses it while it is used, too; who waits gets the whole answer after the resume', async () => {
+    await using runtime = await createRuntime({ timeout_secs: 2 })
+    const answer = runtime.run('for n in 1 2 3 4 5 6; do echo $n; sleep 0.7; done')
+    await stateOf(runtime, 'paused')
+    await change(runtime, { timeout_secs: null })
+    await runtime.resume()
+    expect((await answer).stdout).toBe('1\n2\n3\n4\n5\n6\n')
+  })
+
+  it('is moved, taken away and brought back by PATCH', async () => {
+    await using runtime = await createRuntime({ timeout_secs: 5 })
+    const later = await change(runtime, { timeout_secs: 600 })
+    expect(secondsFromNow(later.expires_at)).toBeGreaterThan(500)
+    expect(await change(runtime, { timeout_secs: null })).toMatchObject({ timeout_secs: null, expires_at: null })
+    await runsFor(runtime, 6)
+    expect(await change(runtime, { timeout_secs: 1, on_timeout: 'terminate' })).toMatchObject({
+      on_timeout: 'terminate',
+    })
+    expect(await stateOf(runtime, 'terminated')).toMatchObject({ state_reason: { code: 'timeout' } })
+  })
+
+  it('of a paused runtime begins with its resume', async () => {
+    await using runtime = await createRuntime({ timeout_secs: 600 })
+    await runtime.pause()
+    expect(await change(runtime, { timeout_secs: 2 })).toMatchObject({
+      state: 'paused',
+      timeout_secs: 2,
+      expires_at: null,
+    })
+    await sleep(2500)
+    expect((await runtime.refresh()).state).toBe('paused')
+    expect(secondsFromNow((await runtime.resume()).expires_at)).toBeGreaterThan(0)
+    expect(await stateOf(runtime, 'paused')).toMatchObject({ state_reason: { code: 'timeout' } })
+  })
+})
+
+describeClasses('a deadline', (isolation) => {
+  it('terminates where it is told to, and says why', async () => {
+    await using runtime = await createRuntime({ isolation, timeout_secs: 2, on_timeout: 'terminate' })
+    expect(await stateOf(runtime, 'terminated')).toMatchObject({ state_reason: { code: 'timeout' } })
+    expect(cgroupsOf(runtime.id)).toEqual([])
+    failure(await runtime.call('GET', '/commands'), 'runtime_terminated')
+  })
+
+  it('passes while no daemon runs, and acts when one does; what has time left keeps it', async () => {
+    await using short = await createRuntime({ isolation, timeout_secs: 3, on_timeout: 'terminate' })
+    await using long = await createRuntime({ isolation, timeout_secs: 600, on_timeout: 'terminate' })
+    await crash()
+    await sleep(3500)
+    expect(cgroupsOf(short.id)).not.toEqual([])
+    await restart()
+    await stateOf(short, 'terminated')
+    expect(await long.refresh()).toMatchObject({ state: 'running', expires_at: long.data.expires_at })
+  })
+})
+
+describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
+  const idle = (more: CreateRuntimeInput = {}) => createRuntime({ idle_timeout_secs: 2, timeout_secs: null, ...more })
+
+  it('is paused as idle, and wakes', async () => {
+    await using runtime = await idle()
+    const ticker = await Ticker.start(runtime)
+    expect(await stateOf(runtime, 'paused')).toMatchObject({ state_reason: { code: 'idle' } })
+    await ticker.goesOn(await ticker.count())
+    await stateOf(runtime, 'paused')
+  })
+
+  it('is not paused while a command runs that somebody waits for, a stream or a terminal is open', async () => {
+    await using runtime = await idle()
+    const { stdout } = await runtime.run('sleep 5; echo slept')
+    expect(stdout).toBe('slept\n')
+    expect((await runtime.refresh()).state).toBe('running')
+
+    const ticker = await Ticker.start(runtime)
+    const followed = ticker.follow()
+    await followed.reaches(1)
+    await runsFor(runtime, 5)
+    await followed.stop()
+    await stateOf(runtime, 'paused')
+
+    const json = { command: 'cat', pty: { cols: 80, rows: 24 }, background: true }
+    const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
+    const attached = new TestAttachment(`${runtime.path}/commands/${command_id}`, { write: true })
+    attached.type('here\r')
+    await until('it is shown', async () => attached.text.includes('here'))
+    await runsFor(runtime, 5)
+    attached.close()
+    await attached.closed
+    await stateOf(runtime, 'paused')
+  }, 120_000)
+
+  it('is not paused while a process runs in the foreground that nobody follows any more', async () => {
+    await using runtime = await idle()
+    const json = { command: 'sleep 7; echo done > /tmp/done' }
+    await runtime.call('POST', '/commands', { json, timeoutMs: 300 }).catch(() => undefined) // The client goes away on purpose.
+    await runsFor(runtime, 5)
+    await stateOf(runtime, 'paused')
+    expect(await runtime.sh('cat /tmp/done')).toBe('done')
+  })
+
+  it('takes an idle timeout and loses it by PATCH', async () => {
+    await using runtime = await createRuntime()
+    await change(runtime, { idle_timeout_secs: 1 })
+    await stateOf(runtime, 'paused')
+    await change(runtime, { idle_timeout_secs: null })
+    await runtime.run('true')
+    await runsFor(runtime, 4)
+  })
+
+  it('is seen to be idle by the next daemon, too', async () => {
+    await using runtime = await idle({ idle_timeout_secs: 4 })
+    await crash()
+    await restart()
+    expect(await stateOf(runtime, 'paused')).toMatchObject({ state_reason: { code: 'idle' } })
+  })
+})
+
+describe.skipIf(withoutGvisor)('time that is lost', () => {
+  it('while the daemon is stopped: what has passed acts once, and what has not does not', async () => {
+    await using short = await createRuntime({ timeout_secs: 3 })
+    await using long = await createRuntime({ timeout_secs: 600, idle_timeout_secs: 300 })
+    const ticker = await Ticker.start(short)
+    const pid = daemonPid()
+    process.kill(pid, 'SIGSTOP')
+    await sleep(5000)
+    process.kill(pid, 'SIGCONT')
+    await stateOf(short, 'paused')
+    await ticker.goesOn(await ticker.count())
+    expect(await long.refresh()).toMatchObject({ state: 'running', expires_at: long.data.expires_at })
+    expect(daemonPid()).toBe(pid)
+  })
+
+  describe('when the wall clock is set', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holt-clock-'))
+    const clock = join(folder, 'offset')
+    const setClock = async (offsetMs: number) => {
+      writeFileSync(clock, String(offsetMs))
+      process.kill(daemonPid(), 'SIGUSR2')
+    }
+    beforeAll(async () => {
+      const preload = new URL('support/shifted-clock.mjs', import.meta.url).pathname
+      await restartWith({ NODE_OPTIONS: `--import=${preload}`, HOLT_E2E_CLOCK: clock })
+    })
+    afterAll(async () => {
+      await restartWith({})
+      rmSync(folder, { recursive: true })
+    })
+
+    it.each([
+      { way: 'forwards', hours: 2 },
+      { way: 'backwards', hours: -2 },
+    ])('$way, a runtime has as long as it had', async ({ hours }) => {
+      await using long = await createRuntime({ timeout_secs: 600, idle_timeout_secs: 300 })
+      await using short = await createRuntime({ timeout_secs: 4, on_timeout: 'terminate' })
+      const jumpMs = hours * 3600_000
+      await setClock(jumpMs)
+      /** Waits until the deadline of what runs is so far from where it was. */
+      const moved = (byMs: number) =>
+        until('the deadline has moved', async () => {
+          const { expires_at } = await long.refresh()
+          return Math.abs(Date.parse(`${expires_at}`) - Date.parse(`${long.data.expires_at}`) - byMs) < 5000
+        })
+      try {
+        await stateOf(short, 'terminated')
+        await moved(jumpMs)
+        await runsFor(long, 2)
+      } finally {
+        await setClock(0)
+        await moved(0)
+      }
+    })
+  })
+})

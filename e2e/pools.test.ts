@@ -1,0 +1,260 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CreateRuntimeInput, NewKey, pageOf, Runtime } from '@holt/protocol'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { call, failure, runtimesPath, success } from './support/api.ts'
+import { describeClasses } from './support/classes.ts'
+import { crash, restart, restartWith } from './support/crash.ts'
+import { service } from './support/facts.ts'
+import { cpuTimeOf, initOf } from './support/host.ts'
+import { listBelongings } from './support/leaks.ts'
+import { LivingProcess } from './support/lifecycle/living-process.ts'
+import { nothingLeft } from './support/lifecycle/states.ts'
+import { sumOf } from './support/metrics.ts'
+import { forgetArrivals, readArrivals } from './support/rig/arrivals.ts'
+import { placesOf } from './support/rig/find-text.ts'
+import { built, templatesPath } from './support/test-build.ts'
+import { createRuntime, TestRuntime } from './support/test-runtime.ts'
+import { until } from './support/until.ts'
+
+// Runtimes that wait for who wants one. Nobody can tell such a runtime from one that was made for them, but by the metrics.
+
+/** Making a member is a create. */
+const fillTimeoutMs = 60_000
+
+describeClasses('a pool', (isolation) => {
+  const floor = 2
+  const settings = { HOLT_POOL_MIN: `${floor}`, HOLT_POOL_MAX: '6', HOLT_ISOLATION: isolation }
+  const secret = { name: `of-pools-${isolation}`, value: `e2e-value-${crypto.randomUUID()}` }
+  const custom = `of-pools-${isolation}`
+
+  /** Members that wait, of a template. */
+  const ready = (template = 'base-small') => sumOf('holt_pool_members', { template, isolation, state: 'ready' })
+  const hits = () => sumOf('holt_pool_hits_total')
+  const filled = (count: number, template?: string) =>
+    until(`${count} members wait`, async () => (await ready(template)) >= count, fillTimeoutMs)
+  /** The runtimes that exist on the machine, whoever has them. */
+  const existing = () => readdirSync(join(service.stateDir, 'runtimes'))
+
+  /** The members, once none is being made or taken away. */
+  const atRest = () =>
+    until(
+      'what exists is what waits',
+      async () => {
+        const found = existing()
+        const [all, waiting] = [await sumOf('holt_pool_members'), await sumOf('holt_pool_members', { state: 'ready' })]
+        return waiting >= floor && found.length === waiting && all === waiting ? found : null
+      },
+      fillTimeoutMs,
+    )
+
+  /** Creates a runtime and answers whether it came out of the pool. */
+  async function create(json: CreateRuntimeInput = {}): Promise<{ runtime: TestRuntime; pooled: boolean }> {
+    const before = await hits()
+    const runtime = await createRuntime(json)
+    return { runtime, pooled: (await hits()) > before }
+  }
+
+  let before: ReturnType<typeof listBelongings>
+  beforeAll(async () => {
+    before = listBelongings(service)
+    const stored = { ...secret, hosts: ['api.example.com'], header: 'x-api-key', env_name: 'KEY' }
+    expect((await call('POST', '/v1/agents/secret', { json: stored })).status).toBe(201)
+    await restartWith(settings)
+    await filled(floor)
+  }, 180_000)
+  afterAll(async () => {
+    await call('DELETE', `/v1/agents/secret/${secret.name}`)
+    await call('DELETE', `${templatesPath}/${custom}`)
+    await restartWith({})
+  })
+
+  it('has runtimes that nobody sees, and that take no processor time', async () => {
+    const members = await atRest()
+    const { data } = success(await call('GET', runtimesPath), 200, pageOf(Runtime))
+    expect(data.filter(({ state }) => state !== 'terminated' && state !== 'failed')).toEqual([])
+    const [id] = members
+    failure(await call('GET', `${runtimesPath}/${id}`), 'runtime_not_found')
+    failure(await call('DELETE', `${runtimesPath}/${id}`), 'runtime_not_found')
+    await until('they stand still', async () => {
+      const used = members.map(cpuTimeOf)
+      await sleep(2000)
+      return members.every((member, index) => cpuTimeOf(member) === used[index])
+    })
+  })
+
+  it('gives one to a create, whatever its client sets, and makes another', async () => {
+    const network_policy = { allow: [{ host: 'api.example.com', methods: ['GET'] }] }
+    const asked = {
+      name: `pooled-${isolation}`,
+      env: { OF: 'create', PATH_OF: '/srv' },
+      metadata: { of: 'pool' },
+      timeout_secs: 900,
+      on_timeout: 'terminate',
+    } as const
+    const members = await atRest()
+    const { runtime, pooled } = await create({ ...asked, network_policy, secrets: [secret.name] })
+    expect(pooled).toBe(true)
+    expect(members).toContain(runtime.id)
+    expect(runtime.data).toMatchObject({ ...asked, isolation, state: 'running', secrets: [secret.name] })
+    const lived = Date.now() - Date.parse(runtime.data.created_at)
+    expect(
+      Math.abs(Date.parse(`${runtime.data.expires_at}`) - Date.parse(runtime.data.created_at) - 900_000),
+    ).toBeLessThan(lived + 5000)
+    expect(await runtime.sh('echo $OF $PATH_OF; id -u')).toBe('create /srv\n0')
+    await forgetArrivals()
+    await runtime.sh('curl -fsS -H "x-api-key: $KEY" https://api.example.com/pooled')
+    expect(placesOf(secret.value, await readArrivals())).toEqual(['api.example.com header x-api-key'])
+    expect(Math.abs(Number(await runtime.sh('date +%s')) - Date.now() / 1000)).toBeLessThan(10)
+    await runtime.delete()
+    await filled(floor)
+  })
+
+  it('gives a larger disk than its own, from the pool or not', async () => {
+    const { runtime } = await create({ disk: '6GiB' })
+    expect(runtime.data.disk_mib).toBe(6 * 1024)
+    expect(Number(await runtime.sh("df -m --output=size / | tail -1 | tr -d ' '"))).toBeGreaterThan(5.4 * 1024)
+    await runtime.delete()
+  })
+
+  it('gives runtimes that are nobody but themselves', async () => {
+    const made = [await createRuntime(), await createRuntime(), await createRuntime()]
+    const look = 'hostname; cat /etc/machine-id; head -c 16 /dev/urandom | sha256sum'
+    const lines = (await Promise.all(made.map((runtime) => runtime.sh(look)))).flatMap((text) => text.split('\n'))
+    expect(new Set(lines).size).toBe(9)
+    for (const runtime of made) {
+      expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+      await runtime.delete()
+    }
+  })
+
+  it('is left by what has another size or source, and that is made all the same', async () => {
+    await filled(floor)
+    const { runtime, pooled } = await create({ cpu: 2, memory: '1200MiB' })
+    expect(pooled).toBe(false)
+    expect(runtime.data).toMatchObject({ cpu: 2, memory_mib: 1200 })
+    const { snapshot_id } = await runtime.snapshot({ kind: 'filesystem' })
+    await runtime.delete()
+    const restored = await create({ snapshot: snapshot_id })
+    expect(restored.pooled).toBe(false)
+    await restored.runtime.delete()
+    expect((await call('DELETE', `/v1/agents/snapshot/${snapshot_id}`)).status).toBe(204)
+  })
+
+  it('gives runtimes that are paused, forked and deleted as any other', async () => {
+    if (isolation === 'container') return
+    await filled(1)
+    const { runtime, pooled } = await create()
+    expect(pooled).toBe(true)
+    const living = await LivingProcess.start(runtime)
+    await living.add(1)
+    const [child] = (await runtime.fork()) as [TestRuntime]
+    await runtime.pause()
+    expect((await living.add(1)).total).toBe(2)
+    expect((await living.in(child).look()).total).toBe(1)
+    await child.delete()
+    await runtime.delete()
+  })
+
+  it('answers a repeated create with the same runtime', async () => {
+    const headers = { 'idempotency-key': crypto.randomUUID() }
+    const ask = () => call('POST', runtimesPath, { json: {}, headers })
+    const [first, second] = [await ask(), await ask()]
+    expect(second.text).toBe(first.text)
+    await new TestRuntime(success(first, 201, Runtime)).delete()
+  })
+
+  it('grows with what is asked for, and serves a burst that is larger than it', async () => {
+    const made = await Promise.all(Array.from({ length: 5 }, () => createRuntime()))
+    expect(new Set(made.map(({ id }) => id)).size).toBe(5)
+    for (const runtime of made) expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+    await filled(floor + 1)
+    expect(await ready()).toBeLessThanOrEqual(6)
+    await Promise.all(made.map((runtime) => runtime.delete()))
+  }, 120_000)
+
+  it('does not give away what has died while it waited', async () => {
+    const waiting = await atRest()
+    for (const id of waiting) process.kill(initOf(id), 'SIGKILL')
+    const made = await Promise.all([createRuntime(), createRuntime()])
+    for (const runtime of made) {
+      expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+      await runtime.delete()
+    }
+    await until('the dead are gone', async () => existing().every((id) => !waiting.includes(id)), fillTimeoutMs)
+  }, 120_000)
+
+  it('is there still for the next daemon', async () => {
+    const members = await atRest()
+    await crash()
+    await restart(settings)
+    await filled(floor)
+    // It keeps as many as it needs: what was asked for is forgotten with the daemon.
+    expect(existing().filter((id) => members.includes(id)).length).toBeGreaterThanOrEqual(floor)
+    const { runtime, pooled } = await create()
+    expect(pooled).toBe(true)
+    expect(members).toContain(runtime.id)
+    expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+    await runtime.delete()
+  })
+
+  it('leaves nothing half made when the daemon is killed in a claim or while it makes members', async () => {
+    for (const afterMs of [0, 5, 15, 40, 100]) {
+      const metadata = { cut: crypto.randomUUID() }
+      const creating = call('POST', runtimesPath, { json: { metadata } }).catch(() => undefined) // The answer is lost.
+      await sleep(afterMs)
+      await crash()
+      await creating
+      await restart(settings)
+      const query = { 'metadata.cut': metadata.cut }
+      const found = await until('it is settled', async () => {
+        const { data } = success(await call('GET', runtimesPath, { query }), 200, pageOf(Runtime))
+        return data.every(({ state }) => ['running', 'failed', 'terminated'].includes(state)) ? data : null
+      })
+      expect(found.length).toBeLessThanOrEqual(1)
+      for (const one of found.filter(({ state }) => state === 'running')) {
+        const runtime = new TestRuntime(one)
+        expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+        await runtime.delete()
+      }
+    }
+    await atRest()
+  }, 180_000)
+
+  it('of a template that is built anew gives only what is new, and goes with its template', async () => {
+    const release = (word: string) =>
+      built({ name: custom, from_template: 'base-small', steps: [{ run: `echo ${word} > /workspace/release` }] })
+    await release('first')
+    await (await createRuntime({ template: custom })).delete()
+    await filled(1, custom)
+    await release('second')
+    for (let index = 0; index < 3; index += 1) {
+      await using runtime = await createRuntime({ template: custom })
+      expect(await runtime.sh('cat /workspace/release')).toBe('second')
+    }
+    expect((await call('DELETE', `${templatesPath}/${custom}`)).status).toBe(204)
+    await until(
+      'its members are gone',
+      async () => (await sumOf('holt_pool_members', { template: custom })) === 0,
+      fillTimeoutMs,
+    )
+  }, 240_000)
+
+  it('is told of by metrics, to who may read them', async () => {
+    const { text } = await call('GET', '/metrics')
+    for (const name of ['holt_pool_hits_total', 'holt_pool_misses_total', 'holt_pool_members', 'holt_pool_age_seconds'])
+      expect(text).toContain(`\n# TYPE ${name} `)
+    failure(await call('GET', '/metrics', { key: null }), 'unauthenticated')
+    const json = { name: 'no-admin', scopes: ['runtime:read'] }
+    const { key, key_id } = success(await call('POST', '/v1/agents/key', { json }), 201, NewKey)
+    failure(await call('GET', '/metrics', { key }), 'forbidden')
+    expect((await call('DELETE', `/v1/agents/key/${key_id}`)).status).toBe(204)
+  })
+
+  it('is emptied by a daemon that has none', async () => {
+    await restartWith({ HOLT_ISOLATION: isolation })
+    await nothingLeft(before)
+    await (await createRuntime()).delete()
+  }, 120_000)
+})

@@ -1,0 +1,49 @@
+import { pageOf, Runtime, runtimeStates, Snapshot } from '@holt/protocol'
+import { send } from './http.ts'
+
+/** A service and a key of it. */
+interface Service {
+  readonly url: string
+  readonly key: string
+}
+
+/** Deletes every runtime of the service that has not ended, waits until they are gone, and deletes every snapshot. */
+export async function removeAll(service: Service): Promise<void> {
+  await removeRuntimes(service)
+  await removeSnapshots(service)
+}
+
+async function removeRuntimes({ url, key }: Service): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` }
+  for (const state of runtimeStates.filter((one) => one !== 'terminated')) {
+    for (;;) {
+      const answer = await send(url, { method: 'GET', target: `/v1/agents/runtime?limit=100&state=${state}`, headers })
+      const { data, next_cursor } = pageOf(Runtime).parse(JSON.parse(answer.bytes.toString()))
+      await Promise.all(
+        data.map(async ({ runtime_id }) => {
+          const { status, bytes } = await send(url, {
+            method: 'DELETE',
+            target: `/v1/agents/runtime/${runtime_id}`,
+            headers,
+          })
+          if (status !== 204) throw new Error(`cannot delete ${runtime_id}: ${status} ${bytes.toString()}`)
+        }),
+      )
+      if (next_cursor === null) break
+    }
+  }
+}
+
+async function removeSnapshots({ url, key }: Service): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` }
+  for (;;) {
+    const { bytes } = await send(url, { method: 'GET', target: '/v1/agents/snapshot?limit=100', headers })
+    const { data } = pageOf(Snapshot).parse(JSON.parse(bytes.toString()))
+    if (data.length === 0) return
+    for (const { snapshot_id } of data) {
+      const target = `/v1/agents/snapshot/${snapshot_id}`
+      const answer = await send(url, { method: 'DELETE', target, headers })
+      if (answer.status !== 204) throw new Error(`cannot delete ${snapshot_id}: ${answer.bytes.toString()}`)
+    }
+  }
+}

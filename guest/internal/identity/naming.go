@@ -1,0 +1,88 @@
+package identity
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/etc"
+)
+
+const (
+	machineIDFile = "/etc/machine-id"
+	// dbusMachineIDFile is a link to the other, except where an older D-Bus has written it (dbus-uuidgen(1)).
+	dbusMachineIDFile = "/var/lib/dbus/machine-id"
+	hostnameFile      = "/etc/hostname"
+	hostsFile         = "/etc/hosts"
+	// maxHostsBytes bounds what is read of a file that an image brings.
+	maxHostsBytes = 64 << 10
+)
+
+// Names are those by which others know a runtime.
+type Names struct {
+	Hostname    string `json:"hostname"`
+	MachineID   string `json:"machine_id"`
+	SetHostname bool   `json:"set_hostname"`
+}
+
+// name gives the runtime its names, and takes away those that it had before. What a seed has said alike is left as it is, and so are the keys
+// that were made then. It answers whether the kernel's name was set.
+func (s *State) name(wanted Names, try func(what string, err error) bool) (hostname bool) {
+	if s.seeded == nil || s.seeded.Hostname != wanted.Hostname {
+		s.nameHost(wanted.Hostname, try)
+	}
+	if s.seeded == nil || s.seeded.MachineID != wanted.MachineID {
+		nameMachine(wanted.MachineID, try)
+	}
+	if s.seeded == nil {
+		s.renewHostKeys(wanted.Hostname, try)
+	}
+	return wanted.SetHostname && try("hostname", unix.Sethostname([]byte(wanted.Hostname)))
+}
+
+func (s *State) nameHost(hostname string, try func(what string, err error) bool) {
+	try(hostnameFile, etc.Replace(hostnameFile, []byte(hostname+"\n"), 0o644))
+	try(hostsFile, s.addHost(hostname))
+}
+
+func nameMachine(machineID string, try func(what string, err error) bool) {
+	try(machineIDFile, etc.Replace(machineIDFile, []byte(machineID+"\n"), 0o444))
+	if info, err := os.Lstat(dbusMachineIDFile); err == nil && info.Mode().IsRegular() {
+		try(dbusMachineIDFile, etc.Replace(dbusMachineIDFile, []byte(machineID+"\n"), 0o444))
+	}
+}
+
+// addHost lets the runtime resolve its own name, and localhost where the image has no hosts file. Names of before are taken out.
+func (s *State) addHost(hostname string) error {
+	old, err := etc.ReadRegular(hostsFile, maxHostsBytes)
+	if os.IsNotExist(err) {
+		old, err = []byte("127.0.0.1\tlocalhost\n::1\tlocalhost\n"), nil
+	}
+	if err != nil {
+		return err
+	}
+	line := fmt.Appendf(nil, "127.0.1.1\t%s\n", hostname)
+	if !slices.ContainsFunc(s.hostLines, func(known []byte) bool { return bytes.Equal(known, line) }) {
+		s.hostLines = append(s.hostLines, line)
+	}
+	strip := withoutLines(slices.Clone(s.hostLines))
+	content := strip(old)
+	if len(content) > 0 && !bytes.HasSuffix(content, []byte("\n")) {
+		content = append(content, '\n')
+	}
+	return etc.ReplacePart(hostsFile, append(content, line...), 0o644, strip)
+}
+
+// withoutLines takes each of these lines out, once.
+func withoutLines(lines [][]byte) etc.Strip {
+	return func(content []byte) []byte {
+		content = bytes.Clone(content)
+		for _, line := range lines {
+			content = bytes.Replace(content, line, nil, 1)
+		}
+		return content
+	}
+}

@@ -1,0 +1,31 @@
+import { printJson, say } from '../output/print.ts'
+import { reportError } from '../output/report-error.ts'
+
+/** What was done to one: what people are told, and the API's own object for `--json`. */
+interface Done {
+  readonly told: string
+  readonly object?: unknown
+}
+
+/** Does something to each of those that were named, also after one that failed. Answers the exit code. */
+export async function doToEach(
+  texts: readonly string[],
+  { json = false }: { readonly json?: boolean },
+  act: (text: string) => Promise<Done>,
+): Promise<number> {
+  const objects: unknown[] = []
+  let failures = 0
+  for (const text of texts) {
+    try {
+      const { told, object } = await act(text)
+      if (json) objects.push(object)
+      else say(told)
+    } catch (error) {
+      // The others are done all the same; the exit code says that one was not.
+      failures += 1
+      reportError(error)
+    }
+  }
+  if (json) printJson({ data: objects, next_cursor: null })
+  return failures === 0 ? 0 : 1
+}

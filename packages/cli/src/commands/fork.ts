@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { count, keyValue } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { reportError } from '../output/report-error.ts'
+import { whileWaiting } from '../output/while-waiting.ts'
+import { act } from '../verb.ts'
+
+interface ForkOptions extends DeadlineOptions {
+  readonly count: number
+  readonly metadata?: Record<string, string>
+  readonly json?: boolean
+}
+
+const examples = `
+Each child begins where the runtime stands, with its processes, memory and files, and has an id, a hostname and random numbers of its own. The runtime goes on
+by itself; its connections to elsewhere are reset, and the children have none. Exits 1 when a child could not be made; the others are there.
+
+Examples:
+  child=$(holt fork mine)
+  for id in $(holt fork mine --count 3 -m try=1); do holt exec $id -- ./attempt & done; wait
+  holt rm $(holt ls -q -m try=1)`
+
+/** Adds `holt fork`. */
+export function addFork(program: Command): void {
+  const command = program
+    .command('fork')
+    .description('make children that go on where a runtime stands, and print their ids')
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .option('-c, --count <children>', 'how many children, 1 to 100', count, 1)
+    .option('-m, --metadata <KEY=VALUE>', "a label of the children, instead of the source's; repeat", keyValue)
+  addDeadlineOptions(command, { of: 'forked' })
+    .option('--json', 'print what became of each child as JSON')
+    .addHelpText('after', examples)
+  act(command, forkRuntime)
+}
+
+async function forkRuntime(text: string, options: ForkOptions): Promise<number> {
+  const { count: wanted, metadata, json } = options
+  const runtime = await findRuntime(connect(), text)
+  const body = { count: wanted, ...dropUndefined({ metadata }), ...deadlineFields(options) }
+  const fork = await whileWaiting(`Forking ${text}`, () => runtime.fork(body))
+  if (json === true) printJson(fork)
+  else for (const child of fork.runtimes) print(child.runtime_id)
+  for (const error of fork.errors) reportError(error)
+  if (fork.errors.length > 0) say(`holt: ${fork.errors.length} of ${wanted} children could not be made`)
+  return fork.errors.length === 0 ? 0 : 1
+}

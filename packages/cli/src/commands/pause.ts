@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { doToEach } from '../arguments/do-to-each.ts'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import { labelOf } from '../output/runtime-words.ts'
+import { whileWaiting } from '../output/while-waiting.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+What runs inside stands still until it goes on, with all it had; memory, processors and sockets go back to this machine. The next command, file or visit
+resumes it, unless it was made with --no-auto-resume.
+
+Examples:
+  holt pause mine
+  holt pause $(holt ls -q --state running)
+  holt set mine --idle-timeout 10m      pauses by itself when nobody has used it for so long`
+
+/** Adds `holt pause`. */
+export function addPause(program: Command): void {
+  const command = program
+    .command('pause')
+    .description('pause runtimes: processes, memory and files are kept')
+    .argument('<runtime...>', 'ids, beginnings of ids, or names')
+    .option('--json', 'print the paused runtimes as JSON')
+    .addHelpText('after', examples)
+  act(command, (texts: string[], options: { json?: boolean }) =>
+    doToEach(texts, options, async (text) => {
+      const runtime = await findRuntime(connect(), text)
+      await whileWaiting(`Pausing ${text}`, () => runtime.pause())
+      return { told: `Paused ${labelOf(runtime)}`, object: runtime }
+    }),
+  )
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { doToEach } from '../arguments/do-to-each.ts'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import { labelOf, nextOf } from '../output/runtime-words.ts'
+import { whileWaiting } from '../output/while-waiting.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+It goes on where it stood, under the same id, and its time begins anew.
+
+Examples:
+  holt resume mine
+  holt resume $(holt ls -q --state paused)`
+
+/** Adds `holt resume`. */
+export function addResume(program: Command): void {
+  const command = program
+    .command('resume')
+    .description('resume paused runtimes where they stood')
+    .argument('<runtime...>', 'ids, beginnings of ids, or names')
+    .option('--json', 'print the runtimes as JSON')
+    .addHelpText('after', examples)
+  act(command, (texts: string[], options: { json?: boolean }) =>
+    doToEach(texts, options, async (text) => {
+      const runtime = await findRuntime(connect(), text)
+      await whileWaiting(`Resuming ${text}`, () => runtime.resume())
+      const next = nextOf(runtime)
+      return { told: `Running ${labelOf(runtime)}${next === '' ? '' : `, ${next}`}`, object: runtime }
+    }),
+  )
+}

@@ -1,0 +1,57 @@
+import type { Runtime, UpdateRuntimeInput } from '@holt/sdk'
+import type { Command } from 'commander'
+import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { collected, keyValue } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { printJson, say } from '../output/print.ts'
+import { labelOf, nextOf } from '../output/runtime-words.ts'
+import { act, UsageError } from '../verb.ts'
+
+interface SetOptions extends DeadlineOptions {
+  readonly metadata?: Record<string, string>
+  readonly dropMetadata?: string[]
+  readonly json?: boolean
+}
+
+const examples = `
+A timeout counts from now; that of a paused runtime counts from when it is resumed.
+
+Examples:
+  holt set mine --timeout 2h                       two hours from now
+  holt set mine --timeout none --idle-timeout 10m  as long as somebody uses it
+  holt set mine --on-timeout terminate
+  holt set mine -m team=search --drop-metadata ticket`
+
+/** Adds `holt set`: what of a runtime can be changed. */
+export function addSet(program: Command): void {
+  const command = program
+    .command('set')
+    .description('change how long a runtime runs, and its labels')
+    .argument('<runtime>', 'id, beginning of an id, or name')
+  addDeadlineOptions(command, { of: 'set' })
+    .option('-m, --metadata <KEY=VALUE>', 'set a label; repeat', keyValue)
+    .option('--drop-metadata <KEY>', 'take a label away; repeat', collected)
+    .option('--json', 'print the runtime as JSON')
+    .addHelpText('after', examples)
+  act(command, setRuntime)
+}
+
+async function setRuntime(text: string, options: SetOptions): Promise<number> {
+  const deadline = deadlineFields(options)
+  if (Object.keys(deadline).length === 0 && options.metadata === undefined && options.dropMetadata === undefined)
+    throw new UsageError('Say what to change: --timeout, --on-timeout, --idle-timeout, --auto-resume or --metadata')
+  const runtime = await findRuntime(connect(), text)
+  await runtime.update({ ...deadline, ...labels(runtime, options) })
+  if (options.json === true) printJson(runtime)
+  else say(`Changed ${labelOf(runtime)}${nextOf(runtime) === '' ? '' : `: it ${nextOf(runtime)}`}`)
+  return 0
+}
+
+/** The API takes all labels at once. */
+function labels(runtime: Runtime, options: SetOptions): Pick<UpdateRuntimeInput, 'metadata'> {
+  const { metadata, dropMetadata = [] } = options
+  if (metadata === undefined && dropMetadata.length === 0) return {}
+  const all = Object.entries({ ...runtime.metadata, ...metadata })
+  return { metadata: Object.fromEntries(all.filter(([key]) => !dropMetadata.includes(key))) }
+}

@@ -1,0 +1,134 @@
+import type { Snapshot, SnapshotFilter, SnapshotKind } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { doToEach } from '../arguments/do-to-each.ts'
+import { findRuntime, findRuntimeId } from '../arguments/find-runtime.ts'
+import { connect } from '../connect.ts'
+import { amount } from '../copy/transfer-line.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
+import { ageOf, mib, printTable } from '../output/table.ts'
+import { whileWaiting } from '../output/while-waiting.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+A snapshot of kind \`memory\` is everything: a runtime of it goes on in the middle of what ran. One of kind \`filesystem\` is the files alone: a runtime of it boots, in any
+class and of any size that they fit in. No value of a secret is in either.
+
+Examples:
+  holt snapshot create mine -n before
+  holt create --snapshot before            as often as you like
+  id=$(holt snapshot create mine --kind filesystem)
+  holt template build -t web --from-snapshot $id --start-cmd 'python app.py'
+  holt snapshot ls --of mine
+  holt snapshot rm before`
+
+/** Adds `holt snapshot`: what runtimes were at a moment, to make others from. */
+export function addSnapshot(program: Command): void {
+  const group = program
+    .command('snapshot')
+    .description('what runtimes were at a moment, to make others from')
+    .addHelpText('after', examples)
+  const create = group
+    .command('create')
+    .description('take a snapshot of a runtime, which goes on, and print its id')
+    .argument('<runtime>', 'id, beginning of an id, or name')
+    .option('-n, --name <name>', 'a name, unique among the snapshots')
+    .addOption(kindOption('what it holds (default: memory, in the class container filesystem)'))
+    .option('--json', 'print the snapshot as JSON')
+  act(create, takeSnapshot)
+  addReaders(group)
+  const remove = group
+    .command('rm')
+    .description('delete snapshots; runtimes that were made from them go on')
+    .argument('<snapshot...>', 'names or ids')
+  act(remove, (snapshots: string[]) =>
+    doToEach(snapshots, {}, async (snapshot) => {
+      await connect().snapshots.delete(snapshot)
+      return { told: `Deleted ${snapshot}` }
+    }),
+  )
+}
+
+interface TakeOptions {
+  readonly name?: string
+  readonly kind?: SnapshotKind
+  readonly json?: boolean
+}
+
+async function takeSnapshot(text: string, { name, kind, json }: TakeOptions): Promise<number> {
+  const runtime = await findRuntime(connect(), text)
+  const take = () => runtime.snapshot(dropUndefined({ name, kind }))
+  const snapshot = await whileWaiting(`Taking a snapshot of ${text}`, take)
+  if (json === true) printJson(snapshot)
+  else {
+    say(`Kept ${snapshot.kind === 'memory' ? 'memory and files' : 'the files'} of ${text}, ${sizeOf(snapshot)}`)
+    print(snapshot.snapshot_id)
+  }
+  return 0
+}
+
+interface ListOptions {
+  readonly of?: string
+  readonly kind?: SnapshotKind
+  readonly quiet?: boolean
+  readonly json?: boolean
+}
+
+function addReaders(group: Command): void {
+  const list = group
+    .command('ls')
+    .description('list snapshots, newest first')
+    .option('--of <runtime>', 'only those of this runtime: id, beginning of an id, or name')
+    .addOption(kindOption('only of this kind'))
+    .option('-q, --quiet', 'only the ids')
+    .option('--json', 'print the list as JSON')
+  act(list, listSnapshots)
+  const get = group
+    .command('get')
+    .description('show a snapshot')
+    .argument('<snapshot>', 'name or id')
+    .option('--json', 'print the snapshot as JSON')
+  act(get, async (text: string, { json }: { json?: boolean }) => {
+    const snapshot = await connect().snapshots.get(text)
+    if (json === true) printJson(snapshot)
+    else
+      for (const [name, value] of Object.entries(snapshot))
+        print(`${name.padEnd(18)} ${printable(typeof value === 'string' ? value : (JSON.stringify(value) ?? '-'))}`)
+    return 0
+  })
+}
+
+async function listSnapshots({ of, kind, quiet, json }: ListOptions): Promise<number> {
+  const holt = connect()
+  const runtimeId = of === undefined ? undefined : await findRuntimeId(holt, of)
+  const filter: SnapshotFilter = { limit: 100, ...dropUndefined({ kind, runtimeId }) }
+  const snapshots = await holt.snapshots.list(filter).all()
+  if (json === true) printJson({ data: snapshots, next_cursor: null })
+  else if (quiet === true) for (const { snapshot_id } of snapshots) print(snapshot_id)
+  else if (snapshots.length === 0) say('No snapshots. Take one: holt snapshot create RUNTIME')
+  else {
+    printTable(snapshots, [
+      ['SNAPSHOT', ({ snapshot_id }) => snapshot_id],
+      ['NAME', ({ name }) => name ?? ''],
+      ['KIND', ({ kind: held }) => held],
+      ['STATE', ({ state }) => state],
+      ['OF', ({ runtime_id }) => runtime_id],
+      ['TEMPLATE', ({ template }) => template.name],
+      ['MEMORY', ({ memory_mib }) => mib(memory_mib)],
+      ['DISK', ({ disk_mib }) => mib(disk_mib)],
+      ['SIZE', sizeOf],
+      ['AGE', ({ created_at }) => ageOf(created_at)],
+      ['WHY', ({ state_reason }) => state_reason?.message ?? ''],
+    ])
+  }
+  return 0
+}
+
+function sizeOf({ size_bytes }: Snapshot): string {
+  return size_bytes === null ? '' : amount(size_bytes)
+}
+
+function kindOption(description: string): Option {
+  return new Option('--kind <kind>', description).choices(['memory', 'filesystem'])
+}

@@ -1,0 +1,39 @@
+import { EngineError, type Freezer, type RuntimeId } from '@holt/engine'
+import { CgroupFreezer } from './cgroups/cgroup-freezer.ts'
+import { cgroupOf, type Host } from './host/host.ts'
+import type { Runtime } from './runtimes/runtime-registry.ts'
+
+/** The ability `freezer` of this host; null where it has no freezer. */
+export function freezerOf(host: Host): Freezer | null {
+  if (host.freezer === null) return null
+  return {
+    freeze: (id) => setFrozen(host, id, true),
+    thaw: (id) => setFrozen(host, id, false),
+  }
+}
+
+/** Reads whether a runtime that an earlier process has left stands still. One that was on its way there goes on: nobody was told. */
+export async function readFrozen(host: Host, runtime: Runtime): Promise<void> {
+  const freezer = freezerOfRuntime(host, runtime.paths.id)
+  if (freezer === null) return
+  const isFrozen = await freezer.isFrozen()
+  if (!isFrozen) await freezer.release()
+  host.runtimes.setFrozen(runtime, isFrozen)
+}
+
+function setFrozen(host: Host, id: RuntimeId, frozen: boolean): Promise<void> {
+  return host.locks.run(id, async () => {
+    const runtime = host.runtimes.get(id)
+    if (runtime === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
+    if (runtime.record.state !== 'running') throw new EngineError('gone', `runtime ${id} does not run`)
+    if (runtime.frozen === frozen) return
+    const freezer = freezerOfRuntime(host, id)
+    if (frozen) await freezer?.freeze()
+    else await freezer?.thaw()
+    host.runtimes.setFrozen(runtime, frozen)
+  })
+}
+
+function freezerOfRuntime(host: Host, id: RuntimeId): CgroupFreezer | null {
+  return host.freezer === null ? null : new CgroupFreezer(host.freezer, cgroupOf(host, id).path)
+}

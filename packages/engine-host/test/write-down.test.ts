@@ -1,0 +1,296 @@
+import { appendFile, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Engine, GuestClient, type ImageDigest } from '@holt/engine'
+import { expect, test } from 'vitest'
+import { mount, unmountTree } from '../src/mounts/mount.ts'
+import {
+  type EngineUnderTest,
+  importImage,
+  prepareEngine,
+  processOf,
+  runCommand,
+  smallSpec,
+  startGuest,
+  timeout,
+  VERB_TIMEOUT_MS,
+} from './support/engine-under-test.ts'
+import { startDaemon } from './support/start-daemon.ts'
+import { missing } from './support/test-machine.ts'
+
+const reason = await missing('root', 'go', 'runsc')
+const options = { timeout: VERB_TIMEOUT_MS * 3 }
+const taking = new URL('./support/take-in-daemon.ts', import.meta.url)
+
+interface Prepared {
+  readonly under: EngineUnderTest
+  readonly engine: Engine
+  readonly image: ImageDigest
+}
+
+async function withEngine(work: (prepared: Prepared) => Promise<void>): Promise<void> {
+  await using under = await prepareEngine()
+  const engine = await under.open()
+  try {
+    await work({ under, engine, image: await importImage(engine, under) })
+  } finally {
+    for await (const item of engine.observe(timeout())) {
+      if (item.type === 'listed') break
+      if (item.type === 'present') await engine.remove(item.observed.id, timeout())
+    }
+    await engine.close()
+  }
+  expect(await under.leaks()).toEqual([])
+}
+
+/** A runtime in which a program waits for input. */
+async function startWaiting(engine: Engine, image: ImageDigest) {
+  const spec = smallSpec('gvisor', image)
+  const guest = await startGuest(engine, spec)
+  const waiting = { ...processOf(['cat']), stdin: 'pipe' as const }
+  await guest.startProcess(waiting, timeout())
+  return { spec, guest, waiting }
+}
+
+async function expectWaiting(engine: Engine, id: string, commandId: string): Promise<void> {
+  const guest = new GuestClient(await engine.dial(id, timeout()))
+  expect((await guest.getProcess(commandId, timeout())).state).toBe('running')
+  expect((await runCommand(guest, 'echo', 'here')).output).toBe('here\n')
+}
+
+function checkpointsOf(engine: Engine) {
+  const checkpoints = engine.ability('checkpoints')
+  if (checkpoints === null) throw new Error('no checkpoints')
+  return checkpoints
+}
+
+test.skipIf(reason !== null).each([true, false])(
+  `a runtime that gVisor will not write down goes on (goOn %s, ${reason ?? 'ready'})`,
+  options,
+  async (goOn) => {
+    await withEngine(async ({ under, engine, image }) => {
+      const { spec, guest, waiting } = await startWaiting(engine, image)
+      // A connection to a socket of the host is what gVisor has no way to write.
+      const holding = processOf(['/bin/probe', 'hold', '/run/holt/control.sock'])
+      await guest.startProcess(holding, timeout())
+      await expect.poll(async () => (await guest.getProcess(holding.id, timeout())).stdout_bytes).toBeGreaterThan(0)
+      await guest.quiesce(timeout(), { force: true })
+      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
+      await expect(take).rejects.toMatchObject({ kind: 'failed' })
+      await expectWaiting(engine, spec.id, waiting.id)
+      expect(await readdir(join(under.options.stateDir, 'checkpoints'))).toEqual([])
+    })
+  },
+)
+
+test.skipIf(reason !== null).each([
+  { what: 'is no room', options: 'size=300m' },
+  { what: 'is none left half-way', options: 'size=1g,nr_inodes=4' },
+])(
+  `a runtime goes on when there $what for its checkpoint (${reason ?? 'ready'})`,
+  options,
+  async ({ what, options: tmpfs }) => {
+    await withEngine(async ({ under, engine, image }) => {
+      const point = join(under.options.stateDir, 'checkpoints')
+      await mount({ type: 'tmpfs', source: 'tmpfs', point, options: tmpfs.split(',') })
+      try {
+        const { spec, guest, waiting } = await startWaiting(engine, image)
+        if (what === 'is no room') {
+          const body = Buffer.alloc(48 * 2 ** 20, 1)
+          await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
+        }
+        await guest.quiesce(timeout(), { force: true })
+        const take = checkpointsOf(engine).take(spec.id, 'cp', timeout())
+        await expect(take).rejects.toMatchObject({ kind: 'no_space' })
+        await expectWaiting(engine, spec.id, waiting.id)
+        expect(await readdir(point)).toEqual([])
+      } finally {
+        await unmountTree(point)
+      }
+    })
+  },
+)
+
+test.skipIf(reason !== null).each([0, 30, 90])(
+  `a runtime goes on when its take is given up after %s ms, and can be taken then (${reason ?? 'ready'})`,
+  options,
+  async (delayMs) => {
+    await withEngine(async ({ engine, image }) => {
+      const { spec, guest, waiting } = await startWaiting(engine, image)
+      await guest.quiesce(timeout(), { force: true })
+      const stop = new AbortController()
+      const take = checkpointsOf(engine).take(spec.id, 'cp1', stop.signal)
+      setTimeout(() => stop.abort(new Error('enough')), delayMs)
+      await expect(take).rejects.toThrow('enough')
+      await expectWaiting(engine, spec.id, waiting.id)
+      await new GuestClient(await engine.dial(spec.id, timeout())).quiesce(timeout(), { force: true })
+      await checkpointsOf(engine).take(spec.id, 'cp2', timeout())
+      expect((await checkpointsOf(engine).list()).map(({ checkpointId }) => checkpointId)).toEqual(['cp2'])
+      await engine.ensure({ ...spec, checkpointId: 'cp2', restoreOnly: true }, timeout())
+      await expectWaiting(engine, spec.id, waiting.id)
+    })
+  },
+)
+
+test.skipIf(reason !== null).each([true, false])(
+  `a removal does not wait until its runtime is written down (goOn %s, ${reason ?? 'ready'})`,
+  options,
+  async (goOn) => {
+    await withEngine(async ({ under, engine, image }) => {
+      const { spec, guest } = await startWaiting(engine, image)
+      await guest.quiesce(timeout(), { force: true })
+      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
+      const given = expect(take).rejects.toMatchObject({ kind: 'gone' })
+      const dir = join(under.options.stateDir, 'checkpoints')
+      // Its files are begun once the lock of the runtime is held.
+      await expect.poll(async () => (await readdir(dir)).length, { interval: 1 }).toBeGreaterThan(0)
+      await engine.remove(spec.id, timeout())
+      await given
+      expect([await engine.inspect(spec.id), await readdir(dir)]).toEqual([null, []])
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `a runtime that was not removed after all can be written down (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async ({ engine, image }) => {
+      const { spec, guest, waiting } = await startWaiting(engine, image)
+      await expect(engine.remove(spec.id, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
+      await guest.quiesce(timeout(), { force: true })
+      await checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn: true })
+      await expectWaiting(engine, spec.id, waiting.id)
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `a checkpoint that changed under the engine, or after its restart, is not restored (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async ({ under, engine, image }) => {
+      const { spec, guest, waiting } = await startWaiting(engine, image)
+      await guest.quiesce(timeout(), { force: true })
+      await checkpointsOf(engine).take(spec.id, 'cp', timeout())
+      const restored = { ...spec, checkpointId: 'cp', restoreOnly: true }
+      await engine.ensure(restored, timeout())
+      await expectWaiting(engine, spec.id, waiting.id)
+      await engine.remove(spec.id, timeout())
+      const pages = join(under.options.stateDir, 'checkpoints', 'cp', 'pages.img')
+      await writeFile(pages, 'x', { flag: 'r+' })
+      await expect(engine.ensure(restored, timeout())).rejects.toMatchObject({ kind: 'damaged' })
+      expect(await engine.inspect(spec.id)).toBeNull()
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `what was put aside goes on after an upgrade of the guest, with the guest it has, again and again (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await using under = await prepareEngine()
+    const engine = await under.open()
+    const { spec, guest, waiting } = await startWaiting(engine, await importImage(engine, under))
+    await guest.quiesce(timeout(), { force: true })
+    await checkpointsOf(engine).take(spec.id, 'cp0', timeout())
+    await engine.close()
+    const { guestBinary, stateDir } = under.options
+    // A byte behind the program makes it another one.
+    await appendFile(guestBinary ?? '', '0')
+    const guests = () => readdir(join(stateDir, 'guests'))
+    let last = 'cp0'
+    for (const next of ['cp1', 'cp2']) {
+      const upgraded = await under.open()
+      expect(await guests()).toHaveLength(2)
+      expect(await checkpointsOf(upgraded).usable(last)).toMatchObject({ problem: 'incompatible' })
+      await upgraded.ensure({ ...spec, checkpointId: last, restoreOnly: true }, timeout())
+      await expectWaiting(upgraded, spec.id, waiting.id)
+      await new GuestClient(await upgraded.dial(spec.id, timeout())).quiesce(timeout(), { force: true })
+      await checkpointsOf(upgraded).take(spec.id, next, timeout())
+      await checkpointsOf(upgraded).remove(last)
+      await upgraded.close()
+      last = next
+    }
+    const without = await under.open()
+    await checkpointsOf(without).remove(last)
+    await without.close()
+    await (await under.open()).close()
+    expect(await guests()).toHaveLength(1)
+    expect(await under.leaks()).toEqual([])
+  },
+)
+
+// Moments of a take: before the runner, while it writes, while its files are hashed, while the runtime is taken away, when all is done.
+const moments = [0, 40, 80, 130, 180, 250, 350, 600]
+
+test.skipIf(reason !== null).each(moments.flatMap((delayMs) => [true, false].map((goOn) => ({ delayMs, goOn }))))(
+  `a daemon that is killed $delayMs ms into a take (goOn $goOn) leaves the runtime or its checkpoint (${reason ?? 'ready'})`,
+  options,
+  async ({ delayMs, goOn }) => {
+    await using under = await prepareEngine()
+    const engine = await under.open()
+    const { spec, waiting } = await startWaiting(engine, await importImage(engine, under))
+    await engine.close()
+    const daemon = startDaemon(under, taking, { id: spec.id, checkpointId: 'cp', goOn })
+    await daemon.said('taking')
+    await new Promise((resolve) => setTimeout(resolve, delayMs))
+    await daemon.kill()
+
+    const next = await under.open()
+    const runs = (await next.inspect(spec.id))?.state === 'running'
+    if (goOn) expect(runs).toBe(true)
+    if (runs) await expectWaiting(next, spec.id, waiting.id)
+    await next.remove(spec.id, timeout())
+    const usability = await checkpointsOf(next).usable('cp')
+    if (!usability.usable) expect(usability.problem).toBe('absent')
+    if (!runs) expect(usability).toEqual({ usable: true })
+    if (usability.usable) {
+      await next.ensure({ ...spec, checkpointId: 'cp', restoreOnly: true }, timeout())
+      await expectWaiting(next, spec.id, waiting.id)
+    }
+    await next.remove(spec.id, timeout())
+    await next.close()
+    expect(await under.leaks()).toEqual([])
+  },
+)
+
+test.skipIf(reason !== null)(
+  `one that goes on is used while its checkpoint is made durable, and keeps what it does (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async ({ engine, image }) => {
+      const { spec, guest, waiting } = await startWaiting(engine, image)
+      await guest.quiesce(timeout(), { force: true })
+      let durable = false
+      const used: boolean[] = []
+      const onGoOn = () => {
+        // The lock of the runtime is free, so that everything can be done with it.
+        void engine
+          .ability('disks')
+          ?.usedBytes(spec.id)
+          .then(() => used.push(durable))
+      }
+      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn: true, onGoOn })
+      await take
+      durable = true
+      expect(used).toEqual([false])
+      await expectWaiting(engine, spec.id, waiting.id)
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `nobody else's file is taken for a checkpoint (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async ({ under, engine, image }) => {
+      const dir = join(under.options.stateDir, 'checkpoints', 'foreign')
+      await mkdir(dir)
+      await writeFile(join(dir, 'checkpoint.img'), 'not ours')
+      expect(await checkpointsOf(engine).usable('foreign')).toMatchObject({ usable: false, problem: 'absent' })
+      const spec = smallSpec('gvisor', image, { checkpointId: 'foreign', restoreOnly: true })
+      await expect(engine.ensure(spec, timeout())).rejects.toMatchObject({ kind: 'damaged' })
+      expect(await checkpointsOf(engine).list()).toEqual([])
+    })
+  },
+)

@@ -1,0 +1,40 @@
+import type { Snapshot, SnapshotKind, SnapshotState } from '@holt/protocol'
+import { type Paginated, paginate } from './pages.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** Which snapshots a list has. Several filters mean AND. */
+export interface SnapshotFilter {
+  readonly name?: string
+  readonly kind?: SnapshotKind
+  readonly state?: SnapshotState
+  /** Taken of the runtime with this id. */
+  readonly runtimeId?: string
+  /** Items per page, 1 to 100. */
+  readonly limit?: number
+}
+
+/** What runtimes were at a moment. `runtime.snapshot()` takes one, `holt.runtimes.create({ snapshot })` makes a runtime of one. */
+export class Snapshots {
+  readonly #transport: Transport
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** Lists snapshots, newest first. */
+  list(filter: SnapshotFilter = {}, options: CallOptions = {}): Paginated<Snapshot> {
+    const { runtimeId, ...query } = filter
+    return paginate((cursor) =>
+      this.#transport.call('listSnapshots', { ...options, query: { ...query, runtime_id: runtimeId, cursor } }),
+    )
+  }
+
+  /** Gets a snapshot by id or name. */
+  async get(snapshot: string, options: CallOptions = {}): Promise<Snapshot> {
+    return this.#transport.call('getSnapshot', { ...options, params: { snapshot_id: snapshot } })
+  }
+
+  /** Deletes a snapshot by id or name. Runtimes that were made from it go on. */
+  async delete(snapshot: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('deleteSnapshot', { ...options, params: { snapshot_id: snapshot } })
+  }
+}

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Holt, HoltApiError, type Runtime } from '../src/index.ts'
+import { startTestService, type TestService } from './support/test-service.ts'
+
+let service: TestService
+let holt: Holt
+let runtime: Runtime
+beforeEach(async () => {
+  service = await startTestService()
+  holt = new Holt({ url: service.url, apiKey: service.key })
+  runtime = await holt.runtimes.create({ name: 'source' })
+})
+afterEach(() => service.close())
+
+describe('pause and resume', () => {
+  test('are in the handle when they are answered', async () => {
+    await runtime.pause()
+    expect(runtime).toMatchObject({ state: 'paused', expires_at: null, paused_at: expect.any(String) })
+    await runtime.resume()
+    expect(runtime).toMatchObject({ state: 'running', paused_at: null })
+  })
+
+  test.each(['pauseRuntime', 'resumeRuntime'] as const)(
+    '%s is asked for again where its answer is lost',
+    async (route) => {
+      service.faults.push({ route, type: 'lose' })
+      await (route === 'pauseRuntime' ? runtime.pause() : runtime.resume())
+      expect(service.count(route)).toBe(2)
+    },
+  )
+
+  test('a command resumes a paused runtime, unless it is to stay paused', async () => {
+    await runtime.pause()
+    expect((await runtime.commands.run('true')).exit_code).toBe(0)
+    await runtime.update({ auto_resume: false })
+    await runtime.pause()
+    await expect(runtime.commands.run('true')).rejects.toMatchObject({ code: 'runtime_paused' })
+    expect(service.count('startCommand')).toBe(2)
+  })
+
+  test('a class without memory checkpoints says so', async () => {
+    const container = await holt.runtimes.create({ isolation: 'container' })
+    await expect(container.pause()).rejects.toMatchObject({ code: 'not_supported_here' })
+  })
+})
+
+describe('snapshots', () => {
+  test('are taken, listed, got, begun with and deleted', async () => {
+    const taken = await runtime.snapshot({ name: 'before', kind: 'filesystem' })
+    expect(taken).toMatchObject({ name: 'before', kind: 'filesystem', runtime_id: runtime.runtime_id, state: 'ready' })
+    const memory = await runtime.snapshot()
+    expect(memory.kind).toBe('memory')
+    expect((await holt.snapshots.list().all()).map(({ snapshot_id }) => snapshot_id)).toEqual([
+      memory.snapshot_id,
+      taken.snapshot_id,
+    ])
+    expect(await holt.snapshots.list({ kind: 'filesystem', runtimeId: runtime.runtime_id }).all()).toEqual([taken])
+    expect(await holt.snapshots.get('before')).toEqual(taken)
+    const second = await holt.runtimes.create({ snapshot: 'before' })
+    expect(second).toMatchObject({ snapshot_id: taken.snapshot_id, template: { name: 'base-small' } })
+    await holt.snapshots.delete('before')
+    await expect(holt.snapshots.get('before')).rejects.toMatchObject({ code: 'snapshot_not_found' })
+  })
+
+  test('a lost answer makes no second one', async () => {
+    service.faults.push({ route: 'createSnapshot', type: 'lose' })
+    const { snapshot_id } = await runtime.snapshot()
+    expect(service.count('createSnapshot')).toBe(2)
+    expect([...service.snapshots.keys()]).toEqual([snapshot_id])
+  })
+
+  test('one that is still being taken is waited for, longer than retries last', async () => {
+    const patient = new Holt({ url: service.url, apiKey: service.key, maxRetries: 0 })
+    const source = await patient.runtimes.get(runtime.runtime_id)
+    for (let times = 0; times < 3; times += 1)
+      service.faults.push({ route: 'createSnapshot', type: 'refuse', code: 'idempotency_in_progress' })
+    await source.snapshot()
+    expect(service.count('createSnapshot')).toBe(4)
+  })
+
+  test('of a template and a snapshot one is meant', async () => {
+    await expect(holt.runtimes.create({ template: 'base-small', snapshot: 'x' })).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { issues: [{ pointer: '/snapshot' }] },
+    })
+  })
+})
+
+describe('a fork', () => {
+  const unlucky = { code: 'capacity_exhausted', message: 'No memory is left.', hint: 'Wait.' }
+
+  test('has a handle for each child', async () => {
+    const fork = await runtime.fork({ count: 3, metadata: { role: 'child' }, timeout_secs: 60 })
+    expect(fork.errors).toEqual([])
+    expect(fork.runtimes.map(({ parent_id, name }) => [parent_id, name])).toEqual(
+      Array.from({ length: 3 }, () => [runtime.runtime_id, null]),
+    )
+    const [child] = fork.runtimes
+    expect(child).toMatchObject({ metadata: { role: 'child' }, timeout_secs: 60 })
+    expect((await child?.commands.run('echo here'))?.stdout).toBe('here\n')
+  })
+
+  test('has an error for a child that could not be made, and the others', async () => {
+    service.childErrors.push(unlucky)
+    const fork = await runtime.fork({ count: 2 })
+    expect(fork.runtimes).toHaveLength(1)
+    expect(fork.errors).toEqual([expect.any(HoltApiError)])
+    expect(fork.errors[0]).toMatchObject({ ...unlucky, status: 503 })
+    expect(fork.results.map(({ runtime: child }) => child === null)).toEqual([true, false])
+    expect(JSON.parse(JSON.stringify(fork)).data[0]).toEqual({ runtime: null, error: unlucky })
+  })
+
+  test('of a newer service may have errors that this client does not know', async () => {
+    service.childErrors.push({ ...unlucky, code: 'brand_new' })
+    expect((await runtime.fork()).errors).toMatchObject([{ code: 'internal', wireCode: 'brand_new' }])
+  })
+
+  test('is deleted with its scope', async () => {
+    let ids: string[] = []
+    {
+      await using fork = await runtime.fork({ count: 2 })
+      ids = fork.runtimes.map(({ runtime_id }) => runtime_id)
+    }
+    expect(ids.map((id) => service.runtimes.get(id)?.state)).toEqual(['terminated', 'terminated'])
+    expect(service.runtimes.get(runtime.runtime_id)).toMatchObject({ state: 'running' })
+  })
+
+  test('whose answer is lost makes no second children', async () => {
+    service.faults.push({ route: 'forkRuntime', type: 'lose' })
+    await runtime.fork({ count: 2 })
+    expect(service.count('forkRuntime')).toBe(2)
+    expect(service.runtimes.size).toBe(3)
+  })
+
+  test('of more children than there may be is refused', async () => {
+    await expect(runtime.fork({ count: 101 })).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+})
+
+test('deadlines are set at a create and changed later', async () => {
+  const given = { timeout_secs: 600, on_timeout: 'terminate', idle_timeout_secs: 60, auto_resume: false } as const
+  const timed = await holt.runtimes.create(given)
+  expect(timed).toMatchObject(given)
+  const before = Date.now()
+  await timed.update({ timeout_secs: 7200, on_timeout: 'pause', idle_timeout_secs: null })
+  expect(timed).toMatchObject({ timeout_secs: 7200, on_timeout: 'pause', idle_timeout_secs: null, auto_resume: false })
+  expect(Date.parse(timed.expires_at ?? '')).toBeGreaterThanOrEqual(before + 7200_000)
+})

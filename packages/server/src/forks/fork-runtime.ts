@@ -1,0 +1,146 @@
+import { type Fork, type ForkResult, type ForkRuntime, HoltError, randomText } from '@holt/protocol'
+import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
+import { recordEvent } from '../events/record-event.ts'
+import { requireCheckpoints } from '../lifecycle/can-pause.ts'
+import { writeDown } from '../lifecycle/write-down.ts'
+import { copyNetwork } from '../network/former-network.ts'
+import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { showRuntime } from '../runtimes/present-runtime.ts'
+import type { Service } from '../service.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+import { childIds } from './child-ids.ts'
+import { makeChild, type WantedChild } from './make-child.ts'
+
+/** Memory and files are written to the disk: seconds for each GiB. */
+const writeTimeoutMs = 600_000
+
+/** Children that are made at once. Each keeps a processor busy while it is restored. */
+const atOnce = 8
+
+/** Which runtime is forked, and the id of the first child. */
+export interface ForkCreation extends RuntimeRef {
+  readonly firstId: string
+  readonly request: ForkRuntime
+}
+
+/**
+ * Forks a running runtime: it is written down once and goes on, and children are made of the checkpoint. Answers for each child what became of it. The
+ * checkpoint is held by this process alone, so that one that dies leaves nothing that is not collected.
+ */
+export async function forkRuntime(service: Service, creation: ForkCreation): Promise<Fork> {
+  const { firstId, request } = creation
+  const ids = childIds(firstId, request.count)
+  const earlier = await findEarlier(service, creation, ids)
+  if (earlier !== null) return earlier
+  const source = await findRunning(service, creation)
+  await requireCheckpoints(service, source)
+  const checkpointId = `cp${randomText(20)}`
+  const { holds } = service.builds
+  for (const needed of [checkpointId, source.image_digest]) holds.hold(firstId, needed)
+  try {
+    const before = await copyNetwork(service, creation)
+    await write(service, source, checkpointId)
+    const after = await copyNetwork(service, creation)
+    // A runtime that was deleted since has let go of its authority, and its children are made all the same.
+    const network = after.ca === null ? before : after
+    const children = await inTurn(ids, (id) => child(service, source, { id, checkpointId, request, network }))
+    await tell(service, source, children)
+    return { data: children }
+  } finally {
+    holds.release(firstId)
+    await discard(service, checkpointId)
+  }
+}
+
+async function write(service: Service, source: RuntimeRow, checkpointId: string): Promise<void> {
+  const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
+  try {
+    await writeDown(service, source.runtime_id, { checkpointId, goOn: true }, signal)
+  } catch (error) {
+    const { log } = service
+    log.warn({ err: error, runtime_id: source.runtime_id }, 'a runtime could not be written down for a fork')
+    const ref = { projectId: source.project_id, runtimeId: source.runtime_id }
+    const now = await findRuntime(service, ref)
+    if (now.state !== 'running') throw notRunning(now)
+    if (isTimeout(error))
+      throw new HoltError('timeout', `The runtime was not written down within ${writeTimeoutMs / 1000} seconds.`)
+    throw error
+  }
+}
+
+/** One child, or why there is none. */
+async function child(service: Service, source: RuntimeRow, wanted: WantedChild): Promise<ForkResult> {
+  try {
+    const row = await makeChild(service, source, wanted)
+    return { runtime: await showRuntime(service, row), error: null }
+  } catch (error) {
+    if (!(error instanceof HoltError) && !isEngineError(error))
+      service.log.error({ err: error, runtime_id: wanted.id }, 'a child of a fork could not be made')
+    return failed(meaningOf(error))
+  }
+}
+
+function meaningOf(error: unknown): HoltError {
+  if (error instanceof HoltError) return error
+  if (isEngineError(error)) return fromEngineError(error)
+  return new HoltError('internal', 'The service failed.')
+}
+
+function failed({ code, message, hint }: HoltError): ForkResult {
+  return { runtime: null, error: { code, message, hint } }
+}
+
+/** What became of the children of an earlier try under the same ids, whose answer was lost; null where there was none. */
+async function findEarlier(
+  service: Service,
+  { projectId, runtimeId }: ForkCreation,
+  ids: readonly string[],
+): Promise<Fork | null> {
+  const rows = await service.store.db
+    .selectFrom('runtimes')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('parent_id', '=', runtimeId)
+    .where('runtime_id', 'in', ids)
+    .execute()
+  if (rows.length === 0) return null
+  const interrupted = new HoltError('unavailable', 'The service stopped while it made this runtime.', {
+    hint: 'Fork the runtime again under another Idempotency-Key.',
+  })
+  const data = ids.map(async (id): Promise<ForkResult> => {
+    const row = rows.find(({ runtime_id, started_at }) => runtime_id === id && started_at !== null)
+    return row === undefined ? failed(interrupted) : { runtime: await showRuntime(service, row), error: null }
+  })
+  return { data: await Promise.all(data) }
+}
+
+/** Does the work for each item, some at once, and answers in the order of the items. */
+async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  const waiting = [...items.entries()]
+  const worker = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) results[next[0]] = await work(next[1])
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+  return results
+}
+
+async function tell({ store, now }: Service, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
+  const children = results.flatMap(({ runtime }) => (runtime === null ? [] : [runtime.runtime_id]))
+  await recordEvent(store.db, {
+    projectId: source.project_id,
+    type: 'runtime.forked',
+    subjectId: source.runtime_id,
+    data: { children, failed: results.length - children.length },
+    at: now(),
+  })
+}
+
+async function discard({ engine, log }: Service, checkpointId: string): Promise<void> {
+  try {
+    await engine.ability('checkpoints')?.remove(checkpointId)
+  } catch (error) {
+    // Nobody refers to it: the next collection removes it.
+    log.warn({ err: error, checkpoint_id: checkpointId }, 'the checkpoint of a fork could not be removed')
+  }
+}

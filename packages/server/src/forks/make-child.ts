@@ -1,0 +1,73 @@
+import type { ForkRuntime } from '@holt/protocol'
+import { decideDeadline } from '../lifecycle/deadline.ts'
+import type { DecidedNetwork } from '../network/decide-network.ts'
+import { newRuntimeRow } from '../runtimes/new-runtime-row.ts'
+import { reserveRuntime } from '../runtimes/reserve-runtime.ts'
+import type { RuntimeSource } from '../runtimes/runtime-source.ts'
+import { sourceSettingsOf } from '../runtimes/source-settings.ts'
+import { startRuntime } from '../runtimes/start-runtime.ts'
+import type { Service } from '../service.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+
+/** What is wanted of a child, and what it goes on from. */
+export interface WantedChild {
+  readonly id: string
+  readonly checkpointId: string
+  readonly request: ForkRuntime
+  /** Its parent's. */
+  readonly network: DecidedNetwork
+}
+
+/** Makes one child of a fork: admitted, noted and started like any runtime, with its parent's environment, network and secrets. */
+export async function makeChild(
+  service: Service,
+  parent: RuntimeRow,
+  { id, checkpointId, request, network }: WantedChild,
+): Promise<RuntimeRow> {
+  const source = sourceOf(parent, checkpointId)
+  const size = { cpu: parent.cpu, memoryMiB: parent.memory_mib, diskMiB: parent.disk_mib }
+  const creation = { projectId: parent.project_id, runtimeId: id, request: asCreate(parent, request) }
+  const deadline = decideDeadline(deadlineOf(parent, request), { canPause: true })
+  const [facts, freeMemoryMiB] = await Promise.all([service.engine.describe(), service.freeMemoryMiB()])
+  const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
+  const stored = await reserveRuntime(service, row, { facts, freeMemoryMiB, network })
+  if (stored === null) throw new Error(`the checkpoint of the child ${id} is not held`)
+  return startRuntime(service, stored, source)
+}
+
+function sourceOf(parent: RuntimeRow, checkpointId: string): RuntimeSource {
+  return {
+    templateId: parent.template_id,
+    templateName: parent.template_name,
+    snapshotId: null,
+    parentId: parent.runtime_id,
+    isolation: parent.isolation,
+    imageDigest: parent.image_digest,
+    checkpointId,
+    restoreOnly: true,
+    renew: true,
+    cpu: parent.cpu,
+    memoryMiB: parent.memory_mib,
+    diskMiB: parent.disk_mib,
+    user: parent.user,
+    workdir: parent.workdir,
+    ...sourceSettingsOf(parent),
+  }
+}
+
+/** What a create of such a runtime would say. What the fork does not say is as the parent has it. */
+function asCreate(parent: RuntimeRow, request: ForkRuntime) {
+  return {
+    env: JSON.parse(parent.env_json) as Record<string, string>,
+    metadata: request.metadata ?? (JSON.parse(parent.metadata_json) as Record<string, string>),
+  }
+}
+
+function deadlineOf(parent: RuntimeRow, request: ForkRuntime) {
+  return {
+    timeout_secs: request.timeout_secs === undefined ? parent.timeout_secs : request.timeout_secs,
+    on_timeout: request.on_timeout ?? parent.on_timeout,
+    idle_timeout_secs: request.idle_timeout_secs === undefined ? parent.idle_timeout_secs : request.idle_timeout_secs,
+    auto_resume: request.auto_resume ?? parent.auto_resume === 1,
+  }
+}

@@ -1,0 +1,86 @@
+import { endRuntime } from '../runtimes/end-runtime.ts'
+import type { Service } from '../service.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+import { Attempts } from './attempts.ts'
+import { ClockWatch } from './clock-watch.ts'
+import { forgetEnded } from './forget-ended.ts'
+import { IdleWatch } from './idle-watch.ts'
+import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
+import { recoverPause } from './recover-pause.ts'
+
+/** What is under way is left alone for so long before it counts as left behind. */
+const graceMs = 1_000
+
+/** What is known of runtimes that have ended is let go of once in so many looks. */
+const looksPerForgetting = 60
+
+/** Sees to it that runtimes live as long as they should: what is overdue is paused or ended, what is idle is paused, what was left half-done is done. */
+export class Lifetimes {
+  readonly #service: Service
+  readonly #clock: ClockWatch
+  readonly #idle: IdleWatch
+  readonly #attempts: Attempts
+  #looks = 0
+
+  constructor(service: Service) {
+    this.#service = service
+    this.#clock = new ClockWatch(service)
+    this.#idle = new IdleWatch(service)
+    this.#attempts = new Attempts(service.monotonic)
+  }
+
+  /** Looks once at every runtime. What takes long nobody waits for, and what fails is tried again by a later look. */
+  async look(): Promise<void> {
+    await this.#clock.look()
+    const { db } = this.#service.store
+    const at = this.#service.now()
+    const live = await db
+      .selectFrom('runtimes')
+      .selectAll()
+      .where('ended_at', 'is', null)
+      .where('state', 'not in', ['starting', 'paused'])
+      .execute()
+    const running = live.filter(({ state }) => state === 'running')
+    for (const row of running) if (isOverdue(row, at)) this.#endOrPause(row)
+    // The clock may have been set back since: what is from the future is no newer.
+    for (const row of live) if (row.state !== 'running' && Math.abs(at - row.updated_at) >= graceMs) this.#finish(row)
+    this.#idle.look(running)
+    this.#clock.note(live)
+    const ids = new Set(live.map(({ runtime_id }) => runtime_id))
+    this.#attempts.keep(ids)
+    if (this.#looks % looksPerForgetting === 0) await forgetEnded(this.#service)
+    this.#looks += 1
+  }
+
+  #endOrPause(row: RuntimeRow): void {
+    const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+    const still = (current: RuntimeRow) =>
+      current.on_timeout === row.on_timeout && isOverdue(current, this.#service.now())
+    const act = () =>
+      row.on_timeout === 'pause'
+        ? pauseRuntime(this.#service, ref, pauseReasons.timeout, still)
+        : endRuntime(this.#service, ref, { reason: pauseReasons.timeout, still })
+    this.#begin(row, act)
+  }
+
+  /** Goes on with what nobody works on: an end whose removal failed, a pause that was cut off. */
+  #finish(row: RuntimeRow): void {
+    const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+    if (row.state === 'terminating') this.#begin(row, () => endRuntime(this.#service, ref))
+    else if (!this.#service.transitions.has(row.runtime_id)) this.#begin(row, () => recoverPause(this.#service, row))
+  }
+
+  #begin(row: RuntimeRow, act: () => Promise<unknown>): void {
+    const { runtime_id } = row
+    this.#attempts.begin({ id: runtime_id, what: row.state }, act, (err) =>
+      this.#service.log.error(
+        { err, runtime_id, state: row.state },
+        'what is due to a runtime failed; it is tried again',
+      ),
+    )
+  }
+}
+
+function isOverdue({ expires_at }: Pick<RuntimeRow, 'expires_at'>, at: number): boolean {
+  return expires_at !== null && expires_at <= at
+}

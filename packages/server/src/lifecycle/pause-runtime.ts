@@ -1,0 +1,82 @@
+import { HoltError, randomText } from '@holt/protocol'
+import type { Reason } from '../runtimes/change-state.ts'
+import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { isAlive } from '../runtimes/states.ts'
+import type { Service } from '../service.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+import { advance } from './advance.ts'
+import { requireCheckpoints } from './can-pause.ts'
+import { finished } from './recover-pause.ts'
+import { becomePaused, settlePausing } from './settle-pausing.ts'
+import { writeDown } from './write-down.ts'
+
+/** Memory and files are written to the disk: seconds for each GiB. */
+const pauseTimeoutMs = 600_000
+
+/** Why a runtime is paused. */
+export const pauseReasons = {
+  requested: { code: 'requested', message: 'It was paused by a request.' },
+  timeout: { code: 'timeout', message: 'Its timeout_secs had passed.' },
+  idle: { code: 'idle', message: 'Nobody had used it for its idle_timeout_secs.' },
+} as const satisfies Record<string, Reason>
+
+/**
+ * Pauses a running runtime: its processes, memory and files are written down, and what it has of the machine is given back. One that is paused stays so. Where it
+ * cannot be written it goes on. `still` is for pauses that nobody has asked for: it is asked last, and lets it go on where it says no; one that ends meanwhile needs none.
+ */
+export async function pauseRuntime(
+  service: Service,
+  ref: RuntimeRef,
+  reason: Reason,
+  still: ((row: RuntimeRow) => boolean) | null = null,
+): Promise<RuntimeRow> {
+  for (;;) {
+    const row = await pauseOnce(service, ref, { reason, still })
+    // The pause that was joined may have been one that nobody asked for, and that was not due any more.
+    if (row.state === 'paused' || still !== null) return row
+  }
+}
+
+interface Wanted {
+  readonly reason: Reason
+  readonly still: ((row: RuntimeRow) => boolean) | null
+}
+
+function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted): Promise<RuntimeRow> {
+  return service.transitions.run(ref.runtimeId, 'pause', async (stopped) => {
+    const row = await finished(service, ref)
+    if (row.state === 'paused' || (row.state === 'running' && still?.(row) === false)) return row
+    if (still !== null && !isAlive(row.state)) return row
+    if (row.state !== 'running') throw notRunning(row)
+    await requireCheckpoints(service, row)
+    const checkpointId = `cp${randomText(20)}`
+    await advance(service, ref, { from: 'running', to: 'pausing', reason, set: { pause_checkpoint_id: checkpointId } })
+    try {
+      return await write(service, ref, { checkpointId, stopped })
+    } catch (error) {
+      if (!stopped.aborted) throw error
+      if (still !== null) return findRuntime(service, ref)
+      throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')
+    }
+  })
+}
+
+async function write(
+  service: Service,
+  ref: RuntimeRef,
+  { checkpointId, stopped }: { checkpointId: string; stopped: AbortSignal },
+): Promise<RuntimeRow> {
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(pauseTimeoutMs)])
+  // The row says so before requests are let in again, which then bring it back.
+  const onTaken = async () => void (await becomePaused(service, ref))
+  try {
+    await writeDown(service, ref.runtimeId, { checkpointId, goOn: false, onTaken }, signal)
+    return await findRuntime(service, ref)
+  } catch (error) {
+    if (stopped.aborted) throw error
+    service.log.warn({ err: error, runtime_id: ref.runtimeId }, 'the pause of a runtime failed')
+    const row = await settlePausing(service, ref)
+    if (row.state === 'paused') return row
+    throw error
+  }
+}

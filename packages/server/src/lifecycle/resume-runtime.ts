@@ -1,0 +1,133 @@
+import { HoltError } from '@holt/protocol'
+import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
+import { admit } from '../runtimes/admit.ts'
+import { bindRuntime } from '../runtimes/bind-runtime.ts'
+import type { Reason } from '../runtimes/change-state.ts'
+import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { promisedMiB } from '../runtimes/promised.ts'
+import { sourceSettingsOf } from '../runtimes/source-settings.ts'
+import { specOf } from '../runtimes/start-runtime.ts'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { RuntimeRow } from '../store/tables.ts'
+import { startCommands } from '../templates/start-command.ts'
+import { advance } from './advance.ts'
+import { backToPaused } from './back-to-paused.ts'
+import { expiresAt } from './deadline.ts'
+import { dropCheckpoint } from './drop-checkpoint.ts'
+import { finished, interrupted } from './recover-pause.ts'
+
+/** Memory and files are read from the disk, and `on_restore` may take a minute. */
+const resumeTimeoutMs = 300_000
+
+/** Time to remove what an earlier resume has left. */
+const removeTimeoutMs = 60_000
+
+/**
+ * Resumes a paused runtime: it goes on where it stood, under the same id. One that runs stays so; who resumes one that is coming back waits for that. Where it cannot be
+ * brought back it stays paused, says why, and nothing of it is lost. An `on_restore` that fails keeps nobody out: the runtime runs, and its reason says so.
+ */
+export async function resumeRuntime(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+  const now = await findRuntime(service, ref)
+  if (now.state === 'running') return now
+  return service.transitions.run(ref.runtimeId, 'resume', async (stopped) => {
+    const row = await finished(service, ref)
+    if (row.state === 'running') return row
+    if (row.state !== 'paused') throw notRunning(row)
+    if (service.closing.aborted) throw closes()
+    const resuming = await advance(service, ref, {
+      from: 'paused',
+      to: 'resuming',
+      require: await admission(service, row),
+    })
+    try {
+      const reason = await restore(service, resuming, stopped)
+      const running = await becomeRunning(service, ref, reason)
+      if (row.pause_checkpoint_id !== null) dropCheckpoint(service, row.pause_checkpoint_id)
+      return running
+    } catch (error) {
+      return await giveUp(service, ref, { error, stopped })
+    } finally {
+      // After whatever went wrong with it: a row that says `running` lets requests in.
+      if ((await findRuntime(service, ref)).state === 'running') service.links.gate(ref.runtimeId).setBack()
+    }
+  })
+}
+
+/** A paused runtime has no memory: it is admitted as a new one is. */
+async function admission(
+  { engine, freeMemoryMiB, starts, transitions, config }: Service,
+  { memory_mib: memoryMiB }: RuntimeRow,
+): Promise<(changes: Queries) => Promise<void>> {
+  const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
+  return async (changes) =>
+    admit({
+      hostMemoryMiB: facts.memoryMiB,
+      diskFreeMiB: facts.diskFreeMiB,
+      freeMemoryMiB: free,
+      promisedMiB: await promisedMiB(changes),
+      // It is one of those that are coming back itself.
+      starting: starts.size + transitions.resuming - 1,
+      overcommit: config.memoryOvercommit,
+      memoryMiB,
+    })
+}
+
+/** Brings the runtime back, and answers what there is to say of it; null for nothing. */
+async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal): Promise<Reason | null> {
+  const { engine, networks } = service
+  const { runtime_id: runtimeId, project_id: projectId, pause_checkpoint_id: checkpointId } = row
+  const signal = AbortSignal.any([stopped, service.closing, AbortSignal.timeout(resumeTimeoutMs)])
+  // What an earlier resume has left is not what was paused.
+  await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await engine.ensure({ ...specOf(row, { restoreOnly: true }), checkpointId }, signal)
+  await networks.sync({ projectId, runtimeId })
+  const { env, commands } = sourceSettingsOf(row)
+  const guest = await bindRuntime(service, row, { env, renew: true, signal })
+  try {
+    await startCommands(service, commands, { runtimeId, guest, signal })
+    return null
+  } catch (error) {
+    // What is inside is the tenant's, and it would be out of reach for a command that fails each time.
+    if (signal.aborted || !(error instanceof HoltError)) throw error
+    return { code: 'on_restore_failed', message: error.message }
+  }
+}
+
+async function becomeRunning(service: Service, ref: RuntimeRef, reason: Reason | null): Promise<RuntimeRow> {
+  const { timeout_secs } = await findRuntime(service, ref)
+  return advance(service, ref, {
+    from: 'resuming',
+    to: 'running',
+    reason,
+    set: { pause_checkpoint_id: null, paused_at: null, expires_at: expiresAt(timeout_secs, service.now()) },
+  })
+}
+
+/** Takes back what was made of a runtime that did not come back, and throws why. One whose row says `running` nevertheless has come back. */
+async function giveUp(
+  service: Service,
+  ref: RuntimeRef,
+  { error, stopped }: { error: unknown; stopped: AbortSignal },
+): Promise<RuntimeRow> {
+  if (stopped.aborted) throw new HoltError('runtime_terminated', 'The runtime was deleted while it was resumed.')
+  const failure = service.closing.aborted ? closes() : meaningOf(error)
+  service.log.warn({ err: error, runtime_id: ref.runtimeId }, 'a runtime could not be resumed; it stays paused')
+  const reason = service.closing.aborted ? interrupted : { code: failure.code, message: failure.message }
+  const row = await backToPaused(service, ref, reason)
+  if (row.state === 'running') return row
+  throw failure
+}
+
+function closes(): HoltError {
+  return new HoltError('unavailable', 'The service stops.')
+}
+
+function meaningOf(error: unknown): HoltError {
+  if (error instanceof HoltError) return error
+  if (isTimeout(error))
+    return new HoltError('timeout', `The runtime did not come back within ${resumeTimeoutMs / 1000} seconds.`)
+  if (isEngineError(error) && ['no_space', 'incompatible', 'damaged'].includes(error.kind))
+    return fromEngineError(error)
+  return new HoltError('unavailable', 'The host could not bring the runtime back.', { cause: error })
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isEngineError } from '../engine-errors.ts'
+import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import type { Service } from '../service.ts'
+import type { Gate } from './gate.ts'
+
+/** How often a stream that breaks for no known cause is asked for anew, and the pause before. */
+const maxBreaks = 5
+const breakPauseMs = 50
+
+/** Who follows something inside a runtime that breaks when the runtime is written down: it asks anew when this has resolved. */
+export class Comeback {
+  readonly #service: Service
+  readonly #ref: RuntimeRef
+  readonly #signal: AbortSignal
+  readonly #clock: { stop(): void; go(): void } | undefined
+  #breaks = 0
+  #holds: number
+
+  /** `clock` stands still while the runtime is not there. */
+  constructor(
+    service: Service,
+    { ref, signal, clock }: { ref: RuntimeRef; signal: AbortSignal; clock?: { stop(): void; go(): void } },
+  ) {
+    this.#service = service
+    this.#ref = ref
+    this.#signal = signal
+    this.#clock = clock
+    this.#holds = this.#gate.holds
+  }
+
+  /** Notes that something came. */
+  progress(): void {
+    this.#breaks = 0
+  }
+
+  /**
+   * Resolves when the runtime is there again after `error` broke what was followed: it waits while the runtime is written down, and for a resume, which it does not cause.
+   * Rejects with `error` where that is no break, with the signal's reason, and with what the runtime is where it has ended.
+   */
+  async after(error: unknown): Promise<void> {
+    this.#signal.throwIfAborted()
+    // A runtime may be written down any number of times while nothing comes from it.
+    this.#breaks = this.#gate.holds === this.#holds ? this.#breaks + 1 : 1
+    if (!isEngineError(error) || error.kind === 'failed' || this.#breaks > maxBreaks) throw error
+    this.#clock?.stop()
+    try {
+      await sleep(breakPauseMs * (this.#breaks - 1), undefined, { signal: this.#signal })
+      await this.#gate.whenOpen(this.#signal)
+      this.#holds = this.#gate.holds
+      const row = await findRuntime(this.#service, this.#ref)
+      if (row.state !== 'running' && row.state !== 'pausing') throw notRunning(row)
+    } finally {
+      this.#clock?.go()
+    }
+  }
+
+  get #gate(): Gate {
+    return this.#service.links.gate(this.#ref.runtimeId)
+  }
+}

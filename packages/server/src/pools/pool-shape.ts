@@ -1,0 +1,73 @@
+import type { ImageDigest, Isolation } from '@holt/engine'
+import type { RuntimeSource } from '../runtimes/runtime-source.ts'
+import type { PoolMemberRow, TemplateRow } from '../store/tables.ts'
+
+/** What every member of a pool is made of. Everything else of a runtime is said after a claim. */
+export interface PoolShape {
+  readonly templateId: string
+  readonly isolation: Isolation
+  readonly imageDigest: ImageDigest
+  /** Null: members are booted. */
+  readonly checkpointId: string | null
+  readonly cpu: number
+  readonly memoryMiB: number
+  readonly diskMiB: number
+}
+
+/** What tells a pool from others: a template has one for each class of isolation. */
+export type PoolKey = `${string} ${Isolation}`
+
+export function poolKey({ templateId, isolation }: Pick<PoolShape, 'templateId' | 'isolation'>): PoolKey {
+  return `${templateId} ${isolation}`
+}
+
+/** What the members of a template's pool are made of now; null while nothing can be made of it. */
+export function shapeOfTemplate(
+  template: Pick<
+    TemplateRow,
+    'template_id' | 'state' | 'image_digest' | 'checkpoint_id' | 'cpu' | 'memory_mib' | 'disk_mib'
+  >,
+  isolation: Isolation,
+): PoolShape | null {
+  if (template.state !== 'ready' || template.image_digest === null) return null
+  return {
+    templateId: template.template_id,
+    isolation,
+    imageDigest: template.image_digest as ImageDigest,
+    checkpointId: isolation === 'gvisor' ? template.checkpoint_id : null,
+    cpu: template.cpu,
+    memoryMiB: template.memory_mib,
+    diskMiB: template.disk_mib,
+  }
+}
+
+/** What a runtime of a source would be made of; null where no pool has such: what was somebody's already, and another size than the template's. */
+export function shapeOfSource(
+  source: RuntimeSource,
+  size: { readonly cpu: number; readonly memoryMiB: number },
+): PoolShape | null {
+  if (source.snapshotId !== null || source.parentId !== null || source.renew) return null
+  if (size.cpu !== source.cpu || size.memoryMiB !== source.memoryMiB) return null
+  const { templateId, isolation, imageDigest, checkpointId, cpu, memoryMiB, diskMiB } = source
+  return { templateId, isolation, imageDigest: imageDigest as ImageDigest, checkpointId, cpu, memoryMiB, diskMiB }
+}
+
+/** What a stored member is made of. */
+export function shapeOfMember(row: PoolMemberRow): PoolShape {
+  return {
+    templateId: row.template_id,
+    isolation: row.isolation,
+    imageDigest: row.image_digest as ImageDigest,
+    checkpointId: row.checkpoint_id,
+    cpu: row.cpu,
+    memoryMiB: row.memory_mib,
+    diskMiB: row.disk_mib,
+  }
+}
+
+const fields = ['templateId', 'isolation', 'imageDigest', 'checkpointId', 'cpu', 'memoryMiB', 'diskMiB'] as const
+
+/** Whether what is made of one is as what is made of the other. */
+export function sameShape(one: PoolShape, other: PoolShape): boolean {
+  return fields.every((field) => one[field] === other[field])
+}

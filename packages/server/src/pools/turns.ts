@@ -1,0 +1,22 @@
+/** Lets so many things run at a time; the others wait for their turn, in order. */
+export class Turns {
+  readonly #waiting: (() => void)[] = []
+  #free: number
+
+  constructor(atOnce: number) {
+    this.#free = atOnce
+  }
+
+  /** Runs `work` when it is its turn. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#free -= 1
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#free += 1
+      else next()
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import type { EngineFacts, Isolation } from '@holt/engine'
+import { HoltError, type PolicyBody } from '@holt/protocol'
+import type { FormerNetwork } from '../network/former-network.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { NewRuntimeRow } from '../store/tables.ts'
+import type { SourceSettings } from './source-settings.ts'
+
+/** What a runtime is made from, decided before there is a row. */
+export interface RuntimeSource extends SourceSettings {
+  readonly templateId: string
+  readonly templateName: string
+  readonly snapshotId: string | null
+  readonly parentId: string | null
+  readonly isolation: Isolation
+  readonly imageDigest: string
+  /** What a runtime of exactly this `cpu` and `memoryMiB` is restored from; null: there is none, or the class has none. */
+  readonly checkpointId: string | null
+  /** True where only `checkpointId` will do: at another size, or cold, it would be another runtime. */
+  readonly restoreOnly: boolean
+  /** True where what is restored was somebody's already, and has to be told that it is another runtime now. */
+  readonly renew: boolean
+  readonly cpu: number
+  readonly memoryMiB: number
+  /** The smallest disk that it fits on. */
+  readonly diskMiB: number
+  readonly user: string
+  readonly workdir: string
+}
+
+/** A source, and what a create goes by beside it. */
+export interface FoundSource {
+  readonly source: RuntimeSource
+  /** What its runtimes may reach where the create says nothing of the network. */
+  readonly defaultPolicy: PolicyBody | null
+  /** What programs that go on in it know of the network; null where none does. */
+  readonly former: FormerNetwork | null
+}
+
+/** Refuses a class of isolation that the host has not. */
+export function requireIsolation(facts: EngineFacts, isolation: Isolation): void {
+  const fact = facts.isolation[isolation]
+  if (fact.available) return
+  throw new HoltError(
+    'not_supported_here',
+    `The isolation ${isolation} is not available on this host: ${fact.reason}`,
+    {
+      details: { isolation },
+      ...(fact.fix === null ? {} : { hint: fact.fix }),
+    },
+  )
+}
+
+/**
+ * Whether a row's source still has the image and the checkpoint that were chosen: it keeps them until the row is there and does. What a fork goes on from
+ * is held for it, and its image is its parent's.
+ */
+export async function isCurrent(changes: Queries, row: NewRuntimeRow): Promise<boolean> {
+  if (row.parent_id != null) return true
+  const source = await (row.snapshot_id != null
+    ? snapshotOf(changes, row)
+    : templateOf(changes, row)
+  ).executeTakeFirst()
+  return (
+    source?.image_digest === row.image_digest &&
+    (row.checkpoint_id === null || row.checkpoint_id === source.checkpoint_id)
+  )
+}
+
+function snapshotOf(changes: Queries, { project_id, snapshot_id }: NewRuntimeRow) {
+  return changes
+    .selectFrom('snapshots')
+    .select(['image_digest', 'checkpoint_id'])
+    .where('project_id', '=', project_id)
+    .where('snapshot_id', '=', snapshot_id ?? '')
+    .where('state', '=', 'ready')
+}
+
+function templateOf(changes: Queries, { project_id, template_id }: NewRuntimeRow) {
+  return changes
+    .selectFrom('templates')
+    .select(['image_digest', 'checkpoint_id'])
+    .where('project_id', '=', project_id)
+    .where('template_id', '=', template_id)
+}

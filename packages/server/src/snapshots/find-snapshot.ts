@@ -1,0 +1,33 @@
+import { HoltError, isIdParam } from '@holt/protocol'
+import type { Queries } from '../store/open-store.ts'
+import type { SnapshotRow } from '../store/tables.ts'
+
+/** A project's snapshot by name or id. One that failed has let go of its name. */
+export async function findSnapshot(
+  db: Queries,
+  { projectId, reference }: { projectId: string; reference: string },
+): Promise<SnapshotRow> {
+  const snapshots = db.selectFrom('snapshots').selectAll().where('project_id', '=', projectId)
+  const row = await (isIdParam('snapshot_id', reference)
+    ? snapshots.where('snapshot_id', '=', reference)
+    : snapshots.where('name', '=', reference).where('state', '!=', 'failed')
+  ).executeTakeFirst()
+  if (row === undefined) throw new HoltError('snapshot_not_found', 'There is no such snapshot.')
+  return row
+}
+
+/** Refuses a snapshot that nothing can be made from. */
+export function requireWritten({ state, name, snapshot_id, state_reason_json }: SnapshotRow): void {
+  if (state === 'ready') return
+  const shown = name ?? snapshot_id
+  const details = { state }
+  if (state === 'writing')
+    throw new HoltError('unavailable', `The snapshot ${shown} is being written.`, {
+      details: { ...details, retry_after_secs: 1 },
+    })
+  const reason = state_reason_json === null ? null : (JSON.parse(state_reason_json) as { message: string })
+  throw new HoltError('conflict', `The snapshot ${shown} could not be written: ${reason?.message ?? 'it failed'}`, {
+    hint: 'Take another one.',
+    details,
+  })
+}

@@ -1,0 +1,30 @@
+import type { Handlers } from '../http/call.ts'
+import { answerPage } from '../http/call.ts'
+import { deleteSnapshot } from './delete-snapshot.ts'
+import { findSnapshot } from './find-snapshot.ts'
+import { listSnapshots } from './list-snapshots.ts'
+import { presentSnapshot } from './present-snapshot.ts'
+import { takeSnapshot } from './take-snapshot.ts'
+
+/** The routes of snapshots. */
+export const snapshotHandlers = {
+  createSnapshot: async ({ service, caller, params, body, newId }) => {
+    const row = await takeSnapshot(service, {
+      projectId: caller.projectId,
+      runtimeId: params.runtime_id,
+      snapshotId: newId('snapshot'),
+      request: body,
+    })
+    return { status: 201, json: presentSnapshot(row) }
+  },
+  listSnapshots: async ({ service, caller, query }) =>
+    answerPage(await listSnapshots(service, caller.projectId, query)),
+  getSnapshot: async ({ service, caller, params }) => {
+    const row = await findSnapshot(service.store.db, { projectId: caller.projectId, reference: params.snapshot_id })
+    return { status: 200, json: presentSnapshot(row) }
+  },
+  deleteSnapshot: async ({ service, caller, params }) => {
+    await deleteSnapshot(service, { projectId: caller.projectId, reference: params.snapshot_id, by: caller.keyId })
+    return { status: 204 }
+  },
+} satisfies Partial<Handlers>

@@ -1,0 +1,95 @@
+import type { EngineFacts } from '@holt/engine'
+import { type CreateRuntime, HoltError } from '@holt/protocol'
+import { vendorPolicy } from '../agents/vendor-policy.ts'
+import { caPurpose } from '../network/decide-network.ts'
+import type { FormerNetwork } from '../network/former-network.ts'
+import { type FoundSource, type RuntimeSource, requireIsolation } from '../runtimes/runtime-source.ts'
+import { readSealed } from '../sealing/sealed-values.ts'
+import type { Service } from '../service.ts'
+import type { SnapshotRow } from '../store/tables.ts'
+import { findSnapshot, requireWritten } from './find-snapshot.ts'
+import { type SnapshotSettings, snapshotSettingsOf } from './snapshot-settings.ts'
+
+/** A create of a snapshot. */
+interface SnapshotCreate {
+  readonly reference: string
+  readonly request: CreateRuntime
+  readonly facts: EngineFacts
+}
+
+/** What a runtime of a snapshot is made from. One of memory goes on as it was, at its own size; one of files boots in any class and size. */
+export async function snapshotSource(
+  service: Service,
+  projectId: string,
+  { reference, request, facts }: SnapshotCreate,
+): Promise<FoundSource> {
+  const row = await findSnapshot(service.store.db, { projectId, reference })
+  requireWritten(row)
+  if (row.kind === 'memory') requireSameSize(row, request)
+  const isolation =
+    row.kind === 'memory' ? row.isolation : (request.isolation ?? service.config.isolation ?? row.isolation)
+  requireIsolation(facts, isolation)
+  const settings = snapshotSettingsOf(row)
+  const source: RuntimeSource = {
+    templateId: row.template_id,
+    templateName: row.template_name,
+    snapshotId: row.snapshot_id,
+    parentId: null,
+    isolation,
+    imageDigest: row.image_digest,
+    checkpointId: row.checkpoint_id,
+    restoreOnly: row.checkpoint_id !== null,
+    renew: true,
+    cpu: row.cpu,
+    memoryMiB: row.memory_mib,
+    diskMiB: row.disk_mib,
+    env: settings.env,
+    user: settings.user,
+    workdir: settings.workdir,
+    commands: settings.commands,
+  }
+  return {
+    source,
+    defaultPolicy: await defaultPolicyOf(service, row, request.secrets),
+    former: await formerOf(service, row, settings),
+  }
+}
+
+/** Memory was written at one size, by one class. */
+function requireSameSize(row: SnapshotRow, { cpu, memory, isolation }: CreateRuntime): void {
+  const issues = [
+    { pointer: '/cpu', asked: cpu, has: row.cpu, unit: '' },
+    { pointer: '/memory', asked: memory, has: row.memory_mib, unit: ' MiB' },
+    { pointer: '/isolation', asked: isolation, has: row.isolation, unit: '' },
+  ]
+    .filter(({ asked, has }) => asked !== undefined && asked !== has)
+    .map(({ pointer, has, unit }) => ({ pointer, message: `must be ${has}${unit}, as the memory snapshot has it` }))
+  if (issues.length === 0) return
+  throw new HoltError('unsupported_setting', 'A memory snapshot has the size and the class that it was taken with.', {
+    hint: 'Leave them out. A filesystem snapshot boots in any class, with any cpu and memory.',
+    details: { issues },
+  })
+}
+
+/** As for its template, where that is still there. */
+async function defaultPolicyOf(service: Service, row: SnapshotRow, secrets: readonly string[]) {
+  const template = await service.store.db
+    .selectFrom('templates')
+    .selectAll()
+    .where('project_id', '=', row.project_id)
+    .where('template_id', '=', row.template_id)
+    .executeTakeFirst()
+  return template === undefined ? null : vendorPolicy(service, template, secrets)
+}
+
+/** What its programs know of the network: those in its memory all, what its files may have written down of it the placeholders alone. */
+async function formerOf(
+  { store, masterKeys }: Service,
+  { kind, project_id: projectId, snapshot_id: ownerId }: SnapshotRow,
+  { placeholders, addresses, caCertificate }: SnapshotSettings,
+): Promise<FormerNetwork> {
+  if (kind === 'filesystem') return { ca: null, placeholders, addresses: [] }
+  const privateKeyPem = await readSealed(store.db, masterKeys, { projectId, ownerId, purpose: caPurpose })
+  const ca = caCertificate === null || privateKeyPem === null ? null : { certificatePem: caCertificate, privateKeyPem }
+  return { ca, placeholders, addresses }
+}

@@ -1,0 +1,157 @@
+import { type CreateSnapshot, type ErrorCode, errorCatalogue, HoltError, type SnapshotKind } from '@holt/protocol'
+import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
+import { hasCheckpoints, requireCheckpoints } from '../lifecycle/can-pause.ts'
+import { caPurpose } from '../network/decide-network.ts'
+import { type FormerNetwork, formerNetwork } from '../network/former-network.ts'
+import type { Reason } from '../runtimes/change-state.ts'
+import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { putSealed } from '../sealing/sealed-values.ts'
+import type { Service } from '../service.ts'
+import type { RuntimeRow, SnapshotRow } from '../store/tables.ts'
+import { captureSettings } from './capture-settings.ts'
+import { failSnapshot, finishSnapshot, insertSnapshot } from './snapshot-rows.ts'
+import { type Written, writeSnapshot } from './write-snapshot.ts'
+
+/** Memory and files are written to the disk: seconds for each GiB. */
+const writeTimeoutMs = 600_000
+
+/** Of which runtime, under which id, as asked for. */
+export interface SnapshotCreation extends RuntimeRef {
+  readonly snapshotId: string
+  readonly request: CreateSnapshot
+}
+
+/**
+ * Takes a snapshot of a running runtime, which goes on whatever happens. The row is there before anything of the snapshot is, and says `ready` when all of it is
+ * durable. It is written to its end though the client may be gone: whoever asks again under the same id is answered what came of it.
+ */
+export async function takeSnapshot(service: Service, creation: SnapshotCreation): Promise<SnapshotRow> {
+  const earlier = await findEarlier(service, creation)
+  if (earlier !== null) return earlier
+  const runtime = await findRunning(service, creation)
+  const hasMemory = hasCheckpoints(await service.engine.describe(), runtime.isolation)
+  const kind = creation.request.kind ?? (hasMemory ? 'memory' : 'filesystem')
+  if (kind === 'memory') await requireCheckpoints(service, runtime)
+  const before = await formerNetwork(service, creation)
+  const row = await insertSnapshot(service, newRow(service, { creation, runtime, kind }))
+  try {
+    const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
+    const written = await writeSnapshot(service, { row, runtime }, signal)
+    return await publish(service, { row, runtime, written, before })
+  } catch (error) {
+    throw await giveUp(service, { row, runtime, error })
+  } finally {
+    service.builds.holds.release(row.snapshot_id)
+  }
+}
+
+/** The snapshot of an earlier try under the same id, where only the answer was lost. */
+async function findEarlier(
+  { store }: Service,
+  { projectId, snapshotId }: SnapshotCreation,
+): Promise<SnapshotRow | null> {
+  const row = await store.db
+    .selectFrom('snapshots')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('snapshot_id', '=', snapshotId)
+    .executeTakeFirst()
+  if (row === undefined || row.state === 'ready') return row ?? null
+  const { code, message } = failureOf(row)
+  throw new HoltError(code, message, { hint: 'Send it again under another Idempotency-Key.' })
+}
+
+/** Why there is no snapshot, as whoever asked first was told. */
+function failureOf({ state_reason_json }: SnapshotRow): { code: ErrorCode; message: string } {
+  const reason: Reason | null = state_reason_json === null ? null : JSON.parse(state_reason_json)
+  if (reason === null) return { code: 'unavailable', message: 'The service did not finish this snapshot.' }
+  const code = Object.hasOwn(errorCatalogue, reason.code) ? (reason.code as ErrorCode) : 'unavailable'
+  return { code, message: reason.message }
+}
+
+function newRow(
+  { now }: Service,
+  { creation, runtime, kind }: { creation: SnapshotCreation; runtime: RuntimeRow; kind: SnapshotKind },
+) {
+  const { snapshotId, projectId, request } = creation
+  return {
+    snapshot_id: snapshotId,
+    project_id: projectId,
+    name: request.name ?? null,
+    kind,
+    state: 'writing',
+    state_reason_json: null,
+    runtime_id: runtime.runtime_id,
+    template_id: runtime.template_id,
+    template_name: runtime.template_name,
+    isolation: runtime.isolation,
+    image_digest: runtime.image_digest,
+    checkpoint_id: kind === 'memory' ? `cp${snapshotId.slice(2)}` : null,
+    cpu: runtime.cpu,
+    memory_mib: runtime.memory_mib,
+    disk_mib: runtime.disk_mib,
+    size_bytes: null,
+    settings_json: '{}',
+    created_at: now(),
+  } as const
+}
+
+interface Writing {
+  readonly row: SnapshotRow
+  readonly runtime: RuntimeRow
+}
+
+/** Makes what was written a snapshot, in one transaction with all that its runtimes need. */
+async function publish(
+  service: Service,
+  { row, runtime, written, before }: Writing & { written: Written; before: FormerNetwork },
+): Promise<SnapshotRow> {
+  const { projectId, runtimeId } = { projectId: row.project_id, runtimeId: row.runtime_id }
+  // What its programs came to know until the last moment; a runtime that was deleted since has let go of its authority.
+  const after = await formerNetwork(service, { projectId, runtimeId })
+  const former = after.ca === null ? before : after
+  const settings = await captureSettings(service, runtime, former)
+  const ready = await service.store.change(async (changes) => {
+    const facts = {
+      image_digest: written.imageDigest,
+      size_bytes: written.sizeBytes,
+      settings_json: JSON.stringify(settings),
+    }
+    const stored = await finishSnapshot(service, changes, row, facts)
+    if (stored === null || former.ca === null) return stored
+    const owner = { projectId, ownerId: row.snapshot_id, purpose: caPurpose, version: 1 }
+    await putSealed(changes, service.masterKeys, { ...owner, value: former.ca.privateKeyPem })
+    return stored
+  })
+  if (ready !== null) return ready
+  throw new HoltError('conflict', 'The snapshot was deleted while it was written.')
+}
+
+/** Says in the row why a snapshot could not be written, has what there is of it collected, and answers the client's error. */
+async function giveUp(service: Service, { row, runtime, error }: Writing & { error: unknown }): Promise<HoltError> {
+  const { log, builds } = service
+  const failure = await meaningOf(service, runtime, error)
+  log.warn({ err: error, snapshot_id: row.snapshot_id, runtime_id: row.runtime_id }, 'a snapshot could not be written')
+  try {
+    await failSnapshot(service, row, { code: failure.code, message: failure.message })
+  } catch (failed) {
+    // The next start of the service finds the row, and ends it.
+    log.error({ err: failed, snapshot_id: row.snapshot_id }, 'the end of a snapshot could not be written')
+  }
+  builds.holds.release(row.snapshot_id)
+  builds.collector.request()
+  return failure
+}
+
+async function meaningOf(service: Service, { project_id, runtime_id }: RuntimeRow, error: unknown): Promise<HoltError> {
+  const ref = { projectId: project_id, runtimeId: runtime_id }
+  const now = await findRuntime(service, ref).catch(() => null)
+  if (now !== null && now.state !== 'running') return notRunning(now)
+  if (error instanceof HoltError) return error
+  if (isTimeout(error))
+    return new HoltError('timeout', `The snapshot was not written within ${writeTimeoutMs / 1000} seconds.`)
+  if (isEngineError(error) && error.kind === 'invalid')
+    return new HoltError('conflict', 'The files of the runtime could not be read as an image.', { cause: error })
+  if (isEngineError(error)) return fromEngineError(error)
+  return new HoltError('unavailable', 'The host could not write the snapshot.', { cause: error })
+}

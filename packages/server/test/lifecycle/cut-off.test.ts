@@ -1,0 +1,241 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { EngineError } from '@holt/engine'
+import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import { describe, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+
+const path = '/v1/agents/runtime'
+const patience = { timeout: 10_000 }
+const checkpointId = 'cpaaaaaaaaaaaaaaaaaaaa'
+/** Later than every sweep: only who asks for the runtime finds that nobody works on it. */
+const unseen = 'updated_at = 9000000000000'
+const pausing = `UPDATE runtimes SET state = 'pausing', pause_checkpoint_id = '${checkpointId}'`
+
+type FakeVerb = Parameters<NonNullable<FakeEngineOptions['before']>>[0]
+
+/** An engine that does something at the beginning of the next verb of a kind. */
+function steeredEngine() {
+  const next: Partial<Record<FakeVerb, () => Promise<void> | void>> = {}
+  const engine = new FakeEngine({
+    before: async (verb) => {
+      const act = next[verb]
+      delete next[verb]
+      await act?.()
+    },
+  })
+  /** Holds the next verb of a kind up. */
+  const hold = (verb: FakeVerb) => {
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    next[verb] = () => {
+      reach()
+      return held
+    }
+    return { reached, release }
+  }
+  return { engine, next, hold }
+}
+
+/** Changes rows as only a crash leaves them. */
+function tamper({ stateDir }: TestServer, sql: string): void {
+  const database = new DatabaseSync(join(stateDir, 'holt.db'))
+  database.exec(sql)
+  database.close()
+}
+
+function rowOf({ stateDir }: TestServer, id: string) {
+  const database = new DatabaseSync(join(stateDir, 'holt.db'))
+  const row = database.prepare('SELECT state, state_reason_json FROM runtimes WHERE runtime_id = ?').get(id)
+  database.close()
+  return row as { state: string; state_reason_json: string }
+}
+
+async function serverWithRuntime(engine: FakeEngine, body: object = {}) {
+  const server = await startTestServer({ engine })
+  const id = await server.makeRuntime(body)
+  await server.ask('PUT', `${path}/${id}/files/content?path=/workspace/kept`, { body: 'kept' })
+  const stateOf = async (of: TestServer) => (await of.ask('GET', `${path}/${id}`)).json.state
+  return { server, id, stateOf }
+}
+
+async function expectKept({ ask }: TestServer, id: string): Promise<void> {
+  expect((await ask('GET', `${path}/${id}/files/content?path=/workspace/kept`)).text).toBe('kept')
+}
+
+/** Resolves when what was asked before is at work: what is asked after it has been answered, several times. */
+async function hasArrived({ ask }: TestServer): Promise<void> {
+  for (let count = 0; count < 5; count += 1) await ask('GET', path)
+}
+
+const take = (engine: FakeEngine, id: string) =>
+  engine.ability('checkpoints')?.take(id, checkpointId, AbortSignal.timeout(5_000))
+
+describe('a pause or a resume that a crash cut off', () => {
+  test('before the runtime was thawed lets it go on, thawed and with its network', async () => {
+    const { engine } = steeredEngine()
+    const network_policy = { allow: [{ host: 'api.example.com' }] }
+    const { server, id, stateOf } = await serverWithRuntime(engine, { network_policy })
+    await server.close()
+    await engine.ability('freezer')?.freeze(id)
+    tamper(server, pausing)
+    const next = await server.restart()
+    await expect.poll(() => stateOf(next), patience).toBe('running')
+    expect((await engine.inspect(id))?.frozen).toBe(false)
+    await expect.poll(() => next.gateway.of(id)?.hosts, patience).toEqual(['api.example.com'])
+    await expectKept(next, id)
+  })
+
+  test.each([
+    ['incompatible', 'snapshot_incompatible'],
+    ['damaged', 'snapshot_damaged'],
+  ] as const)('with a checkpoint that is %s here keeps that, and says so', async (problem, code) => {
+    const { engine } = steeredEngine()
+    const { server, id, stateOf } = await serverWithRuntime(engine)
+    await server.close()
+    tamper(server, pausing)
+    await take(engine, id)
+    engine.spoil(checkpointId, problem)
+    const next = await server.restart()
+    await expect.poll(() => stateOf(next), patience).toBe('paused')
+    expect((await next.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe(code)
+    expect(await engine.ability('checkpoints')?.usable(checkpointId)).toMatchObject({ problem })
+  })
+
+  test('and that comes to a paused runtime does not answer who wants it to run', async () => {
+    const { engine, hold } = steeredEngine()
+    const { server, id } = await serverWithRuntime(engine)
+    await server.ask('POST', `${path}/${id}/pause`)
+    await server.close()
+    tamper(server, `UPDATE runtimes SET state = 'resuming'`)
+    const { reached, release } = hold('remove')
+    const next = await server.restart()
+    await reached
+    const resuming = next.ask('POST', `${path}/${id}/resume`)
+    await hasArrived(next)
+    release()
+    expect((await resuming).json.state).toBe('running')
+    await expectKept(next, id)
+  })
+
+  test('and that comes to a running runtime does not answer who wants it paused', async () => {
+    const { engine, hold } = steeredEngine()
+    const { server, id } = await serverWithRuntime(engine)
+    await server.close()
+    tamper(server, pausing)
+    const { reached, release } = hold('dial')
+    const next = await server.restart()
+    await reached
+    const paused = next.ask('POST', `${path}/${id}/pause`)
+    await hasArrived(next)
+    release()
+    expect((await paused).json.state).toBe('paused')
+    await expectKept(next, id)
+  })
+})
+
+test('what nobody works on is finished for who asks for it', async () => {
+  const { engine } = steeredEngine()
+  const { server, id } = await serverWithRuntime(engine)
+  const { ask } = server
+  tamper(server, `${pausing}, ${unseen}`)
+  await expectKept(server, id)
+  tamper(server, `${pausing}, ${unseen}`)
+  expect((await ask('POST', `${path}/${id}/pause`)).json.state).toBe('paused')
+  tamper(server, `UPDATE runtimes SET state = 'resuming', ${unseen}`)
+  expect((await ask('POST', `${path}/${id}/resume`)).json.state).toBe('running')
+  await ask('POST', `${path}/${id}/pause`)
+  tamper(server, `UPDATE runtimes SET state = 'resuming', auto_resume = 0, ${unseen}`)
+  const refused = await ask('GET', `${path}/${id}/files/content?path=/workspace/kept`)
+  expect(refused.json.error.code).toBe('runtime_paused')
+})
+
+describe('a change that was made and whose error is seen', () => {
+  test('of a resume: the runtime runs', async () => {
+    const { engine, next } = steeredEngine()
+    const { server, id } = await serverWithRuntime(engine)
+    await server.ask('POST', `${path}/${id}/pause`)
+    next.dial = () => {
+      tamper(server, `UPDATE runtimes SET state = 'running', pause_checkpoint_id = NULL`)
+      throw new EngineError('failed', 'what was written may not be durable')
+    }
+    expect((await server.ask('POST', `${path}/${id}/resume`)).json.state).toBe('running')
+    expect(await engine.inspect(id)).not.toBeNull()
+  })
+
+  test('of a pause: who follows an output waits', async () => {
+    const { engine, next } = steeredEngine()
+    const { server, id } = await serverWithRuntime(engine)
+    const { ask } = server
+    const commands = `${path}/${id}/commands`
+    const { command_id } = (await ask('POST', commands, { json: { command: 'cat', stdin: true, background: true } }))
+      .json
+    const following = ask('GET', `${commands}/${command_id}/output?follow=true`)
+    next.remove = () => {
+      tamper(server, `UPDATE runtimes SET state = 'paused'`)
+      throw new EngineError('failed', 'what was written may not be durable')
+    }
+    expect((await ask('POST', `${path}/${id}/pause`)).json.state).toBe('paused')
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    expect((await ask('GET', `${path}/${id}`)).json.state).toBe('paused')
+    await ask('POST', `${commands}/${command_id}/stdin`, { json: { data: 'after', eof: true } })
+    expect((await following).text).toContain('after')
+  })
+})
+
+test('an on_restore that fails at a resume keeps nobody out, and the runtime says so', async () => {
+  const { engine } = steeredEngine()
+  const { server, id } = await serverWithRuntime(engine)
+  tamper(server, `UPDATE runtimes SET source_json = json_set(source_json, '$.commands.onRestore', 'false')`)
+  await server.ask('POST', `${path}/${id}/pause`)
+  const resumed = (await server.ask('POST', `${path}/${id}/resume`)).json
+  expect(resumed).toMatchObject({ state: 'running', state_reason: { code: 'on_restore_failed' } })
+  expect(resumed.state_reason.message).toContain('exited with code 1')
+  await expectKept(server, id)
+  expect((await server.ask('POST', `${path}/${id}/pause`)).json.state_reason.code).toBe('requested')
+  await expectKept(server, id)
+})
+
+test('what comes back is counted once where memory is short, by creates too', async () => {
+  const { engine, hold } = steeredEngine()
+  const freeMemoryMiB = { now: 60_000 }
+  const server = await startTestServer({ engine, freeMemoryMiB: async () => freeMemoryMiB.now })
+  const id = await server.makeRuntime()
+  await server.ask('POST', `${path}/${id}/pause`)
+  freeMemoryMiB.now = Math.round(64 * 1024 * 0.05) + 48
+  const { reached, release } = hold('ensure')
+  const resuming = server.ask('POST', `${path}/${id}/resume`)
+  await Promise.race([reached, resuming])
+  expect((await server.ask('POST', path, { json: {} })).json.error?.code).toBe('capacity_exhausted')
+  release()
+  expect((await resuming).json.state).toBe('running')
+})
+
+test('a resume gives way to the end of the service, and the runtime stays paused', async () => {
+  const { engine, hold } = steeredEngine()
+  const { server, id } = await serverWithRuntime(engine)
+  await server.ask('POST', `${path}/${id}/pause`)
+  const { reached, release } = hold('ensure')
+  const resuming = server.ask('POST', `${path}/${id}/resume`).catch(() => null)
+  await reached
+  const closing = server.close()
+  release()
+  await closing
+  await resuming
+  expect(rowOf(server, id).state).toBe('paused')
+  expect(JSON.parse(rowOf(server, id).state_reason_json).code).toBe('interrupted')
+  await expectKept(await server.restart(), id)
+})
+
+test('a delete in the middle of a pause that was due is no error of the service', async () => {
+  const { engine, hold } = steeredEngine()
+  const { server, id } = await serverWithRuntime(engine)
+  const { reached, release } = hold('take')
+  tamper(server, 'UPDATE runtimes SET expires_at = 1')
+  await reached
+  const deleting = server.ask('DELETE', `${path}/${id}`)
+  await expect.poll(() => rowOf(server, id).state).toBe('terminating')
+  release()
+  expect((await deleting).status).toBe(204)
+  expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
+})

@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { FakeEngine } from '@holt/engine/fake'
+import { describe, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+
+const path = '/v1/agents/runtime'
+const patience = { timeout: 10_000 }
+const signal = () => AbortSignal.timeout(5_000)
+
+/** Changes rows as only a crash leaves them. */
+function tamper(stateDir: string, sql: string): void {
+  const database = new DatabaseSync(join(stateDir, 'holt.db'))
+  database.exec(sql)
+  database.close()
+}
+
+function rowOf({ stateDir }: TestServer, id: string) {
+  const database = new DatabaseSync(join(stateDir, 'holt.db'))
+  const row = database.prepare('SELECT * FROM runtimes WHERE runtime_id = ?').get(id)
+  database.close()
+  return row as { pause_checkpoint_id: string | null }
+}
+
+function checkpoints(engine: FakeEngine) {
+  const ability = engine.ability('checkpoints')
+  if (ability === null) throw new Error('it has no checkpoints')
+  return ability
+}
+
+/** A service whose runtime has a file, and its end. */
+async function closedWithRuntime(before: (server: TestServer, id: string) => Promise<unknown> = async () => {}) {
+  const server = await startTestServer()
+  const id = await server.makeRuntime()
+  await server.ask('PUT', `${path}/${id}/files/content?path=/workspace/kept`, { body: 'kept' })
+  await before(server, id)
+  await server.close()
+  return { server, id, engine: server.engine }
+}
+
+async function expectKept({ ask }: TestServer, id: string): Promise<void> {
+  expect((await ask('GET', `${path}/${id}/files/content?path=/workspace/kept`)).text).toBe('kept')
+}
+
+const pausing = `UPDATE runtimes SET state = 'pausing', pause_checkpoint_id = 'cpaaaaaaaaaaaaaaaaaaaa'`
+
+describe('after a crash', () => {
+  test('before a checkpoint was taken the runtime goes on', async () => {
+    const { server, id } = await closedWithRuntime()
+    tamper(server.stateDir, pausing)
+    const next = await server.restart()
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('running')
+    expect(rowOf(next, id).pause_checkpoint_id).toBeNull()
+    await expectKept(next, id)
+  })
+
+  test('after a checkpoint was taken the runtime is paused', async () => {
+    const { server, id, engine } = await closedWithRuntime()
+    tamper(server.stateDir, pausing)
+    await checkpoints(engine).take(id, 'cpaaaaaaaaaaaaaaaaaaaa', signal())
+    const next = await server.restart()
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('paused')
+    await expectKept(next, id)
+  })
+
+  test('of the runtime and the service in the middle of a pause it has failed', async () => {
+    const { server, id, engine } = await closedWithRuntime()
+    tamper(server.stateDir, pausing)
+    engine.end(id, { reason: 'host_restarted', message: '' })
+    const next = await server.restart()
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('failed')
+    expect((await next.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('host_restarted')
+    await expect.poll(() => engine.inspect(id)).toBeNull()
+  })
+
+  test('a paused runtime is paused, and comes back', async () => {
+    const { server, id } = await closedWithRuntime((first, which) => first.ask('POST', `${path}/${which}/pause`))
+    const next = await server.restart()
+    expect((await next.ask('GET', `${path}/${id}`)).json.state).toBe('paused')
+    await expectKept(next, id)
+  })
+
+  test.each([true, false])('of a resume it is paused again (the engine has it: %s)', async (made) => {
+    const { server, id, engine } = await closedWithRuntime((first, which) =>
+      first.ask('POST', `${path}/${which}/pause`),
+    )
+    tamper(server.stateDir, `UPDATE runtimes SET state = 'resuming'`)
+    if (made) {
+      const image = (await engine.ability('images')?.list())?.[0]
+      if (image === undefined) throw new Error('there is no image')
+      const checkpointId = rowOf(server, id).pause_checkpoint_id
+      const size = { cpu: 1, memoryMiB: 1024, diskMiB: 4096, pidsMax: 1024 }
+      await engine.ensure({ id, isolation: 'gvisor', imageDigest: image.digest, ...size, checkpointId }, signal())
+      await engine.remove('none', signal())
+    }
+    const next = await server.restart()
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('paused')
+    expect((await next.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('interrupted')
+    expect(await engine.inspect(id)).toBeNull()
+    await expectKept(next, id)
+  })
+})
+
+describe('a resume that fails', () => {
+  test.each([
+    ['damaged', 'snapshot_damaged'],
+    ['incompatible', 'snapshot_incompatible'],
+  ] as const)('for a checkpoint that is %s leaves it paused, and says why', async (problem, code) => {
+    const server = await startTestServer()
+    const { ask, engine } = server
+    const id = await server.makeRuntime()
+    await ask('POST', `${path}/${id}/pause`)
+    const checkpointId = rowOf(server, id).pause_checkpoint_id ?? ''
+    engine.spoil(checkpointId, problem)
+    const refused = await ask('POST', `${path}/${id}/resume`)
+    expect([refused.status, refused.json.error.code]).toEqual([422, code])
+    expect((await ask('GET', `${path}/${id}`)).json).toMatchObject({ state: 'paused', state_reason: { code } })
+    expect((await ask('POST', `${path}/${id}/commands`, { json: { command: 'true' } })).json.error.code).toBe(code)
+    expect(await engine.inspect(id)).toBeNull()
+    expect(await checkpoints(engine).usable(checkpointId)).toMatchObject({ problem })
+    expect((await ask('DELETE', `${path}/${id}`)).status).toBe(204)
+  })
+
+  test('gives way to a delete', async () => {
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    let hold = false
+    const engine = new FakeEngine({
+      before: async (verb) => {
+        if (!hold || verb !== 'ensure') return
+        reach()
+        await held
+      },
+    })
+    const { ask, makeRuntime } = await startTestServer({ engine })
+    const id = await makeRuntime()
+    await ask('POST', `${path}/${id}/pause`)
+    hold = true
+    const resuming = ask('POST', `${path}/${id}/resume`)
+    await reached
+    const deleting = ask('DELETE', `${path}/${id}`)
+    await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state).toBe('terminating')
+    release()
+    expect((await deleting).status).toBe(204)
+    expect((await resuming).status).toBe(410)
+    expect(await engine.inspect(id)).toBeNull()
+  })
+})
+
+test('every step of a pause and a resume is an event, with its reason', async () => {
+  const server = await startTestServer()
+  const id = await server.makeRuntime()
+  await server.ask('POST', `${path}/${id}/pause`)
+  await server.ask('POST', `${path}/${id}/resume`)
+  await server.close()
+  const database = new DatabaseSync(join(server.stateDir, 'holt.db'))
+  const events = database.prepare('SELECT type, data_json FROM events WHERE subject_id = ? ORDER BY seq').all(id)
+  database.close()
+  expect(events.map(({ type }) => type)).toEqual([
+    'runtime.starting',
+    'runtime.running',
+    'runtime.pausing',
+    'runtime.paused',
+    'runtime.resuming',
+    'runtime.running',
+  ])
+  expect(JSON.parse(String(events[2]?.data_json))).toMatchObject({ reason: { code: 'requested' } })
+})
