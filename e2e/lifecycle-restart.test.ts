@@ -60,40 +60,27 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     await nothingLeft(before)
   }, 120_000)
 
-  it('in the middle of a pause the runtime runs or is paused, with all it has', async () => {
-    await using runtime = await createRuntime()
-    const living = await LivingProcess.start(runtime)
-    const { digest } = await living.look()
-    const ticker = await Ticker.start(runtime)
-    let total = 0
-    for (const afterMs of momentsMs) {
-      await living.add(1)
-      total += 1
-      await crashDuring(runtime.call('POST', '/pause'), afterMs)
-      const { state } = await settled(runtime)
-      expect(['running', 'paused'], `after ${afterMs} ms`).toContain(state)
-      expect(await living.look(), `after ${afterMs} ms`).toMatchObject({ digest, total })
-      await ticker.goesOn(await ticker.count())
-    }
-  }, 180_000)
-
-  it('in the middle of a resume it runs or is paused, with all it has', async () => {
-    await using runtime = await createRuntime()
-    const living = await LivingProcess.start(runtime)
-    const { digest } = await living.look()
-    const ticker = await Ticker.start(runtime)
-    let total = 0
-    for (const afterMs of momentsMs) {
-      await living.add(1)
-      total += 1
-      await runtime.pause()
-      await crashDuring(runtime.call('POST', '/resume'), afterMs)
-      const { state } = await settled(runtime)
-      expect(['running', 'paused'], `after ${afterMs} ms`).toContain(state)
-      expect(await living.look(), `after ${afterMs} ms`).toMatchObject({ digest, total })
-      await ticker.goesOn(await ticker.count())
-    }
-  }, 180_000)
+  it.each(['pause', 'resume'] as const)(
+    'in the middle of a %s the runtime runs or is paused, with all it has',
+    async (verb) => {
+      await using runtime = await createRuntime()
+      const living = await LivingProcess.start(runtime)
+      const { digest } = await living.look()
+      const ticker = await Ticker.start(runtime)
+      let total = 0
+      for (const afterMs of momentsMs) {
+        await living.add(1)
+        total += 1
+        if (verb === 'resume') await runtime.pause()
+        await crashDuring(runtime.call('POST', `/${verb}`), afterMs)
+        const { state } = await settled(runtime)
+        expect(['running', 'paused'], `after ${afterMs} ms`).toContain(state)
+        expect(await living.look(), `after ${afterMs} ms`).toMatchObject({ digest, total })
+        await ticker.goesOn(await ticker.count())
+      }
+    },
+    180_000,
+  )
 
   it.each(['memory', 'filesystem'] as const)(
     'in the middle of a %s snapshot there is all of it or nothing, and the source goes on',

@@ -1,7 +1,8 @@
-import { EngineError, type Freezer, type RuntimeId } from '@holt/engine'
+import type { Freezer, RuntimeId } from '@holt/engine'
 import { CgroupFreezer } from './cgroups/cgroup-freezer.ts'
 import { cgroupOf, type Host } from './host/host.ts'
 import type { Runtime } from './runtimes/runtime-registry.ts'
+import { withRunning } from './runtimes/with-running.ts'
 
 /** The ability `freezer` of this host; null where it has no freezer. */
 export function freezerOf(host: Host): Freezer | null {
@@ -22,10 +23,7 @@ export async function readFrozen(host: Host, runtime: Runtime): Promise<void> {
 }
 
 function setFrozen(host: Host, id: RuntimeId, frozen: boolean): Promise<void> {
-  return host.locks.run(id, async () => {
-    const runtime = host.runtimes.get(id)
-    if (runtime === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
-    if (runtime.record.state !== 'running') throw new EngineError('gone', `runtime ${id} does not run`)
+  return withRunning(host, id, async (runtime) => {
     if (runtime.frozen === frozen) return
     const freezer = freezerOfRuntime(host, id)
     if (frozen) await freezer?.freeze()

@@ -33,15 +33,19 @@ export function makeId<Kind extends IdKind>(kind: Kind): Id<Kind> {
   return `${idPrefixes[kind]}${randomText(randomLength)}` as Id<Kind>
 }
 
-/** Random text of `[a-z0-9]` without bias: bytes past the last whole multiple of 36 are thrown away. */
+/** Random text of `[a-z0-9]` without bias. */
 export function randomText(length: number): string {
   let text = ''
-  while (text.length < length) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(64))) {
-      if (byte < 252 && text.length < length) text += alphabet[byte % 36]
-    }
-  }
-  return text
+  while (text.length < length) text += textOfBytes(crypto.getRandomValues(new Uint8Array(64)))
+  return text.slice(0, length)
+}
+
+/** Random bytes as text of `[a-z0-9]` without bias: those past the last whole multiple of 36 are left out. */
+export function textOfBytes(bytes: Uint8Array): string {
+  return Array.from(
+    bytes.filter((byte) => byte < 252),
+    (byte) => alphabet[byte % 36],
+  ).join('')
 }
 
 /** The schema of one kind of id. */

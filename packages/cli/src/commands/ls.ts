@@ -1,3 +1,4 @@
+import { runtimeStates } from '@holt/protocol'
 import type { Isolation, Runtime, RuntimeFilter, RuntimeState } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
@@ -32,18 +33,7 @@ export function addLs(program: Command): void {
     .command('ls')
     .description('list runtimes, newest first')
     .option('-a, --all', 'ended ones as well')
-    .addOption(
-      new Option('-s, --state <state>', 'only this state').choices([
-        'starting',
-        'running',
-        'pausing',
-        'paused',
-        'resuming',
-        'terminating',
-        'terminated',
-        'failed',
-      ]),
-    )
+    .addOption(new Option('-s, --state <state>', 'only this state').choices(runtimeStates))
     .option('-t, --template <template>', 'only of this template')
     .option('-n, --name <name>', 'only with this name')
     .addOption(isolationOption())

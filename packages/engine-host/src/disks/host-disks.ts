@@ -1,16 +1,19 @@
 import { statfs } from 'node:fs/promises'
-import { type Disks, EngineError, type RuntimeId } from '@holt/engine'
+import { type Disks, EngineError } from '@holt/engine'
 import type { Host } from '../host/host.ts'
-import type { Runtime } from '../runtimes/runtime-registry.ts'
+import { withRunning } from '../runtimes/with-running.ts'
 import { growDisk } from './grow-disk.ts'
 
-/** The ability `disks` of this host. A disk is a file system of its own, so that its size is one call and no name in it is looked at. */
+/**
+ * The ability `disks` of this host. A disk is a file system of its own, so that its size is one call and no name in it is looked at. Only
+ * of a runtime that runs is it certain that it is mounted.
+ */
 export function disksOf(host: Host): Disks {
   return {
     canGrow: host.canGrowDisks,
-    usedBytes: (id) => locked(host, id, ({ paths }) => usedBytesOf(paths.diskMount)),
+    usedBytes: (id) => withRunning(host, id, ({ paths }) => usedBytesOf(paths.diskMount)),
     grow: (id, diskMiB, signal) =>
-      locked(host, id, async (runtime) => {
+      withRunning(host, id, async (runtime) => {
         signal.throwIfAborted()
         const { spec } = runtime.record
         if (!Number.isSafeInteger(diskMiB) || diskMiB < spec.diskMiB)
@@ -28,14 +31,4 @@ export function disksOf(host: Host): Disks {
 export async function usedBytesOf(diskMount: string): Promise<number> {
   const { blocks, bfree, bsize } = await statfs(diskMount)
   return (blocks - bfree) * bsize
-}
-
-/** Only of a runtime that runs is it certain that its disk is mounted there. */
-function locked<T>(host: Host, id: RuntimeId, work: (runtime: Runtime) => Promise<T>): Promise<T> {
-  return host.locks.run(id, async () => {
-    const runtime = host.runtimes.get(id)
-    if (runtime === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
-    if (runtime.record.state !== 'running') throw new EngineError('gone', `runtime ${id} does not run`)
-    return work(runtime)
-  })
 }

@@ -1,4 +1,5 @@
-import { HoltError, makeId, randomText } from '@holt/protocol'
+import { HoltError, makeId } from '@holt/protocol'
+import { makeCheckpointId } from '../checkpoint-id.ts'
 import { pause } from '../pause.ts'
 import { admit } from '../runtimes/admit.ts'
 import { promisedMiB } from '../runtimes/promised.ts'
@@ -63,7 +64,7 @@ async function note(
 
 /** Notes an id for a checkpoint of a build before it exists. */
 export async function noteCheckpoint({ store }: Service, buildId: string): Promise<string> {
-  const id = `cp${randomText(20)}`
+  const id = makeCheckpointId()
   await store.db
     .insertInto('build_resources')
     .values({ resource_id: id, build_id: buildId, kind: 'checkpoint', memory_mib: 0 })

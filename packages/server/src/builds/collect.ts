@@ -1,9 +1,9 @@
 import type { CheckpointInfo, ImageInfo } from '@holt/engine'
+import { checkpointOf } from '../checkpoint-id.ts'
 import { isEngineError } from '../engine-errors.ts'
 import { notEnded } from '../runtimes/not-ended.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
-import { checkpointOf } from '../templates/take-checkpoint.ts'
 import { evictCache } from './evict-cache.ts'
 import type { Collection } from './holds.ts'
 

@@ -1,18 +1,18 @@
-import { type Fork, type ForkResult, type ForkRuntime, HoltError, randomText } from '@holt/protocol'
+import { type Fork, type ForkResult, type ForkRuntime, HoltError } from '@holt/protocol'
+import { makeCheckpointId } from '../checkpoint-id.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import { recordEvent } from '../events/record-event.ts'
 import { requireCheckpoints } from '../lifecycle/can-pause.ts'
-import { writeDown } from '../lifecycle/write-down.ts'
+import { dropCheckpoint } from '../lifecycle/drop-checkpoint.ts'
+import { writeDown, writeTimeoutMs } from '../lifecycle/write-down.ts'
 import { copyNetwork } from '../network/former-network.ts'
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { showRuntime } from '../runtimes/present-runtime.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
+import { Turns } from '../turns.ts'
 import { childIds } from './child-ids.ts'
 import { makeChild, type WantedChild } from './make-child.ts'
-
-/** Memory and files are written to the disk: seconds for each GiB. */
-const writeTimeoutMs = 600_000
 
 /** Children that are made at once. Each keeps a processor busy while it is restored. */
 const atOnce = 8
@@ -34,7 +34,7 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
   if (earlier !== null) return earlier
   const source = await findRunning(service, creation)
   await requireCheckpoints(service, source)
-  const checkpointId = `cp${randomText(20)}`
+  const checkpointId = makeCheckpointId()
   const { holds } = service.builds
   for (const needed of [checkpointId, source.image_digest]) holds.hold(firstId, needed)
   try {
@@ -43,12 +43,14 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
     const after = await copyNetwork(service, creation)
     // A runtime that was deleted since has let go of its authority, and its children are made all the same.
     const network = after.ca === null ? before : after
-    const children = await inTurn(ids, (id) => child(service, source, { id, checkpointId, request, network }))
+    const turns = new Turns(atOnce)
+    const make = (id: string) => turns.run(() => child(service, source, { id, checkpointId, request, network }))
+    const children = await Promise.all(ids.map(make))
     await tell(service, source, children)
     return { data: children }
   } finally {
     holds.release(firstId)
-    await discard(service, checkpointId)
+    await dropCheckpoint(service, checkpointId)
   }
 }
 
@@ -114,17 +116,6 @@ async function findEarlier(
   return { data: await Promise.all(data) }
 }
 
-/** Does the work for each item, some at once, and answers in the order of the items. */
-async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = []
-  const waiting = [...items.entries()]
-  const worker = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) results[next[0]] = await work(next[1])
-  }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
-  return results
-}
-
 async function tell({ store, now }: Service, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
   const children = results.flatMap(({ runtime }) => (runtime === null ? [] : [runtime.runtime_id]))
   await recordEvent(store.db, {
@@ -134,13 +125,4 @@ async function tell({ store, now }: Service, source: RuntimeRow, results: readon
     data: { children, failed: results.length - children.length },
     at: now(),
   })
-}
-
-async function discard({ engine, log }: Service, checkpointId: string): Promise<void> {
-  try {
-    await engine.ability('checkpoints')?.remove(checkpointId)
-  } catch (error) {
-    // Nobody refers to it: the next collection removes it.
-    log.warn({ err: error, checkpoint_id: checkpointId }, 'the checkpoint of a fork could not be removed')
-  }
 }

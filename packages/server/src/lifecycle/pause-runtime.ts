@@ -1,4 +1,5 @@
-import { HoltError, randomText } from '@holt/protocol'
+import { HoltError } from '@holt/protocol'
+import { makeCheckpointId } from '../checkpoint-id.ts'
 import type { Reason } from '../runtimes/change-state.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { isAlive } from '../runtimes/states.ts'
@@ -8,10 +9,7 @@ import { advance } from './advance.ts'
 import { requireCheckpoints } from './can-pause.ts'
 import { finished } from './recover-pause.ts'
 import { becomePaused, settlePausing } from './settle-pausing.ts'
-import { writeDown } from './write-down.ts'
-
-/** Memory and files are written to the disk: seconds for each GiB. */
-const pauseTimeoutMs = 600_000
+import { writeDown, writeTimeoutMs } from './write-down.ts'
 
 /** Why a runtime is paused. */
 export const pauseReasons = {
@@ -49,7 +47,7 @@ function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted)
     if (still !== null && !isAlive(row.state)) return row
     if (row.state !== 'running') throw notRunning(row)
     await requireCheckpoints(service, row)
-    const checkpointId = `cp${randomText(20)}`
+    const checkpointId = makeCheckpointId()
     await advance(service, ref, { from: 'running', to: 'pausing', reason, set: { pause_checkpoint_id: checkpointId } })
     try {
       return await write(service, ref, { checkpointId, stopped })
@@ -66,7 +64,7 @@ async function write(
   ref: RuntimeRef,
   { checkpointId, stopped }: { checkpointId: string; stopped: AbortSignal },
 ): Promise<RuntimeRow> {
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(pauseTimeoutMs)])
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(writeTimeoutMs)])
   // The row says so before requests are let in again, which then bring it back.
   const onTaken = async () => void (await becomePaused(service, ref))
   try {

@@ -43,7 +43,7 @@ export async function resumeRuntime(service: Service, ref: RuntimeRef): Promise<
     try {
       const reason = await restore(service, resuming, stopped)
       const running = await becomeRunning(service, ref, reason)
-      if (row.pause_checkpoint_id !== null) dropCheckpoint(service, row.pause_checkpoint_id)
+      if (row.pause_checkpoint_id !== null) void dropCheckpoint(service, row.pause_checkpoint_id)
       return running
     } catch (error) {
       return await giveUp(service, ref, { error, stopped })

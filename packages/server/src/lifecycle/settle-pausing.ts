@@ -84,6 +84,6 @@ async function answers({ engine }: Service, runtimeId: string): Promise<boolean>
 async function goOn(service: Service, ref: RuntimeRef, checkpointId: string): Promise<RuntimeRow> {
   const row = await advance(service, ref, { from: 'pausing', to: 'running', set: { pause_checkpoint_id: null } })
   await service.networks.sync(ref)
-  dropCheckpoint(service, checkpointId)
+  void dropCheckpoint(service, checkpointId)
   return row
 }

@@ -9,6 +9,9 @@ const maxTries = 3
 /** The guest says how long connections linger, and is not believed any length: so long it is waited for while requests go on, and while they wait, too. */
 const lingeringMs = { open: 61_000, held: 3_000 }
 
+/** Memory and files are written to the disk: seconds for each GiB. What is written takes no longer than this. */
+export const writeTimeoutMs = 600_000
+
 /** Time for the guest to answer, and to end its connections. */
 const guestTimeoutMs = 30_000
 
@@ -24,7 +27,7 @@ export interface WriteDown {
 /**
  * Writes a running runtime down as a checkpoint: thaws it, holds requests, quiesces the guest, takes the checkpoint and lets requests go on. On failure the runtime goes
  * on as well, unless the engine has lost it; what is there of the checkpoint is the caller's to remove. Open streams break, and whoever serves them goes on at their
- * cursor (`comeBack`); connections out of the runtime are reset.
+ * cursor (`Comeback`); connections out of the runtime are reset.
  */
 export async function writeDown(
   service: Service,

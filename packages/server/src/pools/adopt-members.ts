@@ -1,5 +1,6 @@
 import type { Service } from '../service.ts'
 import type { PoolMemberRow } from '../store/tables.ts'
+import { Turns } from '../turns.ts'
 import { type PoolMember, removeMember, settle } from './pool-member.ts'
 import { shapeOfMember } from './pool-shape.ts'
 
@@ -15,11 +16,8 @@ const adoptTimeoutMs = 15_000
  */
 export async function adoptMembers(service: Service, keep: (member: PoolMember) => boolean): Promise<void> {
   const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()
-  const waiting = [...rows]
-  const work = async () => {
-    for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) await adoptOne(service, row, keep)
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
+  const turns = new Turns(atOnce)
+  await Promise.all(rows.map((row) => turns.run(() => adoptOne(service, row, keep))))
 }
 
 async function adoptOne(service: Service, row: PoolMemberRow, keep: (member: PoolMember) => boolean): Promise<void> {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
+import { Turns } from '../turns.ts'
 import { adoptMembers } from './adopt-members.ts'
 import { currentShapes } from './current-shapes.ts'
 import { type HostRoom, hasRoom, isTight } from './host-room.ts'
@@ -10,7 +11,6 @@ import { makeMember, type PoolMember, removeMember } from './pool-member.ts'
 import { type PoolKey, type PoolShape, poolKey, sameShape } from './pool-shape.ts'
 import { poolSizes } from './pool-sizes.ts'
 import { RefillGate } from './refill-gate.ts'
-import { Turns } from './turns.ts'
 
 /** How often templates, memory and demand are looked at. A claim is refilled without waiting for that. */
 const lookMs = 1000

@@ -4,7 +4,7 @@ import { shapeOfSource } from '../pools/pool-shape.ts'
 import type { Service } from '../service.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../store/tables.ts'
 import { bindRuntime } from './bind-runtime.ts'
-import { failRuntime, reasonOf } from './fail-runtime.ts'
+import { failRuntime, lost, reasonOf } from './fail-runtime.ts'
 import { findRuntime } from './find-runtime.ts'
 import { mayReserve, type Reservation, reserveRuntime } from './reserve-runtime.ts'
 import type { RuntimeSource } from './runtime-source.ts'
@@ -15,9 +15,6 @@ const wakeTimeoutMs = 5_000
 
 /** How many members one create tries; then it makes its runtime itself. */
 const maxTries = 3
-
-/** Why a member has failed that is gone by the time it is somebody's. */
-const lost = { code: 'lost', message: 'The host does not have this runtime any more.' }
 
 /** What a create has decided. Its row has the id that the create was given. */
 interface Decided {

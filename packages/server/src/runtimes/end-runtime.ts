@@ -25,7 +25,7 @@ export async function endRuntime(service: Service, ref: RuntimeRef, end: End | n
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await finishEnd(service, ref)
   service.links.forget(ref.runtimeId)
-  if (row.pause_checkpoint_id !== null) dropCheckpoint(service, row.pause_checkpoint_id)
+  if (row.pause_checkpoint_id !== null) void dropCheckpoint(service, row.pause_checkpoint_id)
 }
 
 /** The row as `terminating`, ended already, or as it was where it should not end any more. */

@@ -14,6 +14,9 @@ const endings: Readonly<Record<Ending['reason'], string>> = {
   start_failed: 'The runtime never ran.',
 }
 
+/** Why a runtime has failed that the engine knows nothing of. */
+export const lost: Reason = { code: 'lost', message: 'The host does not have this runtime any more.' }
+
 /** A state reason for what the engine saw. The engine's own words are for the log. */
 export function reasonOf({ reason }: Ending): Reason {
   return { code: reason, message: endings[reason] }

@@ -4,7 +4,7 @@ import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import type { Reason } from './change-state.ts'
-import { failRuntime, reasonOf } from './fail-runtime.ts'
+import { failRuntime, lost, reasonOf } from './fail-runtime.ts'
 import { notEnded } from './not-ended.ts'
 import { hasEnded } from './states.ts'
 
@@ -80,7 +80,7 @@ async function compareOne(service: Service, id: string): Promise<void> {
   } else if (row.state === 'pausing' || row.state === 'resuming' || row.state === 'paused') {
     if (row.state !== 'paused' || observed !== null) recoverBeside(service, row)
   } else if (row.state === 'running' && observed === null) {
-    await fail(service, row, { code: 'lost', message: 'The host does not have this runtime any more.' })
+    await fail(service, row, lost)
   } else if (row.state === 'running' && observed?.ending != null) {
     await fail(service, row, reasonOf(observed.ending))
   } else if (row.state === 'running') {

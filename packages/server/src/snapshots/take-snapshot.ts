@@ -1,6 +1,8 @@
 import { type CreateSnapshot, type ErrorCode, errorCatalogue, HoltError, type SnapshotKind } from '@holt/protocol'
+import { checkpointOf } from '../checkpoint-id.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import { hasCheckpoints, requireCheckpoints } from '../lifecycle/can-pause.ts'
+import { writeTimeoutMs } from '../lifecycle/write-down.ts'
 import { caPurpose } from '../network/decide-network.ts'
 import { type FormerNetwork, formerNetwork } from '../network/former-network.ts'
 import type { Reason } from '../runtimes/change-state.ts'
@@ -11,9 +13,6 @@ import type { RuntimeRow, SnapshotRow } from '../store/tables.ts'
 import { captureSettings } from './capture-settings.ts'
 import { failSnapshot, finishSnapshot, insertSnapshot } from './snapshot-rows.ts'
 import { type Written, writeSnapshot } from './write-snapshot.ts'
-
-/** Memory and files are written to the disk: seconds for each GiB. */
-const writeTimeoutMs = 600_000
 
 /** Of which runtime, under which id, as asked for. */
 export interface SnapshotCreation extends RuntimeRef {
@@ -86,7 +85,7 @@ function newRow(
     template_name: runtime.template_name,
     isolation: runtime.isolation,
     image_digest: runtime.image_digest,
-    checkpoint_id: kind === 'memory' ? `cp${snapshotId.slice(2)}` : null,
+    checkpoint_id: kind === 'memory' ? checkpointOf(snapshotId) : null,
     cpu: runtime.cpu,
     memory_mib: runtime.memory_mib,
     disk_mib: runtime.disk_mib,

@@ -1,5 +1,6 @@
 import { type Checkpoints, GuestClient, type ImageDigest } from '@holt/engine'
 import { makeId } from '@holt/protocol'
+import { checkpointOf } from '../checkpoint-id.ts'
 import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import { updateTemplate } from './template-rows.ts'
@@ -46,9 +47,4 @@ export async function removeUnfinished(service: Service, template: TemplateRow):
   await service.engine.remove(template.seed_id, signal)
   await service.engine.ability('checkpoints')?.remove(checkpointOf(template.seed_id))
   return updateTemplate(service, template, { seed_id: null })
-}
-
-/** The checkpoint of a seed, so that one id in the row finds both. */
-export function checkpointOf(seedId: string): string {
-  return `cp${seedId.slice(2)}`
 }

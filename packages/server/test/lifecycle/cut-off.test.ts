@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { EngineError } from '@holt/engine'
-import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { steeredEngine } from '../support/steered-engine.ts'
 
 const path = '/v1/agents/runtime'
 const patience = { timeout: 10_000 }
@@ -11,31 +12,6 @@ const checkpointId = 'cpaaaaaaaaaaaaaaaaaaaa'
 /** Later than every sweep: only who asks for the runtime finds that nobody works on it. */
 const unseen = 'updated_at = 9000000000000'
 const pausing = `UPDATE runtimes SET state = 'pausing', pause_checkpoint_id = '${checkpointId}'`
-
-type FakeVerb = Parameters<NonNullable<FakeEngineOptions['before']>>[0]
-
-/** An engine that does something at the beginning of the next verb of a kind. */
-function steeredEngine() {
-  const next: Partial<Record<FakeVerb, () => Promise<void> | void>> = {}
-  const engine = new FakeEngine({
-    before: async (verb) => {
-      const act = next[verb]
-      delete next[verb]
-      await act?.()
-    },
-  })
-  /** Holds the next verb of a kind up. */
-  const hold = (verb: FakeVerb) => {
-    const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
-    const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    next[verb] = () => {
-      reach()
-      return held
-    }
-    return { reached, release }
-  }
-  return { engine, next, hold }
-}
 
 /** Changes rows as only a crash leaves them. */
 function tamper({ stateDir }: TestServer, sql: string): void {

@@ -1,26 +1,10 @@
 import { EngineError } from '@holt/engine'
-import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../support/start-test-server.ts'
+import { steeredEngine } from '../support/steered-engine.ts'
 
 const path = '/v1/agents/runtime'
-
-type FakeVerb = Parameters<NonNullable<FakeEngineOptions['before']>>[0]
-
-/** An engine that counts its verbs, and fails or holds up the next one of a kind. */
-function steeredEngine() {
-  const counts: Partial<Record<FakeVerb, number>> = {}
-  const next: Partial<Record<FakeVerb, () => Promise<void> | void>> = {}
-  const engine = new FakeEngine({
-    before: async (verb) => {
-      counts[verb] = (counts[verb] ?? 0) + 1
-      const act = next[verb]
-      delete next[verb]
-      await act?.()
-    },
-  })
-  return { engine, counts, next }
-}
 
 async function checkpointsOf(engine: FakeEngine): Promise<number> {
   return (await engine.ability('checkpoints')?.list())?.length ?? 0
@@ -215,15 +199,10 @@ describe('a pause that fails', () => {
   })
 
   test('gives way to a delete', async () => {
-    const { engine, next } = steeredEngine()
+    const { engine, hold } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const id = await makeRuntime()
-    const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
-    const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    next.take = () => {
-      reach()
-      return held
-    }
+    const { reached, release } = hold('take')
     const pausing = ask('POST', `${path}/${id}/pause`)
     await reached
     const deleting = ask('DELETE', `${path}/${id}`)
@@ -238,15 +217,10 @@ describe('a pause that fails', () => {
 
 describe('while a runtime is written down', () => {
   test('requests wait, and bring it back when it is paused', async () => {
-    const { engine, next } = steeredEngine()
+    const { engine, hold } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const id = await makeRuntime()
-    const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
-    const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    next.take = () => {
-      reach()
-      return held
-    }
+    const { reached, release } = hold('take')
     const pausing = ask('POST', `${path}/${id}/pause`)
     await reached
     let answered = false

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { steeredEngine } from '../support/steered-engine.ts'
 
 const path = '/v1/agents/runtime'
 const patience = { timeout: 10_000 }
@@ -122,20 +123,11 @@ describe('a resume that fails', () => {
   })
 
   test('gives way to a delete', async () => {
-    const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
-    const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    let hold = false
-    const engine = new FakeEngine({
-      before: async (verb) => {
-        if (!hold || verb !== 'ensure') return
-        reach()
-        await held
-      },
-    })
+    const { engine, hold } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const id = await makeRuntime()
     await ask('POST', `${path}/${id}/pause`)
-    hold = true
+    const { reached, release } = hold('ensure')
     const resuming = ask('POST', `${path}/${id}/resume`)
     await reached
     const deleting = ask('DELETE', `${path}/${id}`)

@@ -1,20 +1,15 @@
 import { EngineError } from '@holt/engine'
-import { FakeEngine, type FakeVerb } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
 import { inside } from '../support/inside.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { steeredEngine } from '../support/steered-engine.ts'
 
 const runtimes = '/v1/agents/runtime'
 const snapshots = '/v1/agents/snapshot'
 
 const snapshot = ({ ask }: Pick<TestServer, 'ask'>, id: string, json: object = {}) =>
   ask('POST', `${runtimes}/${id}/snapshot`, { json })
-
-/** A server whose engine fails or holds up a verb as the test says. */
-async function withEngine(before: (verb: FakeVerb) => void | Promise<void>) {
-  const engine = new FakeEngine({ before })
-  return startTestServer({ engine })
-}
 
 const checkpointIds = async ({ engine }: TestServer) =>
   (await engine.ability('checkpoints')?.list())?.map(({ checkpointId }) => checkpointId) ?? []
@@ -113,9 +108,12 @@ test('a class without checkpoints and a value inside are refused, and their file
 
 test('one that could not be written says why, leaves nothing, lets go of its name, and its runtime goes on', async () => {
   let fails = false
-  const server = await withEngine((verb) => {
-    if (verb === 'take' && fails) throw new EngineError('no_space', 'no room')
+  const engine = new FakeEngine({
+    before: (verb) => {
+      if (verb === 'take' && fails) throw new EngineError('no_space', 'no room')
+    },
   })
+  const server = await startTestServer({ engine })
   const { ask, makeRuntime } = server
   const id = await makeRuntime()
   const before = await checkpointIds(server)
@@ -134,42 +132,30 @@ test('one that could not be written says why, leaves nothing, lets go of its nam
 })
 
 test('a runtime that is deleted while it is written down is answered as such', async () => {
-  const taking = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
-  let holds = false
-  const server = await withEngine(async (verb) => {
-    if (verb !== 'take' || !holds) return
-    taking.resolve()
-    await goOn.promise
-  })
+  const { engine, hold } = steeredEngine()
+  const server = await startTestServer({ engine })
   const id = await server.makeRuntime()
-  holds = true
+  const { reached, release } = hold('take')
   const answer = snapshot(server, id)
-  await taking.promise
+  await reached
   await server.ask('DELETE', `${runtimes}/${id}`)
-  goOn.resolve()
+  release()
   const { status, json } = await answer
   expect([status, json.error.code]).toEqual([410, 'runtime_terminated'])
 })
 
 test('a snapshot that is deleted while it is written leaves nothing', async () => {
-  const taking = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
-  let holds = false
-  const server = await withEngine(async (verb) => {
-    if (verb !== 'take' || !holds) return
-    taking.resolve()
-    await goOn.promise
-  })
+  const { engine, hold } = steeredEngine()
+  const server = await startTestServer({ engine })
   const id = await server.makeRuntime()
   const before = await checkpointIds(server)
-  holds = true
+  const { reached, release } = hold('take')
   const answer = snapshot(server, id, { name: 'one' })
-  await taking.promise
+  await reached
   const writing = await server.ask('POST', runtimes, { json: { snapshot: 'one' } })
   expect([writing.status, writing.json.error.details.state]).toEqual([503, 'writing'])
   expect((await server.ask('DELETE', `${snapshots}/one`)).status).toBe(204)
-  goOn.resolve()
+  release()
   expect((await answer).json.error.code).toBe('conflict')
   await expect.poll(() => checkpointIds(server)).toEqual(before)
   expect((await server.ask('GET', `${runtimes}/${id}`)).json.state).toBe('running')

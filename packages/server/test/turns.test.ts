@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Turns } from '../../src/pools/turns.ts'
+import { Turns } from '../src/turns.ts'
 
 test('so many run at a time, in the order in which they came, and one that fails makes room', async () => {
   const turns = new Turns(2)
