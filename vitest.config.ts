@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     // The end-to-end tests have a configuration of their own: they share one service.
     include: ['packages/*/test/**/*.test.ts', 'bench/**/*.test.ts'],
+    globalSetup: ['packages/server/test/support/test-cluster.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Real runtimes share two cores: more files at once only wait for each other.

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 HOLT_COMMAND='npm test' bash scripts/lib/setup.sh --tests
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
 
-readonly STATIC_TIMEOUT=300 GO_TIMEOUT=900 VITEST_TIMEOUT=1800
+readonly STATIC_TIMEOUT=300 GO_TIMEOUT=900 VITEST_TIMEOUT=2700
 results=$PWD/.holt/test
 passed=0 failed=0 skipped=0
 rm -rf "$results"
@@ -41,6 +41,7 @@ count_report() {
 check types tsc -p tsconfig.json
 check lint biome check --error-on-warnings .
 check layers node scripts/check-layers.ts
+check security node scripts/check-security.ts
 check unused knip
 check 'guest vet' go -C guest vet ./...
 
@@ -62,6 +63,7 @@ vitest_run() {
 
 vitest_run unit
 vitest_run end-to-end --config e2e/vitest.config.ts
+vitest_run chaos --config chaos/vitest.config.ts
 
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]

@@ -60,7 +60,8 @@ export class CpuAccount implements Disposable {
   move(pid: number, group: string): void {
     mkdirSync(join(this.hierarchy.mountPoint, group), { recursive: true })
     this.#made.push(group)
-    for (const each of [pid, ...descendantsOf(pid)]) this.#put(each, group)
+    this.#put(pid, group)
+    for (const each of descendantsOf(pid)) unlessGone(() => this.#put(each, group))
   }
 
   /** CPU time of a group and those below it, in milliseconds; 0 where it is not yet there. */
@@ -86,12 +87,24 @@ export class CpuAccount implements Disposable {
   }
 }
 
-/** The processes below one, from `/proc/PID/task/TID/children` (`proc_tid_children(5)`). */
+/** The processes below one, from `/proc/PID/task/TID/children` (`proc_tid_children(5)`), without those that end meanwhile. */
 export function descendantsOf(pid: number): readonly number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  )
+  const tasks = unlessGone(() => readdirSync(`/proc/${pid}/task`)) ?? []
+  const children = tasks.flatMap((task) => {
+    const text = unlessGone(() => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')) ?? ''
+    return text.split(' ').filter(Boolean).map(Number)
+  })
   return children.flatMap((child) => [child, ...descendantsOf(child)])
+}
+
+/** Answers undefined where the process has ended. */
+function unlessGone<Value>(look: () => Value): Value | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
 }
 
 /** The group of a process, from its `/proc/PID/cgroup` (`cgroups(7)`). */

@@ -19,7 +19,8 @@ export const temporaryDir = join(repository, '.holt', 'e2e-tmp')
 /** A word in the service's environment that no runtime may ever see. */
 export const canary = 'canary-of-the-host-6f1d2c'
 
-const mainFile = join(repository, 'packages', 'server', 'src', 'main.ts')
+/** The daemon's program. */
+export const mainFile = join(repository, 'packages', 'server', 'src', 'main.ts')
 const logFile = join(stateDir, 'holtd.log')
 
 /** A daemon stops listening and exits; a second is much. */

@@ -54,6 +54,20 @@ check_keyring() {
 			'install debian-archive-keyring 2025.1 or newer: packages.debian.org/trixie/all/debian-archive-keyring/download'
 }
 
+# The database server that tests start by themselves. Its package makes a cluster of its own and starts it, which nobody asked for: that is told not to be done beforehand.
+ensure_test_postgres() {
+	compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return
+	if ! may_install; then
+		fix 'missing for the tests: PostgreSQL' 'apt-get install --no-install-recommends postgresql'
+		return
+	fi
+	if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+		mkdir -p /etc/postgresql-common
+		echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+	fi
+	apt_install -o Dpkg::Options::=--force-confold postgresql
+}
+
 # The registry that tests pull from. Its package starts a service, so only its program is taken.
 ensure_test_registry() {
 	have docker-registry && return

@@ -48,6 +48,7 @@ trap 'rm -f "$apt_log" "$npm_log"' EXIT
 if [ "$with_tests" = 1 ]; then
 	ensure_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 	ensure_test_registry
+	ensure_test_postgres
 else
 	ensure_packages "${RUN_PACKAGES[@]}"
 fi

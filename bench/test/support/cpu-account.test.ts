@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { cpuHierarchyOf, descendantsOf, ownGroupOf, parseCpuMs } from '../../support/cpu-account.ts'
 
@@ -36,5 +37,7 @@ describe('the processes below one', () => {
     expect(below).toHaveLength(1)
     expect(found).toContain(below[0])
     for (const pid of below) process.kill(pid, 'SIGKILL')
+    await once(child, 'exit')
+    expect(descendantsOf(child.pid ?? 0)).toEqual([])
   })
 })

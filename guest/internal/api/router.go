@@ -54,6 +54,7 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep)
 	mux := http.NewServeMux()
 	add := func(pattern string, h handler) { mux.Handle(pattern, answering(h)) }
 	add("GET /v1/info", a.info)
+	add("GET /v1/usage", a.usage)
 	add("POST /v1/bind", a.bind)
 	add("POST /v1/seed", a.seed)
 	add("POST /v1/quiesce", a.quiesce)

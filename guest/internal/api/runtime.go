@@ -2,7 +2,9 @@ package api
 
 import (
 	"net/http"
+	"os"
 	"runtime/debug"
+	"strconv"
 
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/identity"
@@ -23,6 +25,34 @@ func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
 		Lingering  int64   `json:"lingering_ms"`
 	}{Version, protocolVersion, a.identity.RuntimeID(), 1, processes, foreground, a.identity.Network.Lingering().Milliseconds()})
 	return nil
+}
+
+// usage tells what cannot be seen from outside: gVisor's processes are none of the host's.
+func (a *API) usage(w http.ResponseWriter, _ *http.Request) error {
+	count, err := countProcesses()
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct {
+		Processes int `json:"processes"`
+	}{count})
+	return nil
+}
+
+// countProcesses counts what /proc lists, the guest's own included.
+func countProcesses() (count int, err error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, name := range names {
+		if _, err := strconv.Atoi(name); err == nil {
+			count++
+		}
+	}
+	return count, err
 }
 
 func (a *API) bind(w http.ResponseWriter, r *http.Request) error {

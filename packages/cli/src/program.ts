@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAttach } from './commands/attach.ts'
+import { addAudit } from './commands/audit.ts'
 import { addComplete } from './commands/complete.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addCp } from './commands/cp.ts'
 import { addCreate } from './commands/create.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addDown } from './commands/down.ts'
+import { addEvents } from './commands/events.ts'
 import { addExec } from './commands/exec.ts'
 import { addFork } from './commands/fork.ts'
 import { addGet } from './commands/get.ts'
@@ -18,6 +20,7 @@ import { addNet } from './commands/net.ts'
 import { addPause } from './commands/pause.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPort } from './commands/port.ts'
+import { addProject } from './commands/project.ts'
 import { addProvider } from './commands/provider.ts'
 import { addPs } from './commands/ps.ts'
 import { addResume } from './commands/resume.ts'
@@ -28,11 +31,15 @@ import { addSession } from './commands/session.ts'
 import { addSet } from './commands/set.ts'
 import { addShell } from './commands/shell.ts'
 import { addSnapshot } from './commands/snapshot.ts'
+import { addStats } from './commands/stats.ts'
 import { addStatus } from './commands/status.ts'
 import { addSync } from './commands/sync.ts'
 import { addTemplate } from './commands/template.ts'
+import { addTransfer } from './commands/transfer.ts'
 import { addUp } from './commands/up.ts'
 import { addWatch } from './commands/watch.ts'
+import { addWebhook } from './commands/webhook.ts'
+import { addWhoami } from './commands/whoami.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
@@ -61,11 +68,13 @@ export function buildProgram(args: readonly string[] = []): Command {
   addDown(program)
   addStatus(program)
   addDoctor(program)
+  addTransfer(program)
   program.commandsGroup('Runtimes:')
   addRun(program, passThrough)
   addCreate(program)
   addLs(program)
   addGet(program)
+  addStats(program)
   addSet(program)
   addPause(program)
   addResume(program)
@@ -89,9 +98,15 @@ export function buildProgram(args: readonly string[] = []): Command {
   addNet(program)
   addSecret(program)
   addProvider(program)
+  program.commandsGroup('Events:')
+  addEvents(program)
+  addWebhook(program)
+  addAudit(program)
   program.commandsGroup('And:')
   addTemplate(program)
   addKey(program)
+  addProject(program)
+  addWhoami(program)
   addCompletion(program)
   addComplete(program)
   return program

@@ -40,7 +40,7 @@ async function offered(line: string): Promise<string[]> {
 describe('bash completes', () => {
   test.each([
     ['verbs', 'holt c', ['create', 'cp', 'completion']],
-    ['verbs of a group', 'holt key ', ['create', 'ls', 'rm']],
+    ['verbs of a group', 'holt key ', ['create', 'rotate', 'ls', 'rm']],
     ['options', 'holt run --is', ['--isolation']],
     ['choices of an option', 'holt create --isolation ', ['gvisor', 'container']],
     ['runtimes', 'holt exec m', ['mine']],

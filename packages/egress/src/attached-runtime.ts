@@ -9,6 +9,7 @@ import type {
   Log,
   RuntimeEgress,
   TestedDecision,
+  Traffic,
 } from './contract.ts'
 import type { NameService } from './dns/answer-query.ts'
 import { serveQuery } from './dns/serve-query.ts'
@@ -55,7 +56,7 @@ export class AttachedRuntime implements RuntimeEgress {
   readonly #sweeper: NodeJS.Timeout
   #policy: EffectivePolicy
   #secrets: readonly AttachedSecret[]
-  #endedBytes = 0
+  #ended: Traffic = { sent: 0, received: 0 }
   #limitLoggedAt = Number.NEGATIVE_INFINITY
   #isClosed = false
 
@@ -69,8 +70,12 @@ export class AttachedRuntime implements RuntimeEgress {
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
   }
 
-  get movedBytes(): number {
-    return [...this.#connections.keys()].reduce((sum, connection) => sum + totalOf(connection), this.#endedBytes)
+  get traffic(): Traffic {
+    return [...this.#connections.keys()].reduce((sum, { bytes }) => sumOf(sum, bytes), this.#ended)
+  }
+
+  get openConnections(): number {
+    return this.#connections.size
   }
 
   accept(connection: Duplex): void {
@@ -128,7 +133,7 @@ export class AttachedRuntime implements RuntimeEgress {
       .run()
       .finally(() => {
         this.#connections.delete(connection)
-        this.#endedBytes += totalOf(connection)
+        this.#ended = sumOf(this.#ended, connection.bytes)
         release()
       })
       .catch((error) => this.#onFault(error))
@@ -211,6 +216,10 @@ export class AttachedRuntime implements RuntimeEgress {
   #onFault(error: unknown): void {
     this.#shared.log.error({ runtime: this.#options.id, err: error }, 'a connection of a runtime failed in the gateway')
   }
+}
+
+function sumOf(one: Traffic, other: Traffic): Traffic {
+  return { sent: one.sent + other.sent, received: one.received + other.received }
 }
 
 function totalOf({ bytes }: Connection): number {

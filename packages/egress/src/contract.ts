@@ -186,6 +186,12 @@ export interface AttachOptions {
   onDecision(decision: Decision): void
 }
 
+/** Bytes out of a runtime and into it. */
+export interface Traffic {
+  readonly sent: number
+  readonly received: number
+}
+
 /** One runtime's way out. */
 export interface RuntimeEgress {
   /** Serves a connection that the guest made to the egress socket. */
@@ -194,8 +200,10 @@ export interface RuntimeEgress {
   update(change: { readonly policy?: EffectivePolicy; readonly secrets?: readonly AttachedSecret[] }): void
   /** Decides without connecting. It resolves the name when a rule allows it. */
   test(target: { host: string; port: number; method?: string; path?: string }): Promise<TestedDecision>
-  /** Bytes that its connections have carried so far, in both directions: while this stands still, nothing leaves and nothing comes. */
-  readonly movedBytes: number
+  /** What its connections have carried so far: while this stands still, nothing leaves and nothing comes. */
+  readonly traffic: Traffic
+  /** Connections that are open now. */
+  readonly openConnections: number
   /** Cuts everything. What is accepted later is closed at once. */
   close(): void
 }

@@ -11,7 +11,7 @@ import { DiskPool } from './disks/disk-pool.ts'
 import { canResizeMounted } from './disks/grow-disk.ts'
 import { ContainerDriver } from './drivers/container-driver.ts'
 import { GvisorDriver } from './drivers/gvisor-driver.ts'
-import { claimStateDir, type StateClaim } from './host/claim-state-dir.ts'
+import { type Claim, claimInstallation } from './host/claim-installation.ts'
 import type { Host } from './host/host.ts'
 import { installGuest, removeOldGuests } from './host/install-guest.ts'
 import { probeRunsc } from './host/probe-runners.ts'
@@ -22,6 +22,7 @@ import { type Layout, layoutOf } from './layout.ts'
 import type { HostEngineOptions } from './options.ts'
 import { findRuntimes } from './runtimes/find-runtimes.ts'
 import { Observers } from './runtimes/observers.ts'
+import { removeOrphans } from './runtimes/remove-orphans.ts'
 import { RuntimeRegistry } from './runtimes/runtime-registry.ts'
 import { removeTemporaries } from './tools/durable-files.ts'
 import { findProgram } from './tools/find-program.ts'
@@ -29,14 +30,14 @@ import { Gate } from './tools/gate.ts'
 import { KeyedLock } from './tools/keyed-lock.ts'
 import { shareLauncher } from './tools/run-tool.ts'
 
-/** Opens the engine over a state directory: claims it, repairs what an earlier process has left, finds its runtimes again. Kind `conflict` while another engine has it. */
+/** Opens the engine of an installation: claims it, repairs what an earlier process has left, finds its runtimes again. Kind `conflict` while another engine has its state directory, run directory or id. */
 export async function createHostEngine(options: HostEngineOptions): Promise<HostEngine> {
   if (!/^[a-z0-9-]{1,32}$/.test(options.installationId)) {
     throw new EngineError('invalid', `not an installation id: ${JSON.stringify(options.installationId)}`)
   }
   const layout = layoutOf(options.stateDir, options.runDir)
   await makeDirs(layout)
-  const claim = await claimStateDir(layout.stateDir)
+  const claim = await claimInstallation(options)
   try {
     return await openEngine(options, layout, claim)
   } catch (error) {
@@ -45,7 +46,7 @@ export async function createHostEngine(options: HostEngineOptions): Promise<Host
   }
 }
 
-async function openEngine(options: HostEngineOptions, layout: Layout, claim: StateClaim): Promise<HostEngine> {
+async function openEngine(options: HostEngineOptions, layout: Layout, claim: Claim): Promise<HostEngine> {
   const [runsc, runc, cgroups, guest, bootId] = await Promise.all([
     findProgram(options.runscPath ?? process.env.HOLT_RUNSC ?? 'runsc'),
     options.runcPath === undefined ? findProgram('runc', 'crun') : findProgram(options.runcPath),
@@ -79,6 +80,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Sta
     observers,
     locks: new KeyedLock(),
     starts: new Gate(Math.max(2, availableParallelism())),
+    removals: new Gate(Math.max(8, 2 * availableParallelism())),
   }
   const endLauncher = guest === null ? () => {} : shareLauncher(guest.path)
   try {
@@ -106,6 +108,7 @@ async function repair(
   ])
   await host.disks.open()
   await findRuntimes(host, identity)
+  await removeOrphans(host, identity.installationId)
   await host.imageMounts.releaseUnused((digest) => host.runtimes.uses(digest, 'container'))
   if (host.guest === null) return
   await removeOldGuests(

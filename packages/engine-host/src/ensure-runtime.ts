@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { arch } from 'node:os'
-import { EngineError, type RuntimeSpec } from '@holt/engine'
+import { EngineError, failpoint, type RuntimeSpec } from '@holt/engine'
 import type { BundleInput } from './bundles/bundle-input.ts'
 import { containerConfig } from './bundles/container-config.ts'
 import { gvisorConfig } from './bundles/gvisor-config.ts'
@@ -24,10 +24,16 @@ export async function ensureRuntime(host: Host, spec: RuntimeSpec, signal: Abort
   checkSpec(spec)
   await host.locks.run(spec.id, async () => {
     signal.throwIfAborted()
-    const runtime = await admitOnce(host, spec)
+    const runtime = await admitOnce(host, spec).catch(async (error) => {
+      // Its record needs room as well.
+      const begun = host.runtimes.get(spec.id)
+      if (begun?.record.state === 'preparing') await giveUp(host, begun)
+      throw startFailure(error, signal)
+    })
     if (runtime === null) return
     const stop = AbortSignal.any([signal, runtime.cancel.signal])
     try {
+      await failpoint('host.recorded')
       await startRuntime(host, runtime, stop)
     } catch (error) {
       await giveUp(host, runtime)
@@ -77,8 +83,11 @@ async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal)
   if (spec.isolation === 'container') await mountRoot(host.layout, runtime, signal)
   const image = await source
   const guest = image?.guest ?? guestOf(host).sha256
+  await failpoint('host.prepared')
   const started = await host.starts.run(signal, () => runBundle(host, runtime, image, signal))
+  await failpoint('host.started')
   await host.runtimes.change(runtime, { state: 'running', guest, ...started })
+  await failpoint('host.running')
 }
 
 /** From what is at rest where there is something, else cold. */

@@ -15,10 +15,11 @@ import { disksOf } from './disks/host-disks.ts'
 import { closeEgress, egressOf } from './egress/host-egress.ts'
 import { ensureRuntime } from './ensure-runtime.ts'
 import { freezerOf } from './freeze-runtime.ts'
-import type { StateClaim } from './host/claim-state-dir.ts'
+import type { Claim } from './host/claim-installation.ts'
 import { type DescribeInput, describeHost } from './host/describe-host.ts'
 import type { Host } from './host/host.ts'
 import { removeRuntime } from './remove-runtime.ts'
+import { usageOf } from './runtimes/host-usage.ts'
 import { observedOf } from './runtimes/runtime-record.ts'
 import { RuntimeWatch } from './runtimes/watch-runtimes.ts'
 import { takeCheckpoint } from './take-checkpoint.ts'
@@ -33,25 +34,27 @@ const FACTS_MAX_AGE_MS = 10_000
 export class HostEngine implements Engine {
   readonly #host: Host
   readonly #input: DescribeInput
-  readonly #claim: StateClaim
+  readonly #claim: Claim
   readonly #watch: RuntimeWatch
   readonly #abilities: Partial<Abilities>
   #refreshing = false
   #facts: { readonly at: number; readonly value: Promise<EngineFacts> } | null = null
   #closed = false
 
-  constructor(host: Host, input: DescribeInput, claim: StateClaim) {
+  constructor(host: Host, input: DescribeInput, claim: Claim) {
     this.#host = host
     this.#input = input
     this.#claim = claim
     this.#watch = new RuntimeWatch(host)
     const freezer = freezerOf(host)
+    const usage = usageOf(host)
     this.#abilities = {
       images: host.images,
       checkpoints: checkpointsOf(host),
       egress: egressOf(host),
       disks: disksOf(host),
       ...(freezer && { freezer }),
+      ...(usage && { usage }),
     }
   }
 

@@ -1,2 +1,3 @@
 export { createHostEngine } from './create-host-engine.ts'
 export type { GvisorPlatform, HostEngineOptions, Log } from './options.ts'
+export { removeRunDir } from './runtimes/run-dir-owner.ts'

@@ -5,6 +5,10 @@ import { EngineError, type ImageDigest, type RuntimeId } from '@holt/engine'
 export interface Layout {
   readonly stateDir: string
   readonly runDir: string
+  /** Says whose the run directory is. */
+  readonly runDirOwner: string
+  /** The runners' state roots. */
+  readonly runners: string
   readonly images: string
   readonly imageMounts: string
   readonly checkpoints: string
@@ -54,6 +58,8 @@ export function layoutOf(stateDir: string, runDir: string): Layout {
   const layout: Layout = {
     stateDir,
     runDir,
+    runDirOwner: join(runDir, '.owner'),
+    runners: join(runDir, '.runner'),
     images,
     imageMounts: join(images, '.mnt'),
     checkpoints,

@@ -1,4 +1,4 @@
-import { type CheckpointInfo, EngineError, type RuntimeId, type TakeOptions } from '@holt/engine'
+import { type CheckpointInfo, EngineError, failpoint, type RuntimeId, type TakeOptions } from '@holt/engine'
 import type { Draft } from './checkpoints/host-checkpoints.ts'
 import { usedBytesOf } from './disks/host-disks.ts'
 import type { CheckpointDriver } from './drivers/driver.ts'
@@ -74,8 +74,10 @@ async function writeDraft(
   await checkRoom(host.layout.checkpoints, sizeBytes)
   const draft = await host.checkpoints.draft(checkpointId, record.spec, record.guest)
   try {
+    await failpoint('host.draft-made')
     await Promise.all([runtime.door.leave(), leaveEgress(runtime)])
     await gvisor.checkpoint(paths, { dir: draft.dir, sizeBytes }, signal)
+    await failpoint('host.draft-written')
     if (goOn) await openAgain(runtime)
     return draft
   } catch (error) {

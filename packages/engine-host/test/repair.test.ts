@@ -1,9 +1,12 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { type Engine, EngineError } from '@holt/engine'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { createHostEngine } from '../src/index.ts'
+import { detectCgroups } from '../src/cgroups/detect-cgroups.ts'
+import { createHostEngine, removeRunDir } from '../src/index.ts'
 import {
   type EngineUnderTest,
   importImage,
@@ -134,6 +137,75 @@ test.skipIf(reason !== null)(
       expect(lines.filter((line) => line.level === 'warn')).toHaveLength(2)
       await engine.close()
       for (const name of [broken, 'notes']) await rm(join(runtimes, name), { recursive: true })
+    })
+  },
+)
+
+test.skipIf(reason !== null)(
+  `what is left of a runtime without a record is removed, and nothing of others (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async (under) => {
+      const { stateDir, runDir, installationId } = under.options
+      const cgroupParent = `/holt-${installationId}`
+      await (await under.open()).close()
+      const { hierarchies } = await detectCgroups()
+      const groups = hierarchies.map((point) => join(point, cgroupParent, makeId('runtime')))
+      const foreign = hierarchies.map((point) => join(point, `${cgroupParent}-other`, makeId('runtime')))
+      const id = makeId('runtime')
+      const disk = join(stateDir, 'runtimes', id, 'disk')
+      const withGroups = groups.map((group) => join(runDir, basename(group)))
+      const dirs = [disk, join(runDir, '.runner', makeId('runtime')), ...withGroups]
+      foreign.push(...hierarchies.map((point) => join(point, cgroupParent, makeId('runtime'))))
+      for (const dir of [...dirs, ...groups, ...foreign]) await mkdir(dir, { recursive: true })
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'holt-test', disk])
+      const sleeper = spawn('sleep', ['600'])
+      await writeFile(join(groups[0] ?? '', 'cgroup.procs'), String(sleeper.pid))
+      const ended = once(sleeper, 'exit')
+      await (await under.open()).close()
+      await ended
+      for (const dir of [...dirs, ...groups]) await expect(stat(dir)).rejects.toMatchObject({ code: 'ENOENT' })
+      for (const dir of foreign) expect((await stat(dir)).isDirectory()).toBe(true)
+      for (const dir of foreign) await rmdir(dir)
+      for (const point of hierarchies)
+        for (const parent of [cgroupParent, `${cgroupParent}-other`]) await rmdir(join(point, parent))
+    })
+  },
+)
+
+test.skipIf(reason !== null).each(both)(
+  `a %s of another installation in the same run directory, or of the one this was copied from, runs on (${reason ?? 'ready'})`,
+  options,
+  async (isolation) => {
+    await withEngine(async (under) => {
+      const imageDigest = await imageOf(under)
+      const open = (change: Partial<EngineUnderTest['options']>) => createHostEngine({ ...under.options, ...change })
+      const path = (name: string) => join(under.options.stateDir, '..', name)
+      const stranger = { stateDir: path('stranger'), installationId: `${under.options.installationId}-2` }
+      const places = [{}, stranger, { stateDir: path('copy') }, { stateDir: path('far'), runDir: path('far-run') }]
+      const spec = smallSpec(isolation, imageDigest)
+      const engine = await under.open()
+      await startGuest(engine, spec)
+      await engine.close()
+      // Whoever comes first and whoever comes again: a mark that an earlier one has left is not the last one's.
+      for (const place of [...places, ...places.toReversed()]) await open(place).then((next) => next.close())
+      const other = await open(stranger)
+      const theirs = smallSpec(isolation, await importImage(other, under))
+      await startGuest(other, theirs)
+      await other.close()
+      for (const place of places) await open(place).then((next) => next.close())
+      for (const [place, { id }] of [[{}, spec] as const, [stranger, theirs] as const]) {
+        const again = await open(place)
+        expect((await again.inspect(id))?.state).toBe('running')
+        await again.dial(id, timeout())
+        // The end of an installation leaves what is of others.
+        await removeRunDir({ ...under.options, ...place })
+        await again.dial(id, timeout())
+        await again.remove(id, timeout())
+        await again.close()
+      }
+      await removeRunDir(under.options)
+      await expect(stat(under.options.runDir)).rejects.toMatchObject({ code: 'ENOENT' })
     })
   },
 )

@@ -128,6 +128,7 @@ export interface Abilities {
   readonly egress: Egress
   readonly disks: Disks
   readonly freezer: Freezer
+  readonly usage: Usage
 }
 
 /** Root filesystems by digest. */
@@ -246,6 +247,24 @@ export interface Freezer {
   freeze(id: RuntimeId): Promise<void>
   /** Thawed is success. Kinds `not_found` and `gone`. */
   thaw(id: RuntimeId): Promise<void>
+}
+
+/** What runtimes take of their host, as the host sees it: nobody inside is asked, so that one that stands still is told of as any other, and none can lie. */
+export interface Usage {
+  /** Reads it now. It waits for no other verb. Kinds `not_found` and `gone`. */
+  read(id: RuntimeId): Promise<RuntimeUsage>
+}
+
+/** What one runtime takes. */
+export interface RuntimeUsage {
+  /** Processor time in microseconds since the runtime was made or restored on this host. */
+  readonly cpuUsec: number
+  /** Memory in use, without what the kernel could give back. */
+  readonly memoryBytes: number
+  /** As `Disks.usedBytes`. */
+  readonly diskBytes: number
+  /** Processes inside; null where the host cannot tell them from those of the runner. */
+  readonly processes: number | null
 }
 
 /** What a caller may do about a failure. */

@@ -5,6 +5,7 @@ import { Timestamp } from './page.ts'
 import { WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
 import { Env } from './runtime.ts'
+import { Text } from './text.ts'
 
 /** Every status of a build; the last three are final. */
 export const buildStatuses = [
@@ -37,6 +38,7 @@ export const buildFailureCodes = [
   'ready_cmd_failed',
   'ready_timeout',
   'build_timeout',
+  'quota_exceeded',
   'internal',
 ] as const
 
@@ -58,7 +60,7 @@ const pathText = z
   .min(1)
   .max(4096)
   .refine((text) => !text.includes('\0'), 'must not contain NUL')
-const ownerText = z.string().min(1).max(256)
+const ownerText = Text.min(1).max(256)
 const modeText = z.string().regex(/^[0-7]{3,4}$/, 'must be an octal mode such as 755')
 
 /** One step on top of an image or a template: what a line of a Dockerfile does. */
@@ -102,8 +104,8 @@ export const CreateBuild = z
       .refine((name) => !takenNames.includes(name), 'is a word of the API')
       .describe("The template's name."),
     tag: Tag.default('latest'),
-    from_image: z.string().min(1).max(512).optional().describe('A container image: `python:3.12-slim`.'),
-    from_template: z.string().min(1).max(200).optional().describe('A template by name, `name:tag` or id.'),
+    from_image: Text.min(1).max(512).optional().describe('A container image: `python:3.12-slim`.'),
+    from_template: Text.min(1).max(200).optional().describe('A template by name, `name:tag` or id.'),
     from_snapshot: z
       .string()
       .min(1)
@@ -115,9 +117,9 @@ export const CreateBuild = z
       .optional()
       .describe("A Dockerfile's text."),
     steps: z.array(BuildStep).max(1000).optional().describe('With from_image, from_template or from_snapshot.'),
-    context_id: z.string().max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
+    context_id: Text.max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
     build_args: z.record(names, noNul(64 * 1024)).default({}),
-    target: z.string().min(1).max(128).optional().describe('The stage to stop at, by name or number.'),
+    target: Text.min(1).max(128).optional().describe('The stage to stop at, by name or number.'),
     build_secrets: z
       .record(names, noNul(maxSecretLength))
       .default({})
@@ -279,7 +281,7 @@ export const CheckDockerfile = z
   .strictObject({
     dockerfile: noNul(1024 * 1024).min(1),
     build_args: z.record(names, noNul(64 * 1024)).default({}),
-    target: z.string().min(1).max(128).optional(),
+    target: Text.min(1).max(128).optional(),
   })
   .meta({ id: 'CheckDockerfile' })
 export type CheckDockerfileInput = z.input<typeof CheckDockerfile>

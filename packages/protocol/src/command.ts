@@ -6,16 +6,14 @@ import { Rlimits } from './rlimits.ts'
 import { Env } from './runtime.ts'
 import { RuntimePath } from './runtime-path.ts'
 import { SessionName } from './session.ts'
+import { Text } from './text.ts'
 
 /** How many bytes of stdout, and of stderr, a waited-for result carries, where nobody says otherwise. */
 export const resultOutputBytes = 1024 * 1024
 
 const maxResultOutputBytes = 4 * 1024 * 1024
 
-const argument = z
-  .string()
-  .max(128 * 1024)
-  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
+const argument = Text.max(128 * 1024)
 
 const side = z.number().int().min(1).max(10_000)
 
@@ -61,7 +59,9 @@ export const StartCommand = z
       .min(0)
       .max(maxResultOutputBytes)
       .default(resultOutputBytes)
-      .describe('The most bytes of each stream that a waited-for result carries: the first ones.'),
+      .describe(
+        'The most bytes of each stream that a waited-for result carries: the first ones. Past 16 KiB it has fewer, and `truncated` says so, while the bodies and results of the project that are under way take 64 MiB together, or those of all projects 256 MiB; the output route has the rest.',
+      ),
     pty: TerminalSize.optional().describe(
       'Run it in a terminal of this size: a session of its own, `TERM=xterm-256color` unless `env` or the runtime says otherwise, all output on `stdout`. Its stdin stays open, and `eof` types the end-of-file character. In the background it waits up to 10 s for somebody to attach and write before it loses output.',
     ),

@@ -18,6 +18,9 @@ export const idPrefixes = {
   build: 'bd',
   context: 'cx',
   snapshot: 'sn',
+  webhook: 'wh',
+  delivery: 'wd',
+  audit: 'au',
 } as const
 
 /** A kind of thing that has an id. */
@@ -69,6 +72,9 @@ const idParams = {
   build_id: 'build',
   context_id: 'context',
   snapshot_id: 'snapshot',
+  webhook_id: 'webhook',
+  delivery_id: 'delivery',
+  project_id: 'project',
 } as const
 
 /** True where a path parameter has the form of its id. What has not cannot exist, and is answered as such. */

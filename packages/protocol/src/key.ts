@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { idSchema } from './ids.ts'
+import { Name } from './name.ts'
 import { Timestamp } from './page.ts'
+import { Quotas, QuotaUse } from './project.ts'
+import { Text } from './text.ts'
 
-/** What a key may do. `admin` may do everything. */
+/** What a key may do. `admin` may do everything in its project, `operator` what concerns the whole installation: its projects, their quotas, its metrics. */
 export const scopes = [
   'runtime:read',
   'runtime:write',
@@ -12,7 +15,11 @@ export const scopes = [
   'policy:write',
   'secret:read',
   'secret:write',
+  'event:read',
+  'webhook:read',
+  'webhook:write',
   'admin',
+  'operator',
 ] as const
 
 /** One thing a key may do. */
@@ -21,12 +28,16 @@ export type Scope = (typeof scopes)[number]
 /** The body of a new key. */
 export const CreateKey = z
   .strictObject({
-    name: z.string().trim().min(1).max(100),
+    name: Text.trim().min(1).max(100),
     scopes: z
       .array(z.enum(scopes))
       .min(1)
-      .default(['runtime:read', 'runtime:write', 'template:read', 'policy:read', 'secret:read']),
+      .default(['runtime:read', 'runtime:write', 'template:read', 'policy:read', 'secret:read', 'event:read']),
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
+    project: Text.min(1)
+      .max(63)
+      .optional()
+      .describe('Name or id of the project it opens; another one than that of the key that makes it needs `operator`.'),
   })
   .meta({ id: 'CreateKey' })
 export type CreateKeyInput = z.input<typeof CreateKey>
@@ -35,12 +46,15 @@ export type CreateKeyInput = z.input<typeof CreateKey>
 export const Key = z
   .object({
     key_id: idSchema('key'),
+    project_id: idSchema('project'),
     name: z.string(),
     prefix: z.string().describe('The first characters of the secret, to recognise it.'),
     scopes: z.array(z.enum(scopes)),
     expires_at: Timestamp.nullable(),
     created_at: Timestamp,
-    last_used_at: Timestamp.nullable(),
+    last_used_at: Timestamp.nullable().describe('Written at most once a minute.'),
+    rotated_at: Timestamp.nullable().describe('When it got the secret that it has.'),
+    previous_until: Timestamp.nullable().describe('Until when the secret before that opens the service as well.'),
   })
   .meta({ id: 'Key' })
 export type Key = z.infer<typeof Key>
@@ -48,3 +62,31 @@ export type Key = z.infer<typeof Key>
 /** A key at the one time its secret is shown. */
 export const NewKey = Key.extend({ key: z.string().describe('The secret. It is shown once.') }).meta({ id: 'NewKey' })
 export type NewKey = z.infer<typeof NewKey>
+
+/** How long the earlier secret of a rotated key goes on opening the service: a day at the most is needed to hand out another, and a month is generous. */
+const overlap = { defaultSecs: 3600, maxSecs: 30 * 24 * 3600 }
+
+/** The body of a rotation. */
+export const RotateKey = z
+  .strictObject({
+    overlap_secs: z
+      .number()
+      .int()
+      .min(0)
+      .max(overlap.maxSecs)
+      .default(overlap.defaultSecs)
+      .describe('How long the secret that it has now goes on opening the service. 0 ends it at once.'),
+  })
+  .meta({ id: 'RotateKey' })
+export type RotateKeyInput = z.input<typeof RotateKey>
+
+/** Who asks: the key, its project, what that may have and has. */
+export const Identity = z
+  .object({
+    key: Key,
+    project: z.object({ project_id: idSchema('project'), name: Name }),
+    quotas: Quotas,
+    use: QuotaUse,
+  })
+  .meta({ id: 'Identity' })
+export type Identity = z.infer<typeof Identity>

@@ -3,6 +3,7 @@ import { idSchema } from './ids.ts'
 import { nameBesideId } from './name.ts'
 import { PolicyBody, PolicyRule, presetNames } from './network-policy.ts'
 import { Timestamp } from './page.ts'
+import { Text } from './text.ts'
 
 /** How the gateway looks at connections. */
 export const Inspection = z
@@ -86,7 +87,7 @@ export type PolicyRef = z.infer<typeof PolicyRef>
 
 /** A policy as a request names it: a stored one by name or id, one written out, or null for no network at all. */
 export const WantedPolicy = z
-  .union([z.string().min(1).max(63), PolicyBody])
+  .union([Text.min(1).max(63), PolicyBody])
   .nullable()
   .describe('A stored policy by name or id, or one written out. Null: nothing on the network can be reached.')
 export type WantedPolicy = z.output<typeof WantedPolicy>

@@ -29,8 +29,8 @@ export interface Route {
   readonly path: string
   readonly summary: string
   readonly description?: string
-  /** The scope a key needs; null: no key at all. */
-  readonly scope: Scope | null
+  /** The scope a key needs; `any`: whatever key it is; null: no key at all. */
+  readonly scope: Scope | 'any' | null
   readonly params?: z.ZodType
   readonly query?: z.ZodType
   readonly body: RouteBody
@@ -46,6 +46,7 @@ export const commonErrors = [
   'unauthenticated',
   'forbidden',
   'too_large',
+  'rate_limited',
   'internal',
   'unavailable',
 ] as const satisfies readonly ErrorCode[]

@@ -5,6 +5,7 @@ import { Name } from './name.ts'
 import { pageQuery, Timestamp } from './page.ts'
 import { PolicyRef, WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
+import { Text } from './text.ts'
 
 /** Every state of a runtime. */
 export const runtimeStates = [
@@ -35,7 +36,7 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/
 export const Env = z
   .record(
     z.string().regex(variableName, 'must be a variable name: letters, digits and _, not beginning with a digit'),
-    textWithoutNul(128 * 1024),
+    Text.max(128 * 1024),
   )
   .refine((env) => Object.keys(env).length <= 256, 'must have at most 256 variables')
   .refine((env) => sizeOf(env) <= 256 * 1024, 'must be at most 256 KiB together')
@@ -44,10 +45,7 @@ const metadataKey = /^[A-Za-z0-9_./-]{1,128}$/
 
 /** Labels of the client's own: at most 64, keys of 128 and values of 1,024 characters. */
 export const Metadata = z
-  .record(
-    z.string().regex(metadataKey, 'must be 1 to 128 characters of letters, digits and _./-'),
-    textWithoutNul(1024),
-  )
+  .record(z.string().regex(metadataKey, 'must be 1 to 128 characters of letters, digits and _./-'), Text.max(1024))
   .refine((metadata) => Object.keys(metadata).length <= 64, 'must have at most 64 keys')
 
 const timeoutSecs = z
@@ -83,7 +81,7 @@ export const CreateRuntime = z
       .max(200)
       .optional()
       .describe('A template by name, `name:tag` or id; default `base-small`. Not with `snapshot`.'),
-    snapshot: z.string().min(1).max(63).optional().describe('A snapshot by name or id, instead of a template.'),
+    snapshot: Text.min(1).max(63).optional().describe('A snapshot by name or id, instead of a template.'),
     name: Name.optional().describe('Unique among the runtimes that have not ended.'),
     cloud: z.string().max(64).optional().describe('Where to run; the server refuses what it does not serve.'),
     region: z.string().max(64).optional(),
@@ -149,8 +147,8 @@ export type ForkRuntime = z.output<typeof ForkRuntime>
 const listFields = {
   ...pageQuery,
   state: z.enum(runtimeStates).optional(),
-  template: z.string().max(200).optional(),
-  name: z.string().max(63).optional(),
+  template: Text.max(200).optional(),
+  name: Text.max(63).optional(),
   isolation: Isolation.optional(),
 }
 const metadataFilter = 'metadata.'
@@ -226,13 +224,6 @@ export type ForkResult = z.infer<typeof ForkResult>
 /** The answer to a fork: an item for each child, in the order of their making. */
 export const Fork = z.object({ data: z.array(ForkResult) }).meta({ id: 'Fork' })
 export type Fork = z.infer<typeof Fork>
-
-function textWithoutNul(maxLength: number) {
-  return z
-    .string()
-    .max(maxLength)
-    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
-}
 
 function sizeOf(env: Readonly<Record<string, string>>): number {
   return Object.entries(env).reduce(

@@ -3,6 +3,7 @@ import { idSchema } from './ids.ts'
 import { nameBesideId } from './name.ts'
 import { pageQuery, Timestamp } from './page.ts'
 import { Isolation } from './runtime.ts'
+import { Text } from './text.ts'
 
 /** What a snapshot holds: everything (`memory`: processes, memory and files), or the files alone. */
 export const SnapshotKind = z.enum(['memory', 'filesystem'])
@@ -47,9 +48,9 @@ export type Snapshot = z.infer<typeof Snapshot>
 /** The query of the list of snapshots. */
 export const ListSnapshotsQuery = z.strictObject({
   ...pageQuery,
-  name: z.string().max(63).optional(),
+  name: Text.max(63).optional(),
   kind: SnapshotKind.optional(),
   state: z.enum(snapshotStates).optional(),
-  runtime_id: z.string().max(22).optional(),
+  runtime_id: Text.max(22).optional(),
 })
 export type ListSnapshotsQuery = z.output<typeof ListSnapshotsQuery>

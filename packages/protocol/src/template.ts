@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Ignored } from './build.ts'
 import { idSchema } from './ids.ts'
 import { pageQuery, Timestamp } from './page.ts'
+import { Text } from './text.ts'
 
 /** Who made a template: Holt itself, Holt from a Dockerfile when it is first asked for, or a build of the project. */
 export const templateKinds = ['system', 'agent', 'custom'] as const
@@ -59,7 +60,7 @@ export type Template = z.infer<typeof Template>
 /** The query of the list of templates. */
 export const ListTemplatesQuery = z.strictObject({
   ...pageQuery,
-  name: z.string().max(63).optional(),
+  name: Text.max(63).optional(),
   kind: z.enum(templateKinds).optional(),
   state: z.enum(templateStates).optional(),
 })

@@ -1,14 +1,18 @@
-import { HoltError, type Readiness } from '@holt/protocol'
+import { HoltError, type Identity, type Readiness } from '@holt/protocol'
+import { Audit } from './audit.ts'
 import { Builds } from './builds.ts'
 import { findCredentials } from './credentials.ts'
+import { Events } from './events.ts'
 import { Keys } from './keys.ts'
 import { Policies } from './policies.ts'
+import { Projects } from './projects.ts'
 import { Runtimes } from './runtimes.ts'
 import { Secrets } from './secrets.ts'
 import { Snapshots } from './snapshots.ts'
 import { Templates } from './templates.ts'
 import type { WebSocketClass } from './terminal/attach-socket.ts'
 import { type CallOptions, Transport } from './transport.ts'
+import { Webhooks } from './webhooks.ts'
 
 /** How a client reaches the service. */
 export interface HoltOptions {
@@ -42,8 +46,12 @@ export class Holt {
   readonly templates: Templates
   readonly builds: Builds
   readonly keys: Keys
+  readonly projects: Projects
   readonly policies: Policies
   readonly secrets: Secrets
+  readonly events: Events
+  readonly webhooks: Webhooks
+  readonly audit: Audit
   readonly #transport: Transport
 
   constructor(options: HoltOptions = {}) {
@@ -65,8 +73,17 @@ export class Holt {
     this.templates = new Templates(this.#transport)
     this.builds = new Builds(this.#transport)
     this.keys = new Keys(this.#transport)
+    this.projects = new Projects(this.#transport)
     this.policies = new Policies(this.#transport)
     this.secrets = new Secrets(this.#transport)
+    this.events = new Events(this.#transport)
+    this.webhooks = new Webhooks(this.#transport)
+    this.audit = new Audit(this.#transport)
+  }
+
+  /** Tells which key this client has, of which project, what that may have and what it has. */
+  async whoami(options: CallOptions = {}): Promise<Identity> {
+    return this.#transport.call('whoami', options)
   }
 
   /** Asks whether the service answers at all. */

@@ -1,5 +1,7 @@
 export type {
+  Actor,
   ArchiveFormat,
+  AuditEntry,
   Build,
   BuildFailureCode,
   BuildLogItem,
@@ -15,22 +17,31 @@ export type {
   CreateBuildInput,
   CreateKeyInput,
   CreatePolicyInput,
+  CreateProjectInput,
   CreateProviderInput,
   CreateRuntimeInput,
   CreateSecretInput,
   CreateSnapshotInput,
+  CreateWebhookInput,
+  DeliveryAttempt,
   DockerfileCheck,
   ErrorCode,
   ErrorDetails,
+  Event,
+  EventItem,
+  EventPage,
+  EventType,
   FieldIssue,
   FileChanged,
   FileInfo,
   FileTransferred,
   ForkRuntimeInput,
+  Identity,
   Isolation,
   Key,
   NetworkLogItem,
   NewKey,
+  NewWebhook,
   OnTimeout,
   OutputItem,
   Page,
@@ -39,15 +50,22 @@ export type {
   PolicyPreset,
   Port,
   PortState,
+  Project,
   Provider,
+  QuotaName,
+  Quotas,
+  QuotaUse,
   Readiness,
   ReplaceInFilesInput,
   ReplacePolicyInput,
   ReplaceProviderInput,
   ReplaceResult,
   ReplaceSecretInput,
+  RotateKeyInput,
   Runtime as RuntimeData,
+  RuntimeMetrics,
   RuntimeNetwork,
+  RuntimeSample,
   RuntimeState,
   Scope,
   SearchFilesInput,
@@ -57,6 +75,7 @@ export type {
   Secret,
   SendSignalInput,
   Session,
+  SetQuotas,
   Snapshot,
   SnapshotKind,
   SnapshotState,
@@ -66,11 +85,16 @@ export type {
   TestedNetwork,
   TestNetworkInput,
   TreeExtracted,
+  UpdateProjectInput,
   UpdateRuntimeInput,
+  UpdateWebhookInput,
   WatchItem,
+  Webhook,
+  WebhookDelivery,
   WriteStdinInput,
 } from '@holt/protocol'
 export { ErrorBody, errorCatalogue, HoltError } from '@holt/protocol'
+export type { Audit, AuditFilter } from './audit.ts'
 export type { BuildFilter, Builds } from './builds.ts'
 export type { CommandHandle, FollowOptions, WaitOptions } from './command-handle.ts'
 export type { CommandOptions, Commands, RunOptions } from './commands.ts'
@@ -79,6 +103,7 @@ export type { ReadOptions } from './content/read-content.ts'
 export type { WriteOptions } from './content/write-content.ts'
 export { type Credentials, credentialsPath, readCredentialsFile } from './credentials.ts'
 export { type ConnectionFailure, HoltApiError, HoltConnectionError } from './errors.ts'
+export type { DroppedEvents, EventFilter, EventListFilter, Events, FollowEventsOptions } from './events.ts'
 export type { ArchiveContent, ExtractOptions, Files, SearchOptions, WatchOptions } from './files.ts'
 export type { Fork, ForkResult } from './fork.ts'
 export { Holt, type HoltOptions } from './holt.ts'
@@ -88,7 +113,8 @@ export { outputBytes } from './output.ts'
 export type { Paginated } from './pages.ts'
 export type { Policies } from './policies.ts'
 export type { PortOptions, Ports } from './ports.ts'
-export type { OnceOptions, Runtime } from './runtime.ts'
+export type { Projects } from './projects.ts'
+export type { MetricsOptions, OnceOptions, Runtime, RuntimeEventsOptions } from './runtime.ts'
 export type { CreateRuntimeOptions, RuntimeFilter, Runtimes } from './runtimes.ts'
 export type { Providers, Secrets } from './secrets.ts'
 export type { ShellSession } from './session.ts'
@@ -108,3 +134,4 @@ export type { CallOptions } from './transport.ts'
 export type { EntryFilter } from './tree/local-tree.ts'
 export type { SyncOptions, SyncResult } from './tree/sync.ts'
 export type { TransferOptions, TransferProgress, TransferResult } from './tree/transfer.ts'
+export type { Webhooks } from './webhooks.ts'

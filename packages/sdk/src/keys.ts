@@ -1,8 +1,8 @@
-import type { CreateKeyInput, Key, NewKey } from '@holt/protocol'
+import type { CreateKeyInput, Key, NewKey, RotateKeyInput } from '@holt/protocol'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** The keys that open the service. They need a key with the scope `admin`. */
+/** The keys that open the service. They need a key with the scope `admin`; those of another project one with `operator` as well. */
 export class Keys {
   readonly #transport: Transport
   constructor(transport: Transport) {
@@ -11,13 +11,24 @@ export class Keys {
 
   /** Makes a key. Its secret is in this answer and nowhere else. */
   async create(body: CreateKeyInput, options: CallOptions = {}): Promise<NewKey> {
-    return this.#transport.call('createKey', { ...options, json: body })
+    return this.#transport.call('createKey', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
 
   /** Lists keys, newest first, without their secrets. */
-  list(options: CallOptions & { readonly limit?: number } = {}): Paginated<Key> {
-    const { limit, ...call } = options
-    return paginate((cursor) => this.#transport.call('listKeys', { ...call, query: { limit, cursor } }))
+  list(options: CallOptions & { readonly limit?: number; readonly project?: string } = {}): Paginated<Key> {
+    const { limit, project, ...call } = options
+    return paginate((cursor) => this.#transport.call('listKeys', { ...call, query: { limit, cursor, project } }))
+  }
+
+  /** Gets a key by its id, without its secret. */
+  async get(keyId: string, options: CallOptions = {}): Promise<Key> {
+    return this.#transport.call('getKey', { ...options, params: { key_id: keyId } })
+  }
+
+  /** Gives a key a new secret, which is in this answer and nowhere else. The one that it has works for `overlap_secs` more (default an hour). */
+  async rotate(keyId: string, body: RotateKeyInput = {}, options: CallOptions = {}): Promise<NewKey> {
+    const idempotencyKey = crypto.randomUUID()
+    return this.#transport.call('rotateKey', { ...options, params: { key_id: keyId }, json: body, idempotencyKey })
   }
 
   /** Revokes a key: it opens nothing any more. */

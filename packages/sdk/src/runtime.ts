@@ -1,13 +1,17 @@
 import type {
   CreateSnapshotInput,
+  EventItem,
   ForkRuntimeInput,
   Runtime as RuntimeData,
+  RuntimeMetrics,
   Snapshot,
   UpdateRuntimeInput,
 } from '@holt/protocol'
 import { Commands } from './commands.ts'
+import { queryOf } from './events.ts'
 import { Files } from './files.ts'
 import { type Fork, makeFork } from './fork.ts'
+import { eventStream, resumeItems } from './item-stream.ts'
 import { Network } from './network.ts'
 import { Ports } from './ports.ts'
 import type { CallOptions, Transport } from './transport.ts'
@@ -21,8 +25,26 @@ export interface OnceOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
+/** From where a runtime's events are read, which of them, and whether to stay. */
+export interface RuntimeEventsOptions extends CallOptions {
+  /** Begin after the event with this cursor. Default: everything that is kept. */
+  readonly cursor?: number
+  /** Stay until the runtime has ended. Default false. */
+  readonly follow?: boolean
+  /** Types, or all of a kind. Default: every type. */
+  readonly types?: readonly string[]
+}
+
 /** How long writing a runtime's memory down, or reading it, may take. Its size and the disk decide; the fetch of Node waits for an answer no longer than 300 s. */
 const writingTimeoutMs = 280_000
+
+/** How far back a runtime's metrics are asked for. */
+export interface MetricsOptions extends CallOptions {
+  /** Default 0: only what is now. At most 3600. */
+  readonly windowSecs?: number
+  /** A multiple of 10. Default 10. */
+  readonly stepSecs?: number
+}
 
 /** What can be done with a runtime. Disposing of it (`await using`) deletes it. */
 class RuntimeActions implements AsyncDisposable {
@@ -83,6 +105,28 @@ class RuntimeActions implements AsyncDisposable {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
     const data = await this.#transport.call('forkRuntime', { signal, ...this.#writing, json: body, idempotencyKey })
     return makeFork(data, (child) => makeRuntime(this.#transport, child))
+  }
+
+  /** What the runtime takes: processor, memory, disk, processes and network, now and for a time back. It is neither woken by that nor kept from being idle. */
+  async metrics({ windowSecs, stepSecs, ...options }: MetricsOptions = {}): Promise<RuntimeMetrics> {
+    const query = { window_secs: windowSecs, step_secs: stepSecs }
+    return this.#transport.call('runtimeMetrics', { ...options, params: this.#params, query })
+  }
+
+  /**
+   * Yields what happened to the runtime, in order; with `follow` until it has ended. A broken connection is made again after the last event.
+   */
+  events(options: RuntimeEventsOptions = {}): AsyncGenerator<EventItem, void, undefined> {
+    const { signal, cursor = 0, follow = false } = options
+    const open = (after: number) =>
+      this.#transport.open('readRuntimeEvents', {
+        signal,
+        params: this.#params,
+        query: { type: queryOf(options).type, cursor: after, follow },
+        headers: { accept: eventStream },
+      })
+    const { resumeTimeoutMs } = this.#transport.options
+    return resumeItems<EventItem>({ open, cursor, resumeTimeoutMs, signal })
   }
 
   /** Terminates the runtime; one that is gone already is success. */

@@ -146,3 +146,11 @@ test('deadlines are set at a create and changed later', async () => {
   expect(timed).toMatchObject({ timeout_secs: 7200, on_timeout: 'pause', idle_timeout_secs: null, auto_resume: false })
   expect(Date.parse(timed.expires_at ?? '')).toBeGreaterThanOrEqual(before + 7200_000)
 })
+
+test('metrics are asked for with their window, and of a paused runtime there are none', async () => {
+  const metrics = await runtime.metrics({ windowSecs: 60, stepSecs: 20 })
+  expect(metrics).toMatchObject({ runtime_id: runtime.runtime_id, step_secs: 20, samples: [{ cpu: { rate: 0.25 } }] })
+  expect((await runtime.metrics()).samples).toEqual([])
+  await runtime.pause()
+  expect(await runtime.metrics()).toMatchObject({ state: 'paused', now: null })
+})

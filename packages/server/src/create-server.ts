@@ -1,55 +1,74 @@
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { runBuild } from '@holt/builder'
 import type { Engine } from '@holt/engine'
 import type { AgentTemplate } from './agents/agent-template.ts'
 import { AgentTemplates } from './agents/agent-templates.ts'
 import { ensureAgentTemplates } from './agents/ensure-agent-templates.ts'
+import { AuditLog } from './audit/audit-log.ts'
 import { OpenStreams } from './auth/open-streams.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
+import { validCredentials } from './auth/valid-credentials.ts'
 import { makeBuildSources } from './builds/build-sources.ts'
 import type { Builder } from './builds/builder.ts'
 import { Builds } from './builds/builds.ts'
 import { clearResidue, failInterrupted } from './builds/recover-builds.ts'
 import type { ServerConfig } from './config/config.ts'
 import { readCredentials, writeCredentials } from './config/credentials.ts'
-import { type ConnectionLimits, connectionLimits, createApp } from './http/create-app.ts'
+import { EventNews } from './events/event-news.ts'
+import { type ConnectionLimits, limitsFor, openFilesLimit } from './http/connection-limits.ts'
+import { createApp } from './http/create-app.ts'
 import { handlers } from './http/handlers.ts'
 import { OAuthTokens } from './identity/oauth-tokens.ts'
 import { SigningKeys } from './identity/signing-keys.ts'
 import { WorkloadTokens } from './identity/workload-tokens.ts'
 import { ensureAdminKey, ensureDefaultProject } from './keys/bootstrap.ts'
 import { Transitions } from './lifecycle/transitions.ts'
+import { RequestRates } from './limits/request-rates.ts'
+import type { Rate } from './limits/token-buckets.ts'
 import { RuntimeLinks } from './links/runtime-links.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { AddressBook } from './network/address-book.ts'
 import { DecisionLog } from './network/decision-log.ts'
 import { type Outside, openOutside } from './network/open-outside.ts'
 import { RuntimeNetworks } from './network/runtime-networks.ts'
+import { openOwnStore } from './open-own-store.ts'
 import { Pools } from './pools/pools.ts'
 import { OpenPorts, type PortLimits } from './ports/open-ports.ts'
 import { PortAddresses } from './ports/port-addresses.ts'
 import { openPortSecret } from './ports/port-token.ts'
+import { ProjectQuotas } from './projects/project-quotas.ts'
+import { systemProjectId } from './projects/system-project.ts'
 import { followEngine } from './runtimes/follow-engine.ts'
+import { RestoresUnderWay } from './runtimes/restores-under-way.ts'
 import { StartsUnderWay } from './runtimes/starts-under-way.ts'
 import { sweepForever } from './runtimes/sweep.ts'
 import { type MasterKeys, openMasterKeys } from './sealing/master-keys.ts'
 import { finishRotation } from './sealing/rotate-master-key.ts'
 import type { Log, Service } from './service.ts'
 import { failUnwritten } from './snapshots/recover-snapshots.ts'
-import { openStore, type Store } from './store/open-store.ts'
+import type { Store } from './store/open-store.ts'
+import { observeEngine } from './telemetry/observed-engine.ts'
+import { observeStore } from './telemetry/observed-store.ts'
+import { noTracer, type Tracer } from './telemetry/tracer.ts'
 import type { BaseSource } from './templates/base-source.ts'
 import { keepBaseTemplates } from './templates/keep-base-templates.ts'
 import { TemplateProgress } from './templates/template-progress.ts'
+import { UsageWatch } from './usage/usage-watch.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
 
 /** Reconciling looks at each runtime once; past this the service starts and goes on reconciling beside requests. */
 const reconcileTimeoutMs = 30_000
+
+/** Connections that may wait to be accepted: a flood of them comes faster than they are taken, and who finds no place tries again after a second. The kernel caps it. */
+const acceptBacklog = 4096
 
 /** What a server is made of. */
 export interface ServerOptions {
   readonly config: ServerConfig
   readonly engine: Engine
   readonly log: Log
+  /** Where traces go; default: nowhere. */
+  readonly tracer?: Tracer
   /** Where the base templates come from; null makes none. */
   readonly baseSource: BaseSource | null
   /** What carries builds out; default: the real one. */
@@ -64,6 +83,8 @@ export interface ServerOptions {
   readonly freeMemoryMiB?: () => Promise<number | null>
   readonly limits?: ConnectionLimits
   readonly portLimits?: Partial<PortLimits>
+  /** How often an address may send wrong keys. */
+  readonly failureRate?: Rate
   /** How long after a failure the base templates are tried again for the first time. */
   readonly templateRetryMs?: number
 }
@@ -82,14 +103,27 @@ export interface Server {
 /** Starts the service: open the store, compare it with the engine, listen, and make the base templates beside that. */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { config } = options
-  const store = openStore(join(config.stateDir, 'holt.db'))
+  const { tracer = noTracer } = options
+  const metrics: Metrics = new Metrics(() => service)
+  const eventNews = new EventNews()
+  const store = eventNews.announce(observeStore(await openOwnStore(options), { metrics, tracer }))
   const controller = new AbortController()
   const portSecret = await openPortSecret(config.stateDir)
   const masterKeys = await openMasterKeys(config.stateDir, (options.now ?? Date.now)())
   const outside = options.outside ?? (await openOutside(config, options.log))
   let url = ''
-  const opened = { store, portSecret, masterKeys, outside, closing: controller.signal, url: () => url }
-  const service = makeService(options, opened)
+  const opened = {
+    store,
+    eventNews,
+    metrics,
+    tracer,
+    portSecret,
+    masterKeys,
+    outside,
+    closing: controller.signal,
+    url: () => url,
+  }
+  const service: Service = makeService(options, opened)
   await finishRotation(service).catch((err: unknown) => {
     // Both keys stay: what is sealed opens as before, and the next start tries again.
     options.log.error({ err }, 'a rotation of the master key could not be finished')
@@ -103,13 +137,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // They are shown as being written until the next start, and can be deleted.
     options.log.error({ err }, 'the snapshots that an earlier process left could not be ended')
   })
-  await ensureAgentTemplates(service, projectId)
+  await ensureAgentTemplates(service, systemProjectId)
   const following = await beginFollowing(service)
   const cleared = clearResidue(service)
   service.builds.runAfter(cleared)
   const known = (await readCredentials(config.stateDir))?.key ?? null
   const adminKey = await ensureAdminKey(store, { projectId, known, now: service.now() })
-  const app = createApp(service, handlers, options.limits ?? connectionLimits)
+  const app = createApp(service, handlers, options.limits ?? limitsFor(openFilesLimit()))
   const background: Promise<unknown>[] = [following.ended, cleared]
   const close = async () => {
     controller.abort(new Error('the service closes'))
@@ -121,16 +155,26 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await Promise.allSettled(background)
     await service.networks.closeAll()
     await service.decisions.flush()
+    await service.webhooks.closed()
+    await service.audit.close()
     await store.close()
   }
   try {
-    await app.listen({ host: config.host, port: config.port })
+    await app.listen({ host: config.host, port: config.port, backlog: acceptBacklog })
     url = urlOf(config.host, (app.server.address() as AddressInfo).port)
     service.addresses.listensAt(url)
     await writeCredentials(config.stateDir, { url, key: adminKey })
+    await service.webhooks.start()
     const { baseSource: source, templateRetryMs } = options
-    const templates = source === null ? null : keepBaseTemplates(service, { projectId, source }, templateRetryMs)
-    background.push(templates?.ended ?? Promise.resolve(), sweepForever(service), service.pools.keep())
+    const templates =
+      source === null ? null : keepBaseTemplates(service, { projectId: systemProjectId, source }, templateRetryMs)
+    background.push(
+      templates?.ended ?? Promise.resolve(),
+      sweepForever(service),
+      service.pools.keep(),
+      service.usage.keep(),
+      metrics.process.keep(controller.signal),
+    )
     return { url, adminKey, templatesMade: templates?.tried ?? Promise.resolve(), close }
   } catch (error) {
     await close()
@@ -139,8 +183,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 function makeService(
-  { config, engine, log, freeMemoryMiB, portLimits, builder, agentTemplates = [], ...clocks }: ServerOptions,
-  { store, portSecret, masterKeys, outside, closing, url }: Opened,
+  {
+    config,
+    engine,
+    log,
+    freeMemoryMiB,
+    portLimits,
+    failureRate,
+    builder,
+    agentTemplates = [],
+    ...clocks
+  }: ServerOptions,
+  { store, eventNews, metrics, tracer, portSecret, masterKeys, outside, closing, url }: Opened,
 ): Service {
   const { now = Date.now, monotonic = clocks.now ?? (() => performance.now()) } = clocks
   const parts = { store, masterKeys, now, issuer: () => config.issuer ?? url() }
@@ -148,26 +202,34 @@ function makeService(
   const addresses = new AddressBook(store, log)
   const service: Service = {
     config,
-    engine,
+    engine: observeEngine(engine, { metrics, tracer }),
     store,
     log,
     now,
     monotonic,
     freeMemoryMiB: freeMemoryMiB ?? (async () => null),
     recentKeys: new RecentKeys(),
-    streams: new OpenStreams((keyIds) => validKeys(store, keyIds, now())),
+    rates: new RequestRates(monotonic, failureRate),
+    projects: new ProjectQuotas(store, config.projectQuotas),
+    streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now())),
     ports: new OpenPorts(now, portLimits),
     addresses: new PortAddresses(config.portDomain),
     portSecret,
     starts: new StartsUnderWay(),
+    restores: new RestoresUnderWay(),
     pools: new Pools(() => service, config.pools),
-    metrics: new Metrics(() => service),
+    metrics,
+    tracer,
+    usage: new UsageWatch(() => service),
     transitions: new Transitions(),
     links: new RuntimeLinks(() => service),
     templateProgress: new TemplateProgress(),
     masterKeys,
     networks: new RuntimeNetworks(() => service, { gateway: outside.gateway, addresses }),
     decisions: new DecisionLog(store, log),
+    eventNews,
+    webhooks: new Webhooks(() => service, outside.dialWebhook),
+    audit: new AuditLog(store, log, now),
     builds: new Builds(() => service, {
       store,
       log,
@@ -192,23 +254,15 @@ function realBuilder({ registries }: ServerConfig, { registryNetwork: network }:
 /** What a start has opened before there is a service. */
 interface Opened {
   readonly store: Store
+  readonly eventNews: EventNews
+  readonly metrics: Metrics
+  readonly tracer: Tracer
   readonly portSecret: Buffer
   readonly masterKeys: MasterKeys
   readonly outside: Outside
   readonly closing: AbortSignal
   /** Where the service listens; empty until it does. */
   readonly url: () => string
-}
-
-async function validKeys({ db }: Store, keyIds: readonly string[], now: number): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('keys')
-    .select('key_id')
-    .where('key_id', 'in', keyIds)
-    .where('revoked_at', 'is', null)
-    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-    .execute()
-  return new Set(rows.map(({ key_id }) => key_id))
 }
 
 /** Follows the engine; resolves after the first comparison. */

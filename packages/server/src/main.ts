@@ -7,19 +7,23 @@ const usage = `holtd: the Holt service
   holtd [serve]          run the service
   holtd doctor [--json]  check this machine; what is missing is a line that begins with FIX:
   holtd purge            remove every runtime and kernel object of the installation
+  holtd export FILE      write the store to a file, or with - to stdout; the service may run
+  holtd import FILE      fill an empty store from such a file, or with - from stdin
   holtd version          print the version
 
 Settings come from the environment: HOLT_STATE_DIR HOLT_HOST HOLT_PORT HOLT_ALLOW_REMOTE HOLT_PORT_DOMAIN HOLT_ISOLATION
 HOLT_BASE_IMAGE HOLT_DEBIAN_MIRROR HOLT_RUN_DIR HOLT_LOG_LEVEL HOLT_CLOUD HOLT_REGION HOLT_RUNSC HOLT_GVISOR_PLATFORM HOLT_GUEST
 HOLT_MEMORY_OVERCOMMIT HOLT_EGRESS_RESOLVERS HOLT_EGRESS_ALLOWED_NETWORKS HOLT_EGRESS_OVERRIDES HOLT_EGRESS_CA_FILE HOLT_ISSUER
 HOLT_BUILDS_AT_ONCE HOLT_BUILD_CACHE_SIZE HOLT_POOL_MIN HOLT_POOL_MAX HOLT_REGISTRY_MIRRORS HOLT_REGISTRY_INSECURE
+HOLT_DATABASE_URL HOLT_ADOPT_STORE
 `
 
 /** Exit codes: 0 done, 1 failed, 2 wrong arguments or settings. */
 async function main([verb = 'serve', ...options]: readonly string[]): Promise<number | null> {
   process.umask(0o077)
   const json = verb === 'doctor' && options[0] === '--json'
-  if (options.length > (json ? 1 : 0)) return misused()
+  const file = verb === 'export' || verb === 'import' ? options[0] : undefined
+  if (options.length > (json || file !== undefined ? 1 : 0)) return misused()
   switch (verb) {
     case 'version':
       process.stdout.write(`${version}\n`)
@@ -34,6 +38,10 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
       return doctor(parseConfig(process.env), json)
     case 'purge':
       return purge(parseConfig(process.env))
+    case 'export':
+      return file === undefined ? misused() : exportTo(parseConfig(process.env), file)
+    case 'import':
+      return file === undefined ? misused() : importFrom(parseConfig(process.env), file)
     default:
       return misused()
   }
@@ -60,6 +68,20 @@ async function purge(config: ServerConfig): Promise<number> {
   const left = await (await import('./daemon/purge.ts')).purge(config)
   for (const line of left) process.stderr.write(`error: could not remove ${line}\n`)
   return left.length === 0 ? 0 : 1
+}
+
+async function exportTo(config: ServerConfig, file: string): Promise<number> {
+  await (await import('./daemon/transfer.ts')).exportTo(config, file)
+  process.stderr.write(
+    'what is secret is sealed in it: keep master-keys.json of the state directory, but not beside it; images and checkpoints are files there too\n',
+  )
+  return 0
+}
+
+async function importFrom(config: ServerConfig, file: string): Promise<number> {
+  const { rows, schema } = await (await import('./daemon/transfer.ts')).importFrom(config, file)
+  process.stderr.write(`took in ${rows} rows of schema ${schema}\n`)
+  return 0
 }
 
 main(process.argv.slice(2)).then(

@@ -1,13 +1,16 @@
 import type { Engine } from '@holt/engine'
 import type { AgentTemplates } from './agents/agent-templates.ts'
+import type { AuditLog } from './audit/audit-log.ts'
 import type { OpenStreams } from './auth/open-streams.ts'
 import type { RecentKeys } from './auth/recent-keys.ts'
 import type { Builds } from './builds/builds.ts'
 import type { ServerConfig } from './config/config.ts'
+import type { EventNews } from './events/event-news.ts'
 import type { OAuthTokens } from './identity/oauth-tokens.ts'
 import type { SigningKeys } from './identity/signing-keys.ts'
 import type { WorkloadTokens } from './identity/workload-tokens.ts'
 import type { Transitions } from './lifecycle/transitions.ts'
+import type { RequestRates } from './limits/request-rates.ts'
 import type { RuntimeLinks } from './links/runtime-links.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { DecisionLog } from './network/decision-log.ts'
@@ -15,10 +18,15 @@ import type { RuntimeNetworks } from './network/runtime-networks.ts'
 import type { Pools } from './pools/pools.ts'
 import type { OpenPorts } from './ports/open-ports.ts'
 import type { PortAddresses } from './ports/port-addresses.ts'
+import type { ProjectQuotas } from './projects/project-quotas.ts'
+import type { RestoresUnderWay } from './runtimes/restores-under-way.ts'
 import type { StartsUnderWay } from './runtimes/starts-under-way.ts'
 import type { MasterKeys } from './sealing/master-keys.ts'
 import type { Store } from './store/open-store.ts'
+import type { Tracer } from './telemetry/tracer.ts'
 import type { TemplateProgress } from './templates/template-progress.ts'
+import type { UsageWatch } from './usage/usage-watch.ts'
+import type { Webhooks } from './webhooks/webhooks.ts'
 
 /** Where the service writes what operators should know; pino's shape. */
 export interface Log {
@@ -42,19 +50,27 @@ export interface Service {
   readonly freeMemoryMiB: () => Promise<number | null>
   readonly recentKeys: RecentKeys
   readonly streams: OpenStreams
+  readonly rates: RequestRates
+  readonly projects: ProjectQuotas
   readonly ports: OpenPorts
   readonly addresses: PortAddresses
   /** What the tokens of ports are made with. */
   readonly portSecret: Buffer
   readonly starts: StartsUnderWay
+  readonly restores: RestoresUnderWay
   readonly pools: Pools
   readonly metrics: Metrics
+  readonly usage: UsageWatch
+  readonly tracer: Tracer
   readonly transitions: Transitions
   readonly links: RuntimeLinks
   readonly templateProgress: TemplateProgress
   readonly masterKeys: MasterKeys
   readonly networks: RuntimeNetworks
   readonly decisions: DecisionLog
+  readonly eventNews: EventNews
+  readonly webhooks: Webhooks
+  readonly audit: AuditLog
   readonly builds: Builds
   readonly agents: AgentTemplates
   readonly signingKeys: SigningKeys

@@ -1,6 +1,7 @@
 import { scopes } from '@holt/protocol'
-import type { Scope } from '@holt/sdk'
+import type { NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
+import { seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
@@ -10,6 +11,8 @@ const examples = `
 Examples:
   holt key create ci
   holt key create reader --scope runtime:read --expires 2030-01-01
+  holt key create team-admin --project team --scope admin
+  holt key rotate ky… --overlap 1d
   holt key rm ky…`
 
 /** Adds `holt key`: who may use the service. */
@@ -25,15 +28,27 @@ export function addKey(program: Command): void {
     .argument('<name>', 'what it is for')
     .addOption(scope.choices([...scopes]))
     .option('--expires <date>', 'until when it works: 2030-01-01 or 2030-01-01T12:00:00Z')
+    .option('--project <project>', 'of which project (default: that of the key in use; needs the scope operator)')
     .option('--json', 'print the key as JSON')
   act(create, createKey)
+
+  const rotate = group
+    .command('rotate')
+    .description('give a key a new secret and print it; the old one works for a while more')
+    .argument('<key>', 'id of a key')
+    .option('--overlap <time>', 'how long: 90s, 30m, 2h, 1d, or none (default: 1h)', seconds)
+    .option('--json', 'print the key as JSON')
+  act(rotate, rotateKey)
 
   const list = group
     .command('ls')
     .description('list keys, without their secrets')
+    .option('--project <project>', 'of which project (needs the scope operator)')
     .option('--json', 'print the list as JSON')
-  act(list, async ({ json }: { json?: boolean }) => {
-    const keys = await connect().keys.list({ limit: 100 }).all()
+  act(list, async ({ project, json }: { project?: string; json?: boolean }) => {
+    const keys = await connect()
+      .keys.list({ limit: 100, ...(project === undefined ? {} : { project }) })
+      .all()
     if (json === true) printJson({ data: keys, next_cursor: null })
     else {
       printTable(keys, [
@@ -61,18 +76,31 @@ export function addKey(program: Command): void {
 
 async function createKey(
   name: string,
-  options: { scope?: Scope[]; expires?: string; json?: boolean },
+  options: { scope?: Scope[]; expires?: string; project?: string; json?: boolean },
 ): Promise<number> {
-  const { scope: scopes, expires } = options
+  const { scope: scopes, expires, project } = options
   const expiry = expires === undefined ? {} : { expires_at: momentOf(expires) }
-  const key = await connect().keys.create({ name, ...(scopes === undefined ? {} : { scopes }), ...expiry })
-  if (options.json === true) {
-    printJson(key)
-    return 0
-  }
-  say(`Made ${key.key_id} (${key.scopes.join(', ')}). The secret is shown this once:`)
-  print(key.key)
+  const place = project === undefined ? {} : { project }
+  const wanted = { name, ...(scopes === undefined ? {} : { scopes }), ...expiry, ...place }
+  const key = await connect().keys.create(wanted)
+  tellSecret(key, options.json, `Made ${key.key_id} (${key.scopes.join(', ')}).`)
   return 0
+}
+
+async function rotateKey(keyId: string, { overlap, json }: { overlap?: number; json?: boolean }): Promise<number> {
+  const key = await connect().keys.rotate(keyId, overlap === undefined ? {} : { overlap_secs: Math.ceil(overlap) })
+  const until = key.previous_until === null ? 'does not work any more' : `works until ${key.previous_until}`
+  tellSecret(key, json, `Rotated ${key.key_id}: the earlier secret ${until}.`)
+  return 0
+}
+
+function tellSecret(key: NewKey, json: boolean | undefined, what: string): void {
+  if (json === true) {
+    printJson(key)
+    return
+  }
+  say(`${what} The secret is shown this once:`)
+  print(key.key)
 }
 
 function momentOf(text: string): string {

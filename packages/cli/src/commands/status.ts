@@ -1,8 +1,9 @@
-import { HoltConnectionError, type Readiness, readCredentialsFile } from '@holt/sdk'
+import { HoltConnectionError, HoltError, type Identity, type Readiness, readCredentialsFile } from '@holt/sdk'
 import type { Command } from 'commander'
 import { connect } from '../connect.ts'
 import { findDaemon, logPath, stateDir } from '../daemon/state.ts'
 import { print, printJson, styledData } from '../output/print.ts'
+import { quotaLines } from '../output/quota-lines.ts'
 import { printable } from '../output/report-error.ts'
 import { act } from '../verb.ts'
 
@@ -24,8 +25,12 @@ export function addStatus(program: Command): void {
     const daemon = await findDaemon()
     const url = process.env.HOLT_URL || readCredentialsFile()?.url || null
     const readiness = await askReadiness()
-    if (options.json === true) printJson({ url, pid: daemon?.pid ?? null, state_dir: stateDir(), readiness })
-    else tell(url, daemon?.pid ?? null, readiness)
+    const identity = readiness === null ? null : await askIdentity()
+    if (options.json === true) printJson({ url, pid: daemon?.pid ?? null, state_dir: stateDir(), readiness, identity })
+    else {
+      tell(url, daemon?.pid ?? null, readiness)
+      if (identity !== null) tellUse(identity)
+    }
     return readiness?.status === 'ready' ? 0 : 1
   })
 }
@@ -37,6 +42,23 @@ async function askReadiness(): Promise<Readiness | null> {
     if (error instanceof HoltConnectionError) return null
     throw error
   }
+}
+
+/** Null where the service does not answer, or not to this key. */
+async function askIdentity(): Promise<Identity | null> {
+  try {
+    return await connect({ maxRetries: 0 }).whoami()
+  } catch (error) {
+    if (error instanceof HoltError) return null
+    throw error
+  }
+}
+
+/** What the project has of its quotas; what it has none of and may have any number of is left out. */
+function tellUse({ project, quotas, use }: Identity): void {
+  print(`project    ${project.name}`)
+  const shown = quotaLines(quotas, use).filter(({ name }) => quotas[name] !== null || name === 'runtimes')
+  for (const { name, used, limit } of shown) print(`           ${name}: ${used} of ${limit}`)
 }
 
 function tell(url: string | null, pid: number | null, readiness: Readiness | null): void {

@@ -1,4 +1,4 @@
-import { presetNames } from '@holt/protocol'
+import { eventTypePatterns, presetNames } from '@holt/protocol'
 import type { Runtime } from '@holt/sdk'
 import { findRuntime, liveRuntimes } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
@@ -29,8 +29,13 @@ export const sources: Sources = {
       value: name,
       about: settings.type,
     })),
+  type: async () => eventTypePatterns.map((value) => ({ value, about: 'a type of event' })),
+  webhook: async ([webhook]) => (webhook === undefined ? webhookIds() : []),
+  delivery: async ([webhook]) => (webhook === undefined ? [] : deliveryIds(webhook)),
   include: async () => presetNames.map((name) => ({ value: name, about: 'a preset' })),
   key: async () => (await client().keys.list().all()).map(({ key_id, name }) => ({ value: key_id, about: name })),
+  project: async () =>
+    (await client().projects.list().all()).map(({ name, project_id }) => ({ value: name, about: project_id })),
   port: async ([runtime, ...others]) => {
     if (runtime === undefined || others.length > 0) return []
     const ports = await (await findRuntime(client(), runtime)).ports.list()
@@ -64,6 +69,16 @@ async function snapshotNames(): Promise<Candidate[]> {
 async function buildIds(): Promise<Candidate[]> {
   const { data } = await client().builds.list({ limit: 20 }).page()
   return data.map(({ build_id, name, tag, status }) => ({ value: build_id, about: `${name}:${tag}, ${status}` }))
+}
+
+async function webhookIds(): Promise<Candidate[]> {
+  const webhooks = await client().webhooks.list({ limit: 100 }).all()
+  return webhooks.map(({ webhook_id, url, state }) => ({ value: webhook_id, about: `${url}, ${state}` }))
+}
+
+async function deliveryIds(webhook: string): Promise<Candidate[]> {
+  const { data } = await client().webhooks.deliveries(webhook, { limit: 20 }).page()
+  return data.map(({ delivery_id, type, state }) => ({ value: delivery_id, about: `${type}, ${state}` }))
 }
 
 async function policyNames(): Promise<Candidate[]> {

@@ -24,6 +24,8 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   already_exists: 'Replace it with --overwrite, or choose another destination.',
   build_not_found: 'See which there are: holt template builds',
   command_not_found: 'See which there are: holt ps RUNTIME',
+  cursor_expired: 'Begin with the oldest that is kept: leave --cursor out.',
+  delivery_not_found: 'See which there are: holt webhook deliveries WEBHOOK',
   invalid_request: 'Correct what is named above.',
   is_directory: 'Name a file, or copy everything in it with -r.',
   key_not_found: 'See which there are: holt key ls',
@@ -41,6 +43,7 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   snapshot_not_found: 'See which there are: holt snapshot ls',
   session_not_found: 'See which there are: holt session ls RUNTIME',
   template_not_found: 'See which there are: holt template ls',
+  webhook_not_found: 'See which there are: holt webhook ls',
   unauthenticated: 'Set HOLT_API_KEY to a key of that service.',
 }
 

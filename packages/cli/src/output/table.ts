@@ -6,6 +6,11 @@ export type Column<Row> = readonly [title: string, cell: (row: Row) => string]
 
 /** Prints rows under titles, each column as wide as its longest cell. */
 export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): void {
+  for (const line of tableLines(rows, columns)) print(line)
+}
+
+/** The lines of a table. */
+export function tableLines<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): readonly string[] {
   const cells = rows.map((row) => columns.map(([, cell]) => printable(cell(row)) || '-'))
   const widths = columns.map(([title], index) =>
     Math.max(title.length, ...cells.map((line) => line[index]?.length ?? 0)),
@@ -15,8 +20,7 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
       .map((text, index) => text.padEnd(widths[index] ?? 0))
       .join('  ')
       .trimEnd()
-  print(styledData('bold', line(columns.map(([title]) => title))))
-  for (const row of cells) print(line(row))
+  return [styledData('bold', line(columns.map(([title]) => title))), ...cells.map(line)]
 }
 
 /** How long ago a moment was: `12s`, `5m`, `3h`, `2d`. */
@@ -36,4 +40,11 @@ export function spanOf(time: number): string {
 /** An amount of memory or disk: `512 MiB`, `4 GiB`. */
 export function mib(amount: number): string {
   return amount % 1024 === 0 ? `${amount / 1024} GiB` : `${amount} MiB`
+}
+
+/** A number of bytes in the unit that says enough: `512 B`, `3.4 MiB`. */
+export function bytes(count: number): string {
+  const power = count < 1 ? 0 : Math.min(4, Math.floor(Math.log2(count) / 10))
+  const amount = count / 1024 ** power
+  return `${amount >= 100 || power === 0 ? Math.round(amount) : amount.toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`
 }

@@ -116,6 +116,37 @@ describe('commands', () => {
   })
 })
 
+describe('stats', () => {
+  test('is a table of all that run', async () => {
+    const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
+    await (await holt.runtimes.create({ name: 'away' })).pause()
+    const { stdout } = await runHolt(['stats'], { service })
+    expect(stdout).toMatch(/^RUNTIME +NAME +STATE +CPU +MEMORY +DISK +PROCESSES +SENT +RECEIVED\n/)
+    expect(stdout).toMatch(
+      new RegExp(
+        `\n${runtime_id} +mine +running +0\\.25/1 +96\\.0 MiB/1\\.0 GiB +3\\.0 MiB/4\\.0 GiB +4 +2\\.0 KiB +5\\.0 MiB\n$`,
+      ),
+    )
+    expect(stdout).not.toContain('away')
+  })
+
+  test('is of those that are named, paused ones as well', async () => {
+    await (await holt.runtimes.create({ name: 'away' })).pause()
+    expect((await runHolt(['stats', 'away'], { service })).stdout).toMatch(/ away +paused +- +- +- +- +- +-\n$/)
+    expect((await runHolt(['stats', 'nobody'], { service })).code).toBe(1)
+  })
+
+  test("is the API's objects in a list with --json", async () => {
+    const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
+    const { data } = JSON.parse((await runHolt(['stats', '--json'], { service })).stdout)
+    expect(data).toEqual([expect.objectContaining({ runtime_id, state: 'running', samples: [] })])
+  })
+
+  test('takes no interval that would flood the service', async () => {
+    expect((await runHolt(['stats', '-f', '-i', '0'], { service })).code).toBe(2)
+  })
+})
+
 test('keys are made, listed and revoked', async () => {
   const made = await runHolt(['key', 'create', 'ci', '--scope', 'runtime:read', 'template:read'], { service })
   expect(made).toMatchObject({ code: 0, stdout: 'holt_secret\n', stderr: expect.stringContaining('shown this once') })
@@ -124,6 +155,33 @@ test('keys are made, listed and revoked', async () => {
   expect((await runHolt(['key', 'ls'], { service })).stdout).toContain('runtime:read,template:read')
   expect(await runHolt(['key', 'rm', keyId], { service })).toMatchObject({ code: 0 })
   expect(service.keys.size).toBe(0)
+})
+
+test('projects are made with quotas, shown, changed and deleted, and keys made for them', async () => {
+  const quotas = ['--quota', 'runtimes=3', 'memory_mib=8GiB', 'cpu=none']
+  const made = await runHolt(['project', 'create', 'team', ...quotas, '--json'], { service })
+  expect(JSON.parse(made.stdout)).toMatchObject({ name: 'team', quotas: { runtimes: 3, memory_mib: 8192, cpu: null } })
+  expect((await runHolt(['project', 'ls'], { service })).stdout).toContain('team')
+  const set = await runHolt(['project', 'set', 'team', '--quota', 'snapshot_bytes=1GiB', 'runtimes=none'], { service })
+  expect(set.stdout).toMatch(/snapshot_bytes +0 B +1\.0 GiB/)
+  expect(set.stdout).toMatch(/runtimes +0 +no limit/)
+  expect(await runHolt(['project', 'set', 'team', '--quota', 'apples=3'], { service })).toMatchObject({ code: 2 })
+  expect(await runHolt(['project', 'set', 'team', '--quota', 'runtimes=8GiB'], { service })).toMatchObject({ code: 2 })
+  await runHolt(['key', 'create', 'ci', '--project', 'team', '--expires', '2030-01-01'], { service })
+  const listed = await runHolt(['key', 'ls', '--project', 'team', '--json'], { service })
+  const [key] = JSON.parse(listed.stdout).data
+  expect(key).toMatchObject({ name: 'ci', expires_at: '2030-01-01T00:00:00.000Z' })
+  const rotated = await runHolt(['key', 'rotate', key.key_id, '--overlap', 'none'], { service })
+  expect(rotated).toMatchObject({ stdout: 'holt_another\n', stderr: expect.stringContaining('does not work any more') })
+  expect(await runHolt(['project', 'rm', 'team'], { service })).toMatchObject({ code: 0 })
+  expect(service.projects.size).toBe(0)
+})
+
+test('whoami and status tell the project and what it has of its quotas', async () => {
+  const { stdout } = await runHolt(['whoami'], { service })
+  expect(stdout).toContain('admin of this machine')
+  expect(stdout).toMatch(/runtimes +0 +10\n/)
+  expect((await runHolt(['status'], { service })).stdout).toContain('runtimes: 0 of 10')
 })
 
 test('templates are listed and shown', async () => {

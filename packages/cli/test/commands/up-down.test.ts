@@ -133,3 +133,11 @@ test('doctor is the service looking at its machine', async () => {
   expect(await holt(['doctor'])).toMatchObject({ code: 0, stdout: 'ok node\n' })
   expect(JSON.parse((await holt(['doctor', '--json'])).stdout)).toEqual({ checks: [] })
 })
+
+test('export and import are the service reading and filling its store, over files or pipes', async () => {
+  expect(await holt(['export', '-'])).toMatchObject({ code: 0, stdout: 'the rows, for -\n' })
+  expect(await runHolt(['import', '-'], { env, input: 'all of them' })).toMatchObject({
+    code: 0,
+    stdout: 'all of them',
+  })
+})

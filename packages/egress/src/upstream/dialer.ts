@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { type Address, parseAddress } from '../addresses/parse-address.ts'
+import { type Address, contains, parseAddress } from '../addresses/parse-address.ts'
 import type { EgressSettings } from '../contract.ts'
 import { canonicalName } from '../names/canonical-name.ts'
 import type { Target } from '../policy/decide.ts'
@@ -18,6 +18,8 @@ export interface DialTarget {
   readonly port: number
   /** The operator named this very host: it may have any address, and the host's own resolution knows its name. Default: false. */
   readonly isOperators?: boolean
+  /** Only a network that the operator has allowed, or where an override leads: for what is sent without encryption. Default: false. */
+  readonly onlyAllowedNetworks?: boolean
 }
 
 /**
@@ -57,10 +59,22 @@ export class Dialer {
     }
     const host = target.name ?? target.address.text
     const found = await findUpstream(target, this.#rules, (name) => this.#resolver.lookup(name))
-    if (found.type === 'found') return { connection: await dial(found.addresses, found.port, signal), host }
+    if (found.type === 'found') {
+      const addresses =
+        asked.onlyAllowedNetworks === true ? this.#allowedOf(found.addresses, host, port) : found.addresses
+      return { connection: await dial(addresses, found.port, signal), host }
+    }
     if (!isOperators) throw new DialError(found.reason)
     const addresses = target.name === null ? [target.address] : await ownLookup(target.name)
     return { connection: await dial(addresses, port, signal), host }
+  }
+
+  #allowedOf(found: readonly Address[], host: string, port: number): readonly Address[] {
+    const { overrides, allowedNetworks } = this.#rules
+    if (overrides.some((entry) => entry.host === host && entry.port === port)) return found
+    const addresses = found.filter((address) => allowedNetworks.some((network) => contains(network, address)))
+    if (addresses.length === 0) throw new DialError('non_public')
+    return addresses
   }
 }
 

@@ -30,7 +30,8 @@ export class RuntimeCgroup {
   async kill(): Promise<void> {
     const deadline = performance.now() + EMPTY_TIMEOUT_MS
     await this.#forbidForks()
-    for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
+    // A large memory takes tens of milliseconds to go, and a pause is not answered before: a wait that doubles would overshoot by as much.
+    for (let waitMs = 1; ; waitMs = Math.min(waitMs * 1.5, 50)) {
       const pids = await this.processes()
       if (pids.length === 0) return
       if (performance.now() > deadline)

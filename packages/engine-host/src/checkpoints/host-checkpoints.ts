@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CheckpointInfo, EngineError, type ImageDigest, type RuntimeSpec, type Usability } from '@holt/engine'
+import {
+  type CheckpointInfo,
+  EngineError,
+  failpoint,
+  type ImageDigest,
+  type RuntimeSpec,
+  type Usability,
+} from '@holt/engine'
 import { isCheckpointId, type Layout } from '../layout.ts'
 import { hasCode, isThere, removeTemporaries, replaceFile, syncPath } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
@@ -61,7 +68,9 @@ export class HostCheckpoints {
     const publish = async () => {
       try {
         const manifest = await this.#seal(dir, { checkpointId, spec, guest })
+        await failpoint('host.draft-sealed')
         await rename(dir, target)
+        await failpoint('host.checkpoint-named')
         await syncPath(this.#layout.checkpoints)
         const stamp = await stampOf(target, manifest.files)
         this.#findings.set(checkpointId, { stamp, damage: Promise.resolve(null) })
@@ -125,6 +134,7 @@ export class HostCheckpoints {
       throw error
     }
     this.#findings.delete(checkpointId)
+    await failpoint('host.checkpoint-unnamed')
     await rm(temporary, { recursive: true, force: true })
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { failpoint } from '@holt/engine'
 import type { Log } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { mustRun } from '../tools/run-tool.ts'
@@ -87,7 +88,9 @@ export class DiskPool {
     const name = `f${FORMAT}-${sizeMiB}-${randomBytes(8).toString('hex')}.img`
     const temporary = join(this.#dir, `.tmp-${name}`)
     await formatDisk(temporary, sizeMiB)
+    await failpoint('host.disk-formatted')
     await rename(temporary, join(this.#dir, name))
+    await failpoint('host.disk-named')
     this.#readyOf(sizeMiB).push(name)
   }
 

@@ -40,6 +40,8 @@ export interface Host {
   readonly locks: KeyedLock
   /** How many runtimes start at once: more would only take turns on the same cores. */
   readonly starts: Gate
+  /** How many runtimes are removed at once: a hundred that die together starve each other, and what waits for them of the cores. */
+  readonly removals: Gate
 }
 
 /** The guest binary in the state directory, which stays what it is while a checkpoint may refer to it. */

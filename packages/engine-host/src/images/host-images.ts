@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { EngineError, type ImageDigest, type ImageInfo, type ImageStore, type ImportOptions } from '@holt/engine'
+import {
+  EngineError,
+  failpoint,
+  type ImageDigest,
+  type ImageInfo,
+  type ImageStore,
+  type ImportOptions,
+} from '@holt/engine'
 import {
   type Entry,
   ErofsInputError,
@@ -59,8 +66,10 @@ export class HostImages implements ImageStore {
         ...(maxBytes === undefined ? {} : { maxBytes }),
       })
       await syncPath(temporary)
+      await failpoint('host.image-written')
       await beforePublish?.(digest)
       await rename(temporary, this.#layout.image(digest))
+      await failpoint('host.image-named')
       await syncPath(this.#layout.images)
       return { digest, sizeBytes }
     } catch (error) {

@@ -139,9 +139,13 @@ export class GuestDoor implements GuestLink {
     )
   }
 
-  /** The newest connection is the guest: an older one is what a restore or a restart has left. */
+  /** The newest connection is the guest: an older one is what a restore or a restart has left. One that was made while the door was left has to go as that one did. */
   #adopt(session: ClientHttp2Session): void {
     if (session.closed || session.destroyed) return
+    if (this.#server === null) {
+      session.close()
+      return
+    }
     const older = this.#session
     this.#session = session
     session.once('close', () => {

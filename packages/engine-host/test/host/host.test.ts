@@ -1,18 +1,29 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { claimStateDir } from '../../src/host/claim-state-dir.ts'
+import { claimInstallation } from '../../src/host/claim-installation.ts'
 import { installGuest, removeOldGuests } from '../../src/host/install-guest.ts'
 import { parseRunscDate } from '../../src/host/probe-runners.ts'
 import { layoutOf } from '../../src/layout.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 
-test('gives a state directory to one engine at a time', async () => {
-  await using dir = await temporaryDirectory()
-  const claim = await claimStateDir(dir.path)
-  await expect(claimStateDir(dir.path)).rejects.toMatchObject({ kind: 'conflict' })
+test.each(['stateDir', 'runDir', 'installationId'] as const)('gives a %s to one engine at a time', async (shared) => {
+  await using one = await temporaryDirectory()
+  await using other = await temporaryDirectory()
+  const installation = async (dir: string) => {
+    const own = { stateDir: join(dir, 'state'), runDir: join(dir, 'run'), installationId: makeId('runtime') }
+    for (const made of [own.stateDir, own.runDir]) await mkdir(made)
+    return own
+  }
+  const first = await installation(one.path)
+  const second = await installation(other.path)
+  const claim = await claimInstallation(first)
+  await expect(claimInstallation({ ...second, [shared]: first[shared] })).rejects.toMatchObject({ kind: 'conflict' })
+  // What the refused one had taken already is free again.
+  await (await claimInstallation(second)).release()
   await claim.release()
-  await (await claimStateDir(dir.path)).release()
+  await (await claimInstallation({ ...second, [shared]: first[shared] })).release()
 })
 
 test.each([

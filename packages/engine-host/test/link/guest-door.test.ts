@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { layoutOf } from '../../src/layout.ts'
 import { GuestDoor } from '../../src/link/guest-door.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
@@ -27,13 +30,18 @@ async function openDoor() {
 
 /** Dials as the guest does: it connects, and serves on what it has connected. */
 function dial(path: string, answer: Answer): { socket: Socket; server: Http2Server } {
+  const socket = connect(path)
+  return { socket, server: serve(socket, answer) }
+}
+
+/** Is the guest on a connection. */
+function serve(socket: Socket, answer: Answer): Http2Server {
   const server = createServer()
   server.on('stream', (stream, headers) => answer(stream, String(headers[':path'])))
   server.on('sessionError', () => {}) // The tests cut connections.
-  const socket = connect(path)
   socket.on('error', () => {}) // The tests cut connections.
   server.emit('connection', socket)
-  return { socket, server }
+  return server
 }
 
 const say =
@@ -262,6 +270,25 @@ test('lets the guest close its end before it leaves, and takes it in again when 
   dial(path, say('again'))
   await door.whenConnected(signal())
   expect(await get(door)).toBe('again')
+})
+
+test('takes leave of a guest that has dialled at the last moment as well, and does not wait for its time to be over', async () => {
+  const { door, path } = await openDoor()
+  const late = connect(path).pause()
+  // The door takes connections in their order: when it speaks to the second it has the first.
+  const second = connect(path)
+  await once(second, 'data')
+  second.destroy()
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const left = door.leave()
+  // It speaks when the door has begun to wait for it. A poll would have the faked time go on.
+  while (existsSync(path)) await setImmediate()
+  for (let turns = 0; turns < 50; turns += 1) await setImmediate()
+  serve(late, say('late'))
+  late.resume()
+  await left
+  expect(door.connected).toBe(false)
 })
 
 test('tells who waits why it closes', async () => {

@@ -40,7 +40,7 @@ async function lookForLeaks({ stateDir, runDir, cgroupParent }: LeakScope): Prom
     ...(await childCgroups(cgroupParent)).map((dir) => `cgroup ${dir}`),
     ...sockets.filter(ours).map((path) => `socket ${path}`),
     ...(await filesIn(join(stateDir, 'runtimes'))),
-    ...(await filesIn(runDir, (name) => name !== '.runner')),
+    ...(await filesIn(runDir, (name) => !['.runner', '.owner'].includes(name))),
     ...(await filesIn(join(runDir, '.runner'))),
     ...(await filesIn(join(stateDir, 'images'), (name) => name.startsWith('.tmp-'))),
     ...(await filesIn(join(stateDir, 'checkpoints'), (name) => name.startsWith('.tmp-'))),

@@ -159,6 +159,28 @@ const tests = {
     await engine.remove(wanted.id, signal())
     expect(await kindOf(disks.usedBytes(wanted.id))).toBe('not_found')
   },
+  'tells what a runtime takes, also while it stands still': async ({ engine, subject, spec, signal }) => {
+    const [usage, freezer] = [engine.ability('usage'), engine.ability('freezer')]
+    if (usage === null || freezer === null) throw new Error('no usage, or no freezer')
+    const wanted = spec()
+    const guest = await bound(engine, wanted, signal)
+    const before = await usage.read(wanted.id)
+    await guest.writeContent({ path: '/tmp/data', body: randomBytes(4 * 2 ** 20), createOnly: false }, signal())
+    await guest.startProcess({ ...process(['cat']), stdin: 'pipe' }, signal())
+    await freezer.freeze(wanted.id)
+    const after = await usage.read(wanted.id)
+    expect((await engine.inspect(wanted.id))?.frozen).toBe(true)
+    expect(after.cpuUsec).toBeGreaterThanOrEqual(before.cpuUsec)
+    expect(after.memoryBytes).toBeGreaterThan(0)
+    expect(after.memoryBytes).toBeLessThanOrEqual(wanted.memoryMiB * 2 ** 20)
+    expect(after.diskBytes - before.diskBytes).toBeGreaterThanOrEqual(4 * 2 ** 20)
+    if (subject.isolation === 'container') expect(after.processes).toBeGreaterThan(before.processes ?? Number.NaN)
+    else expect(after.processes).toBeNull()
+    await freezer.thaw(wanted.id)
+    expect((await guest.usage(signal())).processes).toBeGreaterThan(1)
+    await engine.remove(wanted.id, signal())
+    expect(await kindOf(usage.read(wanted.id))).toBe('not_found')
+  },
   'refuses to remove an image that is in use': async ({ engine, spec, signal }) => {
     const wanted = spec()
     await engine.ensure(wanted, signal())

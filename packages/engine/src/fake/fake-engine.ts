@@ -17,6 +17,8 @@ import {
   type Observed,
   type RuntimeId,
   type RuntimeSpec,
+  type RuntimeUsage,
+  type Usage,
 } from '../contract.ts'
 import type { GuestLink } from '../guest-link.ts'
 import { FakeEgress } from './fake-egress.ts'
@@ -57,6 +59,7 @@ export class FakeEngine implements Engine {
   /** What was exported and imported; its runtimes begin with it. */
   readonly #trees = new Map<ImageDigest, Buffer>()
   readonly #checkpoints = new Map<string, FakeCheckpoint>()
+  readonly #usages = new Map<RuntimeId, Partial<RuntimeUsage>>()
   readonly #observers = new Set<(observation: Observation) => void>()
   readonly #options: FakeEngineOptions
   readonly #egress = new FakeEgress((id) => this.#runtimes.get(id)?.observed ?? null)
@@ -172,6 +175,7 @@ export class FakeEngine implements Engine {
       egress: this.#egress,
       disks: { ...this.#disks, canGrow: this.#options.canGrow ?? true },
       freezer: this.#freezer,
+      usage: this.#usage,
     }
     return abilities[name]
   }
@@ -193,6 +197,11 @@ export class FakeEngine implements Engine {
   spoil(checkpointId: string, problem: 'incompatible' | 'damaged'): void {
     const checkpoint = this.#checkpoints.get(checkpointId)
     if (checkpoint !== undefined) checkpoint.problem = problem
+  }
+
+  /** Has the host see a runtime take this much. */
+  use(id: RuntimeId, usage: Partial<RuntimeUsage>): void {
+    this.#usages.set(id, { ...this.#usages.get(id), ...usage })
   }
 
   /** The guest of a runtime, to look inside. */
@@ -255,6 +264,20 @@ export class FakeEngine implements Engine {
   readonly #freezer: Freezer = {
     freeze: async (id) => this.#setFrozen(id, true),
     thaw: async (id) => this.#setFrozen(id, false),
+  }
+
+  readonly #usage: Usage = {
+    read: async (id) => {
+      const { guest, observed } = this.#running(id)
+      const { processes } = guest
+      return {
+        cpuUsec: 0,
+        memoryBytes: 2 ** 20,
+        diskBytes: guest.files.sizeBytes,
+        processes: observed.spec.isolation === 'container' ? 1 + processes.size : null,
+        ...this.#usages.get(id),
+      }
+    },
   }
 
   readonly #checkpointStore: Checkpoints = {

@@ -158,7 +158,7 @@ export class FakeGuest implements GuestLink {
         : request.body instanceof Readable
           ? await buffer(request.body)
           : Buffer.from(request.body)
-    const always = /^\/v1\/(info|bind|seed|quiesce)$/.test(url.pathname)
+    const always = /^\/v1\/(info|usage|bind|seed|quiesce)$/.test(url.pathname)
     if (!always && this.#bound === null && this.#seeded === null) throw new HoltError('conflict', 'not bound yet')
     for (const { method, pattern, handle } of this.#routes) {
       const match = method === request.method ? pattern.exec(url.pathname) : null
@@ -169,6 +169,11 @@ export class FakeGuest implements GuestLink {
 
   readonly #routes: readonly Route[] = [
     { method: 'GET', pattern: /^\/v1\/info$/, handle: () => ({ json: this.#info() }) },
+    {
+      method: 'GET',
+      pattern: /^\/v1\/usage$/,
+      handle: () => ({ json: { processes: 1 + this.processes.size } }),
+    },
     { method: 'POST', pattern: /^\/v1\/bind$/, handle: (_, __, body) => this.#bind(JSON.parse(body.toString())) },
     { method: 'POST', pattern: /^\/v1\/seed$/, handle: (_, __, body) => this.#seed(JSON.parse(body.toString())) },
     {

@@ -34,6 +34,7 @@ import {
   GuestSessions,
   GuestStdinWritten,
   type GuestTerminal,
+  GuestUsage,
 } from './schemas.ts'
 import type { ApplyTree, ExportedTree, ExportTree, SelectedPaths, SelectPaths, TreeMount } from './tree-requests.ts'
 import { GuestApplied, GuestChange, GuestTree } from './tree-schemas.ts'
@@ -148,6 +149,11 @@ export class GuestClient {
 
   info(signal: AbortSignal): Promise<GuestInfo> {
     return this.#ask({ method: 'GET', path: '/v1/info', signal }, GuestInfo)
+  }
+
+  /** What runs inside, as its own kernel counts it. */
+  usage(signal: AbortSignal): Promise<GuestUsage> {
+    return this.#ask({ method: 'GET', path: '/v1/usage', signal }, GuestUsage)
   }
 
   /** Gives the runtime its identity. The same id again is success, and without `renew` does nothing; another id without it is a `conflict`. */

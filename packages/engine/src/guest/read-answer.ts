@@ -2,11 +2,15 @@ import { type ErrorCode, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
 import type { GuestResponse } from '../guest-link.ts'
+import { oddShapeOf } from '../json-shape.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { GuestFailure } from './schemas.ts'
 
 /** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024
+
+/** What the largest answer needs several times over. The parser takes more than a GiB, and five seconds, for 32 MiB of brackets. */
+const shapeBounds = { maxDepth: 32, maxValues: 1_000_000 }
 
 /** The most bytes of a failing answer: a code and a sentence. */
 const maxFailureBytes = 64 * 1024
@@ -62,7 +66,7 @@ export async function readFailure(response: GuestResponse, budget: AnswerBudget)
 async function readBytes(
   response: GuestResponse,
   { maxBytes, budget }: { maxBytes: number; budget: AnswerBudget },
-): Promise<string> {
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   try {
@@ -74,15 +78,16 @@ async function readBytes(
       size += chunk.length
       chunks.push(chunk)
     }
-    return Buffer.concat(chunks).toString('utf8')
+    return Buffer.concat(chunks)
   } finally {
     budget.give(size)
   }
 }
 
-function parseJson(text: string): unknown {
+function parseJson(bytes: Buffer): unknown {
+  if (oddShapeOf(bytes, shapeBounds) !== null) return undefined
   try {
-    return JSON.parse(text)
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     return undefined // Not JSON is not the protocol: the schema refuses it.
   }

@@ -30,6 +30,10 @@ export const GuestInfo = z
   }))
 export type GuestInfo = z.infer<typeof GuestInfo>
 
+/** `GET /v1/usage`. */
+export const GuestUsage = z.object({ processes: count })
+export type GuestUsage = z.infer<typeof GuestUsage>
+
 /** `POST /v1/bind`. */
 export const GuestBound = z.object({
   runtime_id: name,

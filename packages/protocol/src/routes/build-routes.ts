@@ -12,6 +12,7 @@ import {
 import { idSchema } from '../ids.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import type { Route } from '../route.ts'
+import { Text } from '../text.ts'
 import { answer, json, none } from './parts.ts'
 
 const base = '/v1/agents/template'
@@ -48,7 +49,7 @@ export const buildRoutes = {
     scope: 'template:read',
     query: z.strictObject({
       ...pageQuery,
-      name: z.string().max(63).optional(),
+      name: Text.max(63).optional(),
       template_id: idSchema('template').optional(),
     }),
     body: none,

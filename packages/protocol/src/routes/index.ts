@@ -1,18 +1,23 @@
 import type { Route } from '../route.ts'
+import { auditRoutes } from './audit-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { commandRoutes } from './command-routes.ts'
+import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './file-routes.ts'
 import { identityRoutes } from './identity-routes.ts'
 import { keyRoutes } from './key-routes.ts'
+import { metricsRoutes } from './metrics-routes.ts'
 import { networkRoutes } from './network-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
 import { portRoutes } from './port-routes.ts'
+import { projectRoutes } from './project-routes.ts'
 import { runtimeRoutes } from './runtime-routes.ts'
 import { secretRoutes } from './secret-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { snapshotRoutes } from './snapshot-routes.ts'
 import { templateRoutes } from './template-routes.ts'
 import { treeRoutes } from './tree-routes.ts'
+import { webhookRoutes } from './webhook-routes.ts'
 
 /** Every route of the API. */
 export const routes = {
@@ -29,7 +34,12 @@ export const routes = {
   ...secretRoutes,
   ...identityRoutes,
   ...keyRoutes,
+  ...eventRoutes,
+  ...webhookRoutes,
+  ...auditRoutes,
+  ...projectRoutes,
   ...serviceRoutes,
+  ...metricsRoutes,
 } as const satisfies Record<string, Route>
 
 /** The name of a route. */

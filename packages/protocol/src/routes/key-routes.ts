@@ -1,8 +1,11 @@
 import { z } from 'zod'
-import { CreateKey, Key, NewKey } from '../key.ts'
+import { CreateKey, Identity, Key, NewKey, RotateKey } from '../key.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import type { Route } from '../route.ts'
+import { Text } from '../text.ts'
 import { answer, json, none } from './parts.ts'
+
+const keyParams = z.strictObject({ key_id: z.string() })
 
 /** Keys. */
 export const keyRoutes = {
@@ -10,29 +13,65 @@ export const keyRoutes = {
     method: 'POST',
     path: '/v1/agents/key',
     summary: 'Make a key',
+    description: 'It gets no scope that the key which makes it has not. `admin` has all but `operator`.',
     scope: 'admin',
     body: json(CreateKey),
     answers: { 201: answer(NewKey, 'The key, with the secret that is shown once.') },
-    errors: ['unsupported_media_type'],
+    errors: ['unsupported_media_type', 'project_not_found'],
   },
   listKeys: {
     method: 'GET',
     path: '/v1/agents/key',
     summary: 'List keys',
     scope: 'admin',
-    query: z.strictObject(pageQuery),
+    query: z.strictObject({
+      ...pageQuery,
+      project: Text.max(63).optional().describe('Name or id of another project; needs `operator`.'),
+    }),
     body: none,
     answers: { 200: answer(pageOf(Key).meta({ id: 'KeyPage' }), 'A page of keys, without secrets.') },
-    errors: [],
+    errors: ['project_not_found'],
+  },
+  getKey: {
+    method: 'GET',
+    path: '/v1/agents/key/{key_id}',
+    summary: 'Get a key',
+    scope: 'admin',
+    params: keyParams,
+    body: none,
+    answers: { 200: answer(Key, 'The key, without its secret.') },
+    errors: ['key_not_found'],
+  },
+  rotateKey: {
+    method: 'POST',
+    path: '/v1/agents/key/{key_id}/rotate',
+    summary: 'Give a key a new secret',
+    description:
+      'Its id, scopes and expiry stay. The secret that it had opens the service for `overlap_secs` more; what is open under it then is cut. Where one was rotated out before and still worked, it ends now.',
+    scope: 'admin',
+    params: keyParams,
+    body: json(RotateKey),
+    answers: { 200: answer(NewKey, 'The key, with the new secret that is shown once.') },
+    errors: ['key_not_found', 'conflict', 'unsupported_media_type'],
   },
   revokeKey: {
     method: 'DELETE',
     path: '/v1/agents/key/{key_id}',
     summary: 'Revoke a key',
+    description: 'What is open under it is cut within a second.',
     scope: 'admin',
-    params: z.strictObject({ key_id: z.string() }),
+    params: keyParams,
     body: none,
     answers: { 204: { type: 'none', description: 'It opens nothing any more.' } },
     errors: ['key_not_found', 'conflict'],
+  },
+  whoami: {
+    method: 'GET',
+    path: '/v1/agents/whoami',
+    summary: 'Which key this is, and what its project has',
+    scope: 'any',
+    body: none,
+    answers: { 200: answer(Identity, 'The key, its project, the quotas of that and what is used of them.') },
+    errors: [],
   },
 } as const satisfies Record<string, Route>

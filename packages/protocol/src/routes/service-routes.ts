@@ -32,13 +32,4 @@ export const serviceRoutes = {
     answers: { 200: answer(z.record(z.string(), z.unknown()).meta({ id: 'OpenApi' }), 'OpenAPI 3.1.') },
     errors: [],
   },
-  metrics: {
-    method: 'GET',
-    path: '/metrics',
-    summary: 'Metrics for Prometheus',
-    scope: 'admin',
-    body: none,
-    answers: { 200: { type: 'bytes', description: 'The text format 0.0.4 of Prometheus.' } },
-    errors: [],
-  },
 } as const satisfies Record<string, Route>

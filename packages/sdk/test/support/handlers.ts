@@ -1,7 +1,5 @@
 import {
-  type CreateKeyInput,
   HoltError,
-  makeId,
   type OutputItem,
   type RouteName,
   type SendSignalInput,
@@ -9,13 +7,15 @@ import {
   type TerminalSize,
   type WriteStdinInput,
 } from '@holt/protocol'
+import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
 import { lifecycleHandlers, snapshotOf } from './lifecycle-handlers.ts'
 import { runningOf, runtimeOf } from './named-runtime.ts'
 import { networkHandlers, takeNetwork } from './network-handlers.ts'
 import { portHandlers } from './port-handlers.ts'
 import { TestProcess } from './processes.ts'
-import { now, runningRuntime, sampleSession } from './samples.ts'
+import { projectHandlers } from './project-handlers.ts'
+import { runningRuntime, sampleSession, sampleUsage } from './samples.ts'
 import { templateHandlers, templateOf } from './template-handlers.ts'
 import type { TestAnswer, TestCall } from './test-service.ts'
 import { treeHandlers } from './tree-handlers.ts'
@@ -118,27 +118,13 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     return { status: 200, json: process.command }
   },
   ...lifecycleHandlers,
+  ...eventHandlers,
   ...fileHandlers,
   ...portHandlers,
   ...networkHandlers,
   ...treeHandlers,
   ...templateHandlers,
-  createKey: ({ service, body }) => {
-    const key = {
-      key_id: makeId('key'),
-      prefix: 'holt_abc',
-      created_at: now(),
-      last_used_at: null,
-      ...(body as CreateKeyInput),
-    }
-    service.keys.set(key.key_id, key)
-    return { status: 201, json: { ...key, key: 'holt_secret' } }
-  },
-  listKeys: ({ service, query }) => ({ status: 200, json: pageOf([...service.keys.values()], query) }),
-  revokeKey: ({ service, params }) => {
-    if (!service.keys.delete(params.key_id ?? '')) throw new HoltError('key_not_found', 'No such key')
-    return { status: 204 }
-  },
+  ...projectHandlers,
   health: () => ({ status: 200, json: { status: 'ok' } }),
   readiness: ({ service: { ready } }) => ({
     status: ready ? 200 : 503,
@@ -149,6 +135,22 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
       isolation: {},
     },
   }),
+  runtimeMetrics: (call) => {
+    const { runtime_id, state } = runtimeOf(call)
+    const { step_secs, window_secs } = call.query
+    const sample = sampleUsage()
+    return {
+      status: 200,
+      json: {
+        runtime_id,
+        state,
+        limits: { cpu: 1, memory_bytes: 2 ** 30, disk_bytes: 4 * 2 ** 30 },
+        now: state === 'running' ? sample : null,
+        step_secs,
+        samples: window_secs === 0 ? [] : [sample],
+      },
+    }
+  },
   metrics: ({ response }) => {
     response.end()
     return undefined

@@ -35,6 +35,18 @@ export function readyTemplate(): Record<string, unknown> {
   }
 }
 
+/** What a runtime takes that does a little. */
+export function sampleUsage(): Record<string, unknown> {
+  return {
+    at: now(),
+    cpu: { used_usec: 1_250_000, rate: 0.25 },
+    memory: { used_bytes: 96 * 2 ** 20 },
+    disk: { used_bytes: 3 * 2 ** 20 },
+    processes: 4,
+    network: { sent_bytes: 2048, received_bytes: 5 * 2 ** 20 },
+  }
+}
+
 /** A runtime that runs, made as a create asks. */
 export function runningRuntime(
   body: Readonly<Record<string, unknown>>,

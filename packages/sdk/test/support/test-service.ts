@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   type ErrorCode,
+  type Event,
   HoltError,
   type NetworkLogItem,
   type Route,
@@ -52,8 +53,16 @@ export class TestService {
   readonly processes = new Map<string, TestProcess>()
   readonly sessions = new Map<string, Record<string, unknown>>()
   readonly keys = new Map<string, Record<string, unknown>>()
+  readonly projects = new Map<string, Record<string, unknown>>()
   readonly policies = new Map<string, Record<string, unknown>>()
   readonly secrets = new Map<string, Record<string, unknown>>()
+  readonly events: Event[] = []
+  readonly webhooks = new Map<string, Record<string, unknown>>()
+  /** What was sent to webhooks, newest first. */
+  readonly deliveries: Record<string, unknown>[] = []
+  /** What becomes of a test of a webhook, where it is not taken. */
+  tested: Record<string, unknown> = {}
+  readonly audit: Record<string, unknown>[] = []
   readonly providers = new Map<string, Record<string, unknown>>()
   /** What each runtime may reach. */
   readonly networks = new Map<string, Record<string, unknown> | null>()

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { attachFrameBytes, attachProtocol, HoltError, routes } from '@holt/protocol'
 import { WebSocketServer } from 'ws'
-import { authenticate, requireScope } from '../auth/authenticate.ts'
+import { admitCaller } from '../auth/admit-caller.ts'
+import { type Caller, requireScope } from '../auth/authenticate.ts'
 import type { Watched } from '../auth/open-streams.ts'
 import { invalidRequest } from '../http/field-issues.ts'
 import { parseQuery } from '../http/parse-query.ts'
@@ -43,18 +44,41 @@ interface Opening {
 }
 
 async function open(service: Service, { server, request, socket, head }: Opening): Promise<void> {
-  const caller = await authenticate(service, authorizationOf(request.headers))
+  const caller = await admitCaller(service, {
+    authorization: authorizationOf(request.headers),
+    peer: request.socket.remoteAddress,
+  })
   requireScope(caller, route.scope)
   requireHandshake(request.headers)
   const { params, query } = parseTarget(request.url ?? '')
   const found = await findAttachable(service, { caller, params, query })
-  const room = roomsOf(service).open(params)
+  const room = roomsOf(service).open(caller.projectId, params)
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  writeDown(service, request.socket, { caller, params })
   // Where nothing but the handshake is left to do, the library does it before it returns, or destroys a connection that is gone.
   server.handleUpgrade(request, socket, head, (ws) => {
     const attachment = new Attachment({ ws, service, ref, ...found, room, query, caller })
-    service.streams.add(caller.keyId, outletOf(request.socket), () => attachment.cut(service.closing.aborted))
+    service.streams.add(caller, outletOf(request.socket), () => attachment.cut(service.closing.aborted))
   })
+}
+
+/** An attachment passes no route: its entry of the audit log is written here, and ends with it. */
+function writeDown(
+  { audit }: Service,
+  socket: Socket,
+  { caller, params }: { caller: Caller; params: { runtime_id: string; command_id: string } },
+): void {
+  const { projectId, keyId, keyName } = caller
+  const entry = audit.begin({
+    projectId,
+    kind: 'inside',
+    key: { keyId, name: keyName },
+    address: socket.remoteAddress ?? 'unknown',
+    route: 'attachCommand',
+    params,
+    requestId: null,
+  })
+  socket.once('close', () => audit.end(entry, 101))
 }
 
 function outletOf(socket: Socket): Watched {

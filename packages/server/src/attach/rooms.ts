@@ -1,8 +1,9 @@
 import { type AttachServerFrame, HoltError } from '@holt/protocol'
 import type { Service } from '../service.ts'
 
-/** The most attachments of one command, and of the service. */
+/** The most attachments of one command, of one project, and of the service. */
 const maxInRoom = 64
+const maxInProject = 512
 const maxInAll = 1024
 
 /** Somebody attached to a command, as the others know them. */
@@ -19,12 +20,14 @@ export interface Member {
 
 /** Who is attached to one command, and who of them writes. */
 export class Room {
+  readonly projectId: string
   readonly #rooms: Rooms
   readonly #name: string
   readonly #members = new Set<Member>()
   #writer: Member | null = null
 
-  constructor(rooms: Rooms, name: string) {
+  constructor(rooms: Rooms, { projectId, name }: { projectId: string; name: string }) {
+    this.projectId = projectId
     this.#rooms = rooms
     this.#name = name
   }
@@ -73,12 +76,15 @@ export class Room {
 /** The rooms of all commands that somebody is attached to. */
 class Rooms {
   readonly #rooms = new Map<string, Room>()
+  readonly #byProject = new Map<string, number>()
   #members = 0
 
   /** The room of a command, where there is place for one more; it is to be joined at once. */
-  open({ runtime_id, command_id }: { runtime_id: string; command_id: string }): Room {
+  open(projectId: string, { runtime_id, command_id }: { runtime_id: string; command_id: string }): Room {
     const name = `${runtime_id}/${command_id}`
-    const room = this.#rooms.get(name) ?? new Room(this, name)
+    const room = this.#rooms.get(name) ?? new Room(this, { projectId, name })
+    if ((this.#byProject.get(projectId) ?? 0) >= maxInProject)
+      throw new HoltError('quota_exceeded', `The project has ${maxInProject} attachments, which is the most.`)
     if (this.#members >= maxInAll) throw new HoltError('unavailable', 'The service has as many attachments as it can.')
     if (room.size >= maxInRoom)
       throw new HoltError('quota_exceeded', `The command has ${maxInRoom} attachments, which is the most.`)
@@ -87,7 +93,7 @@ class Rooms {
 
   joined(name: string, room: Room): void {
     this.#rooms.set(name, room)
-    this.#members += 1
+    this.#count(room, 1)
   }
 
   /** Tells everybody who is attached to a command. */
@@ -96,8 +102,15 @@ class Rooms {
   }
 
   left(name: string, room: Room): void {
-    this.#members -= 1
+    this.#count(room, -1)
     if (room.size === 0) this.#rooms.delete(name)
+  }
+
+  #count({ projectId }: Room, change: 1 | -1): void {
+    this.#members += change
+    const ofProject = (this.#byProject.get(projectId) ?? 0) + change
+    if (ofProject === 0) this.#byProject.delete(projectId)
+    else this.#byProject.set(projectId, ofProject)
   }
 }
 

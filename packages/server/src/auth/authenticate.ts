@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { HoltError, type Scope } from '@holt/protocol'
 import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
 import { digestOf } from './key-secret.ts'
 
@@ -8,6 +9,9 @@ import { digestOf } from './key-secret.ts'
 export interface Caller {
   readonly projectId: string
   readonly keyId: string
+  readonly keyName: string
+  /** Of the key's secrets the one that was sent. */
+  readonly keyVersion: number
   readonly scopes: ReadonlySet<Scope>
 }
 
@@ -18,43 +22,65 @@ const lastUsedStepMs = 60_000
 export async function authenticate(service: Service, header: string | undefined): Promise<Caller> {
   const secret = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
   if (secret === undefined) throw unauthenticated()
-  const key = await findKey(service, digestOf(secret))
+  const digest = digestOf(secret)
+  const key = await findKey(service, digest)
   if (key === null) throw unauthenticated()
-  await noteUse(service, key)
-  return { projectId: key.project_id, keyId: key.key_id, scopes: new Set(JSON.parse(key.scopes_json) as Scope[]) }
+  noteUse(service, digest, key)
+  return {
+    projectId: key.project_id,
+    keyId: key.key_id,
+    keyName: key.name,
+    keyVersion: isSame(key.digest, digest) ? key.version : key.version - 1,
+    scopes: new Set(JSON.parse(key.scopes_json) as Scope[]),
+  }
 }
 
-/** Refuses a caller whose key lacks a scope. `admin` has every one. */
-export function requireScope(caller: Caller, scope: Scope): void {
-  if (caller.scopes.has(scope) || caller.scopes.has('admin')) return
+/** Refuses a caller whose key lacks a scope. `admin` has every one of its project. */
+export function requireScope(caller: Caller, scope: Scope | 'any'): void {
+  if (scope === 'any' || caller.scopes.has(scope)) return
+  if (caller.scopes.has('admin') && scope !== 'operator') return
   throw new HoltError('forbidden', `This key lacks the scope ${scope}.`, { details: { scope } })
 }
 
 async function findKey({ store, recentKeys, now }: Service, digest: string): Promise<KeyRow | null> {
   const row =
     recentKeys.get(digest) ??
-    (await store.db.selectFrom('keys').selectAll().where('digest', '=', digest).executeTakeFirst())
-  if (row === undefined || !timingSafeEqual(Buffer.from(row.digest), Buffer.from(digest))) return null
-  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now())) return null
-  recentKeys.set(row)
+    (await store.db
+      .selectFrom('keys')
+      .selectAll()
+      .where(({ eb, or }) => or([eb('digest', '=', digest), eb('previous_digest', '=', digest)]))
+      .executeTakeFirst())
+  if (row === undefined || !isValid(row, digest, now())) return null
+  recentKeys.set(digest, row)
   return row
 }
 
-async function noteUse({ store, recentKeys, now, log }: Service, key: KeyRow): Promise<void> {
+function isValid(row: KeyRow, digest: string, now: number): boolean {
+  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return false
+  if (isSame(row.digest, digest)) return true
+  return isSame(row.previous_digest ?? '', digest) && row.previous_until !== null && row.previous_until > now
+}
+
+function isSame(stored: string, digest: string): boolean {
+  return stored.length === digest.length && timingSafeEqual(Buffer.from(stored), Buffer.from(digest))
+}
+
+/** Notes when a key was used last. Nobody waits for that, and a power cut may take it. */
+function noteUse({ store, recentKeys, now, log }: Service, digest: string, key: KeyRow): void {
   const at = now()
   if (key.last_used_at !== null && at - key.last_used_at < lastUsedStepMs) return
-  recentKeys.set({ ...key, last_used_at: at })
-  try {
-    await store.db
+  recentKeys.set(digest, { ...key, last_used_at: at })
+  const note = (changes: Queries) =>
+    changes
       .updateTable('keys')
       .set({ last_used_at: at })
       .where('project_id', '=', key.project_id)
       .where('key_id', '=', key.key_id)
       .execute()
-  } catch (error) {
+  store.change(note, { durable: 'later' }).catch((error: unknown) => {
     // On a full disk reads go on: when a key was used last is not worth refusing a request.
     log.warn({ err: error }, 'last_used_at could not be written')
-  }
+  })
 }
 
 function unauthenticated(): HoltError {

@@ -13,8 +13,22 @@ export interface Watched {
   once(event: 'close', listener: () => void): unknown
 }
 
-interface Stream {
+/** Under which of a key's secrets something is open. */
+export interface Credential {
   readonly keyId: string
+  readonly keyVersion: number
+}
+
+/** Which of some credentials are still good, as `credentialName` has them. */
+export type ValidCredentials = (keyIds: readonly string[]) => Promise<ReadonlySet<string>>
+
+/** A credential as text. */
+export function credentialName({ keyId, keyVersion }: Credential): string {
+  return `${keyId} ${keyVersion}`
+}
+
+interface Stream {
+  readonly credential: Credential
   readonly response: Watched
   readonly cut: (reason: Error) => void
   bytesWritten: number
@@ -24,17 +38,22 @@ interface Stream {
 /** The answers that stay open, so that they end when their key does or when nobody reads them. */
 export class OpenStreams {
   readonly #streams = new Set<Stream>()
-  readonly #validKeys: (keyIds: readonly string[]) => Promise<ReadonlySet<string>>
+  readonly #valid: ValidCredentials
   #timer: NodeJS.Timeout | null = null
 
-  /** `validKeys` answers which of some keys are still good. */
-  constructor(validKeys: (keyIds: readonly string[]) => Promise<ReadonlySet<string>>) {
-    this.#validKeys = validKeys
+  /** `valid` answers with which secrets some keys still open the service. */
+  constructor(valid: ValidCredentials) {
+    this.#valid = valid
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#streams.size
   }
 
   /** Watches a stream until its response is closed. */
-  add(keyId: string, response: Watched, cut: (reason: Error) => void): void {
-    const stream: Stream = { keyId, response, cut, bytesWritten: 0, movedAt: performance.now() }
+  add(credential: Credential, response: Watched, cut: (reason: Error) => void): void {
+    const stream: Stream = { credential, response, cut, bytesWritten: 0, movedAt: performance.now() }
     this.#streams.add(stream)
     response.once('close', () => {
       this.#streams.delete(stream)
@@ -45,7 +64,13 @@ export class OpenStreams {
 
   /** Cuts the streams of one key at once. */
   cutKey(keyId: string): void {
-    for (const stream of this.#streams) if (stream.keyId === keyId) stream.cut(new Error('the key was revoked'))
+    for (const stream of this.#streams)
+      if (stream.credential.keyId === keyId) stream.cut(new Error('the key was revoked'))
+  }
+
+  /** Looks at once which streams may stay. */
+  async look(): Promise<void> {
+    if (this.#streams.size > 0) await this.#sweep().catch(() => this.#cutAll())
   }
 
   /** Cuts every stream. */
@@ -55,9 +80,9 @@ export class OpenStreams {
   }
 
   async #sweep(): Promise<void> {
-    const valid = await this.#validKeys([...new Set([...this.#streams].map(({ keyId }) => keyId))])
+    const valid = await this.#valid([...new Set([...this.#streams].map(({ credential }) => credential.keyId))])
     for (const stream of this.#streams) {
-      if (!valid.has(stream.keyId)) stream.cut(new Error('the key is no longer valid'))
+      if (!valid.has(credentialName(stream.credential))) stream.cut(new Error('the key is no longer valid'))
       else if (isStalled(stream)) stream.cut(new Error('nobody reads the stream'))
     }
   }

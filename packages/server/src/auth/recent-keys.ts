@@ -19,10 +19,10 @@ export class RecentKeys {
     return null
   }
 
-  /** Keeps a key. One that is kept already stays as old as it is. */
-  set(row: KeyRow): void {
+  /** Keeps a key by the digest of the secret that was sent. One that is kept already stays as old as it is. */
+  set(digest: string, row: KeyRow): void {
     if (this.#keys.size >= maxKeys) this.#keys.clear()
-    this.#keys.set(row.digest, { row, readAt: this.#keys.get(row.digest)?.readAt ?? performance.now() })
+    this.#keys.set(digest, { row, readAt: this.#keys.get(digest)?.readAt ?? performance.now() })
   }
 
   /** Forgets all: a key has changed. */

@@ -3,6 +3,7 @@ import { isSet } from '@holt/protocol'
 import { pullAgentTemplate } from '../agents/pull-agent-template.ts'
 import type { Answer, Call, Handlers } from '../http/call.ts'
 import { answerPage } from '../http/call.ts'
+import { requireWriter } from '../projects/require-writer.ts'
 import type { Service } from '../service.ts'
 import { findTemplate } from '../templates/find-template.ts'
 import { buildLogItems } from './build-log-items.ts'
@@ -23,7 +24,8 @@ export const buildHandlers = {
   getBuild: async ({ service, caller, params }) => show(service, refOf(caller.projectId, params)),
   cancelBuild: async ({ service, caller, params }) => {
     const ref = refOf(caller.projectId, params)
-    await findBuild(service.store.db, ref)
+    const { project_id } = await findBuild(service.store.db, ref)
+    requireWriter(caller, project_id)
     const build = service.builds.get(ref.buildId)
     if (build !== null) await service.builds.stop(build, 'cancelled')
     return show(service, ref)
@@ -46,12 +48,14 @@ export const buildHandlers = {
 } satisfies Partial<Handlers>
 
 async function readBuildLogs({ service, caller, params, query, gone }: Call<'readBuildLogs'>): Promise<Answer> {
-  const ref = refOf(caller.projectId, params)
-  await findBuild(service.store.db, ref)
+  const { project_id: projectId, build_id: buildId } = await findBuild(
+    service.store.db,
+    refOf(caller.projectId, params),
+  )
   await service.builds.logs.flush()
   return {
     status: 200,
-    items: buildLogItems(service, ref, { cursor: query.cursor, follow: isSet(query.follow), gone }),
+    items: buildLogItems(service, { projectId, buildId }, { cursor: query.cursor, follow: isSet(query.follow), gone }),
   }
 }
 

@@ -41,7 +41,7 @@ export async function makeBuildHost(service: Service, build: BuildUnderWay): Pro
     cache,
     findTemplate: (reference) => findBase(service, build, reference),
     findSnapshot: (reference) => findFiles(service, build, reference),
-    newRuntime: () => newRuntime(service, build, { network, memoryMiB: stepSize.memoryMiB }),
+    newRuntime: () => newRuntime(service, build, { network, stepSize }),
     newCheckpointId: () => {
       build.stop.signal.throwIfAborted()
       return noteCheckpoint(service, build.buildId)
@@ -97,14 +97,18 @@ function holdingEngine(
 async function newRuntime(
   service: Service,
   build: BuildUnderWay,
-  { network, memoryMiB }: { network: BuildNetwork; memoryMiB: number },
+  { network, stepSize }: { network: BuildNetwork; stepSize: { cpu: number; memoryMiB: number } },
 ): Promise<BuildRuntime> {
-  const { buildId, prepared, reporter, stop } = build
+  const { projectId, buildId, prepared, reporter, stop } = build
+  const { size } = prepared
   const id = await noteRuntime(service, {
+    projectId,
     buildId,
-    memoryMiB: Math.max(memoryMiB, prepared.size.memoryMiB),
+    cpu: Math.max(stepSize.cpu, size.cpu),
+    memoryMiB: Math.max(stepSize.memoryMiB, size.memoryMiB),
+    diskMiB: size.diskMiB,
     signal: stop.signal,
-    onWait: () => reporter.logOfStep('warn', 'waiting until the host has memory for one more runtime'),
+    onWait: (what) => reporter.logOfStep('warn', `waiting until ${what} for one more runtime`),
   })
   return {
     id,

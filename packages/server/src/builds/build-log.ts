@@ -1,6 +1,6 @@
 import type { BuildLogLine } from '@holt/protocol'
-import { sql } from 'kysely'
 import type { Log } from '../service.ts'
+import { batches } from '../store/batches.ts'
 import type { Queries, Store } from '../store/open-store.ts'
 
 /** How late a line may be in the log. */
@@ -154,14 +154,19 @@ interface Batch {
 }
 
 async function store(changes: Queries, { buildId, open, batch, dropped }: Batch): Promise<void> {
-  const rows = batch.filter(({ cursor }) => cursor > dropped)
+  const build = changes.selectFrom('builds').select('build_id').where('build_id', '=', buildId)
   // A build whose row is gone meanwhile has nobody to read it.
-  await sql`
-    INSERT INTO build_logs (build_id, cursor, line_json)
-    SELECT builds.build_id, row.value ->> 'cursor', row.value ->> 'json'
-    FROM json_each(${JSON.stringify(rows)}) AS row
-    JOIN builds ON builds.build_id = ${buildId}
-    WHERE true ON CONFLICT DO NOTHING`.execute(changes)
+  if ((await build.executeTakeFirst()) === undefined) return
+  const rows = batch
+    .filter(({ cursor }) => cursor > dropped)
+    .map(({ cursor, json }) => ({ build_id: buildId, cursor, line_json: json }))
+  for (const some of batches(rows)) {
+    await changes
+      .insertInto('build_logs')
+      .values(some)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
   await changes.deleteFrom('build_logs').where('build_id', '=', buildId).where('cursor', '<=', dropped).execute()
   await changes
     .updateTable('builds')

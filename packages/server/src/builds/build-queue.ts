@@ -7,17 +7,27 @@ export interface QueuedJob {
   readonly templateId: string
 }
 
+/** Who had a turn, and who may not have one now. */
+export interface Busy {
+  /** Projects, the one that had its turn last at the end. */
+  readonly order: readonly string[]
+  readonly busyTemplates: ReadonlySet<string>
+  /** Those that run as many as they may. */
+  readonly busyProjects: ReadonlySet<string>
+}
+
 /**
  * Who is next: of the project that has waited longest for a turn the first one whose template is not being built. Pure, so that fairness is
- * a property that can be tested. `order` has the projects, the one that had its turn last at the end.
+ * a property that can be tested.
  */
 export function chooseNext<Job extends QueuedJob>(
   waiting: readonly Job[],
-  { order, busyTemplates }: { order: readonly string[]; busyTemplates: ReadonlySet<string> },
+  { order, busyTemplates, busyProjects }: Busy,
 ): Job | null {
   const first = new Map<string, Job>()
   for (const job of waiting) {
-    if (!busyTemplates.has(job.templateId) && !first.has(job.projectId)) first.set(job.projectId, job)
+    if (busyProjects.has(job.projectId) || busyTemplates.has(job.templateId)) continue
+    if (!first.has(job.projectId)) first.set(job.projectId, job)
   }
   const turn = (projectId: string) => order.indexOf(projectId) // -1: it had no turn yet, and comes before all that had.
   const [next] = [...first.values()].sort((a, b) => turn(a.projectId) - turn(b.projectId))
@@ -27,14 +37,24 @@ export function chooseNext<Job extends QueuedJob>(
 /** Runs a few jobs at once. Projects take turns, so that one with many builds does not keep the others waiting. */
 export class BuildQueue<Job extends QueuedJob> {
   readonly #atOnce: number
+  readonly #atOnceOf: (projectId: string) => number
   readonly #run: (job: Job) => Promise<void>
   readonly #running = new Set<Job>()
   #waiting: Job[] = []
   #order: string[] = []
 
-  /** `run` does not reject. */
-  constructor({ atOnce, run }: { atOnce: number; run: (job: Job) => Promise<void> }) {
+  /** `atOnceOf` says how many of a project run at the same time; `run` does not reject. */
+  constructor({
+    atOnce,
+    atOnceOf,
+    run,
+  }: {
+    atOnce: number
+    atOnceOf: (projectId: string) => number
+    run: (job: Job) => Promise<void>
+  }) {
     this.#atOnce = atOnce
+    this.#atOnceOf = atOnceOf
     this.#run = run
   }
 
@@ -42,9 +62,14 @@ export class BuildQueue<Job extends QueuedJob> {
     return this.#waiting
   }
 
+  /** How many run. */
+  get running(): number {
+    return this.#running.size
+  }
+
   add(job: Job): void {
     this.#waiting.push(job)
-    this.#next()
+    this.look()
   }
 
   /** Takes a job out that has not begun. Answers whether it was there. */
@@ -54,18 +79,25 @@ export class BuildQueue<Job extends QueuedJob> {
     return this.#waiting.length < before
   }
 
-  #next(): void {
+  /** Begins what may begin: asked for as well when a project may run more than before. */
+  look(): void {
     while (this.#running.size < this.#atOnce) {
       const busyTemplates = new Set([...this.#running].map(({ templateId }) => templateId))
-      const job = chooseNext(this.#waiting, { order: this.#order, busyTemplates })
+      const job = chooseNext(this.#waiting, { order: this.#order, busyTemplates, busyProjects: this.#busyProjects() })
       if (job === null) return
       this.remove(job)
       this.#order = [...this.#order.filter((id) => id !== job.projectId), job.projectId].slice(-1000)
       this.#running.add(job)
       void this.#run(job).finally(() => {
         this.#running.delete(job)
-        this.#next()
+        this.look()
       })
     }
+  }
+
+  #busyProjects(): ReadonlySet<string> {
+    const running = Map.groupBy(this.#running, ({ projectId }) => projectId)
+    const waiting = new Set(this.#waiting.map(({ projectId }) => projectId))
+    return new Set([...waiting].filter((id) => (running.get(id)?.length ?? 0) >= this.#atOnceOf(id)))
   }
 }

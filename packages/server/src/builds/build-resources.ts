@@ -1,51 +1,89 @@
+import { failpoint } from '@holt/engine'
 import { HoltError, makeId } from '@holt/protocol'
 import { makeCheckpointId } from '../checkpoint-id.ts'
 import { pause } from '../pause.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
 import { admit } from '../runtimes/admit.ts'
+import type { Size } from '../runtimes/decide-size.ts'
 import { promisedMiB } from '../runtimes/promised.ts'
 import type { Service } from '../service.ts'
 
 /** How often a build that waits for memory looks whether there is some. */
 const lookMs = 1000
 
+/** How long a build waits for quotas while no build of its project has a runtime: it holds one of the host's places for builds, and its project alone can make room. */
+const idleWaitMs = 60_000
+
 /** Killing a runtime and detaching its disk takes a fraction of a second; what takes longer is tried again by the next start. */
 const removeTimeoutMs = 30_000
 
-/** Notes an id for a runtime of a build before it exists, when the host has room for one. A build waits for that, and does not fail. */
-export async function noteRuntime(
-  service: Service,
-  {
-    buildId,
-    memoryMiB,
-    signal,
-    onWait,
-  }: { buildId: string; memoryMiB: number; signal: AbortSignal; onWait: () => void },
-): Promise<string> {
+/** A runtime that a build wants. */
+export interface WantedRuntime extends Size {
+  readonly projectId: string
+  readonly buildId: string
+  readonly signal: AbortSignal
+  /** Called once where it has to wait, with what it waits for. */
+  readonly onWait: (what: string) => void
+}
+
+/**
+ * Notes an id for a runtime of a build before it exists, when the host has room for one and the project may have one more. A build waits for that, and fails where
+ * it could wait for ever, and where for a minute its project's quotas are full of what is not built.
+ */
+export async function noteRuntime(service: Service, wanted: WantedRuntime): Promise<string> {
+  const { signal, onWait } = wanted
   const id = makeId('runtime')
+  let idleSince: number | null = null
   for (let told = false; ; told = true) {
     signal.throwIfAborted()
     try {
-      await note(service, { id, buildId, memoryMiB })
+      await note(service, id, wanted)
       return id
     } catch (error) {
-      if (
-        !(error instanceof HoltError) ||
-        error.code !== 'capacity_exhausted' ||
-        error.details?.available_mib !== undefined
-      )
-        throw error
-      if (!told) onWait()
+      const what = whatIsMissing(error, wanted)
+      if (what === null) throw error
+      idleSince = (await isIdle(service, wanted, error)) ? (idleSince ?? service.monotonic()) : null
+      if (idleSince !== null && service.monotonic() - idleSince >= idleWaitMs) throw error
+      if (!told) onWait(what)
       await pause(lookMs, signal)
     }
   }
 }
 
+/** Whether a build waits for quotas that no build's runtime will make room in. */
+async function isIdle({ store }: Service, { projectId }: WantedRuntime, error: unknown): Promise<boolean> {
+  if (!(error instanceof HoltError && error.code === 'quota_exceeded')) return false
+  const building = await store.db
+    .selectFrom('build_resources')
+    .innerJoin('builds', 'builds.build_id', 'build_resources.build_id')
+    .select('resource_id')
+    .where('project_id', '=', projectId)
+    .where('kind', '=', 'runtime')
+    .executeTakeFirst()
+  return building === undefined
+}
+
+/** What a build may wait for; null where that would never come, or something else is wrong. */
+function whatIsMissing(error: unknown, { cpu, memoryMiB, diskMiB }: WantedRuntime): string | null {
+  if (!(error instanceof HoltError)) return null
+  if (error.code === 'capacity_exhausted')
+    return error.details?.available_mib === undefined ? 'the host has memory' : null
+  if (error.code !== 'quota_exceeded') return null
+  const alone: Readonly<Record<string, number>> = { runtimes: 1, cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
+  const { quota, limit } = error.details ?? {}
+  return (alone[String(quota)] ?? 0) <= Number(limit) ? "the project's quotas have room" : null
+}
+
 async function note(
-  { store, engine, config, starts, freeMemoryMiB }: Service,
-  { id, buildId, memoryMiB }: { id: string; buildId: string; memoryMiB: number },
+  service: Service,
+  id: string,
+  { projectId, buildId, cpu, memoryMiB, diskMiB }: WantedRuntime,
 ): Promise<void> {
+  const { store, engine, config, starts, freeMemoryMiB } = service
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
   await store.change(async (changes) => {
+    const adds = { runtimes: 1, cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
+    await requireQuotas(service, changes, { projectId, adds })
     admit({
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
@@ -53,11 +91,12 @@ async function note(
       promisedMiB: await promisedMiB(changes),
       starting: starts.size,
       overcommit: config.memoryOvercommit,
+      reserve: config.reserve,
       memoryMiB,
     })
     await changes
       .insertInto('build_resources')
-      .values({ resource_id: id, build_id: buildId, kind: 'runtime', memory_mib: memoryMiB })
+      .values({ resource_id: id, build_id: buildId, kind: 'runtime', memory_mib: memoryMiB, cpu, disk_mib: diskMiB })
       .execute()
   })
 }
@@ -75,6 +114,7 @@ export async function noteCheckpoint({ store }: Service, buildId: string): Promi
 /** Removes one thing that a build has made, and forgets it. */
 export async function releaseResource(service: Service, id: string, kind: 'runtime' | 'checkpoint'): Promise<void> {
   await removeIt(service, id, kind)
+  await failpoint('build.released')
   await service.store.db.deleteFrom('build_resources').where('resource_id', '=', id).execute()
 }
 

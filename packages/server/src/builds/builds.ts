@@ -39,6 +39,7 @@ export class Builds {
     this.gateway = gateway
     this.#queue = new BuildQueue({
       atOnce: config.buildsAtOnce,
+      atOnceOf: (projectId) => service().projects.known(projectId).builds ?? config.buildsAtOnce,
       run: (build) => this.#carryOut(build),
     })
     this.#service = service
@@ -53,6 +54,11 @@ export class Builds {
   add(build: BuildUnderWay): void {
     this.#underWay.set(build.buildId, build)
     this.#queue.add(build)
+  }
+
+  /** Begins what may begin, now that a project may have more. */
+  look(): void {
+    this.#queue.look()
   }
 
   get(buildId: string): BuildUnderWay | null {
@@ -73,6 +79,11 @@ export class Builds {
   /** Whether a build that has not ended was asked for with this context. */
   needsContext(contextId: string): boolean {
     return [...this.#underWay.values()].some(({ prepared }) => prepared.request.context_id === contextId)
+  }
+
+  /** How many builds wait, and how many run. */
+  get counts(): { readonly waiting: number; readonly running: number } {
+    return { waiting: this.#queue.waiting.length, running: this.#queue.running }
   }
 
   /** How many builds wait: of a project, and of all. */
@@ -97,7 +108,8 @@ export class Builds {
   /** Runs a build to its end. One that was stopped before only ends. */
   async #carryOut(build: BuildUnderWay): Promise<void> {
     if (!build.stop.signal.aborted) await this.#recovered
-    await runQueuedBuild(this.#service(), build)
+    const service = this.#service()
+    await service.tracer.span('build', { 'holt.build_id': build.buildId }, () => runQueuedBuild(service, build))
     this.#underWay.delete(build.buildId)
     this.holds.release(build.buildId)
     this.collector.request()

@@ -1,4 +1,4 @@
-import type { CheckpointInfo, ImageInfo } from '@holt/engine'
+import { type CheckpointInfo, failpoint, type ImageInfo } from '@holt/engine'
 import { checkpointOf } from '../checkpoint-id.ts'
 import { isEngineError } from '../engine-errors.ts'
 import { notEnded } from '../runtimes/not-ended.ts'
@@ -55,13 +55,16 @@ async function collect(service: Service): Promise<void> {
   // What is there is listed before references are read: a checkpoint has one before it exists.
   const checkpoints = (await service.engine.ability('checkpoints')?.list()) ?? []
   const images = (await service.engine.ability('images')?.list()) ?? []
+  await failpoint('collect.listed')
   const used = await service.store.change((changes) => referenced(changes))
+  await failpoint('collect.referenced')
   await removeCheckpoints(service, checkpoints, { used, collection })
   await removeImages(service, images, { used, collection })
+  await failpoint('collect.removed')
 }
 
 /** Every image and checkpoint that a row refers to, of every project: the engine knows no projects. */
-async function referenced(db: Queries): Promise<ReadonlySet<string>> {
+export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
   const templates = await db.selectFrom('templates').select(['image_digest', 'checkpoint_id', 'seed_id']).execute()
   const runtimes = await db
     .selectFrom('runtimes')

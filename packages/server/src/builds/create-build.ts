@@ -1,7 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { failpoint } from '@holt/engine'
 import { type CreateBuild, HoltError, makeId, systemTemplateSizes } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { canonical } from '../idempotency/canonical.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
+import { systemProjectId } from '../projects/system-project.ts'
 import type { Service } from '../service.ts'
 import type { BuildRow } from '../store/build-tables.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -9,6 +12,7 @@ import type { TemplateRow } from '../store/tables.ts'
 import { BuildReporter } from './build-reporter.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
+import { failInterrupted } from './recover-builds.ts'
 import { redactorOf } from './redact.ts'
 import { isFinal } from './states.ts'
 
@@ -48,9 +52,16 @@ export async function createBuild(service: Service, creation: BuildCreation): Pr
     // One that has ended is in flight until its end is durable.
     if (equal !== undefined && !isFinal(equal.status)) return equal
     requireRoom(service, projectId)
-    const row = await store.change((changes) => storeBuild(service, changes, { creation, prepared }))
-    enqueue(service, { row, prepared, fingerprint, recipeDigest: creation.recipeDigest ?? null })
-    return row
+    try {
+      const row = await store.change((changes) => storeBuild(service, changes, { creation, prepared }))
+      await failpoint('build.stored')
+      enqueue(service, { row, prepared, fingerprint, recipeDigest: creation.recipeDigest ?? null })
+      return row
+    } catch (error) {
+      // A change whose error was seen may have been made: nobody would carry that build out.
+      await failInterrupted(service, creation.buildId)
+      throw error
+    }
   })
 }
 
@@ -86,13 +97,15 @@ function enqueue(
 }
 
 async function storeBuild(
-  { now }: Service,
+  service: Service,
   changes: Queries,
   { creation, prepared }: { creation: BuildCreation; prepared: PreparedBuild },
 ): Promise<BuildRow> {
   const { projectId, buildId } = creation
   const { name, tag } = prepared.request
-  const at = now()
+  const at = service.now()
+  // How many bytes its template will have is not known yet: where none is left it is not begun.
+  await requireQuotas(service, changes, { projectId, adds: { template_bytes: 1 } })
   const template = await ensureTemplate(changes, { creation, prepared, at })
   const row = await changes
     .insertInto('builds')
@@ -139,8 +152,7 @@ async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<Templat
     .where('project_id', '=', projectId)
     .where('name', '=', name)
     .execute()
-  const foreign = named.find((row) => row.kind !== kind)
-  if (foreign !== undefined || (kind === 'custom' && systemTemplateSizes.some((one) => one.name === name)))
+  if (kind === 'custom' && (await isProvided(changes, name)))
     throw new HoltError('name_taken', `${name} is a template that Holt itself provides.`, {
       hint: 'Choose another name; build on top of it with from_template.',
     })
@@ -161,6 +173,18 @@ async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<Templat
     .executeTakeFirstOrThrow()
   if (begins) await tellBuilding(changes, changed, { from: row.state, at })
   return changed
+}
+
+/** Whether Holt provides templates of this name. */
+async function isProvided(changes: Queries, name: string): Promise<boolean> {
+  if (systemTemplateSizes.some((one) => one.name === name)) return true
+  const row = await changes
+    .selectFrom('templates')
+    .select('template_id')
+    .where('project_id', '=', systemProjectId)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 async function insertTemplate(

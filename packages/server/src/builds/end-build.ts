@@ -1,6 +1,7 @@
 import type { BuildResult } from '@holt/builder'
 import type { BuildStatus } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { TemplateRow } from '../store/tables.ts'
@@ -23,12 +24,16 @@ export interface OtherEnd {
 export async function finishBuild(service: Service, build: BuildUnderWay, result: BuildResult): Promise<void> {
   const { reporter, projectId, buildId, templateId } = build
   await reporter.flush()
+  // Who reads the end has read all lines before it.
+  await service.builds.logs.flush()
   const at = service.now()
   await service.store.change(async (changes) => {
     // Whoever deletes the template cancels its builds first: a row that is gone, or a signal that came late, is that.
     if (build.stop.signal.aborted) throw build.stop.signal.reason
     const template = await templateRow(changes, { projectId, templateId })
     if (template === undefined) throw new BuildStop('cancelled')
+    const more = result.sizeBytes - (template.size_bytes ?? 0)
+    await requireQuotas(service, changes, { projectId, adds: { template_bytes: more } })
     await pointTemplate(changes, { template, build, result, at })
     if (result.checkpoint !== null)
       await changes.deleteFrom('build_resources').where('resource_id', '=', result.checkpoint.checkpointId).execute()

@@ -1,7 +1,7 @@
 import { BuildError } from '@holt/builder'
 import { type Build, HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError } from '../engine-errors.ts'
-import { isDiskFull } from '../store/sqlite-database.ts'
+import { isDiskFull } from '../store/disk-full.ts'
 
 /** Why a build failed. */
 export type FailureReason = NonNullable<Build['reason']>
@@ -26,7 +26,8 @@ export function reasonOf(error: unknown): FailureReason {
     return { code, step, message: message.slice(0, maxMessage).toWellFormed(), hint, details: { ...details } }
   }
   if (error instanceof HoltError) {
-    const { message, hint } = error
+    const { message, hint, details = {} } = error
+    if (error.code === 'quota_exceeded') return { code: 'quota_exceeded', step: null, message, hint, details }
     return { code: 'internal', step: null, message, hint, details: {} }
   }
   const known = isDiskFull(error) || (isEngineError(error) && error.kind === 'no_space')

@@ -1,4 +1,5 @@
 import { HoltError, isIdParam } from '@holt/protocol'
+import { readableBy } from '../projects/system-project.ts'
 import type { BuildRow } from '../store/build-tables.ts'
 import type { Queries } from '../store/open-store.ts'
 
@@ -8,9 +9,16 @@ export interface BuildRef {
   readonly buildId: string
 }
 
-/** A project's build. One of another project is the same as none. */
+/** A build that a project reads: its own, or one of a template that Holt provides. One of another project is the same as none. */
 export async function findBuild(db: Queries, { projectId, buildId }: BuildRef): Promise<BuildRow> {
-  const row = isIdParam('build_id', buildId) ? await buildRow(db, { projectId, buildId }) : undefined
+  const row = isIdParam('build_id', buildId)
+    ? await db
+        .selectFrom('builds')
+        .selectAll()
+        .where('project_id', 'in', readableBy(projectId))
+        .where('build_id', '=', buildId)
+        .executeTakeFirst()
+    : undefined
   if (row === undefined) throw new HoltError('build_not_found', 'There is no such build.')
   return row
 }

@@ -1,23 +1,24 @@
 import type { Build, Page } from '@holt/protocol'
 import type { Call } from '../http/call.ts'
+import { readableBy } from '../projects/system-project.ts'
 import type { Service } from '../service.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
 import { presentBuild } from './present-build.ts'
 
-/** A project's builds, newest first. */
+/** The builds that a project reads, newest first. */
 export async function listBuilds(
-  { store }: Service,
+  { store, log }: Service,
   projectId: string,
   { limit, cursor, name, template_id }: Call<'listBuilds'>['query'],
 ): Promise<Page<Build>> {
   let query = store.db
     .selectFrom('builds')
     .selectAll()
-    .where('project_id', '=', projectId)
+    .where('project_id', 'in', readableBy(projectId))
     .where('seq', '<', seqBefore(cursor))
     .orderBy('seq', 'desc')
     .limit(limit + 1)
   if (name !== undefined) query = query.where('name', '=', name)
   if (template_id !== undefined) query = query.where('template_id', '=', template_id)
-  return pageOfRows(await query.execute(), limit, presentBuild)
+  return pageOfRows(await query.execute(), limit, { present: presentBuild, log })
 }

@@ -50,6 +50,7 @@ export async function prepareBuild(service: Service, projectId: string, request:
     promisedMiB: 0,
     starting: 0,
     overcommit: config.memoryOvercommit,
+    reserve: config.reserve,
     memoryMiB: size.memoryMiB,
   })
   if (request.from_template !== undefined) await findTemplate(service, { projectId, reference: request.from_template })

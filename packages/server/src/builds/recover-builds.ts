@@ -5,10 +5,11 @@ import { releaseResources } from './build-resources.ts'
 import { leaveTemplate, writeEnd } from './end-build.ts'
 import { interrupted } from './failure-reason.ts'
 
-/** Ends the builds that an earlier process left: what is needed to go on was in its memory alone. */
-export async function failInterrupted({ store, now }: Service): Promise<void> {
+/** Ends the builds that an earlier process left, or one that nobody carries out: what is needed to go on was in its memory alone. */
+export async function failInterrupted({ store, now }: Service, buildId: string | null = null): Promise<void> {
   await store.change(async (changes) => {
-    const left = await changes.selectFrom('builds').selectAll().where('ended_at', 'is', null).execute()
+    const open = changes.selectFrom('builds').selectAll().where('ended_at', 'is', null)
+    const left = await (buildId === null ? open : open.where('build_id', '=', buildId)).execute()
     const at = now()
     const end = { status: 'failed', reason: interrupted } as const
     for (const { project_id: projectId, build_id: buildId, template_id: templateId, steps_json } of left) {
@@ -51,8 +52,17 @@ async function removeOthers(dir: string, names: readonly string[], known: Readon
   for (const name of names) if (!known.has(name)) await rm(join(dir, name), { recursive: true, force: true })
 }
 
+/** What cannot be read keeps no build from being ended. */
+function stepsIn(json: string): readonly { readonly state: string }[] {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return []
+  }
+}
+
 function endedSteps(json: string): string {
-  const steps = JSON.parse(json) as { state: string }[]
+  const steps = stepsIn(json)
   const ended = steps.map((step) => ({
     ...step,
     state: step.state === 'running' ? 'failed' : step.state === 'waiting' ? 'skipped' : step.state,

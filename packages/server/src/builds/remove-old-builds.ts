@@ -18,11 +18,11 @@ export async function removeOldBuilds(service: Service): Promise<void> {
   await store.change(async (changes) => {
     await sql`
       DELETE FROM builds WHERE ended_at IS NOT NULL AND seq IN (
-        SELECT seq FROM (SELECT seq, row_number() OVER (PARTITION BY project_id ORDER BY seq DESC) AS place FROM builds)
+        SELECT seq FROM (SELECT seq, row_number() OVER (PARTITION BY project_id ORDER BY seq DESC) AS place FROM builds) AS numbered
         WHERE place > ${kept.ofProject})`.execute(changes)
     const old = sql`
       SELECT build_id FROM (
-        SELECT build_id, ended_at, log_bytes, sum(log_bytes) OVER (PARTITION BY project_id ORDER BY seq DESC) AS total FROM builds)
+        SELECT build_id, ended_at, log_bytes, sum(log_bytes) OVER (PARTITION BY project_id ORDER BY seq DESC) AS total FROM builds) AS summed
       WHERE total > ${maxLogBytes} AND ended_at IS NOT NULL AND log_bytes > 0`
     await sql`DELETE FROM build_logs WHERE build_id IN (${old})`.execute(changes)
     await sql`UPDATE builds SET log_bytes = 0 WHERE build_id IN (${old})`.execute(changes)

@@ -1,5 +1,7 @@
 import type { BuildRequest, BuildResult } from '@holt/builder'
 import { BuildError } from '@holt/builder'
+import { failpoint } from '@holt/engine'
+import type { BuildStatus } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import { makeBuildHost } from './build-host.ts'
 import { releaseResources } from './build-resources.ts'
@@ -15,13 +17,18 @@ const graceMs = 1_000
 export async function runQueuedBuild(service: Service, build: BuildUnderWay): Promise<void> {
   const { log, builds } = service
   const { buildId } = build
+  const begunAt = performance.now()
+  let status: BuildStatus = 'ready'
   const work: Work = { settled: Promise.resolve(), isSettled: true }
   try {
     const result = await carryOut(service, build, work)
+    await failpoint('build.carried-out')
     await finishBuild(service, build, result)
+    await failpoint('build.finished')
   } catch (error) {
-    await endOtherwise(service, build, error)
+    status = await endOtherwise(service, build, error)
   }
+  service.metrics.work.noteBuild({ result: status, seconds: (performance.now() - begunAt) / 1000 })
   await releaseResources(service, buildId, { forget: work.isSettled })
   // One that lets go later may have made something since: its ids stay noted until it has.
   if (!work.isSettled) void work.settled.then(() => releaseResources(service, buildId, { forget: true }))
@@ -40,6 +47,7 @@ interface Work {
 async function carryOut(service: Service, build: BuildUnderWay, work: Work): Promise<BuildResult> {
   const { signal } = build.stop
   signal.throwIfAborted()
+  await failpoint('build.begun')
   build.reporter.status('pulling')
   const request = await requestOf(service, build)
   await using host = await makeBuildHost(service, build)
@@ -115,17 +123,19 @@ function sourceOf({ prepared: { request } }: BuildUnderWay): BuildRequest['sourc
   return { type: 'template', reference: from_template ?? '', steps }
 }
 
-/** Writes down how a build ended that is not ready. */
-async function endOtherwise(service: Service, build: BuildUnderWay, error: unknown): Promise<void> {
+/** Writes down how a build ended that is not ready, and answers it. */
+async function endOtherwise(service: Service, build: BuildUnderWay, error: unknown): Promise<BuildStatus> {
   const { log } = service
   const { buildId, stop } = build
   const stopped = stop.signal.reason instanceof BuildStop ? stop.signal.reason.why : null
   if (stopped === null && !(error instanceof BuildError)) log.error({ err: error, build_id: buildId }, 'a build failed')
+  const status = stopped === 'cancelled' ? 'cancelled' : 'failed'
   try {
-    if (stopped === 'cancelled') await endBuild(service, build, { status: 'cancelled', reason: null })
-    else await endBuild(service, build, { status: 'failed', reason: reasonOf(stopped === null ? error : stopped) })
+    if (status === 'cancelled') await endBuild(service, build, { status, reason: null })
+    else await endBuild(service, build, { status, reason: reasonOf(stopped === null ? error : stopped) })
   } catch (failure) {
     // The next start of the service finds the row, and ends it.
     log.error({ err: failure, build_id: buildId }, 'the end of a build could not be written')
   }
+  return status
 }

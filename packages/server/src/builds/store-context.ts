@@ -6,6 +6,7 @@ import { PassThrough, type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { BuilderError, inspectContext } from '@holt/builder'
+import { failpoint } from '@holt/engine'
 import { type BuildContext, HoltError } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
@@ -38,11 +39,13 @@ export async function storeContext(service: Service, upload: Upload): Promise<Bu
   const part = `${path}.part`
   try {
     const { sha256, sizeBytes, fileBytes } = await receive(upload, part)
+    await failpoint('context.received')
     const earlier = await findSame(service, { projectId, sha256 })
     if (earlier !== null) return earlier
     const { entries } = await inspect(part, upload.gone)
     const at = now()
     await rename(part, path)
+    await failpoint('context.named')
     const facts = { sha256, size_bytes: sizeBytes, file_bytes: fileBytes, entries, created_at: at, used_at: at }
     const stored = await store.db
       .insertInto('build_contexts')
@@ -50,6 +53,7 @@ export async function storeContext(service: Service, upload: Upload): Promise<Bu
       .onConflict((conflict) => conflict.columns(['project_id', 'sha256']).doNothing())
       .returningAll()
       .executeTakeFirst()
+    await failpoint('context.stored')
     if (stored !== undefined) {
       await removeExcess(service, projectId)
       return stored

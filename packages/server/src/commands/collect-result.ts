@@ -1,4 +1,5 @@
 import type { GuestItem } from '@holt/engine'
+import { freeBytes } from '../http/kept-memory.ts'
 import { incompleteTail } from './decode-output.ts'
 
 /** What a command that was waited for left. */
@@ -21,12 +22,23 @@ interface Gathered {
   readonly truncated: boolean
 }
 
-/** Reads a command to its end. Of each stream the first `maxOutputBytes` are kept: the output route has the rest, as long as the guest does. */
+/** How much is kept of a command's output. */
+interface Bounds {
+  /** Of each stream. */
+  readonly maxOutputBytes: number
+  /** Whether so many more bytes may be kept. */
+  readonly keep: (bytes: number) => boolean
+}
+
+/**
+ * Reads a command to its end. Of each stream the first `maxOutputBytes` are kept, or fewer where there is no room for them: the output route has the rest, as long as
+ * the guest does.
+ */
 export async function collectResult(
   items: AsyncIterable<GuestItem>,
-  { maxOutputBytes, now }: { maxOutputBytes: number; now: () => number },
+  { now, ...bounds }: Bounds & { now: () => number },
 ): Promise<Collected> {
-  const output = { stdout: new Head(maxOutputBytes), stderr: new Head(maxOutputBytes) }
+  const output = { stdout: new Head(bounds), stderr: new Head(bounds) }
   let pid = 0
   let startedAt: number | null = null
   let droppedBytes = 0
@@ -54,30 +66,44 @@ export async function collectResult(
   }
 }
 
-/** Keeps the first bytes of a stream and counts all of them. */
+/** Keeps the first bytes of a stream and counts all of them. They are in one piece, so that output which comes byte by byte takes no more than other output. */
 class Head {
-  readonly #kept: Buffer[] = []
-  readonly #maxBytes: number
+  readonly #keep: (bytes: number) => boolean
+  #maxBytes: number
+  #kept = Buffer.alloc(0)
   #keptBytes = 0
   #bytes = 0
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+  constructor({ maxOutputBytes, keep }: Bounds) {
+    this.#maxBytes = maxOutputBytes
+    this.#keep = keep
   }
 
   add(base64: string): void {
     const chunk = Buffer.from(base64, 'base64')
     this.#bytes += chunk.length
-    if (this.#keptBytes >= this.#maxBytes) return
-    const part = chunk.subarray(0, this.#maxBytes - this.#keptBytes)
-    this.#kept.push(part)
-    this.#keptBytes += part.length
+    const wanted = Math.min(this.#maxBytes, this.#keptBytes + chunk.length)
+    if (wanted > this.#kept.length) this.#grow(wanted)
+    this.#keptBytes += chunk.copy(this.#kept, this.#keptBytes, 0, this.#maxBytes - this.#keptBytes)
   }
 
   gathered(): Gathered {
-    const all = Buffer.concat(this.#kept)
+    const all = this.#kept.subarray(0, this.#keptBytes)
     const truncated = this.#bytes > this.#keptBytes
     const whole = truncated ? all.subarray(0, all.length - incompleteTail(all)) : all
     return { text: whole.toString('utf8'), bytes: this.#bytes, truncated }
+  }
+
+  /** Makes room for so many bytes. Where there is none it stays without: what came after a gap would be no beginning. */
+  #grow(wanted: number): void {
+    const before = this.#kept.length
+    let length = Math.min(this.#maxBytes, Math.max(wanted, 2 * before))
+    if (length > freeBytes && !this.#keep(length - Math.max(before, freeBytes))) {
+      length = Math.max(before, Math.min(this.#maxBytes, freeBytes))
+      this.#maxBytes = length
+    }
+    const kept = Buffer.allocUnsafe(length)
+    this.#kept.copy(kept, 0, 0, this.#keptBytes)
+    this.#kept = kept
   }
 }

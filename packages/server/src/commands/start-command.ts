@@ -1,4 +1,4 @@
-import type { GuestItem, GuestProcess, StartProcess } from '@holt/engine'
+import { failpoint, type GuestItem, type GuestProcess, type StartProcess } from '@holt/engine'
 import { type CommandResult, HoltError, type Id, type StartCommand } from '@holt/protocol'
 import { type Answer, type Call, within } from '../http/call.ts'
 import { acceptedFormat } from '../http/stream-items.ts'
@@ -27,6 +27,8 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
     timeoutMs,
     rlimits: rlimitsOf(body.rlimits, runtime.row.isolation),
   })
+  service.metrics.work.noteCommand(modeOf(call))
+  await failpoint('command.prepared')
   if (body.background) {
     const process = await startOrFind(runtime, request, within(call, graceMs))
     return { status: 201, json: presentCommand(process, request.id) }
@@ -37,6 +39,11 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
     return { status: 200, items: decodeOutput(items, request.id as Id<'command'>) }
   }
   return { status: 200, json: await waitFor(call, { runtime, request, timeoutMs }) }
+}
+
+function modeOf({ body, headers }: Call<'startCommand'>): 'waited' | 'streamed' | 'background' {
+  if (body.background) return 'background'
+  return acceptedFormat(headers.accept) === null ? 'waited' : 'streamed'
 }
 
 function processOf(
@@ -108,10 +115,12 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
   const items = await runOrFollow(runtime, request, { comeback, signal })
   let collected: Collected
   try {
-    collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, now: call.service.now })
+    const { keep } = call
+    collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, keep, now: service.now })
   } catch (cause) {
     throw brokeOff(request.id, cause)
   }
+  await failpoint('command.ended')
   const times = { startedAt: collected.startedAt ?? startedAt, endedAt: call.service.now() }
   const result = resultOf({ runtime, request, collected, ...times })
   if (collected.droppedBytes === 0 && request.session === undefined) return result

@@ -1,10 +1,13 @@
 import { isImageReference } from '@holt/builder'
-import { Isolation, parseMiB } from '@holt/protocol'
+import { Isolation, parseMiB, type Quotas } from '@holt/protocol'
 import { z } from 'zod'
 import type { PoolLimits } from '../pools/pools.ts'
 import type { PortDomain } from '../ports/port-target.ts'
+import { type ReserveSettings, usualReserve } from '../runtimes/system-reserve.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
+import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
+import { type TracingConfig, tracingOf, tracingSettings } from './tracing-settings.ts'
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 
@@ -26,6 +29,15 @@ const issuer = z
     'must be an address without a path, such as https://holt.example.com',
   )
 
+/** What is wrong is said without the address: there may be a password in it. */
+const databaseUrl = z
+  .string()
+  .max(4096)
+  .regex(
+    /^postgres(?:ql)?:\/\/\S+$/,
+    'must be the address of a PostgreSQL database: postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+  )
+
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -36,8 +48,8 @@ const wholeNumber = (min: number, max: number) =>
 const remoteRefused =
   'is not a loopback address: keys and files would cross the network unencrypted. Put a TLS proxy in front of 127.0.0.1, or set HOLT_ALLOW_REMOTE=1 to accept that'
 
-/** An amount of disk: `20GiB`. */
-const cacheSize = z.string().transform((text, context) => {
+/** An amount of memory or disk: `20GiB`. */
+const amount = z.string().transform((text, context) => {
   const mib = text === '0' ? 0 : parseMiB(text)
   if (mib !== null) return mib
   context.addIssue({ code: 'custom', message: 'must be 0 or an amount with a unit, such as 20GiB' })
@@ -92,10 +104,16 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_POOL_MIN: wholeNumber(0, 10_000).default(2),
     HOLT_POOL_MAX: wholeNumber(0, 10_000).default(64),
     HOLT_BUILDS_AT_ONCE: wholeNumber(1, 64).default(2),
-    HOLT_BUILD_CACHE_SIZE: cacheSize.default(20 * 1024),
+    HOLT_BUILD_CACHE_SIZE: amount.default(20 * 1024),
     HOLT_REGISTRY_MIRRORS: RegistryMirrors,
     HOLT_REGISTRY_INSECURE: InsecureRegistries,
+    HOLT_RESERVE_MEMORY: amount.optional(),
+    HOLT_RESERVE_DISK: amount.default(usualReserve.diskMiB),
+    HOLT_PROJECT_QUOTAS: ProjectQuotasSetting,
     HOLT_ISSUER: issuer.optional(),
+    HOLT_DATABASE_URL: databaseUrl.optional(),
+    HOLT_ADOPT_STORE: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+    ...tracingSettings,
   })
 
 /** Where and how the service runs. */
@@ -130,8 +148,18 @@ export interface ServerConfig {
   readonly buildCacheBytes: number
   readonly egress: EgressConfig
   readonly registries: RegistryConfig
+  /** Null: nothing is traced. */
+  readonly tracing: TracingConfig | null
+  /** What of the host runtimes may not have. */
+  readonly reserve: ReserveSettings
+  /** The quotas of a project of which nothing else is said. */
+  readonly projectQuotas: Quotas
   /** The address under which verifiers find this service; null: the one it listens on. */
   readonly issuer: string | null
+  /** The PostgreSQL database that is the store, with its password; null: `holt.db` in the state directory. */
+  readonly databaseUrl: string | null
+  /** Whether a store that does not know what is in the state directory is taken all the same; what it does not know is removed then. */
+  readonly adoptStore: boolean
 }
 
 /** Settings that are wrong, one line each. */
@@ -172,6 +200,11 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
       caFile: data.HOLT_EGRESS_CA_FILE ?? null,
     },
     registries: { mirrors: data.HOLT_REGISTRY_MIRRORS, insecure: data.HOLT_REGISTRY_INSECURE },
+    reserve: { memoryMiB: data.HOLT_RESERVE_MEMORY ?? null, diskMiB: data.HOLT_RESERVE_DISK },
+    projectQuotas: data.HOLT_PROJECT_QUOTAS,
     issuer: data.HOLT_ISSUER ?? null,
+    databaseUrl: data.HOLT_DATABASE_URL ?? null,
+    adoptStore: data.HOLT_ADOPT_STORE === '1',
+    tracing: tracingOf(data),
   }
 }

@@ -12,11 +12,16 @@ export function openEngine(
 ): Promise<Engine> {
   return createHostEngine({
     stateDir: config.stateDir,
-    runDir: config.runDir ?? join('/run/holt', installationId),
+    runDir: runDirOf(config, installationId),
     installationId,
     guestBinary: guest === 'none' ? null : (config.guest ?? builtGuest),
     ...(config.runsc === null ? {} : { runscPath: config.runsc }),
     platform: config.gvisorPlatform,
     log,
   })
+}
+
+/** Where the runtimes' sockets lie. */
+export function runDirOf({ runDir }: Pick<ServerConfig, 'runDir'>, installationId: string): string {
+  return runDir ?? join('/run/holt', installationId)
 }

@@ -1,14 +1,13 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Engine } from '@holt/engine'
+import { removeRunDir } from '@holt/engine-host'
 import type { ServerConfig } from '../config/config.ts'
 import { findDaemon, releaseLock, takeLock } from '../config/daemon-lock.ts'
 import { openInstallation } from '../config/installation.ts'
 import { recordEvent } from '../events/record-event.ts'
 import { endedStates } from '../runtimes/states.ts'
-import { openStore, type Store } from '../store/open-store.ts'
-import { openEngine } from './open-engine.ts'
-import { makeLog } from './serve.ts'
+import { openStore, type Store, storePlace } from '../store/open-store.ts'
+import { makeLog } from './make-log.ts'
+import { openEngine, runDirOf } from './open-engine.ts'
 
 /** Listing and each removal are bounded, so that one runtime that resists is named and does not hang the rest. */
 const stepTimeoutMs = 60_000
@@ -22,8 +21,7 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
     const log = makeLog({ logLevel: 'warn' })
     const engine = await openEngine(config, { installationId, log, guest: 'none' })
     const left = await purgeEngine(engine, config)
-    if (left.length === 0)
-      await rm(config.runDir ?? join('/run/holt', installationId), { recursive: true, force: true })
+    if (left.length === 0) await removeRunDir({ stateDir: config.stateDir, runDir: runDirOf(config, installationId) })
     return left
   } finally {
     await releaseLock(config.stateDir)
@@ -33,12 +31,12 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
 /** Removes what the engine has of an installation, and closes it whatever happens. Answers what could not be removed. */
 export async function purgeEngine(
   engine: Engine,
-  { stateDir }: Pick<ServerConfig, 'stateDir'>,
+  config: Pick<ServerConfig, 'stateDir' | 'databaseUrl'>,
 ): Promise<readonly string[]> {
   try {
     const left = await removeEach(await listAll(engine), (id) => engine.remove(id, AbortSignal.timeout(stepTimeoutMs)))
     if (left.length > 0) return left
-    const checkpointIds = await markTerminated(openStore(join(stateDir, 'holt.db')))
+    const checkpointIds = await markTerminated(await openStore(storePlace(config)))
     return await removeEach(checkpointIds, async (id) => engine.ability('checkpoints')?.remove(id))
   } finally {
     await engine.close()

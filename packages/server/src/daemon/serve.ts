@@ -1,5 +1,5 @@
 import { sweepScratch } from '@holt/builder'
-import { pino } from 'pino'
+import { failpointsAreArmed } from '@holt/engine'
 import { readAgentTemplates } from '../agents/agent-template.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { releaseLock, takeLock } from '../config/daemon-lock.ts'
@@ -7,10 +7,13 @@ import { openInstallation } from '../config/installation.ts'
 import { version } from '../config/version.ts'
 import { createServer } from '../create-server.ts'
 import type { Log } from '../service.ts'
+import { openTracer } from '../telemetry/open-tracer.ts'
 import { imageSource, recipeSource } from '../templates/recipe-source.ts'
 import { freeMemoryMiB } from './free-memory.ts'
 import { agentTemplatesDir, baseRecipeDir } from './installed-files.ts'
+import { makeLog } from './make-log.ts'
 import { openEngine } from './open-engine.ts'
+import { findManager } from './tell-manager.ts'
 
 /** A stop that takes longer than this is a kill; nothing is lost by it. */
 const stopTimeoutMs = 5_000
@@ -18,6 +21,7 @@ const stopTimeoutMs = 5_000
 /** Runs the service until it is told to stop. What nobody expected ends the process: the next start repairs. */
 export async function serve(config: ServerConfig): Promise<void> {
   const log = makeLog(config)
+  const tellManager = findManager(process.env, log)
   const die = (error: unknown, message: string) => {
     log.error({ err: error }, message)
     process.exit(1)
@@ -25,6 +29,7 @@ export async function serve(config: ServerConfig): Promise<void> {
   process.on('uncaughtException', (error) => die(error, 'an exception that nobody caught'))
   process.on('unhandledRejection', (error) => die(error, 'a rejection that nobody handled'))
 
+  if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
   const installationId = await openInstallation(config.stateDir)
   await takeLock(config.stateDir)
   const engine = await openEngine(config, { installationId, log, guest: 'needed' })
@@ -32,13 +37,17 @@ export async function serve(config: ServerConfig): Promise<void> {
     config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage, baseRecipeDir)
   void sweep(log)
   const agentTemplates = await readAgentTemplates(agentTemplatesDir)
-  const server = await createServer({ config, engine, log, baseSource, agentTemplates, freeMemoryMiB })
+  const tracer = await openTracer(config, { log, installationId })
+  const server = await createServer({ config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB })
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
+  await tellManager('READY=1')
 
   const stop = async () => {
     setTimeout(() => process.exit(0), stopTimeoutMs).unref()
+    void tellManager('STOPPING=1')
     await server.close()
     await engine.close()
+    await tracer.close()
     await releaseLock(config.stateDir)
     process.exit(0)
   }
@@ -54,12 +63,4 @@ async function sweep(log: Log): Promise<void> {
   } catch (error) {
     log.warn({ err: error }, 'could not look for what builds that were killed have left')
   }
-}
-
-/** JSON lines on stdout, written before the next step, so that a crash has its reason in the log. */
-export function makeLog({ logLevel }: Pick<ServerConfig, 'logLevel'>): Log {
-  return pino(
-    { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ fd: 1, sync: true }),
-  )
 }

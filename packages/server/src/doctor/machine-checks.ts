@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, stat, statfs } from 'node:fs/promises'
+import { access, open } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
 import type { ServerConfig } from '../config/config.ts'
@@ -7,14 +7,8 @@ import { readIfThere } from '../config/installation.ts'
 import { builtGuest } from '../daemon/installed-files.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 
-/** The base image, one disk and room to work; below the lower bound creates are refused. */
-const diskMiB = { wanted: 6 * 1024, needed: 2 * 1024 }
-
 /** The newest Node that can run the service's TypeScript as it is. */
 const oldestNode = [22, 18] as const
-
-/** No machine that runs this was set up before it was written. */
-const earliestTime = Date.parse('2026-01-01T00:00:00Z')
 
 /** Whether this Node can run the service. */
 export function checkNode(current: string): Check {
@@ -28,60 +22,41 @@ export function checkRoot(uid: number | undefined): Check {
   return uid === 0 ? ok('root', 'yes') : mustFix('root', 'runtimes, disks and cgroups need root', 'sudo -i')
 }
 
-/** Whether the clock tells a time that can be. */
-export function checkClock(now: number): Check {
-  const text = new Date(now).toISOString()
-  return now > earliestTime ? ok('clock', text) : mustFix('clock', `${text} is in the past`, 'timedatectl set-ntp true')
-}
-
-/** Whether the state directory is private, and its disk has room. */
-export async function checkStateDir({ stateDir }: ServerConfig): Promise<readonly Check[]> {
-  const info = await stat(stateDir).catch(() => null) // Not there yet: the first start makes it.
-  const place = info === null ? await existingParent(stateDir) : stateDir
-  const { bavail, bsize } = await statfs(place)
-  const freeMiB = Math.floor((bavail * bsize) / 2 ** 20)
-  const free = `${freeMiB} MiB are free on the disk of ${stateDir}`
-  return [
-    info === null || (info.mode & 0o077) === 0
-      ? ok('state directory', stateDir)
-      : mustFix('state directory', 'others can enter it', `chmod 700 ${stateDir}`),
-    freeMiB >= diskMiB.wanted
-      ? ok('disk', free)
-      : freeMiB >= diskMiB.needed
-        ? warn('disk', `${free}; ${diskMiB.wanted} MiB are better`)
-        : mustFix('disk', `${free}; ${diskMiB.needed} MiB are needed`, 'export HOLT_STATE_DIR=/a/larger/disk'),
-  ]
-}
-
-async function existingParent(path: string): Promise<string> {
-  for (let at = dirname(path); ; at = dirname(at)) {
-    if (at === '/' || (await stat(at).catch(() => null)) !== null) return at
-  }
-}
-
 /** Whether the port can be listened on. */
 export async function checkPort({ host, port }: ServerConfig): Promise<Check> {
-  const name = `port ${port}`
+  const name = 'port'
   const code = await new Promise<string | null>((resolve) => {
     const probe = createServer()
     probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'))
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)))
   })
-  if (code === null) return ok(name, 'free')
-  if (code === 'EADDRINUSE') return mustFix(name, 'something else listens there', `export HOLT_PORT=${port + 1}`)
+  if (code === null) return ok(name, `${port} is free`)
+  if (code === 'EADDRINUSE') return mustFix(name, `something else listens on ${port}`, `export HOLT_PORT=${port + 1}`)
   return mustFix(name, `${host} cannot be listened on: ${code}`, 'unset HOLT_HOST')
 }
 
-/** Whether the program that runs inside each runtime is built. */
-export async function checkGuest({ guest }: ServerConfig): Promise<Check> {
+/** What an ELF file says of its processor (elf(5), `e_machine`), by Node's names. */
+const elfMachines: Readonly<Record<string, number>> = { x64: 62, arm64: 183 }
+
+/** Whether the program that runs inside each runtime is built, and for this processor. */
+export async function checkGuest({ guest }: Pick<ServerConfig, 'guest'>, arch: string): Promise<Check> {
   const path = guest ?? builtGuest
   const there = await access(path, constants.X_OK).then(
     () => true,
     () => false,
   )
-  return there
-    ? ok('guest', path)
-    : mustFix('guest', `${path} is not there`, `cd ${dirname(path)} && CGO_ENABLED=0 go build -o holt-guest .`)
+  const build = `cd ${dirname(path)} && CGO_ENABLED=0 go build -o holt-guest .`
+  if (!there) return mustFix('guest', `${path} is not there`, build)
+  const machine = await elfMachineOf(path)
+  return machine === elfMachines[arch] ? ok('guest', path) : mustFix('guest', `${path} is not for ${arch}`, build)
+}
+
+/** Null for a file that is no ELF. */
+async function elfMachineOf(path: string): Promise<number | null> {
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(20), 0, 20, 0)
+  const isElf = bytesRead === 20 && buffer.readUInt32BE(0) === 0x7f45_4c46
+  return isElf ? buffer.readUInt16LE(18) : null
 }
 
 /** Whether the tool that makes the base template is there; one that is made already does not need it. */

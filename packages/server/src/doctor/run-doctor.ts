@@ -6,38 +6,51 @@ import { Readiness, randomText } from '@holt/protocol'
 import type { ServerConfig } from '../config/config.ts'
 import { readCredentials } from '../config/credentials.ts'
 import { findDaemon } from '../config/daemon-lock.ts'
+import { readIfThere } from '../config/installation.ts'
+import { makeLog } from '../daemon/make-log.ts'
 import { openEngine } from '../daemon/open-engine.ts'
-import { makeLog } from '../daemon/serve.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
-import {
-  checkBaseTools,
-  checkClock,
-  checkGuest,
-  checkNode,
-  checkPort,
-  checkRoot,
-  checkStateDir,
-} from './machine-checks.ts'
+import { readMachineFacts } from './facts.ts'
+import { checkKernel } from './kernel-checks.ts'
+import { checkLeftovers, readLeftovers } from './leftover-checks.ts'
+import { checkBaseTools, checkGuest, checkNode, checkPort, checkRoot } from './machine-checks.ts'
+import { checkDisk, checkMasterKeys, checkStateDir, readDiskFacts } from './state-checks.ts'
+import { checkStore } from './store-checks.ts'
+import { checkTimeSource } from './time-source.ts'
 
 /** A daemon that does not answer in this time does not answer. */
 const answerTimeoutMs = 5_000
 
 /** Looks at everything that the service needs of this machine. */
 export async function runDoctor(config: ServerConfig): Promise<readonly Check[]> {
-  const daemon = await findDaemon(config.stateDir)
-  const guest = await checkGuest(config)
+  const { stateDir } = config
+  const daemon = await findDaemon(stateDir)
+  const facts = await readMachineFacts()
+  const guest = await checkGuest(config, facts.arch)
   const isolation =
     daemon !== null ? await askDaemon(config, daemon.pid) : guest.status === 'ok' ? await askEngine(config) : []
+  const hierarchies = [...new Set(facts.cgroups.controllers.values())]
   return [
     checkNode(process.versions.node),
     checkRoot(process.geteuid?.()),
-    checkClock(Date.now()),
-    ...(await checkStateDir(config)),
+    ...checkKernel(facts),
+    ...(await checkTimeSource()),
+    await checkStateDir(stateDir),
+    ...checkDisk(stateDir, await readDiskFacts(stateDir)),
+    await checkStore(config),
+    await checkMasterKeys(config),
+    ...checkLeftovers(await readLeftovers({ stateDir, installationId: await installationOf(stateDir), hierarchies })),
     ...(daemon === null ? [await checkPort(config)] : []),
     await checkBaseTools(config),
     guest,
     ...isolation,
   ]
+}
+
+/** The id that the first start gave the installation; null before it. */
+async function installationOf(stateDir: string): Promise<string | null> {
+  const text = await readIfThere(join(stateDir, 'installation.json'))
+  return /"id"\s*:\s*"([a-z0-9]{8})"/.exec(text ?? '')?.[1] ?? null
 }
 
 /** A daemon that runs knows best. */
@@ -62,7 +75,10 @@ async function askEngine(config: ServerConfig): Promise<readonly Check[]> {
     const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log, guest: 'none' })
     const { isolation } = await engine.describe()
     await engine.close()
-    return isolationChecks({ gvisor: flat(isolation.gvisor), container: flat(isolation.container) })
+    return isolationChecks(
+      { gvisor: flat(isolation.gvisor), container: flat(isolation.container) },
+      runnersOf(isolation),
+    )
   } catch (error) {
     return [mustFix('engine', error instanceof Error ? error.message : 'unknown', 'holt doctor')]
   } finally {
@@ -76,10 +92,19 @@ function flat(facts: EngineFacts['isolation']['gvisor']): Readiness['isolation']
     : { available: false, reason: facts.reason, fix: facts.fix }
 }
 
+/** With which program each class is carried out. */
+function runnersOf(isolation: EngineFacts['isolation']): Readonly<Record<string, string>> {
+  const known = Object.entries(isolation).flatMap(([name, facts]) => (facts.available ? [[name, facts.runner]] : []))
+  return Object.fromEntries(known)
+}
+
 /** `gvisor` is the default and what untrusted code needs; `container` is for code you trust, so it may be missing. */
-function isolationChecks(isolation: Readiness['isolation']): readonly Check[] {
+function isolationChecks(
+  isolation: Readiness['isolation'],
+  runners: Readonly<Record<string, string>> = {},
+): readonly Check[] {
   return Object.entries(isolation).map(([name, { available, reason, fix }]) => {
-    if (available) return ok(name, 'available')
+    if (available) return ok(name, runners[name] ?? 'available')
     if (name === 'gvisor' && fix !== null) return mustFix(name, reason ?? 'not available', fix)
     return warn(name, reason ?? 'not available', fix)
   })

@@ -1,4 +1,5 @@
 import { type Readable, Transform } from 'node:stream'
+import { EngineError } from '@holt/engine'
 
 /**
  * Passes a body on if it has exactly `length` bytes, and breaks it off otherwise: a guest that announces fewer bytes than it sends would write
@@ -10,15 +11,15 @@ export function exactLength(body: Readable, length: number): Readable {
     highWaterMark: 256 * 1024,
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length
-      done(left < 0 ? new Error('the guest sent more than it announced') : null, chunk)
+      done(left < 0 ? new EngineError('failed', 'the guest sent more than it announced') : null, chunk)
     },
     flush(done) {
-      done(left === 0 ? null : new Error('the guest sent less than it announced'))
+      done(left === 0 ? null : new EngineError('failed', 'the guest sent less than it announced'))
     },
   })
   body.once('error', (error) => counted.destroy(error))
   body.once('close', () => {
-    if (!body.readableEnded) counted.destroy(new Error('the guest broke off'))
+    if (!body.readableEnded) counted.destroy(new EngineError('unavailable', 'the guest broke off'))
   })
   counted.once('close', () => body.destroy())
   return body.pipe(counted)

@@ -1,3 +1,5 @@
+import type { CheckpointInfo } from '@holt/engine'
+import { failpoint } from '@holt/engine'
 import { type Fork, type ForkResult, type ForkRuntime, HoltError } from '@holt/protocol'
 import { makeCheckpointId } from '../checkpoint-id.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
@@ -6,6 +8,7 @@ import { requireCheckpoints } from '../lifecycle/can-pause.ts'
 import { dropCheckpoint } from '../lifecycle/drop-checkpoint.ts'
 import { writeDown, writeTimeoutMs } from '../lifecycle/write-down.ts'
 import { copyNetwork } from '../network/former-network.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { showRuntime } from '../runtimes/present-runtime.ts'
 import type { Service } from '../service.ts'
@@ -34,19 +37,23 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
   if (earlier !== null) return earlier
   const source = await findRunning(service, creation)
   await requireCheckpoints(service, source)
+  await requireRoomForOne(service, source)
   const checkpointId = makeCheckpointId()
   const { holds } = service.builds
   for (const needed of [checkpointId, source.image_digest]) holds.hold(firstId, needed)
   try {
+    await failpoint('fork.held')
     const before = await copyNetwork(service, creation)
-    await write(service, source, checkpointId)
+    const { sizeBytes: checkpointBytes } = await write(service, source, checkpointId)
+    await failpoint('fork.written')
     const after = await copyNetwork(service, creation)
     // A runtime that was deleted since has let go of its authority, and its children are made all the same.
     const network = after.ca === null ? before : after
     const turns = new Turns(atOnce)
-    const make = (id: string) => turns.run(() => child(service, source, { id, checkpointId, request, network }))
+    const make = (id: string) =>
+      turns.run(() => child(service, source, { id, checkpointId, checkpointBytes, request, network }))
     const children = await Promise.all(ids.map(make))
-    await tell(service, source, children)
+    await tellIfItCan(service, source, children)
     return { data: children }
   } finally {
     holds.release(firstId)
@@ -54,10 +61,16 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
   }
 }
 
-async function write(service: Service, source: RuntimeRow, checkpointId: string): Promise<void> {
+/** Where not even one child may be made the runtime need not stand still for it. */
+async function requireRoomForOne(service: Service, source: RuntimeRow): Promise<void> {
+  const { project_id: projectId, cpu, memory_mib, disk_mib } = source
+  await requireQuotas(service, service.store.db, { projectId, adds: { runtimes: 1, cpu, memory_mib, disk_mib } })
+}
+
+async function write(service: Service, source: RuntimeRow, checkpointId: string): Promise<CheckpointInfo> {
   const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
   try {
-    await writeDown(service, source.runtime_id, { checkpointId, goOn: true }, signal)
+    return await writeDown(service, source.runtime_id, { checkpointId, goOn: true }, signal)
   } catch (error) {
     const { log } = service
     log.warn({ err: error, runtime_id: source.runtime_id }, 'a runtime could not be written down for a fork')
@@ -116,13 +129,24 @@ async function findEarlier(
   return { data: await Promise.all(data) }
 }
 
+/** The children are there whatever becomes of this event; each has events of its own. */
+async function tellIfItCan(service: Service, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
+  try {
+    await failpoint('fork.made')
+    await tell(service, source, results)
+  } catch (err) {
+    service.log.error({ err, runtime_id: source.runtime_id }, 'the event of a fork could not be written')
+  }
+}
+
 async function tell({ store, now }: Service, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
   const children = results.flatMap(({ runtime }) => (runtime === null ? [] : [runtime.runtime_id]))
-  await recordEvent(store.db, {
+  const event = {
     projectId: source.project_id,
     type: 'runtime.forked',
     subjectId: source.runtime_id,
     data: { children, failed: results.length - children.length },
     at: now(),
-  })
+  } as const
+  await store.change((changes) => recordEvent(changes, event))
 }

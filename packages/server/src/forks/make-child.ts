@@ -3,6 +3,7 @@ import { decideDeadline } from '../lifecycle/deadline.ts'
 import type { DecidedNetwork } from '../network/decide-network.ts'
 import { newRuntimeRow } from '../runtimes/new-runtime-row.ts'
 import { reserveRuntime } from '../runtimes/reserve-runtime.ts'
+import { broughtBackMiB } from '../runtimes/restores-under-way.ts'
 import type { RuntimeSource } from '../runtimes/runtime-source.ts'
 import { sourceSettingsOf } from '../runtimes/source-settings.ts'
 import { startRuntime } from '../runtimes/start-runtime.ts'
@@ -13,6 +14,7 @@ import type { RuntimeRow } from '../store/tables.ts'
 export interface WantedChild {
   readonly id: string
   readonly checkpointId: string
+  readonly checkpointBytes: number
   readonly request: ForkRuntime
   /** Its parent's. */
   readonly network: DecidedNetwork
@@ -22,20 +24,28 @@ export interface WantedChild {
 export async function makeChild(
   service: Service,
   parent: RuntimeRow,
-  { id, checkpointId, request, network }: WantedChild,
+  { id, checkpointId, checkpointBytes, request, network }: WantedChild,
 ): Promise<RuntimeRow> {
-  const source = sourceOf(parent, checkpointId)
+  const source = sourceOf(parent, { checkpointId, checkpointBytes })
   const size = { cpu: parent.cpu, memoryMiB: parent.memory_mib, diskMiB: parent.disk_mib }
   const creation = { projectId: parent.project_id, runtimeId: id, request: asCreate(parent, request) }
   const deadline = decideDeadline(deadlineOf(parent, request), { canPause: true })
   const [facts, freeMemoryMiB] = await Promise.all([service.engine.describe(), service.freeMemoryMiB()])
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
-  const stored = await reserveRuntime(service, row, { facts, freeMemoryMiB, network })
+  const stored = await reserveRuntime(service, row, {
+    facts,
+    freeMemoryMiB,
+    network,
+    broughtBackMiB: broughtBackMiB(checkpointBytes, row.memory_mib),
+  })
   if (stored === null) throw new Error(`the checkpoint of the child ${id} is not held`)
   return startRuntime(service, stored, source)
 }
 
-function sourceOf(parent: RuntimeRow, checkpointId: string): RuntimeSource {
+function sourceOf(
+  parent: RuntimeRow,
+  { checkpointId, checkpointBytes }: Pick<WantedChild, 'checkpointId' | 'checkpointBytes'>,
+): RuntimeSource {
   return {
     templateId: parent.template_id,
     templateName: parent.template_name,
@@ -44,6 +54,7 @@ function sourceOf(parent: RuntimeRow, checkpointId: string): RuntimeSource {
     isolation: parent.isolation,
     imageDigest: parent.image_digest,
     checkpointId,
+    checkpointBytes,
     restoreOnly: true,
     renew: true,
     cpu: parent.cpu,

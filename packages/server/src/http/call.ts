@@ -29,13 +29,16 @@ export interface Call<Name extends RouteName> {
   readonly headers: IncomingHttpHeaders
   /** Ends when the client is gone, its key is revoked, or the service closes. */
   readonly gone: AbortSignal
+  /** Counts bytes that are kept until the request is answered. False where its project or the service keeps too much already: then they are not to be kept. */
+  keep(bytes: number): boolean
   /** The id for what the request makes. It is the same when a request is repeated with its `Idempotency-Key` after a crash. */
   newId<Kind extends IdKind>(kind: Kind): string
 }
 
-/** An answer: JSON, bytes or items as they come, or nothing. */
+/** An answer: JSON, JSON that is written down already, bytes or items as they come, or nothing. */
 export type Answer =
   | { readonly status: number; readonly json: unknown }
+  | { readonly status: number; readonly writtenJson: Buffer }
   | { readonly status: number; readonly bytes: Readable; readonly headers: Readonly<Record<string, string>> }
   | { readonly status: number; readonly items: AsyncIterable<StreamItem> }
   | { readonly status: 204 }

@@ -5,29 +5,15 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { attachDoor } from '../attach/attach-door.ts'
 import { portDoor, portRequests } from '../ports/port-door.ts'
 import type { Service } from '../service.ts'
+import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
 import type { Handlers } from './call.ts'
+import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
+import { Connections } from './connections.ts'
 import { dropRestOfBody } from './drop-rest-of-body.ts'
+import { invalidField } from './field-issues.ts'
 import { registerRoutes } from './register-routes.ts'
 import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeDoor } from './upgrades.ts'
-
-/** Bounds of a connection. */
-export interface ConnectionLimits {
-  /** Time for the headers of a request; a body has limits of its own. */
-  readonly headersTimeoutMs: number
-  /** Time a connection may wait for its next request. */
-  readonly keepAliveTimeoutMs: number
-  readonly maxConnections: number
-  readonly maxHeaderBytes: number
-}
-
-/** Enough for a slow client; few enough descriptors that the service keeps its own. */
-export const connectionLimits: ConnectionLimits = {
-  headersTimeoutMs: 15_000,
-  keepAliveTimeoutMs: 65_000,
-  maxConnections: 4096,
-  maxHeaderBytes: 16 * 1024,
-}
 
 /** Makes the HTTP application: every route of the table, and an answer of the contract for everything else. */
 export function createApp(
@@ -38,11 +24,11 @@ export function createApp(
   const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
   const app = fastify({
     logger: false,
-    genReqId: () => makeId('request'),
+    genReqId: ({ headers }) => givenRequestId(headers['x-request-id']) ?? makeId('request'),
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     return503OnClosing: false,
-    serverFactory: (answerByRoute) => makeHttpServer(limits, { doors, answer: portsFirst(service, answerByRoute) }),
+    serverFactory: (answerByRoute) => makeHttpServer(limits, { doors, service, answerByRoute }),
     routerOptions: { querystringParser: () => ({}), maxParamLength: limits.maxHeaderBytes },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
@@ -51,8 +37,14 @@ export function createApp(
   openUpgrades(app.server, { doors, log: service.log })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  observeRequests(app, service)
   app.addHook('onRequest', async (request, reply) => {
+    // The key's, the audit's and the stream's watchers listen for its end, beside those of the framework; each once.
+    reply.raw.setMaxListeners(30)
     reply.headers(standingHeaders(request.id))
+    if (hasOneFraming(request.raw)) return
+    reply.header('connection', 'close')
+    throw invalidField('/header/Transfer-Encoding', 'must be chunked')
   })
   app.addHook('onResponse', async (request) => dropRestOfBody(request.raw))
   app.addHook('onRequestAbort', async (request) => void request.raw.destroy())
@@ -62,35 +54,46 @@ export function createApp(
     if (allowed.length > 0) reply.header('allow', allowed.join(', '))
     return sendError(request, reply, { error: noRoute(request.method, allowed), log: service.log })
   })
-  registerRoutes(app, service, handlers)
+  registerRoutes(app, service, { handlers, limits })
   return app
-}
-
-/** Requests for ports are not the API's: they go to the program before any route sees them. */
-function portsFirst(service: Service, answerByRoute: RequestListener): RequestListener {
-  const answerForPort = portRequests(service)
-  return (request, response) => {
-    if (!answerForPort(request, response)) answerByRoute(request, response)
-  }
 }
 
 function makeHttpServer(
   limits: ConnectionLimits,
-  { doors, answer }: { doors: readonly UpgradeDoor[]; answer: RequestListener },
+  {
+    doors,
+    service,
+    answerByRoute,
+  }: { doors: readonly UpgradeDoor[]; service: Service; answerByRoute: RequestListener },
 ): Server {
-  const server = createServer(
-    {
-      requestTimeout: 0,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
-      headersTimeout: limits.headersTimeoutMs,
-      maxHeaderSize: limits.maxHeaderBytes,
-      connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
-      shouldUpgradeCallback: claimsUpgrade(doors),
-    },
-    answer,
-  )
-  server.maxConnections = limits.maxConnections
+  const server = createServer({
+    requestTimeout: 0,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    headersTimeout: limits.headersTimeoutMs,
+    maxHeaderSize: limits.maxHeaderBytes,
+    connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
+    shouldUpgradeCallback: claimsUpgrade(doors),
+  })
+  // Node drops headers past a number of them without a word; their bytes are bounded.
+  server.maxHeadersCount = 0
+  const { metrics } = service
+  const connections = new Connections(server, limits, (why) => metrics.http.noteDrop(why))
+  metrics.http.watchConnections(() => connections.counts)
+  const answerForPort = portRequests(service)
+  // Requests for ports are not the API's: they go to the program before any route sees them.
+  server.on('request', (request, response) => {
+    connections.inTurn(request.socket, response, () => {
+      if (answerForPort(request, response)) connections.lend(request.socket)
+      else answerByRoute(request, response)
+    })
+  })
   return server
+}
+
+/** A transfer coding that is not undone here could be read in another way by whoever stands before the service (RFC 9112, 6.1). */
+function hasOneFraming({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding']
+  return coding === undefined || coding.trim().toLowerCase() === 'chunked'
 }
 
 function noRoute(method: string, allowed: readonly string[]): HoltError {

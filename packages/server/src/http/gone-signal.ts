@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Credential } from '../auth/open-streams.ts'
 import type { Service } from '../service.ts'
 
 /** Why a request is given up: nobody is there to read the answer. It is no failure of the service. */
@@ -8,17 +9,21 @@ export class ClientGone extends Error {
 
 /**
  * A signal that ends when the client of a response has left before its end, when its key is no longer valid, or when the service closes. Made when first
- * asked for. `keyId` is null where the route takes no key.
+ * asked for. `credential` is null where the route takes no key.
  */
-export function goneSignal(service: Service, response: ServerResponse, keyId: string | null): () => AbortSignal {
+export function goneSignal(
+  service: Service,
+  response: ServerResponse,
+  credential: Credential | null,
+): () => AbortSignal {
   let signal: AbortSignal | null = null
   return () => {
-    signal ??= watch(service, response, keyId)
+    signal ??= watch(service, response, credential)
     return signal
   }
 }
 
-function watch(service: Service, response: ServerResponse, keyId: string | null): AbortSignal {
+function watch(service: Service, response: ServerResponse, credential: Credential | null): AbortSignal {
   const controller = new AbortController()
   const end = () => controller.abort(service.closing.reason ?? new ClientGone('the client is gone'))
   service.closing.addEventListener('abort', end)
@@ -27,6 +32,6 @@ function watch(service: Service, response: ServerResponse, keyId: string | null)
     if (!response.writableFinished) end()
   })
   if (service.closing.aborted || response.destroyed) end()
-  else if (keyId !== null) service.streams.add(keyId, response, () => response.destroy())
+  else if (credential !== null) service.streams.add(credential, response, () => response.destroy())
   return controller.signal
 }

@@ -1,22 +1,33 @@
 import type { IncomingMessage } from 'node:http'
 import { HoltError } from '@holt/protocol'
+import type { BodyRoom } from './body-room.ts'
 import { invalidField } from './field-issues.ts'
+import { refuseOddShape } from './json-shape.ts'
+import type { KeptByRequest } from './kept-memory.ts'
 
 /** The largest JSON body. */
 const maxJsonBytes = 4 * 1024 * 1024
 
-/** The deepest nesting of a JSON body: the schemas need three levels. */
-const maxDepth = 32
-
 /** A body of 4 MiB arrives in this time even over 1.2 Mbit/s; slower senders hold a connection for nothing. */
 const bodyTimeoutMs = 30_000
 
+/** On whose account a body is kept until it is whole, and then until its request is answered. */
+export interface KeptFor {
+  readonly room: BodyRoom
+  /** The project, or nothing where a route takes no key. */
+  readonly payer: string
+  readonly request: KeptByRequest
+}
+
 /** Reads and parses a JSON body. Nothing at all is `{}`: every field at its default. */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+export async function readJson(request: IncomingMessage, kept: KeptFor): Promise<unknown> {
   if (!hasBody(request) && request.headers['content-type'] === undefined) return {}
   requireJsonType(request.headers['content-type'])
-  const value = parse(await readBytes(request))
-  refuseOddShapes(value)
+  const bytes = await readBytes(request, kept)
+  kept.request.takeBody(bytes.length)
+  refuseOddShape(bytes)
+  const value = parse(bytes)
+  refusePrototypes(value)
   return value
 }
 
@@ -30,7 +41,7 @@ function requireJsonType(type: string | undefined): void {
   throw new HoltError('unsupported_media_type', 'The body must be application/json in UTF-8.')
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, { room, payer }: KeptFor): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
   const chunks: Buffer[] = []
   let size = 0
@@ -40,9 +51,14 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     bodyTimeoutMs,
   )
   const onData = (chunk: Buffer) => {
+    if (size + chunk.length > maxJsonBytes) return reject(tooLarge())
+    try {
+      room.take(payer, chunk.length)
+    } catch (error) {
+      return reject(error)
+    }
     size += chunk.length
-    if (size > maxJsonBytes) reject(tooLarge())
-    else chunks.push(chunk)
+    chunks.push(chunk)
   }
   const onBreak = () => reject(invalidField('', 'broke off'))
   request.on('data', onData).once('end', resolve).once('error', onBreak).once('close', onBreak)
@@ -53,6 +69,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     request.off('data', onData)
     request.off('end', resolve)
     request.off('close', onBreak)
+    room.give(payer, size)
   }
   return Buffer.concat(chunks)
 }
@@ -65,16 +82,13 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Refuses nesting that no schema has, and the one name that would mean something to JavaScript itself. */
-function refuseOddShapes(root: unknown): void {
-  const open: { readonly value: unknown; readonly depth: number }[] = [{ value: root, depth: 1 }]
+/** Refuses the one name that would mean something to JavaScript itself. */
+function refusePrototypes(root: unknown): void {
+  const open: unknown[] = [root]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, depth } = next
-    if (typeof value !== 'object' || value === null) continue
-    if (depth > maxDepth) throw invalidField('', `must not be nested deeper than ${maxDepth}`)
-    if (Object.hasOwn(value, '__proto__')) throw invalidField('', 'must not have a field named __proto__')
-    for (const inner of Object.values(value))
-      if (typeof inner === 'object') open.push({ value: inner, depth: depth + 1 })
+    if (typeof next !== 'object' || next === null) continue
+    if (Object.hasOwn(next, '__proto__')) throw invalidField('', 'must not have a field named __proto__')
+    for (const inner of Object.values(next)) if (typeof inner === 'object') open.push(inner)
   }
 }
 

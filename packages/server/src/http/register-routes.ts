@@ -2,43 +2,77 @@ import type { IdKind, Route, RouteName } from '@holt/protocol'
 import { makeId, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import { noteSubject, type OpenEntry } from '../audit/audit-entry.ts'
+import { auditRequest } from '../audit/audit-request.ts'
+import { admitCaller } from '../auth/admit-caller.ts'
 import { authenticate, type Caller, requireScope } from '../auth/authenticate.ts'
+import { actFor } from '../events/acting.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
+import { hashedBody } from '../idempotency/hashed-body.ts'
 import type { Service } from '../service.ts'
+import { registeredPath } from '../telemetry/observe-requests.ts'
+import { noteCaller } from '../telemetry/request-context.ts'
+import { BodyRoom } from './body-room.ts'
 import type { Answer, Call, Handlers } from './call.ts'
+import type { ConnectionLimits } from './connection-limits.ts'
+import { recognise } from './connections.ts'
 import { invalidRequest } from './field-issues.ts'
 import { goneSignal } from './gone-signal.ts'
+import { KeptMemory } from './kept-memory.ts'
 import { parseQuery } from './parse-query.ts'
-import { readJson } from './read-json.ts'
+import { type KeptFor, readJson } from './read-json.ts'
+import { RequestsInFlight } from './requests-in-flight.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** A call before its types are narrowed to one route. */
 type AnyCall = Call<RouteName>
 
 /** Registers every route of the table with its handler. */
-export function registerRoutes(app: FastifyInstance, service: Service, handlers: Handlers): void {
+export function registerRoutes(
+  app: FastifyInstance,
+  service: Service,
+  { handlers, limits }: { handlers: Handlers; limits: ConnectionLimits },
+): void {
+  const inFlight = new RequestsInFlight(limits.maxRequestsPerProject)
+  const memory = { bodies: new BodyRoom(), kept: new KeptMemory() }
   for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
     // The handler's own parameter type is the one of `name`; the parsed call below has exactly that shape.
     const handle = handlers[name] as unknown as (call: AnyCall) => Promise<Answer>
     app.route({
       method: route.method,
-      url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      onRequest: async (request) => {
-        const caller = route.scope === null ? null : await authenticate(service, request.headers.authorization)
-        if (caller !== null && route.scope !== null) requireScope(caller, route.scope)
+      url: registeredPath(route.path),
+      onRequest: async (request, reply) => {
+        if (route.scope === null) return
+        const caller = await callerOf(service, request, reply)
         callers.set(request, caller)
+        entries.set(request, auditRequest(service, { name, route, caller, request, reply }))
+        noteCaller(caller)
+        recognise(request.raw.socket, caller.projectId)
+        requireScope(caller, route.scope)
+        inFlight.enter(caller.projectId, reply.raw)
       },
       handler: async (request, reply) => {
-        const { answer, replayed } = await answerRequest(service, { name, route, handle, request, reply })
+        const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
+        const caller = callers.get(request)
+        const { answer, replayed } =
+          caller === undefined ? await run() : await actFor({ ...caller, entry: entries.get(request) ?? null }, run)
         if (replayed) reply.header('idempotent-replayed', 'true')
-        return sendAnswer(service, { request, reply, answer, caller: callers.get(request) ?? null })
+        return sendAnswer(service, { request, reply, answer, caller: caller ?? null })
       },
     })
   }
 }
 
+function callerOf(service: Service, { headers, socket }: FastifyRequest, reply: FastifyReply): Promise<Caller> {
+  const claim = { authorization: headers.authorization, peer: socket.remoteAddress }
+  return admitCaller(service, claim, (told) => void reply.headers(told))
+}
+
 /** Who sent each request, from the check before its body was read. */
-const callers = new WeakMap<FastifyRequest, Caller | null>()
+const callers = new WeakMap<FastifyRequest, Caller>()
+
+/** Where each request is written down, if it is. */
+const entries = new WeakMap<FastifyRequest, OpenEntry | null>()
 
 interface Incoming {
   readonly name: RouteName
@@ -46,47 +80,68 @@ interface Incoming {
   readonly handle: (call: AnyCall) => Promise<Answer>
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+  readonly memory: { readonly bodies: BodyRoom; readonly kept: KeptMemory }
 }
 
 async function answerRequest(
   service: Service,
-  { name, route, handle, request, reply }: Incoming,
+  { name, route, handle, request, reply, memory }: Incoming,
 ): Promise<{ answer: Answer; replayed: boolean }> {
   const caller = callers.get(request) ?? null
-  const parsed = await parseRequest(route, request)
-  const gone = goneSignal(service, reply.raw, caller?.keyId ?? null)
-  const callWith = (newId: (kind: IdKind) => string): AnyCall =>
+  const entry = entries.get(request) ?? null
+  const payer = caller?.projectId ?? ''
+  const kept = memory.kept.open(payer, reply.raw)
+  const parsed = await parseRequest(route, request, { room: memory.bodies, payer, request: kept })
+  // A body may take its time, and its key may have ended meanwhile.
+  if (caller !== null && route.body.type === 'json') await authenticate(service, request.headers.authorization)
+  const gone = goneSignal(service, reply.raw, caller)
+  const callWith = (newId: (kind: IdKind) => string, body: unknown): AnyCall =>
     ({
       service,
       caller,
       ...parsed,
+      body,
+      keep: (bytes: number) => kept.take(bytes),
       headers: request.headers,
       get gone() {
         return gone()
       },
-      newId,
+      newId: (kind: IdKind) => {
+        const id = newId(kind)
+        if (entry !== null) noteSubject(entry, id, 'made')
+        return id
+      },
     }) as unknown as AnyCall
   const key = request.headers['idempotency-key']
-  // Bytes are not kept to be compared; what is made of them is the same when they come again.
-  if (caller === null || route.method !== 'POST' || route.body.type === 'bytes' || key === undefined)
-    return { answer: await handle(callWith(makeId)), replayed: false }
+  if (caller === null || route.method !== 'POST' || key === undefined)
+    return { answer: await handle(callWith(makeId, parsed.body)), replayed: false }
+  const secret = request.headers.authorization ?? ''
+  const bytes = route.body.type === 'bytes' ? hashedBody(request.raw, secret) : null
+  const { params, query } = parsed
+  const body = bytes === null ? parsed.body : null
   return answerOnce(service, {
     caller,
     key: String(key),
-    secret: request.headers.authorization ?? '',
-    request: { name, params: parsed.params, body: parsed.body, accept: request.headers.accept ?? null },
-    answer: (newId) => handle(callWith(newId)),
+    secret,
+    request: { name, params, query, body, accept: request.headers.accept ?? null },
+    bytes,
+    answer: (newId) => handle(callWith(newId, bytes === null ? parsed.body : bytes.body)),
   })
 }
 
 /** An issue keeps the value it is about: whether there was one tells a missing field from one of a wrong type. */
 const withInput = { reportInput: true } as const
 
+/** What names a thing in a path, as every store can be asked for it: nothing has a name with NUL, nor one with what stands for it here. */
+function storable(params: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.replaceAll('\0', '\uFFFD')]))
+}
+
 /** Parses everything of a request; all that is wrong with it is one error. */
-async function parseRequest(route: Route, request: FastifyRequest) {
-  const params = route.params?.safeParse(request.params)
+async function parseRequest(route: Route, request: FastifyRequest, kept: KeptFor) {
+  const params = route.params?.safeParse(storable(request.params as Readonly<Record<string, string>>))
   const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'), withInput)
-  const json = route.body.type === 'json' ? await readJson(request.raw) : undefined
+  const json = route.body.type === 'json' ? await readJson(request.raw, kept) : undefined
   const body = route.body.type === 'json' ? route.body.schema.safeParse(json, withInput) : null
   const errors = [
     { result: params, prefix: '/path' as const },

@@ -15,8 +15,10 @@ interface Outgoing {
 /** Writes a handler's answer. */
 export function sendAnswer(service: Service, { request, reply, answer, caller }: Outgoing): FastifyReply {
   reply.code(answer.status)
-  if ('json' in answer)
-    return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer.json))
+  if ('json' in answer || 'writtenJson' in answer)
+    return reply
+      .header('content-type', 'application/json; charset=utf-8')
+      .send('json' in answer ? JSON.stringify(answer.json) : answer.writtenJson)
   if ('items' in answer) {
     const format = acceptedFormat(request.headers.accept) ?? 'application/x-ndjson'
     reply
@@ -36,9 +38,10 @@ function watched(
 ): Readable {
   body.on('error', (error) => service.log.debug({ err: error }, 'a stream broke off'))
   reply.raw.once('close', () => body.destroy())
-  service.streams.add(caller?.keyId ?? '', reply.raw, (reason) => {
-    body.destroy(reason)
-    reply.raw.destroy()
-  })
+  if (caller !== null)
+    service.streams.add(caller, reply.raw, (reason) => {
+      body.destroy(reason)
+      reply.raw.destroy()
+    })
   return body
 }

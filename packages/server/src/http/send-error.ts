@@ -4,7 +4,8 @@ import { type ErrorBody, HoltError, makeId } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import type { Log } from '../service.ts'
-import { isDiskFull } from '../store/sqlite-database.ts'
+import { isDiskFull } from '../store/disk-full.ts'
+import { isUnstorableText } from '../store/unstorable-text.ts'
 import { ClientGone } from './gone-signal.ts'
 
 /** What fastify itself refuses, as errors of the catalogue. */
@@ -28,6 +29,8 @@ export function toHoltError(error: unknown, log: Log, requestId: string): HoltEr
     log.error({ err: error, request_id: requestId }, 'the database cannot be written: the disk is full')
     return new HoltError('disk_full', "The disk of the service's state directory is full.", { cause: error })
   }
+  if (isUnstorableText(error))
+    return new HoltError('invalid_request', 'Text of the request has a NUL character.', { cause: error })
   if (error instanceof ClientGone) log.debug({ request_id: requestId }, error.message)
   else log.error({ err: error, request_id: requestId }, 'a request failed')
   return new HoltError('internal', 'The service failed.', { cause: error })

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import type { Log } from '../service.ts'
+import { runFor } from '../telemetry/request-context.ts'
 import { answerOnSocket, toHoltError } from './send-error.ts'
 
 /**
@@ -32,8 +33,9 @@ export function openUpgrades(server: Server, { doors, log }: { doors: readonly U
       socket.destroy()
       return
     }
-    door.open(request, socket, head).catch((error: unknown) => {
-      const requestId = makeId('request')
+    const requestId = makeId('request')
+    const opened = runFor({ requestId, caller: null, span: null }, () => door.open(request, socket, head))
+    opened.catch((error: unknown) => {
       answerOnSocket(socket, { error: toHoltError(error, log, requestId), requestId })
     })
   })

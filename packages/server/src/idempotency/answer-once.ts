@@ -1,11 +1,15 @@
 import { createHmac } from 'node:crypto'
+import { failpoint } from '@holt/engine'
 import { HoltError, type IdKind, idPrefixes, randomText } from '@holt/protocol'
 import type { Caller } from '../auth/authenticate.ts'
+import { isEngineError } from '../engine-errors.ts'
 import type { Answer } from '../http/call.ts'
 import { invalidField } from '../http/field-issues.ts'
 import type { Service } from '../service.ts'
-import type { Queries } from '../store/open-store.ts'
+import type { Store } from '../store/open-store.ts'
 import { canonical } from './canonical.ts'
+import { type HashedBody, isSameBody } from './hashed-body.ts'
+import { closeRecord, dropRecord, findRecord, type IdempotencyRecord, openRecord, type RecordRef } from './records.ts'
 import { openSealed, seal } from './sealed-answer.ts'
 
 interface Once {
@@ -16,11 +20,13 @@ interface Once {
   readonly secret: string
   /** What must be the same for the answer to be. */
   readonly request: unknown
+  /** What must be as well, where the request's body is bytes. */
+  readonly bytes: HashedBody | null
   readonly answer: (newId: (kind: IdKind) => string) => Promise<Answer>
 }
 
-/** Requests of this process that have not been answered. One that stands open in the table and not here died with an earlier process. */
-const running = new Set<string>()
+/** Requests of a service that have not been answered, with their fingerprints. One that stands open in the table and not here died with an earlier process. */
+const runningOf = new WeakMap<Store, Map<string, string>>()
 
 /**
  * Answers a request with an `Idempotency-Key` once: the same key and request again gets the same answer, also after a restart. A request that died
@@ -30,102 +36,98 @@ const running = new Set<string>()
 export async function answerOnce(service: Service, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
   if (!/^[\x21-\x7e]{1,255}$/.test(once.key))
     throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
-  const name = `${once.caller.projectId} ${once.key}`
+  const ref = { projectId: once.caller.projectId, key: once.key }
+  const name = `${ref.projectId} ${ref.key}`
   // Keyed, because a request may hold a secret that is short enough to be guessed.
   const fingerprint = createHmac('sha256', once.secret).update(canonical(once.request)).digest('hex')
-  if (running.has(name)) {
-    throw (await find(service, once))?.fingerprint === fingerprint
+  const running = runningOf.get(service.store) ?? new Map<string, string>()
+  runningOf.set(service.store, running)
+  const underWay = running.get(name)
+  if (underWay !== undefined) {
+    throw underWay === fingerprint
       ? new HoltError('idempotency_in_progress', 'The first request with this Idempotency-Key still runs.')
       : mismatch()
   }
-  running.add(name)
+  running.set(name, fingerprint)
   try {
-    const record = (await find(service, once)) ?? (await reserve(service, once, fingerprint))
-    if (record.fingerprint !== fingerprint) throw mismatch()
-    const kept = record.status === null ? null : keptAnswer(once, { status: record.status, body: record.body })
-    if (kept !== null) return { answer: kept, replayed: true }
-    return { answer: await answerAndKeep(service, once, record.resource_id), replayed: false }
+    const record = (await findRecord(service, ref)) ?? (await openRecord(service, ref, fingerprint))
+    await failpoint('idempotency.reserved')
+    const [ofRequest, ofBytes = ''] = record.fingerprint.split(' ')
+    if (ofRequest !== fingerprint) throw mismatch()
+    if (record.status === null)
+      return { answer: await answerAndKeep(service, ref, { once, record, fingerprint }), replayed: false }
+    if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes))) throw mismatch()
+    return { answer: keptAnswer(once, { status: record.status, body: record.body }), replayed: true }
   } finally {
     running.delete(name)
   }
 }
 
-async function find({ store }: Service, { caller, key }: Once) {
-  return store.db
-    .selectFrom('idempotency')
-    .selectAll()
-    .where('project_id', '=', caller.projectId)
-    .where('idempotency_key', '=', key)
-    .executeTakeFirst()
+interface Answering {
+  readonly once: Once
+  readonly record: IdempotencyRecord
+  readonly fingerprint: string
 }
 
-async function reserve({ store, now }: Service, { caller, key }: Once, fingerprint: string) {
-  const record = {
-    project_id: caller.projectId,
-    idempotency_key: key,
-    fingerprint,
-    resource_id: randomText(20),
-    status: null,
-    body: null,
-    created_at: now(),
-  }
-  await store.change((changes) => changes.insertInto('idempotency').values(record).execute(), { durable: 'later' })
-  return record
-}
-
-async function answerAndKeep(service: Service, once: Once, resourceId: string): Promise<Answer> {
+/** A stream is not kept: who asks again is answered from what the request has made. */
+async function answerAndKeep(
+  service: Service,
+  ref: RecordRef,
+  { once, record, fingerprint }: Answering,
+): Promise<Answer> {
   let made = 0
-  const newId = (kind: IdKind) => `${idPrefixes[kind]}${made++ === 0 ? resourceId : randomText(20)}`
+  const newId = (kind: IdKind) => `${idPrefixes[kind]}${made++ === 0 ? record.resource_id : randomText(20)}`
+  const keep = async (status: number, json: unknown) => {
+    const ofBytes = once.bytes?.fingerprint()
+    if (ofBytes === null) return // Not all of the body was read, so that the same one could not be told from others.
+    const whole = ofBytes === undefined ? fingerprint : `${fingerprint} ${ofBytes}`
+    await closeRecord(service, ref, { fingerprint: whole, status, body: seal(JSON.stringify(json), once.secret) })
+  }
   try {
     const answer = await once.answer(newId)
-    if ('json' in answer) await keep(service, once, { status: answer.status, json: answer.json })
+    await keepIfItCan(service, answer, keep)
     return answer
   } catch (error) {
-    if (error instanceof HoltError && error.status < 500 && error.status !== 429) {
-      await keep(service, once, {
-        status: error.status,
-        json: { code: error.code, message: error.message, details: error.details },
-      })
-    } else {
-      await forget(service, once)
-    }
+    if (mayHaveHappened(service, error)) throw error
+    if (error instanceof HoltError && error.status < 500 && error.status !== 429)
+      await keep(error.status, { code: error.code, message: error.message, hint: error.hint, details: error.details })
+    else await dropRecord(service, ref)
     throw error
   }
 }
 
-async function keep(
-  { store }: Service,
-  { caller, key, secret }: Once,
-  { status, json }: { status: number; json: unknown },
+/** What was done is told though its answer cannot be kept: the request again runs under the same ids, and finds what was made. */
+async function keepIfItCan(
+  { log }: Service,
+  answer: Answer,
+  keep: (status: number, json: unknown) => Promise<void>,
 ): Promise<void> {
-  const sealed = seal(JSON.stringify(json), secret)
-  const change = (changes: Queries) =>
-    changes
-      .updateTable('idempotency')
-      .set({ status, body: sealed })
-      .where('project_id', '=', caller.projectId)
-      .where('idempotency_key', '=', key)
-      .execute()
-  await store.change(change, { durable: 'later' })
+  try {
+    await failpoint('idempotency.answered')
+    if ('json' in answer) await keep(answer.status, answer.json)
+    else if (answer.status === 204) await keep(204, null)
+    await failpoint('idempotency.kept')
+  } catch (err) {
+    log.error({ err }, 'the answer to a request with an Idempotency-Key could not be kept')
+  }
 }
 
-async function forget({ store }: Service, { caller, key }: Once): Promise<void> {
-  const change = (changes: Queries) =>
-    changes
-      .deleteFrom('idempotency')
-      .where('project_id', '=', caller.projectId)
-      .where('idempotency_key', '=', key)
-      .execute()
-  await store.change(change, { durable: 'later' })
+/**
+ * Whether something may have come of a request though its answer says nothing of it: the service stops, the client has gone, nobody expected the failure, or a command may still
+ * run. Then it runs again under the same ids, and finds that.
+ */
+function mayHaveHappened({ closing }: Service, error: unknown): boolean {
+  if (closing.aborted) return true
+  if (error instanceof HoltError) return error.details?.command_id !== undefined
+  return !isEngineError(error)
 }
 
 function keptAnswer({ secret }: Once, { status, body }: { status: number; body: string | null }): Answer {
   const text = body === null ? null : openSealed(body, secret)
   if (text === null) throw mismatch() // Another key of the project made that request: its answer is not this caller's.
   const json = JSON.parse(text)
-  if (status >= 400)
-    throw new HoltError(json.code, json.message, json.details === undefined ? {} : { details: json.details })
-  return { status, json }
+  if (status >= 400) throw new HoltError(json.code, json.message, { hint: json.hint, details: json.details })
+  return status === 204 ? { status } : { status, json }
 }
 
 function mismatch(): HoltError {

@@ -76,7 +76,7 @@ async function listProviders({ service, caller, query }: Call<'listProviders'>):
     .orderBy('seq', 'desc')
     .limit(query.limit + 1)
     .execute()
-  return answerPage(pageOfRows(rows, query.limit, (row) => present(service, row)))
+  return answerPage(pageOfRows(rows, query.limit, { present: (row) => present(service, row), log: service.log }))
 }
 
 async function replaceProvider({ service, caller, params, body }: Call<'replaceProvider'>): Promise<Answer> {

@@ -51,7 +51,8 @@ export class IdleWatch {
     const { runtime_id: id } = runtime
     const now = monotonic()
     const gate = links.gate(id)
-    const movedBytes = networks.egressOf(id)?.movedBytes ?? 0
+    const { sent, received } = networks.egressOf(id)?.traffic ?? { sent: 0, received: 0 }
+    const movedBytes = sent + received
     const seen = this.#seen.get(id) ?? {
       busyAt: gate.lastUsedAt,
       movedBytes,

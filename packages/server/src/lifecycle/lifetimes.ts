@@ -1,4 +1,5 @@
 import { endRuntime } from '../runtimes/end-runtime.ts'
+import { failRuntime, startInterrupted } from '../runtimes/fail-runtime.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { Attempts } from './attempts.ts'
@@ -10,6 +11,9 @@ import { recoverPause } from './recover-pause.ts'
 
 /** What is under way is left alone for so long before it counts as left behind. */
 const graceMs = 1_000
+
+/** A start whose row could not be said to be durable is nobody's: it is given up when its row is this old. No disk takes as long to say so. */
+const startGraceMs = 60_000
 
 /** What is known of runtimes that have ended is let go of once in so many looks. */
 const looksPerForgetting = 60
@@ -38,12 +42,13 @@ export class Lifetimes {
       .selectFrom('runtimes')
       .selectAll()
       .where('ended_at', 'is', null)
-      .where('state', 'not in', ['starting', 'paused'])
+      .where('state', '!=', 'paused')
       .execute()
     const running = live.filter(({ state }) => state === 'running')
     for (const row of running) if (isOverdue(row, at)) this.#endOrPause(row)
     // The clock may have been set back since: what is from the future is no newer.
-    for (const row of live) if (row.state !== 'running' && Math.abs(at - row.updated_at) >= graceMs) this.#finish(row)
+    for (const row of live)
+      if (row.state !== 'running' && Math.abs(at - row.updated_at) >= graceOf(row)) this.#finish(row)
     this.#idle.look(running)
     this.#clock.note(live)
     const ids = new Set(live.map(({ runtime_id }) => runtime_id))
@@ -63,10 +68,14 @@ export class Lifetimes {
     this.#begin(row, act)
   }
 
-  /** Goes on with what nobody works on: an end whose removal failed, a pause that was cut off. */
+  /** Goes on with what nobody works on: an end whose removal failed, a pause that was cut off, a start that nobody knows of. */
   #finish(row: RuntimeRow): void {
+    const { starts } = this.#service
     const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
     if (row.state === 'terminating') this.#begin(row, () => endRuntime(this.#service, ref))
+    else if (row.state === 'starting' && !starts.has(row.runtime_id))
+      this.#begin(row, () => failRuntime(this.#service, row, startInterrupted))
+    else if (row.state === 'starting') return
     else if (!this.#service.transitions.has(row.runtime_id)) this.#begin(row, () => recoverPause(this.#service, row))
   }
 
@@ -79,6 +88,10 @@ export class Lifetimes {
       ),
     )
   }
+}
+
+function graceOf({ state }: RuntimeRow): number {
+  return state === 'starting' ? startGraceMs : graceMs
 }
 
 function isOverdue({ expires_at }: Pick<RuntimeRow, 'expires_at'>, at: number): boolean {

@@ -1,5 +1,8 @@
+import type { CheckpointInfo } from '@holt/engine'
+import { failpoint } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { makeCheckpointId } from '../checkpoint-id.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
 import type { Reason } from '../runtimes/change-state.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { isAlive } from '../runtimes/states.ts'
@@ -48,8 +51,15 @@ function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted)
     if (row.state !== 'running') throw notRunning(row)
     await requireCheckpoints(service, row)
     const checkpointId = makeCheckpointId()
-    await advance(service, ref, { from: 'running', to: 'pausing', reason, set: { pause_checkpoint_id: checkpointId } })
+    await advance(service, ref, {
+      from: 'running',
+      to: 'pausing',
+      reason,
+      set: { pause_checkpoint_id: checkpointId },
+      require: (changes) => requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } }),
+    })
     try {
+      await failpoint('pause.pausing')
       return await write(service, ref, { checkpointId, stopped })
     } catch (error) {
       if (!stopped.aborted) throw error
@@ -66,7 +76,10 @@ async function write(
 ): Promise<RuntimeRow> {
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(writeTimeoutMs)])
   // The row says so before requests are let in again, which then bring it back.
-  const onTaken = async () => void (await becomePaused(service, ref))
+  const onTaken = async (info: CheckpointInfo) => {
+    service.restores.note(info)
+    await becomePaused(service, ref)
+  }
   try {
     await writeDown(service, ref.runtimeId, { checkpointId, goOn: false, onTaken }, signal)
     return await findRuntime(service, ref)

@@ -1,10 +1,13 @@
+import { failpoint } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
 import { admit } from '../runtimes/admit.ts'
 import { bindRuntime } from '../runtimes/bind-runtime.ts'
 import type { Reason } from '../runtimes/change-state.ts'
-import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { findRuntime, notRunning, type RuntimeRef, refOf } from '../runtimes/find-runtime.ts'
 import { promisedMiB } from '../runtimes/promised.ts'
+import { broughtBackMiB } from '../runtimes/restores-under-way.ts'
 import { sourceSettingsOf } from '../runtimes/source-settings.ts'
 import { specOf } from '../runtimes/start-runtime.ts'
 import type { Service } from '../service.ts'
@@ -35,32 +38,48 @@ export async function resumeRuntime(service: Service, ref: RuntimeRef): Promise<
     if (row.state === 'running') return row
     if (row.state !== 'paused') throw notRunning(row)
     if (service.closing.aborted) throw closes()
-    const resuming = await advance(service, ref, {
-      from: 'paused',
-      to: 'resuming',
-      require: await admission(service, row),
-    })
     try {
-      const reason = await restore(service, resuming, stopped)
-      const running = await becomeRunning(service, ref, reason)
-      if (row.pause_checkpoint_id !== null) void dropCheckpoint(service, row.pause_checkpoint_id)
-      return running
-    } catch (error) {
-      return await giveUp(service, ref, { error, stopped })
+      const resuming = await advance(service, ref, {
+        from: 'paused',
+        to: 'resuming',
+        require: await admission(service, row),
+      })
+      return await bringBack(service, resuming, stopped)
     } finally {
-      // After whatever went wrong with it: a row that says `running` lets requests in.
-      if ((await findRuntime(service, ref)).state === 'running') service.links.gate(ref.runtimeId).setBack()
+      service.restores.end(ref.runtimeId)
     }
   })
 }
 
+async function bringBack(service: Service, resuming: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow> {
+  const { pause_checkpoint_id: checkpointId } = resuming
+  const ref = refOf(resuming)
+  try {
+    await failpoint('resume.resuming')
+    const reason = await restore(service, resuming, stopped)
+    const running = await becomeRunning(service, ref, reason)
+    await failpoint('resume.running')
+    if (checkpointId !== null) {
+      service.restores.forget(checkpointId)
+      void dropCheckpoint(service, checkpointId)
+    }
+    return running
+  } catch (error) {
+    return await giveUp(service, ref, { error, stopped })
+  } finally {
+    // After whatever went wrong with it: a row that says `running` lets requests in.
+    if ((await findRuntime(service, ref)).state === 'running') service.links.gate(ref.runtimeId).setBack()
+  }
+}
+
 /** A paused runtime has no memory: it is admitted as a new one is. */
-async function admission(
-  { engine, freeMemoryMiB, starts, transitions, config }: Service,
-  { memory_mib: memoryMiB }: RuntimeRow,
-): Promise<(changes: Queries) => Promise<void>> {
+async function admission(service: Service, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
+  const { engine, freeMemoryMiB, starts, restores, transitions, config } = service
+  const { runtime_id, project_id: projectId, cpu, memory_mib } = row
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
-  return async (changes) =>
+  const broughtBack = await writtenMiB(service, row)
+  return async (changes) => {
+    await requireQuotas(service, changes, { projectId, adds: { runtimes: 1, cpu, memory_mib } })
     admit({
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
@@ -69,8 +88,24 @@ async function admission(
       // It is one of those that are coming back itself.
       starting: starts.size + transitions.resuming - 1,
       overcommit: config.memoryOvercommit,
-      memoryMiB,
+      reserve: config.reserve,
+      memoryMiB: memory_mib,
+      broughtBackMiB: broughtBack,
+      arrivingMiB: restores.memoryMiB(runtime_id),
     })
+    restores.begin(runtime_id, broughtBack)
+  }
+}
+
+/** How much memory was written down. A pause of this process has noted it; that of another is looked for once. */
+async function writtenMiB(
+  { engine, restores }: Service,
+  { pause_checkpoint_id, memory_mib }: RuntimeRow,
+): Promise<number> {
+  const id = pause_checkpoint_id ?? ''
+  if (restores.bytesOf(id) === null)
+    for (const info of (await engine.ability('checkpoints')?.list()) ?? []) restores.note(info)
+  return broughtBackMiB(restores.bytesOf(id), memory_mib)
 }
 
 /** Brings the runtime back, and answers what there is to say of it; null for nothing. */
@@ -80,12 +115,17 @@ async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal):
   const signal = AbortSignal.any([stopped, service.closing, AbortSignal.timeout(resumeTimeoutMs)])
   // What an earlier resume has left is not what was paused.
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await failpoint('resume.cleared')
   await engine.ensure({ ...specOf(row, { restoreOnly: true }), checkpointId }, signal)
+  await failpoint('resume.restored')
   await networks.sync({ projectId, runtimeId })
+  await failpoint('resume.networked')
   const { env, commands } = sourceSettingsOf(row)
   const guest = await bindRuntime(service, row, { env, renew: true, signal })
+  await failpoint('resume.bound')
   try {
     await startCommands(service, commands, { runtimeId, guest, signal })
+    await failpoint('resume.started')
     return null
   } catch (error) {
     // What is inside is the tenant's, and it would be out of reach for a command that fails each time.

@@ -1,4 +1,4 @@
-import { GuestClient } from '@holt/engine'
+import { failpoint, GuestClient } from '@holt/engine'
 import type { Reason } from '../runtimes/change-state.ts'
 import { failRuntime, reasonOf } from '../runtimes/fail-runtime.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
@@ -26,8 +26,10 @@ export async function becomePaused(
   reason: Reason | null = null,
 ): Promise<RuntimeRow> {
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await failpoint('pause.removed')
   const set = { paused_at: service.now(), expires_at: null }
   const row = await advance(service, ref, { from: 'pausing', to: 'paused', reason, set })
+  await failpoint('pause.paused')
   return isAway(service, ref, row)
 }
 

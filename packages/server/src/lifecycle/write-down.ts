@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CheckpointInfo, GuestClient } from '@holt/engine'
+import { type CheckpointInfo, failpoint, GuestClient } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import type { Service } from '../service.ts'
 
@@ -58,6 +58,7 @@ async function take(
   if (checkpoints === null) throw new HoltError('not_supported_here', 'This host has no memory checkpoints.')
   const { checkpointId, goOn, onTaken } = what
   await guest.quiesce(within(signal), { force: true })
+  await failpoint('write-down.quiesced')
   const goesOn = Promise.withResolvers<void>()
   const info = checkpoints.take(runtimeId, checkpointId, signal, { goOn, onGoOn: goesOn.resolve })
   try {
@@ -68,6 +69,7 @@ async function take(
     bringNetworkBack(service, runtimeId)
     throw error
   }
+  await failpoint('write-down.taken')
   if (onTaken !== undefined) await onTaken(await info)
   return { info }
 }

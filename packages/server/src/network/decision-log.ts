@@ -1,8 +1,8 @@
 import type { Decision } from '@holt/egress'
 import { keptDecisions } from '@holt/protocol'
-import { sql } from 'kysely'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Log } from '../service.ts'
+import { batches } from '../store/batches.ts'
 import type { Store } from '../store/open-store.ts'
 import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
 
@@ -118,15 +118,30 @@ export class DecisionLog {
   }
 
   async #insert(batch: readonly Waiting[], runtimes: readonly { ref: RuntimeRef; last: number }[]): Promise<void> {
-    const rows = batch.map(({ ref, cursor, item }) => ({ ...ref, cursor, item: JSON.stringify(item) }))
     await this.#store.change(async (changes) => {
+      const ids = runtimes.map(({ ref }) => ref.runtimeId)
+      const there = await changes
+        .selectFrom('runtimes')
+        .select(['runtime_id', 'project_id'])
+        .where('runtime_id', 'in', ids)
+        .execute()
+      const projectOf = new Map(there.map(({ runtime_id, project_id }) => [runtime_id, project_id]))
       // A row of a runtime that is gone meanwhile has nobody to belong to.
-      await sql`
-        INSERT INTO decisions (runtime_id, cursor, project_id, item_json)
-        SELECT runtimes.runtime_id, row.value ->> 'cursor', runtimes.project_id, row.value ->> 'item'
-        FROM json_each(${JSON.stringify(rows)}) AS row
-        JOIN runtimes ON runtimes.runtime_id = row.value ->> 'runtimeId' AND runtimes.project_id = row.value ->> 'projectId'
-        WHERE true ON CONFLICT DO NOTHING`.execute(changes)
+      const rows = batch
+        .filter(({ ref }) => projectOf.get(ref.runtimeId) === ref.projectId)
+        .map(({ ref, cursor, item }) => ({
+          runtime_id: ref.runtimeId,
+          cursor,
+          project_id: ref.projectId,
+          item_json: JSON.stringify(item),
+        }))
+      for (const some of batches(rows)) {
+        await changes
+          .insertInto('decisions')
+          .values(some)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
+      }
       for (const { ref, last } of runtimes) {
         await changes
           .deleteFrom('decisions')

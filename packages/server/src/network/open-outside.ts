@@ -5,12 +5,15 @@ import { makeRegistryNetwork } from '../builds/registry-network.ts'
 import { ConfigError, type ServerConfig } from '../config/config.ts'
 import type { DialTls } from '../identity/post-form.ts'
 import type { Log } from '../service.ts'
+import type { DialWebhook } from '../webhooks/post-message.ts'
 import type { EgressGateway } from './runtime-networks.ts'
 
 /** The ways to hosts outside: the gateway of runtimes, and the service's own, under the same rules. */
 export interface Outside {
   readonly gateway: EgressGateway
   readonly dialTls: DialTls
+  /** For webhooks: without TLS only into networks that the operator has allowed. */
+  readonly dialWebhook: DialWebhook
   /** For what builds pull themselves. */
   readonly registryNetwork: RegistryNetwork
 }
@@ -25,6 +28,8 @@ export async function openOutside({ egress }: Pick<ServerConfig, 'egress'>, log:
     return {
       gateway: new Gateway({ settings, log }),
       dialTls: (target, signal) => dialer.dialTls(target, signal),
+      dialWebhook: ({ tls, ...target }, signal) =>
+        tls ? dialer.dialTls(target, signal) : dialer.dial({ ...target, onlyAllowedNetworks: true }, signal),
       registryNetwork: makeRegistryNetwork(dialer),
     }
   } catch (error) {

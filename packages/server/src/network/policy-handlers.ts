@@ -1,4 +1,5 @@
 import { presets } from '@holt/egress'
+import { failpoint } from '@holt/engine'
 import { HoltError, presetNames } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { type Answer, answerPage, type Call, type Handlers } from '../http/call.ts'
@@ -66,15 +67,29 @@ async function listPolicies({ service, caller, query }: Call<'listPolicies'>): P
     .orderBy('seq', 'desc')
     .limit(query.limit + 1)
     .execute()
-  return answerPage(pageOfRows(rows, query.limit, presentPolicy))
+  return answerPage(pageOfRows(rows, query.limit, { present: presentPolicy, log: service.log }))
 }
 
 /** Replaces a policy. When this answers, every runtime that has it follows the new one. */
-async function replacePolicy({ service, caller, params, body }: Call<'replacePolicy'>): Promise<Answer> {
+async function replacePolicy(call: Call<'replacePolicy'>): Promise<Answer> {
+  const { service, caller, params } = call
+  const { policy_id: policyId } = await findPolicy(service.store.db, caller.projectId, params.policy_id)
+  try {
+    const row = await storeReplaced(call, policyId)
+    await failpoint('policy.stored')
+    return { status: 200, json: presentPolicy(row) }
+  } finally {
+    // A change whose error was seen may have been made: runtimes follow what is stored.
+    await service.networks.policyChanged(caller.projectId, policyId)
+    await failpoint('policy.synced')
+  }
+}
+
+function storeReplaced({ service, caller, body }: Call<'replacePolicy'>, policyId: string) {
   const { projectId } = caller
   const at = service.now()
-  const row = await service.store.change(async (changes) => {
-    const { policy_id, name, revision } = await findPolicy(changes, projectId, params.policy_id)
+  return service.store.change(async (changes) => {
+    const { policy_id, name, revision } = await findPolicy(changes, projectId, policyId)
     if (body.name !== undefined && body.name !== name)
       await requireFreeName(changes, 'policies', { projectId, name: body.name, what: 'A network policy' })
     const stored = await changes
@@ -87,8 +102,6 @@ async function replacePolicy({ service, caller, params, body }: Call<'replacePol
     await tell(changes, { caller, type: 'policy.replaced', policyId: policy_id, revision: stored.revision, at })
     return stored
   })
-  await service.networks.policyChanged(projectId, row.policy_id)
-  return { status: 200, json: presentPolicy(row) }
 }
 
 async function deletePolicy({ service, caller, params }: Call<'deletePolicy'>): Promise<Answer> {

@@ -53,6 +53,11 @@ export class RuntimeNetworks {
     return this.#open.get(runtimeId) ?? null
   }
 
+  /** Connections of all runtimes that are open now. */
+  get openConnections(): number {
+    return [...this.#open.values()].reduce((sum, egress) => sum + egress.openConnections, 0)
+  }
+
   /** Opens, changes or closes a runtime's way out, as the database has it. Resolves when that is in force. */
   async sync(ref: RuntimeRef): Promise<void> {
     await this.#lock.run(ref.runtimeId, async () => {
@@ -163,11 +168,12 @@ export class RuntimeNetworks {
   }
 
   async #attach(ref: RuntimeRef, desired: Desired): Promise<void> {
-    const { store, masterKeys, decisions } = this.#service()
+    const { store, masterKeys, decisions, metrics } = this.#service()
     const { projectId, runtimeId } = ref
     const privateKeyPem = await readSealed(store.db, masterKeys, { projectId, ownerId: runtimeId, purpose: caPurpose })
     if (privateKeyPem === null) throw new Error(`the key of the authority of ${runtimeId} is not there`)
     const ability = this.#ability()
+    const write = await decisions.begin(ref)
     const egress = this.#gateway.attach({
       id: runtimeId,
       policy: makeEffectivePolicy(desired.policy.body),
@@ -177,7 +183,10 @@ export class RuntimeNetworks {
         known: await knownAddresses(store.db, runtimeId),
         onAssigned: (assigned) => this.#addresses.add(runtimeId, assigned),
       },
-      onDecision: await decisions.begin(ref),
+      onDecision: (decision) => {
+        metrics.gateway.noteDecision(decision)
+        write(decision)
+      },
     })
     this.#open.set(runtimeId, egress)
     await ability.open(runtimeId, (connection) => egress.accept(connection))

@@ -1,4 +1,5 @@
 import { makeRuntimeCa } from '@holt/egress'
+import { failpoint } from '@holt/engine'
 import type { WantedPolicy } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { within } from '../http/call.ts'
@@ -31,9 +32,16 @@ export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, chang
   const { wanted } = change
   const policy = wanted === null ? null : await choosePolicy(service.store.db, ref.projectId, wanted)
   await service.networks.alone(ref, async () => {
-    await storeChange(service, { ref, policy, by: change.by })
-    await service.networks.sync(ref)
+    try {
+      await storeChange(service, { ref, policy, by: change.by })
+      await failpoint('network.stored')
+    } finally {
+      // A change whose error was seen may have been made: the database has the last word.
+      await service.networks.sync(ref)
+    }
+    await failpoint('network.synced')
     await tellGuest(service, ref, change)
+    await failpoint('network.told')
   })
 }
 

@@ -1,3 +1,5 @@
+import type { ReserveSettings } from '../runtimes/system-reserve.ts'
+
 /** Pools leave this much of the host's memory to creates and to what runs: more than what creates leave, so that pools yield first. */
 const memoryLeft = { share: 0.1, minMiB: 1024 }
 
@@ -13,19 +15,26 @@ export interface HostRoom {
   /** Null: not known, and no reason to make fewer. */
   readonly freeMemoryMiB: number | null
   readonly diskFreeMiB: number
+  /** What creates leave, where the operator has said so. */
+  readonly reserve: ReserveSettings
 }
 
 /** Whether the host has room for a member that takes `costMiB` of memory, beside what those that are being made will take. */
-export function hasRoom({ memoryMiB, freeMemoryMiB, diskFreeMiB }: HostRoom, costMiB: number): boolean {
-  if (diskFreeMiB < diskLeftMiB) return false
-  return freeMemoryMiB === null || freeMemoryMiB - costMiB >= leftOf(memoryMiB) + hysteresisMiB
+export function hasRoom({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom, costMiB: number): boolean {
+  if (diskFreeMiB < diskLeftOf(host)) return false
+  return freeMemoryMiB === null || freeMemoryMiB - costMiB >= leftOf(host) + hysteresisMiB
 }
 
 /** Whether members should be given back, so that others have their memory and disk. */
-export function isTight({ memoryMiB, freeMemoryMiB, diskFreeMiB }: HostRoom): boolean {
-  return diskFreeMiB < diskLeftMiB / 2 || (freeMemoryMiB !== null && freeMemoryMiB < leftOf(memoryMiB))
+export function isTight({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom): boolean {
+  return diskFreeMiB < diskLeftOf(host) / 2 || (freeMemoryMiB !== null && freeMemoryMiB < leftOf(host))
 }
 
-function leftOf(memoryMiB: number): number {
-  return Math.max(memoryLeft.minMiB, Math.round(memoryMiB * memoryLeft.share))
+function leftOf({ memoryMiB, reserve }: Pick<HostRoom, 'memoryMiB' | 'reserve'>): number {
+  const usual = Math.max(memoryLeft.minMiB, Math.round(memoryMiB * memoryLeft.share))
+  return Math.max(usual, (reserve.memoryMiB ?? 0) + 2 * hysteresisMiB)
+}
+
+function diskLeftOf({ reserve }: Pick<HostRoom, 'reserve'>): number {
+  return Math.max(diskLeftMiB, 2 * reserve.diskMiB)
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { runCommand, templateCommand } from '@holt/builder'
-import { GuestClient } from '@holt/engine'
+import { failpoint, GuestClient } from '@holt/engine'
 import { HoltError, makeId } from '@holt/protocol'
 import { pidsMax } from '../runtimes/bind-runtime.ts'
 import type { Service } from '../service.ts'
@@ -29,17 +29,22 @@ export interface PoolMember {
 export async function makeMember(service: Service, shape: PoolShape, signal: AbortSignal): Promise<PoolMember> {
   const runtimeId = makeId('runtime')
   const member = { runtimeId, shape, madeAt: service.now(), machineId: randomBytes(16).toString('hex') }
-  await storeMember(service, member)
   try {
+    await storeMember(service, member)
+    await failpoint('pool.noted')
     const { templateId: _, ...made } = shape
     await service.engine.ensure({ id: runtimeId, ...made, pidsMax }, signal)
+    await failpoint('pool.ensured')
     await prepare(new GuestClient(await service.engine.dial(runtimeId, signal)), member, signal)
+    await failpoint('pool.prepared')
     await settle(service, runtimeId, signal)
+    await failpoint('pool.frozen')
     await service.store.change(
       (changes) =>
         changes.updateTable('pool_members').set({ state: 'ready' }).where('runtime_id', '=', runtimeId).execute(),
       { durable: 'later' },
     )
+    await failpoint('pool.ready')
     return member
   } catch (error) {
     await removeMember(service, runtimeId)
@@ -83,6 +88,7 @@ export async function settle({ engine }: Service, runtimeId: string, signal: Abo
 /** Takes a member away, and then its row. Gone is success. */
 export async function removeMember({ engine, store }: Service, runtimeId: string): Promise<void> {
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await failpoint('pool.removed')
   await store.change((changes) => changes.deleteFrom('pool_members').where('runtime_id', '=', runtimeId).execute(), {
     durable: 'later',
   })

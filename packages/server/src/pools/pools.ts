@@ -100,7 +100,7 @@ export class Pools {
     const member = sameShape(pool.shape, shape) ? pool.take() : null
     if (!again) {
       pool.demand.note(now())
-      metrics.noteClaim({ template: templateName, isolation: shape.isolation, hit: member !== null })
+      metrics.pools.noteClaim({ template: templateName, isolation: shape.isolation, hit: member !== null })
     }
     this.#resize()
     this.#gate.wish()
@@ -147,7 +147,12 @@ export class Pools {
       service.freeMemoryMiB(),
       currentShapes(service),
     ])
-    this.#room = { memoryMiB: facts.memoryMiB, freeMemoryMiB, diskFreeMiB: facts.diskFreeMiB }
+    this.#room = {
+      memoryMiB: facts.memoryMiB,
+      freeMemoryMiB,
+      diskFreeMiB: facts.diskFreeMiB,
+      reserve: service.config.reserve,
+    }
     this.#makingMax = Math.min(8, Math.max(2, Math.floor(facts.cpus / 2)))
     this.#follow(shapes)
     for (const pool of this.#pools.values()) pool.costMiB ??= await memberCostMiB(service, pool.shape)

@@ -1,5 +1,8 @@
 import { HoltError } from '@holt/protocol'
-import { authenticate, requireScope } from '../auth/authenticate.ts'
+import { type Claim, identify } from '../auth/admit-caller.ts'
+import { requireScope } from '../auth/authenticate.ts'
+import { type Credential, credentialName } from '../auth/open-streams.ts'
+import { validCredentials } from '../auth/valid-credentials.ts'
 import { findRuntime } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
@@ -11,8 +14,8 @@ import { type PortGrant, readPortToken } from './port-token.ts'
 /** Why a request may go on to a port, and until when. */
 export interface Admission {
   readonly row: RuntimeRow
-  /** The key that it is owed to; null for a public port. */
-  readonly keyId: string | null
+  /** The key that it is owed to, and the secret of it; null for a public port. */
+  readonly credential: Credential | null
   /** Milliseconds since 1970 UTC; null: as long as the key. */
   readonly expiresAt: number | null
   readonly by: 'key' | 'token' | 'public'
@@ -23,9 +26,10 @@ export async function admitToPort(
   service: Service,
   target: PortTarget,
   credentials: PortCredentials,
+  peer: string | undefined,
 ): Promise<Admission> {
-  if (target.form !== 'host' && credentials.authorization !== null)
-    return admitByKey(service, target, credentials.authorization)
+  const { authorization } = credentials
+  if (target.form !== 'host' && authorization !== null) return admitByKey(service, target, { authorization, peer })
   const tokens = [...(credentials.token === null ? [] : [credentials.token]), ...credentials.cookies]
   const grants = tokens.flatMap((token) => readPortToken(service.portSecret, token, target) ?? [])
   const row = await findByAddress(service, target.runtimeId)
@@ -34,30 +38,24 @@ export async function admitToPort(
     if (admission !== null) return admission
   }
   if (row !== undefined && settingOf(row, target.port).public)
-    return { row, keyId: null, expiresAt: null, by: 'public' }
+    return { row, credential: null, expiresAt: null, by: 'public' }
   throw refusal(target, { known: grants.length > 0, exists: row !== undefined })
 }
 
-async function admitByKey(service: Service, { runtimeId }: PortTarget, authorization: string): Promise<Admission> {
-  const caller = await authenticate(service, authorization)
+async function admitByKey(service: Service, { runtimeId }: PortTarget, claim: Claim): Promise<Admission> {
+  const caller = await identify(service, claim)
   requireScope(caller, 'runtime:write')
   const row = await findRuntime(service, { projectId: caller.projectId, runtimeId })
-  return { row, keyId: caller.keyId, expiresAt: null, by: 'key' }
+  return { row, credential: caller, expiresAt: null, by: 'key' }
 }
 
 /** A token is worth as much as the key that it was made with, in its generation, until it expires. */
 async function admitByGrant({ store, now }: Service, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
   const expiresAt = grant.expiresAtSecs * 1000
   if (expiresAt <= now() || grant.generation !== settingOf(row, grant.port).generation) return null
-  const key = await store.db
-    .selectFrom('keys')
-    .select('key_id')
-    .where('project_id', '=', row.project_id)
-    .where('key_id', '=', grant.keyId)
-    .where('revoked_at', 'is', null)
-    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now())]))
-    .executeTakeFirst()
-  return key === undefined ? null : { row, keyId: grant.keyId, expiresAt, by: 'token' }
+  const valid = await validCredentials(store.db, [grant.keyId], now())
+  if (!valid.has(credentialName(grant))) return null
+  return { row, credential: grant, expiresAt, by: 'token' }
 }
 
 /** A runtime of whatever project: a token, or that its port is public, tells that one may know of it, and nothing else is done with the row before. */

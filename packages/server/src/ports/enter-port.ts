@@ -42,8 +42,13 @@ export async function enterPort(
     over.abort(new ClientGone('the visit to the port was cut'))
     cut()
   }
-  const { admission, place } = await takePlace(service, { target, credentials, cut: end })
-  if (admission.keyId !== null) service.streams.add(admission.keyId, client, end)
+  const { admission, place } = await takePlace(service, {
+    target,
+    credentials,
+    peer: request.socket.remoteAddress,
+    cut: end,
+  })
+  if (admission.credential !== null) service.streams.add(admission.credential, client, end)
   let connected = false
   // A connection that is there ends by what is said over it: the last of that may still be on its way when the client has closed.
   const giveUp = () => {
@@ -79,14 +84,20 @@ function timeoutError(): DOMException {
 /** A decision that was made while connections of the port were cut is made again. */
 async function takePlace(
   service: Service,
-  { target, credentials, cut }: { target: PortTarget; credentials: PortCredentials; cut: () => void },
+  {
+    target,
+    credentials,
+    peer,
+    cut,
+  }: { target: PortTarget; credentials: PortCredentials; peer: string | undefined; cut: () => void },
 ): Promise<{ admission: Admission; place: PortPlace }> {
   for (;;) {
     const { epoch } = service.ports
-    const admission = await admitToPort(service, target, credentials)
+    const admission = await admitToPort(service, target, credentials, peer)
     if (service.ports.epoch !== epoch) continue
-    const { by, expiresAt } = admission
+    const { by, expiresAt, row } = admission
     const { runtimeId, port } = target
-    return { admission, place: service.ports.enter({ runtimeId, port, isPublic: by === 'public', expiresAt, cut }) }
+    const entry = { projectId: row.project_id, runtimeId, port, isPublic: by === 'public', expiresAt, cut }
+    return { admission, place: service.ports.enter(entry) }
   }
 }

@@ -1,20 +1,22 @@
 import type { PortStream } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 
-/** How many connections may be open, of one runtime and of all. A browser has six to each host, and a WebSocket for each tab. */
+/** How many connections may be open, of one runtime, of one project and of all. A browser has six to each host, and a WebSocket for each tab. */
 export interface PortLimits {
   readonly perRuntime: number
+  readonly perProject: number
   readonly total: number
   /** A connection on which nothing moves for this long is cut. */
   readonly idleMs: number
 }
 
-const defaults: PortLimits = { perRuntime: 128, total: 1024, idleMs: 15 * 60_000 }
+const defaults: PortLimits = { perRuntime: 128, perProject: 512, total: 1024, idleMs: 15 * 60_000 }
 
 /** How often connections are looked at. */
 const sweepMs = 1_000
 
 interface Entry {
+  readonly projectId: string
   readonly runtimeId: string
   readonly port: number
   readonly isPublic: boolean
@@ -35,7 +37,8 @@ export interface PortPlace {
 /** The connections to ports: how many there may be, and when they are cut. */
 export class OpenPorts {
   readonly #entries = new Set<Entry>()
-  readonly #perRuntime = new Map<string, number>()
+  /** How many connections there are, by runtime and by project. */
+  readonly #counts = new Map<string, number>()
   readonly #limits: PortLimits
   readonly #now: () => number
   #timer: NodeJS.Timeout | null = null
@@ -47,21 +50,30 @@ export class OpenPorts {
     this.#limits = { ...defaults, ...limits }
   }
 
+  /** How many there are. */
+  get size(): number {
+    return this.#entries.size
+  }
+
   /** Takes a place, or throws `rate_limited` where there is none. `cut` is called when the connection has to end. */
   enter(entry: Omit<Entry, 'stream' | 'movedBytes' | 'movedAt'>): PortPlace {
-    const { runtimeId } = entry
-    const ofRuntime = this.#perRuntime.get(runtimeId) ?? 0
-    const { perRuntime, total } = this.#limits
-    if (ofRuntime >= perRuntime)
+    const { projectId, runtimeId } = entry
+    const { perRuntime, perProject, total } = this.#limits
+    if (this.#count(runtimeId) >= perRuntime)
       throw new HoltError(
         'rate_limited',
         `The runtime's ports have ${perRuntime} open connections, the most there may be.`,
+      )
+    if (this.#count(projectId) >= perProject)
+      throw new HoltError(
+        'rate_limited',
+        `The project's ports have ${perProject} open connections, the most there may be.`,
       )
     if (this.#entries.size >= total)
       throw new HoltError('rate_limited', `Ports have ${total} open connections, the most there may be.`)
     const mine: Entry = { ...entry, stream: null, movedBytes: 0, movedAt: performance.now() }
     this.#entries.add(mine)
-    this.#perRuntime.set(runtimeId, ofRuntime + 1)
+    for (const id of [projectId, runtimeId]) this.#counts.set(id, this.#count(id) + 1)
     this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref()
     const watch = (stream: PortStream) => {
       mine.stream = stream
@@ -81,11 +93,17 @@ export class OpenPorts {
     for (const entry of this.#entries) entry.cut()
   }
 
+  #count(id: string): number {
+    return this.#counts.get(id) ?? 0
+  }
+
   #leave(entry: Entry): void {
     if (!this.#entries.delete(entry)) return
-    const left = (this.#perRuntime.get(entry.runtimeId) ?? 1) - 1
-    if (left === 0) this.#perRuntime.delete(entry.runtimeId)
-    else this.#perRuntime.set(entry.runtimeId, left)
+    for (const id of [entry.projectId, entry.runtimeId]) {
+      const left = this.#count(id) - 1
+      if (left === 0) this.#counts.delete(id)
+      else this.#counts.set(id, left)
+    }
     if (this.#entries.size > 0 || this.#timer === null) return
     clearInterval(this.#timer)
     this.#timer = null

@@ -5,6 +5,7 @@ import { dropRestOfBody } from '../http/drop-rest-of-body.ts'
 import { errorBody, standingHeaders, toHoltError } from '../http/send-error.ts'
 import type { UpgradeDoor } from '../http/upgrades.ts'
 import type { Service } from '../service.ts'
+import { runFor } from '../telemetry/request-context.ts'
 import { portCookie } from './credentials.ts'
 import { enterPort, type Visit } from './enter-port.ts'
 import { upgradeOf } from './forward-headers.ts'
@@ -21,7 +22,9 @@ export function portRequests(service: Service): PortRequests {
     const destination = destinationOf(request, service.config.portDomain)
     if (destination === 'api') return false
     const requestId = makeId('request')
-    const answered = destination === 'refused' ? Promise.reject(ambiguous()) : answer(service, request, response)
+    const answered = runFor({ requestId, caller: null, span: null }, () =>
+      destination === 'refused' ? Promise.reject(ambiguous()) : answer(service, request, response),
+    )
     answered.catch((error: unknown) => sendFailure(service, { request, response, error, requestId }))
     return true
   }

@@ -64,7 +64,9 @@ async function present(
   const { generation, public: isPublic } = settingOf(row, port)
   const expiresAtSecs = Math.floor(service.now() / 1000) + expiresInSecs
   const runtimeId = row.runtime_id as Port['runtime_id']
-  const token = makePortToken(service.portSecret, { runtimeId, port, generation, keyId: caller.keyId, expiresAtSecs })
+  const { keyId, keyVersion } = caller
+  const grant = { runtimeId, port, generation, keyId, keyVersion, expiresAtSecs }
+  const token = makePortToken(service.portSecret, grant)
   const json: Port = {
     runtime_id: runtimeId,
     port,

@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import { z } from 'zod'
+import { recordEvent } from '../events/record-event.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { isAlive } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
@@ -43,7 +44,7 @@ export async function changeSetting(
     const changed = { ...settings, [port]: change(settings[port] ?? untouched) }
     if (Object.keys(changed).length > maxPorts)
       throw new HoltError('quota_exceeded', `A runtime has at most ${maxPorts} ports that were rotated or made public.`)
-    const written = await write(service, row, changed)
+    const written = await write(service, row, { port, settings: changed })
     if (written !== null) return written
   }
 }
@@ -55,15 +56,26 @@ function readSettings({ ports_json }: Pick<RuntimeRow, 'ports_json'>): Readonly<
 async function write(
   { store, now }: Service,
   row: RuntimeRow,
-  settings: Readonly<Record<string, PortSetting>>,
+  { port, settings }: { port: number; settings: Readonly<Record<string, PortSetting>> },
 ): Promise<RuntimeRow | null> {
-  const changed = await store.db
-    .updateTable('runtimes')
-    .set({ ports_json: JSON.stringify(settings), updated_at: now(), revision: row.revision + 1 })
-    .where('project_id', '=', row.project_id)
-    .where('runtime_id', '=', row.runtime_id)
-    .where('revision', '=', row.revision)
-    .returningAll()
-    .executeTakeFirst()
-  return changed ?? null
+  const at = now()
+  return store.change(async (changes) => {
+    const changed = await changes
+      .updateTable('runtimes')
+      .set({ ports_json: JSON.stringify(settings), updated_at: at, revision: row.revision + 1 })
+      .where('project_id', '=', row.project_id)
+      .where('runtime_id', '=', row.runtime_id)
+      .where('revision', '=', row.revision)
+      .returningAll()
+      .executeTakeFirst()
+    if (changed === undefined) return null
+    await recordEvent(changes, {
+      projectId: row.project_id,
+      type: 'runtime.port_changed',
+      subjectId: row.runtime_id,
+      data: { port, public: settings[port]?.public ?? false },
+      at,
+    })
+    return changed
+  })
 }

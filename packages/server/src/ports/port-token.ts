@@ -10,6 +10,8 @@ export interface PortGrant {
   readonly generation: number
   /** The key that the token was made with: it is worth as much as that. */
   readonly keyId: string
+  /** Of that key's secrets the one that it was made with. */
+  readonly keyVersion: number
   /** Seconds since 1970 UTC. */
   readonly expiresAtSecs: number
 }
@@ -26,11 +28,11 @@ export async function openPortSecret(stateDir: string): Promise<Buffer> {
 
 /** Makes a token: what it says, and an HMAC-SHA-256 of that and of the port it is for. */
 export function makePortToken(secret: Buffer, grant: PortGrant): string {
-  const { expiresAtSecs, generation, keyId } = grant
-  return `hp1.${expiresAtSecs}.${generation}.${keyId}.${seal(secret, grant)}`
+  const { expiresAtSecs, generation, keyId, keyVersion } = grant
+  return `hp2.${expiresAtSecs}.${generation}.${keyId}.${keyVersion}.${seal(secret, grant)}`
 }
 
-const form = /^hp1\.([1-9]\d{0,11})\.(0|[1-9]\d{0,8})\.(ky[a-z0-9]{20})\.[A-Za-z0-9_-]{43}$/
+const form = /^hp2\.([1-9]\d{0,11})\.(0|[1-9]\d{0,8})\.(ky[a-z0-9]{20})\.([1-9]\d{0,8})\.[A-Za-z0-9_-]{43}$/
 
 /** What a token says, if this service made it for this port. Whether it is still valid is another question. */
 export function readPortToken(
@@ -38,14 +40,15 @@ export function readPortToken(
   text: string,
   place: Pick<PortGrant, 'runtimeId' | 'port'>,
 ): PortGrant | null {
-  const [, expires, generation, keyId = ''] = form.exec(text) ?? []
+  const [, expires, generation, keyId = '', keyVersion] = form.exec(text) ?? []
   if (expires === undefined) return null
   const { runtimeId, port } = place
-  const grant = { runtimeId, port, generation: Number(generation), keyId, expiresAtSecs: Number(expires) }
+  const key = { keyId, keyVersion: Number(keyVersion) }
+  const grant = { runtimeId, port, generation: Number(generation), ...key, expiresAtSecs: Number(expires) }
   return timingSafeEqual(Buffer.from(makePortToken(secret, grant)), Buffer.from(text)) ? grant : null
 }
 
-function seal(secret: Buffer, { runtimeId, port, generation, keyId, expiresAtSecs }: PortGrant): string {
-  const said = JSON.stringify(['port', runtimeId, port, generation, keyId, expiresAtSecs])
+function seal(secret: Buffer, { runtimeId, port, generation, keyId, keyVersion, expiresAtSecs }: PortGrant): string {
+  const said = JSON.stringify(['port', runtimeId, port, generation, keyId, keyVersion, expiresAtSecs])
   return createHmac('sha256', secret).update(said).digest('base64url')
 }

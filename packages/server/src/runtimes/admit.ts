@@ -1,10 +1,5 @@
 import { HoltError } from '@holt/protocol'
-
-/** Memory that runtimes may not have: the service's, the kernel's and every runtime's own engine process. */
-const memoryReserve = { share: 0.05, minMiB: 512 }
-
-/** Disk that creates may not touch, so that running work, reads and the database go on. */
-const diskReserveMiB = 1024
+import { type ReserveSettings, reservedMemoryMiB } from './system-reserve.ts'
 
 /** What one runtime takes of the host before its own programs run: the engine's process and the guest. */
 const startCostMiB = 48
@@ -20,14 +15,20 @@ export interface Admission {
   /** Creates under way, whose memory is not yet taken. */
   readonly starting: number
   readonly overcommit: number
+  readonly reserve: ReserveSettings
   readonly memoryMiB: number
+  /** Memory that it has at once, since it is restored with it; absent: it begins with next to none. */
+  readonly broughtBackMiB?: number
+  /** The same of other restores under way. */
+  readonly arrivingMiB?: number
 }
 
 /** Refuses a runtime that the host cannot take. A limit is not a use, so limits may add up to `overcommit` times the memory. */
 export function admit(admission: Admission): void {
   const { hostMemoryMiB, freeMemoryMiB, promisedMiB, starting, overcommit, memoryMiB, diskFreeMiB } = admission
-  requireDisk(diskFreeMiB)
-  const reserveMiB = Math.max(memoryReserve.minMiB, Math.round(hostMemoryMiB * memoryReserve.share))
+  const { reserve, broughtBackMiB = 0, arrivingMiB = 0 } = admission
+  requireDisk(diskFreeMiB, reserve)
+  const reserveMiB = reservedMemoryMiB(reserve, hostMemoryMiB)
   const usableMiB = hostMemoryMiB - reserveMiB
   if (memoryMiB > usableMiB) {
     throw new HoltError('capacity_exhausted', `The host can give a runtime ${usableMiB} MiB of memory at the most.`, {
@@ -36,15 +37,17 @@ export function admit(admission: Admission): void {
     })
   }
   if (promisedMiB + memoryMiB > usableMiB * overcommit) throw exhausted()
-  if (freeMemoryMiB !== null && freeMemoryMiB - starting * startCostMiB < reserveMiB + startCostMiB) throw exhausted()
+  if (freeMemoryMiB === null) return
+  const leftMiB = freeMemoryMiB - arrivingMiB - starting * startCostMiB
+  if (leftMiB < reserveMiB + broughtBackMiB + startCostMiB) throw exhausted()
 }
 
 /** Refuses what would write to a disk that has nothing left beside what is kept for running work. */
-export function requireDisk(diskFreeMiB: number): void {
-  if (diskFreeMiB >= diskReserveMiB) return
+export function requireDisk(diskFreeMiB: number, { diskMiB: reserveMiB }: ReserveSettings): void {
+  if (diskFreeMiB >= reserveMiB) return
   throw new HoltError(
     'disk_full',
-    `The host has ${Math.max(0, diskFreeMiB)} MiB of disk left; ${diskReserveMiB} MiB are kept for what runs.`,
+    `The host has ${Math.max(0, diskFreeMiB)} MiB of disk left; ${reserveMiB} MiB are kept for what runs.`,
     { hint: "Free space on the disk of the service's state directory." },
   )
 }

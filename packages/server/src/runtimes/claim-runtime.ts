@@ -1,4 +1,4 @@
-import { GuestClient } from '@holt/engine'
+import { failpoint, GuestClient } from '@holt/engine'
 import type { PoolMember } from '../pools/pool-member.ts'
 import { shapeOfSource } from '../pools/pool-shape.ts'
 import type { Service } from '../service.ts'
@@ -56,10 +56,13 @@ async function handOver(service: Service, member: PoolMember, decided: Decided):
   try {
     await service.pools.waking.run(async () => {
       const signal = AbortSignal.timeout(wakeTimeoutMs)
+      await failpoint('claim.taken')
       await wake(service, member, { diskMiB: row.disk_mib, signal })
+      await failpoint('claim.woken')
       if (isPlain)
         await bindRuntime(service, row, { env: source.env, renew: false, machineId: member.machineId, signal })
       else await new GuestClient(await service.engine.dial(runtimeId, signal)).info(signal)
+      await failpoint('claim.bound')
     })
   } catch (error) {
     service.log.warn({ err: error, runtime_id: runtimeId }, 'a pooled runtime was of no use to a create')
@@ -131,6 +134,7 @@ async function own(
 ): Promise<RuntimeRow | null> {
   try {
     const stored = await reserveRuntime(service, row, { ...reservation, claimed: { running } })
+    await failpoint('claim.owned')
     if (stored === null) service.pools.discard(member)
     return stored
   } catch (error) {

@@ -1,3 +1,4 @@
+import { failpoint } from '@holt/engine'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
 import { hasCheckpoints } from '../lifecycle/can-pause.ts'
 import { decideDeadline } from '../lifecycle/deadline.ts'
@@ -9,6 +10,7 @@ import { decideSize } from './decide-size.ts'
 import { findSource } from './find-source.ts'
 import { newRuntimeRow, type RowCreation } from './new-runtime-row.ts'
 import { reserveRuntime } from './reserve-runtime.ts'
+import { broughtBackMiB } from './restores-under-way.ts'
 import { startRuntime } from './start-runtime.ts'
 import { isAlive } from './states.ts'
 
@@ -49,7 +51,9 @@ async function make(service: Service, creation: Creation): Promise<RuntimeRow | 
   const secretsInside = network.secrets.some(({ row }) => row.inside === 1)
   const deadline = decideDeadline(request, { canPause: hasCheckpoints(facts, source.isolation) && !secretsInside })
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
-  const reservation = { facts, freeMemoryMiB, network }
+  const broughtBack = broughtBackMiB(source.checkpointBytes, size.memoryMiB)
+  const reservation = { facts, freeMemoryMiB, network, broughtBackMiB: broughtBack }
+  await failpoint('create.decided')
   const claimed = await claimRuntime(service, { row, source, reservation })
   if (claimed !== null) return claimed
   const reserved = await reserveRuntime(service, row, reservation)
@@ -59,7 +63,7 @@ async function make(service: Service, creation: Creation): Promise<RuntimeRow | 
 function noted({ metrics }: Service, row: RuntimeRow, startedAt: number): RuntimeRow {
   const { isolation, creation_id, snapshot_id } = row
   const source = creation_id !== null ? 'pool' : snapshot_id !== null ? 'snapshot' : 'template'
-  metrics.noteCreate({ isolation, source, seconds: (performance.now() - startedAt) / 1000 })
+  metrics.runtimes.noteCreate({ isolation, source, seconds: (performance.now() - startedAt) / 1000 })
   return row
 }
 

@@ -1,3 +1,4 @@
+import { failpoint } from '@holt/engine'
 import { dropCheckpoint } from '../lifecycle/drop-checkpoint.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
@@ -19,11 +20,16 @@ export interface End {
 export async function endRuntime(service: Service, ref: RuntimeRef, end: End | null = null): Promise<void> {
   const row = await beginEnd(service, ref, end)
   if (row.state !== 'terminating') return
+  await failpoint('delete.terminating')
   await service.starts.stop(ref.runtimeId)
   await service.transitions.stop(ref.runtimeId)
+  await failpoint('delete.stopped')
   await service.networks.forget(ref)
+  await failpoint('delete.forgotten')
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await failpoint('delete.removed')
   await finishEnd(service, ref)
+  await failpoint('delete.terminated')
   service.links.forget(ref.runtimeId)
   if (row.pause_checkpoint_id !== null) void dropCheckpoint(service, row.pause_checkpoint_id)
 }

@@ -14,6 +14,12 @@ const endings: Readonly<Record<Ending['reason'], string>> = {
   start_failed: 'The runtime never ran.',
 }
 
+/** Why a runtime has failed whose start nobody works on any more. */
+export const startInterrupted: Reason = {
+  code: 'interrupted',
+  message: 'The service stopped while it made this runtime.',
+}
+
 /** Why a runtime has failed that the engine knows nothing of. */
 export const lost: Reason = { code: 'lost', message: 'The host does not have this runtime any more.' }
 

@@ -27,6 +27,7 @@ export async function findSource(
     isolation,
     imageDigest: await imageToUse(service, template),
     checkpointId: isolation === 'gvisor' ? template.checkpoint_id : null,
+    checkpointBytes: null,
     restoreOnly: false,
     renew: false,
     cpu: template.cpu,

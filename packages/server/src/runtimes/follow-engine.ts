@@ -4,7 +4,7 @@ import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import type { Reason } from './change-state.ts'
-import { failRuntime, lost, reasonOf } from './fail-runtime.ts'
+import { failRuntime, lost, reasonOf, startInterrupted } from './fail-runtime.ts'
 import { notEnded } from './not-ended.ts'
 import { hasEnded } from './states.ts'
 
@@ -76,7 +76,7 @@ async function compareOne(service: Service, id: string): Promise<void> {
   if (hasEnded(row.state)) {
     if (observed !== null) await service.engine.remove(id, AbortSignal.timeout(removeTimeoutMs))
   } else if (row.state === 'starting') {
-    await fail(service, row, { code: 'interrupted', message: 'The service stopped while it made this runtime.' })
+    await fail(service, row, startInterrupted)
   } else if (row.state === 'pausing' || row.state === 'resuming' || row.state === 'paused') {
     if (row.state !== 'paused' || observed !== null) recoverBeside(service, row)
   } else if (row.state === 'running' && observed === null) {

@@ -2,6 +2,7 @@ import type { EngineFacts } from '@holt/engine'
 import { HoltError, type RuntimeState } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { type DecidedNetwork, storeNetwork } from '../network/decide-network.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../store/tables.ts'
@@ -15,22 +16,27 @@ export interface Reservation {
   readonly facts: EngineFacts
   readonly freeMemoryMiB: number | null
   readonly network: DecidedNetwork
+  /** What it is restored with of somebody's memory; 0 where it begins with none. */
+  readonly broughtBackMiB: number
   /** Where the runtime is one that waited in a pool; `running`: it is all that the create wants already. */
   readonly claimed?: { readonly running: boolean }
 }
 
 /**
- * Refuses a row whose name is taken, or that the host has no room for. False where its source is another one by now. Asked without a transaction it is a
+ * Refuses a row whose name is taken, that its project may not have, or that the host has no room for. False where its source is another one by now. Asked without a transaction it is a
  * forecast: `reserveRuntime` decides.
  */
 export async function mayReserve(
-  { starts, transitions, config }: Service,
+  service: Service,
   db: Queries,
   row: NewRuntimeRow,
-  { facts, freeMemoryMiB }: Reservation,
+  { facts, freeMemoryMiB, broughtBackMiB }: Reservation,
 ): Promise<boolean> {
+  const { starts, restores, transitions, config } = service
   if (!(await isCurrent(db, row))) return false
   await requireFreeRuntimeName(db, row)
+  const { project_id: projectId, cpu, memory_mib, disk_mib } = row
+  await requireQuotas(service, db, { projectId, adds: { runtimes: 1, cpu, memory_mib, disk_mib } })
   admit({
     hostMemoryMiB: facts.memoryMiB,
     diskFreeMiB: facts.diskFreeMiB,
@@ -38,20 +44,24 @@ export async function mayReserve(
     promisedMiB: await promisedMiB(db),
     starting: starts.size + transitions.resuming,
     overcommit: config.memoryOvercommit,
+    reserve: config.reserve,
     memoryMiB: row.memory_mib,
+    broughtBackMiB,
+    arrivingMiB: restores.memoryMiB(row.runtime_id),
   })
   return true
 }
 
-/** Writes the row if its name is free and the host has room, as one transaction. Null where its source is another one by now. */
+/** Writes the row if its name is free, its project may have it and the host has room, as one transaction. Null where its source is another one by now. */
 export async function reserveRuntime(
   service: Service,
   row: NewRuntimeRow,
   reservation: Reservation,
 ): Promise<RuntimeRow | null> {
   const { network, claimed } = reservation
-  return service.store.change(async (changes) => {
+  const reserve = service.store.change(async (changes) => {
     if (!(await mayReserve(service, changes, row, reservation))) return null
+    service.restores.begin(row.runtime_id, reservation.broughtBackMiB)
     if (claimed !== undefined) await leavePool(changes, row.runtime_id)
     const at = service.now()
     const started = claimed?.running === true ? ({ state: 'running', started_at: at, updated_at: at } as const) : {}
@@ -66,6 +76,12 @@ export async function reserveRuntime(
     if (stored.state === 'running') await tell(changes, row, { from: 'starting', to: 'running', at })
     return stored
   })
+  try {
+    return await reserve
+  } catch (error) {
+    service.restores.end(row.runtime_id)
+    throw error
+  }
 }
 
 async function leavePool(changes: Queries, runtimeId: string): Promise<void> {

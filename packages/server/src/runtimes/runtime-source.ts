@@ -1,6 +1,7 @@
 import type { EngineFacts, Isolation } from '@holt/engine'
 import { HoltError, type PolicyBody } from '@holt/protocol'
 import type { FormerNetwork } from '../network/former-network.ts'
+import { readableBy } from '../projects/system-project.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { NewRuntimeRow } from '../store/tables.ts'
 import type { SourceSettings } from './source-settings.ts'
@@ -15,6 +16,8 @@ export interface RuntimeSource extends SourceSettings {
   readonly imageDigest: string
   /** What a runtime of exactly this `cpu` and `memoryMiB` is restored from; null: there is none, or the class has none. */
   readonly checkpointId: string | null
+  /** How much was written of somebody's memory and files; null where it is a template's, which is next to nothing. */
+  readonly checkpointBytes: number | null
   /** True where only `checkpointId` will do: at another size, or cold, it would be another runtime. */
   readonly restoreOnly: boolean
   /** True where what is restored was somebody's already, and has to be told that it is another runtime now. */
@@ -79,6 +82,6 @@ function templateOf(changes: Queries, { project_id, template_id }: NewRuntimeRow
   return changes
     .selectFrom('templates')
     .select(['image_digest', 'checkpoint_id'])
-    .where('project_id', '=', project_id)
+    .where('project_id', 'in', readableBy(project_id))
     .where('template_id', '=', template_id)
 }

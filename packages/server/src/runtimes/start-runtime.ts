@@ -1,4 +1,4 @@
-import type { EngineErrorKind, ImageDigest, RuntimeSpec } from '@holt/engine'
+import { type EngineErrorKind, failpoint, type ImageDigest, type RuntimeSpec } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import type { Service } from '../service.ts'
@@ -26,7 +26,11 @@ type StartedSource = Pick<RuntimeSource, 'env' | 'commands' | 'restoreOnly' | 'r
 
 /** Starts the runtime of a `starting` row and tells its guest who it is. Afterwards the row is `running`, or the engine has nothing of it and the row says why. */
 export async function startRuntime(service: Service, row: RuntimeRow, source: StartedSource): Promise<RuntimeRow> {
-  return service.starts.run(row.runtime_id, (stopped) => bringUp(service, row, source, stopped))
+  try {
+    return await service.starts.run(row.runtime_id, (stopped) => bringUp(service, row, source, stopped))
+  } finally {
+    service.restores.end(row.runtime_id)
+  }
 }
 
 /** What `startRuntime` does, within a start of the caller's. A runtime that runs already, as one of a pool does, is only told who it is. */
@@ -38,16 +42,33 @@ export async function bringUp(
 ): Promise<RuntimeRow> {
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(restoreOnly ? restoreTimeoutMs : startTimeoutMs)])
   try {
+    await failpoint('create.reserved')
     await service.engine.ensure(specOf(row, { restoreOnly }), signal)
+    await failpoint('create.ensured')
     await service.networks.sync(refOf(row))
+    await failpoint('create.networked')
     const guest = await bindRuntime(service, row, { env, renew, signal })
+    await failpoint('create.bound')
     await startCommands(service, commands, { runtimeId: row.runtime_id, guest, signal: stopped })
+    await failpoint('create.started')
   } catch (error) {
     throw await giveUp(service, row, { error, stopped })
   }
-  const running = await changeState(service, row, { to: 'running' })
+  const running = await becomeRunning(service, row, stopped)
   if (running !== null) return running
-  throw notRunning(await findRuntime(service, { projectId: row.project_id, runtimeId: row.runtime_id }))
+  throw notRunning(await findRuntime(service, refOf(row)))
+}
+
+/** Null where somebody else has changed the row. */
+async function becomeRunning(service: Service, row: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow | null> {
+  try {
+    return await changeState(service, row, { to: 'running' })
+  } catch (error) {
+    // A change whose error was seen may have been made.
+    const now = await findRuntime(service, refOf(row))
+    if (now.state === 'running') return now
+    throw await giveUp(service, now, { error, stopped })
+  }
 }
 
 /** What the engine is to make of a row. */

@@ -1,7 +1,11 @@
+import { OldAudit } from '../audit/old-audit.ts'
 import { removeOldBuilds } from '../builds/remove-old-builds.ts'
+import { removeOldEvents } from '../events/remove-old-events.ts'
 import { Lifetimes } from '../lifecycle/lifetimes.ts'
 import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
+import { removeOldDeliveries } from '../webhooks/remove-old-deliveries.ts'
+import { removePreviousSecrets } from '../webhooks/webhook-secrets.ts'
 
 /** How late a deadline may be. */
 const sweepMs = 1000
@@ -9,20 +13,29 @@ const sweepMs = 1000
 /** Old rows are looked for, and the disk's reserve is seen to, once in so many sweeps. */
 const sweepsPerCleaning = 60
 
+/** The audit log is counted to know what is too much, which takes a moment; then some of it goes with each sweep. */
+const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
+
 const dayMs = 24 * 3600 * 1000
 
 /** How long rows stay after what they tell of is over. */
-const keptMs = { runtimes: 7 * dayMs, events: 30 * dayMs, idempotency: dayMs }
+const keptMs = { runtimes: 7 * dayMs, idempotency: dayMs }
 
 /** Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs. */
 export async function sweepForever(service: Service): Promise<void> {
   const lifetimes = new Lifetimes(service)
+  const oldAudit = new OldAudit(service)
+  let auditIsLong = false
   for (let count = 0; !service.closing.aborted; count += 1) {
     try {
       await lifetimes.look()
+      if (auditIsLong || count % sweepsPerAuditCleaning === 0) auditIsLong = await oldAudit.removeSome()
       if (count % sweepsPerCleaning === 0) {
         await removeOldRows(service)
         await removeOldBuilds(service)
+        await removeOldEvents(service)
+        await removeOldDeliveries(service)
+        await removePreviousSecrets(service)
         service.builds.collector.request()
         service.store.refillReserve()
       }
@@ -44,10 +57,6 @@ async function removeOldRows({ store, now, signingKeys }: Service): Promise<void
     .deleteFrom('snapshots')
     .where('state', '=', 'failed')
     .where('created_at', '<', at - keptMs.runtimes)
-    .execute()
-  await store.db
-    .deleteFrom('events')
-    .where('at', '<', at - keptMs.events)
     .execute()
   await store.db
     .deleteFrom('idempotency')

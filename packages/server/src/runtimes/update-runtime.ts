@@ -1,7 +1,9 @@
 import type { UpdateRuntime } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
 import { canPause } from '../lifecycle/can-pause.ts'
 import { expiresAt, requireNoPause } from '../lifecycle/deadline.ts'
 import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 import { isAlive } from './states.ts'
@@ -17,14 +19,30 @@ export async function updateRuntime(service: Service, ref: RuntimeRef, change: U
   }
 }
 
-async function write(
-  { store, now }: Service,
-  row: RuntimeRow,
-  { metadata, timeout_secs, on_timeout, idle_timeout_secs, auto_resume }: UpdateRuntime,
-): Promise<RuntimeRow | null> {
+async function write({ store, now }: Service, row: RuntimeRow, change: UpdateRuntime): Promise<RuntimeRow | null> {
   const at = now()
+  return store.change(async (changes) => {
+    const changed = await updateRow(changes, row, { change, at })
+    if (changed === null) return null
+    await recordEvent(changes, {
+      projectId: row.project_id,
+      type: 'runtime.updated',
+      subjectId: row.runtime_id,
+      data: { changed: Object.keys(change) },
+      at,
+    })
+    return changed
+  })
+}
+
+async function updateRow(
+  changes: Queries,
+  row: RuntimeRow,
+  { change, at }: { change: UpdateRuntime; at: number },
+): Promise<RuntimeRow | null> {
+  const { metadata, timeout_secs, on_timeout, idle_timeout_secs, auto_resume } = change
   const counts = row.state !== 'paused'
-  const changed = await store.db
+  const changed = await changes
     .updateTable('runtimes')
     .set({
       ...(metadata === undefined ? {} : { metadata_json: JSON.stringify(metadata) }),

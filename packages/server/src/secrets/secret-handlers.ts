@@ -105,22 +105,35 @@ async function listSecrets({ service, caller, query }: Call<'listSecrets'>): Pro
     .orderBy('secrets.seq', 'desc')
     .limit(query.limit + 1)
     .execute()
-  return answerPage(pageOfRows(rows, query.limit, presentSecret))
+  return answerPage(pageOfRows(rows, query.limit, { present: presentSecret, log: service.log }))
 }
 
 /** Gives a secret a new version. When this answers, every runtime that has it follows. */
 async function replaceSecret({ service, caller, params, body }: Call<'replaceSecret'>): Promise<Answer> {
   const { projectId } = caller
-  const { row, json } = await service.store.change(async (changes) => {
-    const current = await findSecret(changes, projectId, params.secret_id)
+  const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
+  const json = await following(service, { projectId, secretId: secret_id }, async (changes) => {
+    const current = await findSecret(changes, projectId, secret_id)
     refuseOtherPlace(current, body)
     refuseMeaningless(current, body)
     const row = await write(service, changes, { current, body })
     await tell(changes, { caller, type: 'secret.replaced', row, at: row.updated_at })
-    return { row, json: await present(changes, row) }
+    return present(changes, row)
   })
-  await service.networks.secretChanged(projectId, row.secret_id)
   return { status: 200, json }
+}
+
+/** Changes a secret, and has the runtimes that have it follow what is stored, also where the change failed: one whose error was seen may have been made. */
+async function following<Result>(
+  { store, networks }: Service,
+  { projectId, secretId }: { projectId: string; secretId: string },
+  change: (changes: Queries) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await store.change(change)
+  } finally {
+    await networks.secretChanged(projectId, secretId)
+  }
 }
 
 async function write(
@@ -155,8 +168,9 @@ async function write(
 /** Deletes a secret: its value is gone at once, its row stays for as long as runtimes have its placeholder. */
 async function deleteSecret({ service, caller, params }: Call<'deleteSecret'>): Promise<Answer> {
   const { projectId } = caller
-  const secretId = await service.store.change(async (changes) => {
-    const row = await findSecret(changes, projectId, params.secret_id)
+  const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
+  await following(service, { projectId, secretId: secret_id }, async (changes) => {
+    const row = await findSecret(changes, projectId, secret_id)
     const at = service.now()
     await removeSealed(changes, projectId, row.secret_id)
     await changes
@@ -166,9 +180,7 @@ async function deleteSecret({ service, caller, params }: Call<'deleteSecret'>): 
       .where('secret_id', '=', row.secret_id)
       .execute()
     await tell(changes, { caller, type: 'secret.deleted', row, at })
-    return row.secret_id
   })
-  await service.networks.secretChanged(projectId, secretId)
   return { status: 204 }
 }
 

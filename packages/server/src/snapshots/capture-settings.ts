@@ -1,5 +1,6 @@
 import type { TemplateBase } from '@holt/builder'
 import type { FormerNetwork } from '../network/former-network.ts'
+import { readableBy } from '../projects/system-project.ts'
 import { sourceSettingsOf } from '../runtimes/source-settings.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
@@ -45,7 +46,7 @@ async function buildSettings(
   const template = await store.db
     .selectFrom('templates')
     .select('build_settings_json')
-    .where('project_id', '=', row.project_id)
+    .where('project_id', 'in', readableBy(row.project_id))
     .where('template_id', '=', row.template_id)
     .where('image_digest', '=', row.image_digest)
     .executeTakeFirst()

@@ -5,7 +5,7 @@ import { presentSnapshot } from './present-snapshot.ts'
 
 /** A project's snapshots, newest first. */
 export async function listSnapshots(
-  { store }: Service,
+  { store, log }: Service,
   projectId: string,
   { limit, cursor, name, kind, state, runtime_id }: ListSnapshotsQuery,
 ): Promise<Page<Snapshot>> {
@@ -20,5 +20,5 @@ export async function listSnapshots(
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (state !== undefined) query = query.where('state', '=', state)
   if (runtime_id !== undefined) query = query.where('runtime_id', '=', runtime_id)
-  return pageOfRows(await query.execute(), limit, presentSnapshot)
+  return pageOfRows(await query.execute(), limit, { present: presentSnapshot, log })
 }

@@ -1,6 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import type { Insertable } from 'kysely'
 import { recordEvent } from '../events/record-event.ts'
+import { requireQuotas } from '../projects/require-quotas.ts'
 import type { Reason } from '../runtimes/change-state.ts'
 import type { Service } from '../service.ts'
 import { requireRoom } from '../store/named-rows.ts'
@@ -9,11 +10,13 @@ import type { SnapshotRow, Tables } from '../store/tables.ts'
 
 /** Writes the row of a snapshot before anything of it exists. */
 export async function insertSnapshot(
-  { store }: Service,
+  service: Service,
   row: Insertable<Tables['snapshots']> & { readonly state: 'writing' },
 ): Promise<SnapshotRow> {
-  return store.change(async (changes) => {
+  return service.store.change(async (changes) => {
     await requireRoom(changes, 'snapshots', row.project_id)
+    // How many bytes it will have is not known yet: where none is left it is not begun.
+    await requireQuotas(service, changes, { projectId: row.project_id, adds: { snapshot_bytes: 1 } })
     await requireFreeSnapshotName(changes, row)
     const stored = await changes.insertInto('snapshots').values(row).returningAll().executeTakeFirstOrThrow()
     await tell(changes, stored, { from: null, reason: null, at: row.created_at })
@@ -21,18 +24,26 @@ export async function insertSnapshot(
   })
 }
 
-/** Says that a snapshot is ready, with what is known of it by then. Null where it was deleted meanwhile. */
+/** Says that a snapshot is ready, with what is known of it by then. Null where it was deleted meanwhile. Refuses one that is more than its project may have. */
 export async function finishSnapshot(
-  { now }: Service,
+  service: Service,
   changes: Queries,
   row: SnapshotRow,
   facts: Pick<SnapshotRow, 'image_digest' | 'size_bytes' | 'settings_json'>,
 ): Promise<SnapshotRow | null> {
-  return leaveWriting(changes, row, { facts: { ...facts, state: 'ready' }, reason: null, at: now() })
+  await requireQuotas(service, changes, {
+    projectId: row.project_id,
+    adds: { snapshot_bytes: facts.size_bytes ?? 0 },
+  })
+  return leaveWriting(changes, row, { facts: { ...facts, state: 'ready' }, reason: null, at: service.now() })
 }
 
 /** Says that a snapshot could not be written, and why. One that was deleted meanwhile is as it is, and so is one that is ready though nobody could say so. */
-export async function failSnapshot({ store, now }: Service, row: SnapshotRow, reason: Reason): Promise<void> {
+export async function failSnapshot(
+  { store, now }: Service,
+  row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
+  reason: Reason,
+): Promise<void> {
   await store.change(async (changes) => {
     const facts = { state: 'failed', state_reason_json: JSON.stringify(reason) } as const
     await leaveWriting(changes, row, { facts, reason, at: now() })
@@ -47,7 +58,7 @@ interface Left {
 
 async function leaveWriting(
   changes: Queries,
-  row: SnapshotRow,
+  row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
   { facts, reason, at }: Left,
 ): Promise<SnapshotRow | null> {
   const stored = await changes

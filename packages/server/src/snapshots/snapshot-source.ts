@@ -3,6 +3,7 @@ import { type CreateRuntime, HoltError } from '@holt/protocol'
 import { vendorPolicy } from '../agents/vendor-policy.ts'
 import { caPurpose } from '../network/decide-network.ts'
 import type { FormerNetwork } from '../network/former-network.ts'
+import { readableBy } from '../projects/system-project.ts'
 import { type FoundSource, type RuntimeSource, requireIsolation } from '../runtimes/runtime-source.ts'
 import { readSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
@@ -38,6 +39,7 @@ export async function snapshotSource(
     isolation,
     imageDigest: row.image_digest,
     checkpointId: row.checkpoint_id,
+    checkpointBytes: row.checkpoint_id === null ? null : row.size_bytes,
     restoreOnly: row.checkpoint_id !== null,
     renew: true,
     cpu: row.cpu,
@@ -76,7 +78,7 @@ async function defaultPolicyOf(service: Service, row: SnapshotRow, secrets: read
   const template = await service.store.db
     .selectFrom('templates')
     .selectAll()
-    .where('project_id', '=', row.project_id)
+    .where('project_id', 'in', readableBy(row.project_id))
     .where('template_id', '=', row.template_id)
     .executeTakeFirst()
   return template === undefined ? null : vendorPolicy(service, template, secrets)

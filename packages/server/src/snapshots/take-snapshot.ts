@@ -1,3 +1,4 @@
+import { failpoint } from '@holt/engine'
 import { type CreateSnapshot, type ErrorCode, errorCatalogue, HoltError, type SnapshotKind } from '@holt/protocol'
 import { checkpointOf } from '../checkpoint-id.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
@@ -32,32 +33,59 @@ export async function takeSnapshot(service: Service, creation: SnapshotCreation)
   const kind = creation.request.kind ?? (hasMemory ? 'memory' : 'filesystem')
   if (kind === 'memory') await requireCheckpoints(service, runtime)
   const before = await formerNetwork(service, creation)
-  const row = await insertSnapshot(service, newRow(service, { creation, runtime, kind }))
+  const row = await insertOrFail(service, newRow(service, { creation, runtime, kind }))
+  const begunAt = performance.now()
+  let result: 'ready' | 'failed' = 'failed'
   try {
+    await failpoint('snapshot.noted')
     const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
     const written = await writeSnapshot(service, { row, runtime }, signal)
-    return await publish(service, { row, runtime, written, before })
+    await failpoint('snapshot.written')
+    const ready = await publish(service, { row, runtime, written, before })
+    result = 'ready'
+    return ready
   } catch (error) {
+    // A change whose error was seen may have been made.
+    const now = await snapshotRow(service, creation)
+    if (now?.state === 'ready') {
+      result = 'ready'
+      return now
+    }
     throw await giveUp(service, { row, runtime, error })
   } finally {
+    service.metrics.work.noteSnapshot({ kind, result, seconds: (performance.now() - begunAt) / 1000 })
     service.builds.holds.release(row.snapshot_id)
   }
 }
 
 /** The snapshot of an earlier try under the same id, where only the answer was lost. */
-async function findEarlier(
+async function findEarlier(service: Service, creation: SnapshotCreation): Promise<SnapshotRow | null> {
+  const row = await snapshotRow(service, creation)
+  if (row === undefined || row.state === 'ready') return row ?? null
+  const { code, message } = failureOf(row)
+  throw new HoltError(code, message, { hint: 'Send it again under another Idempotency-Key.' })
+}
+
+function snapshotRow(
   { store }: Service,
   { projectId, snapshotId }: SnapshotCreation,
-): Promise<SnapshotRow | null> {
-  const row = await store.db
+): Promise<SnapshotRow | undefined> {
+  return store.db
     .selectFrom('snapshots')
     .selectAll()
     .where('project_id', '=', projectId)
     .where('snapshot_id', '=', snapshotId)
     .executeTakeFirst()
-  if (row === undefined || row.state === 'ready') return row ?? null
-  const { code, message } = failureOf(row)
-  throw new HoltError(code, message, { hint: 'Send it again under another Idempotency-Key.' })
+}
+
+/** Writes the row, or sees to it that none stays which nobody writes a snapshot for. */
+async function insertOrFail(service: Service, row: ReturnType<typeof newRow>): Promise<SnapshotRow> {
+  try {
+    return await insertSnapshot(service, row)
+  } catch (error) {
+    await failSnapshot(service, row, { code: 'unavailable', message: 'The service could not begin this snapshot.' })
+    throw error
+  }
 }
 
 /** Why there is no snapshot, as whoever asked first was told. */
@@ -122,6 +150,7 @@ async function publish(
     await putSealed(changes, service.masterKeys, { ...owner, value: former.ca.privateKeyPem })
     return stored
   })
+  await failpoint('snapshot.ready')
   if (ready !== null) return ready
   throw new HoltError('conflict', 'The snapshot was deleted while it was written.')
 }

@@ -79,8 +79,8 @@ const stalled = () =>
   new HoltError('timeout', `The runtime sent nothing of its files for ${stallTimeoutMs / 1000} seconds.`)
 
 /** Refuses files that the host has no room for beside its reserve. */
-async function requireRoom({ engine }: Service, { runtime_id }: RuntimeRow): Promise<void> {
+async function requireRoom({ engine, config }: Service, { runtime_id }: RuntimeRow): Promise<void> {
   const { diskFreeMiB } = await engine.describe()
   const used = (await engine.ability('disks')?.usedBytes(runtime_id)) ?? 0
-  requireDisk(diskFreeMiB - Math.ceil(used / 2 ** 20))
+  requireDisk(diskFreeMiB - Math.ceil(used / 2 ** 20), config.reserve)
 }

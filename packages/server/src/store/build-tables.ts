@@ -34,12 +34,14 @@ export interface BuildLogsTable {
   readonly line_json: string
 }
 
-/** What a build has the engine make, written before it exists. `memory_mib` counts when room for a runtime is looked for. */
+/** What a build has the engine make, written before it exists. The sizes count when room for a runtime is looked for. */
 export interface BuildResourcesTable {
   readonly resource_id: string
   readonly build_id: string
   readonly kind: 'runtime' | 'checkpoint'
   readonly memory_mib: number
+  readonly cpu: Generated<number>
+  readonly disk_mib: Generated<number>
 }
 
 /** Uploaded contexts; each is a tar file. `size_bytes` and `sha256` are of what was sent, `file_bytes` of the file. */

@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import type { Log } from '../service.ts'
 
 /** The cursor of a page: where the next one begins, opaque to clients. */
 export function encodeCursor(position: string | number): string {
@@ -20,16 +21,24 @@ export function seqBefore(cursor: string | undefined): number {
   return Number(position)
 }
 
-/** Cuts rows that were asked for with one more than `limit` into a page. */
+/** Cuts rows that were asked for with one more than `limit` into a page. A row that is damaged keeps nobody from the others: the page goes without it, and the log says which. */
 export function pageOfRows<Row extends { readonly seq: number }, Item>(
   rows: readonly Row[],
   limit: number,
-  present: (row: Row) => Item,
+  { present, log }: { readonly present: (row: Row) => Item; readonly log: Log },
 ): { data: Item[]; next_cursor: string | null } {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
+  const presented = (row: Row): Item[] => {
+    try {
+      return [present(row)]
+    } catch (err) {
+      log.error({ err, seq: row.seq }, 'a row of the database cannot be read; the list goes without it')
+      return []
+    }
+  }
   return {
-    data: shown.map(present),
+    data: shown.flatMap(presented),
     next_cursor: rows.length > limit && last !== undefined ? encodeCursor(last.seq) : null,
   }
 }

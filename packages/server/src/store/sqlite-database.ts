@@ -37,11 +37,6 @@ export class SqliteFile implements SqliteDatabase {
   }
 }
 
-/** True for the failure of a write on a full disk (https://sqlite.org/rescode.html#full). */
-export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === 13
-}
-
 function adapt(database: DatabaseSync, sql: string): SqliteStatement {
   const statement = database.prepare(sql)
   return {

@@ -9,6 +9,13 @@ import type {
   BuildsTable,
   PulledImagesTable,
 } from './build-tables.ts'
+import type {
+  AuditTable,
+  EventsTable,
+  LogPositionsTable,
+  WebhookDeliveriesTable,
+  WebhooksTable,
+} from './event-tables.ts'
 
 // Times are milliseconds since 1970 UTC. Columns named `_json` hold JSON text. `seq` orders rows by when they were made.
 
@@ -16,7 +23,12 @@ import type {
 interface ProjectsTable {
   readonly project_id: string
   readonly name: string
+  /** The quotas that are not the settings': `StoredQuotas`. */
+  readonly quotas_json: Generated<string>
   readonly created_at: number
+  readonly updated_at: Generated<number>
+  /** One that was deleted stays for its events, without its name. */
+  readonly deleted_at: number | null
 }
 
 /** API keys, by the SHA-256 digest of their secret. */
@@ -32,6 +44,14 @@ interface KeysTable {
   readonly revoked_at: number | null
   readonly created_at: number
   readonly last_used_at: number | null
+  /** Of the secret: 1, and one more with each rotation. */
+  readonly version: Generated<number>
+  /** The request that rotated it last, so that it is known when it is repeated. */
+  readonly rotation_id: string | null
+  readonly rotated_at: number | null
+  /** The secret before, which opens the service until then. */
+  readonly previous_digest: string | null
+  readonly previous_until: number | null
 }
 
 /** Templates. `seed_id` is the runtime that a build boots to take a checkpoint of; it is written before the runtime exists. */
@@ -153,17 +173,6 @@ interface PoolMembersTable {
   readonly created_at: number
 }
 
-/** What happened, in order. */
-interface EventsTable {
-  readonly seq: Generated<number>
-  readonly event_id: string
-  readonly project_id: string
-  readonly type: string
-  readonly subject_id: string
-  readonly data_json: string
-  readonly at: number
-}
-
 /** Answers to POSTs with an `Idempotency-Key`. `status` is null while the first request runs. */
 interface IdempotencyTable {
   readonly project_id: string
@@ -274,6 +283,13 @@ interface DecisionsTable {
   readonly item_json: string
 }
 
+/** What is known of the store itself. */
+interface StoreFactsTable {
+  /** `id`: which store this is, the same in `store.json` of the state directory that belongs to it. */
+  readonly name: 'id'
+  readonly value: string
+}
+
 /** Every table. */
 export interface Tables {
   readonly projects: ProjectsTable
@@ -283,6 +299,10 @@ export interface Tables {
   readonly snapshots: SnapshotsTable
   readonly pool_members: PoolMembersTable
   readonly events: EventsTable
+  readonly log_positions: LogPositionsTable
+  readonly webhooks: WebhooksTable
+  readonly webhook_deliveries: WebhookDeliveriesTable
+  readonly audit: AuditTable
   readonly idempotency: IdempotencyTable
   readonly policies: PoliciesTable
   readonly providers: ProvidersTable
@@ -300,8 +320,11 @@ export interface Tables {
   readonly build_cache: BuildCacheTable
   readonly build_mounts: BuildMountsTable
   readonly pulled_images: PulledImagesTable
+  readonly store_facts: StoreFactsTable
 }
 
+/** A project as stored. */
+export type ProjectRow = Selectable<ProjectsTable>
 /** A key as stored. */
 export type KeyRow = Selectable<KeysTable>
 /** A template as stored. */

@@ -1,23 +1,27 @@
 import { HoltError } from '@holt/protocol'
+import type { Caller } from '../auth/authenticate.ts'
 import { recordEvent } from '../events/record-event.ts'
+import { requireWriter } from '../projects/require-writer.ts'
 import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import { findTemplate } from './find-template.ts'
 
 /**
  * Deletes a template. Its builds are cancelled first. Runtimes of it, and builds on top of it, go on: what they are made of stays for as long as they
- * need it. An agent template is as it was before it was built.
+ * need it. An agent template is as it was before it was built; all projects have it, so that is for operators.
  */
 export async function deleteTemplate(
   service: Service,
-  { projectId, reference, by }: { projectId: string; reference: string; by: string },
+  { reference, caller }: { reference: string; caller: Caller },
 ): Promise<void> {
-  const row = await findTemplate(service, { projectId, reference })
+  const row = await findTemplate(service, { projectId: caller.projectId, reference })
+  const { project_id: projectId } = row
   if (row.kind === 'system')
     throw new HoltError('conflict', `${row.name} is a system template, and stays.`, {
       hint: 'Only templates that were built can be deleted.',
       details: { kind: row.kind },
     })
+  requireWriter(caller, projectId)
   const { builds, store } = service
   await Promise.all(builds.ofTemplate(row.template_id).map((build) => builds.stop(build, 'cancelled')))
   await store.change(async (changes) => {
@@ -42,8 +46,9 @@ export async function deleteTemplate(
         .where('template_id', '=', one.template_id)
         .execute()
     }
-    const data = { from: one.state, to: one.kind === 'agent' ? 'unbuilt' : 'deleted', by }
-    const type = `template.${data.to}`
+    const to = one.kind === 'agent' ? 'unbuilt' : 'deleted'
+    const data = { from: one.state, to, by: caller.keyId }
+    const type = `template.${to}` as const
     await recordEvent(changes, { projectId, type, subjectId: one.template_id, data, at: service.now() })
   })
   builds.collector.request()

@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { readableBy } from '../projects/system-project.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { TemplateRow } from '../store/tables.ts'
@@ -8,18 +9,25 @@ const byName = /^([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}
 /** The tag of a reference without one. */
 export const defaultTag = 'latest'
 
-/** A project's template by name, `name:tag` or id. */
+/** A template that a project reads, by name, `name:tag` or id: its own, else one that Holt provides. */
 export async function findTemplate(
   { store }: { readonly store: { readonly db: Queries } },
   { projectId, reference }: { projectId: string; reference: string },
 ): Promise<TemplateRow> {
   const [, name, tag = defaultTag] = byName.exec(reference) ?? []
-  const templates = store.db.selectFrom('templates').selectAll().where('project_id', '=', projectId)
-  const row =
+  const templates = store.db.selectFrom('templates').selectAll().where('project_id', 'in', readableBy(projectId))
+  const found =
     name === undefined
-      ? undefined
-      : ((await templates.where('name', '=', name).where('tag', '=', tag).executeTakeFirst()) ??
-        (await templates.where('template_id', '=', reference).executeTakeFirst()))
+      ? []
+      : await templates
+          .where(({ eb, and, or }) =>
+            or([and([eb('name', '=', name), eb('tag', '=', tag)]), eb('template_id', '=', reference)]),
+          )
+          .execute()
+  // A name comes before an id, and the project's own before Holt's.
+  const isNamed = (row: TemplateRow) => row.name === name && row.tag === tag
+  const named = found.filter(isNamed)
+  const row = named.find((one) => one.project_id === projectId) ?? named[0] ?? found[0]
   if (row === undefined) throw new HoltError('template_not_found', 'There is no such template.')
   return row
 }

@@ -1,5 +1,6 @@
 import type { ListTemplatesQuery, Page, Template } from '@holt/protocol'
 import type { z } from 'zod'
+import { readableBy } from '../projects/system-project.ts'
 import type { Service } from '../service.ts'
 import { moment } from '../store/moment.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
@@ -40,16 +41,16 @@ export function presentTemplate(row: TemplateRow, progress: TemplateProgress): T
   }
 }
 
-/** A project's templates, newest first. */
+/** The templates that a project reads, its own and those that Holt provides, newest first. */
 export async function listTemplates(
-  { store, templateProgress }: Service,
+  { store, templateProgress, log }: Service,
   projectId: string,
   { limit, cursor, name, kind, state }: z.output<typeof ListTemplatesQuery>,
 ): Promise<Page<Template>> {
   let query = store.db
     .selectFrom('templates')
     .selectAll()
-    .where('project_id', '=', projectId)
+    .where('project_id', 'in', readableBy(projectId))
     .where('seq', '<', seqBefore(cursor))
     .orderBy('seq', 'desc')
     .limit(limit + 1)
@@ -57,5 +58,5 @@ export async function listTemplates(
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (state !== undefined) query = query.where('state', '=', state)
   const rows = await query.execute()
-  return pageOfRows(rows, limit, (row) => presentTemplate(row, templateProgress))
+  return pageOfRows(rows, limit, { present: (row) => presentTemplate(row, templateProgress), log })
 }

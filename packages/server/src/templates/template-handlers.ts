@@ -13,8 +13,7 @@ export const templateHandlers = {
     return { status: 200, json: presentTemplate(row, service.templateProgress) }
   },
   deleteTemplate: async ({ service, caller, params }) => {
-    const { projectId, keyId: by } = caller
-    await deleteTemplate(service, { projectId, reference: params.template_id, by })
+    await deleteTemplate(service, { reference: params.template_id, caller })
     return { status: 204 }
   },
 } satisfies Partial<Handlers>

@@ -49,9 +49,10 @@ test('are there from the start, and a later start leaves them as they are', asyn
     build_id: null,
   })
   now += 60_000
-  expect(await get(await server.restart())).toEqual(first)
+  const second = await server.restart()
+  expect(await get(second)).toEqual(first)
   now += 60_000
-  const grown = await get(await server.restart({ agentTemplates: [{ ...coder, diskMiB: 16_384 }] }))
+  const grown = await get(await second.restart({ agentTemplates: [{ ...coder, diskMiB: 16_384 }] }))
   expect(grown).toMatchObject({ template_id: first.template_id, state: 'unbuilt', disk_mib: 16_384 })
   expect(grown.updated_at).not.toBe(first.updated_at)
 })

@@ -12,7 +12,7 @@ class Response extends EventEmitter {
 function watch(streams: OpenStreams, keyId: string) {
   const response = new Response()
   const cut = vi.fn(() => void response.emit('close'))
-  streams.add(keyId, response as unknown as ServerResponse, cut)
+  streams.add({ keyId, keyVersion: 1 }, response as unknown as ServerResponse, cut)
   return { response, cut }
 }
 
@@ -20,11 +20,11 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'
 afterEach(() => void vi.useRealTimers())
 
 test('a stream is cut within a second after its key is no longer valid', async () => {
-  const valid = new Set(['a', 'b'])
+  const valid = new Set(['a 1', 'b 1'])
   const streams = new OpenStreams(async () => valid)
   const [one, other] = [watch(streams, 'a'), watch(streams, 'b')]
   await vi.advanceTimersByTimeAsync(5_000)
-  valid.delete('a')
+  valid.delete('a 1')
   await vi.advanceTimersByTimeAsync(1_000)
   expect([one.cut.mock.calls.length, other.cut.mock.calls.length]).toEqual([1, 0])
 })
@@ -37,7 +37,7 @@ test('every stream is cut when keys cannot be read', async () => {
 })
 
 test('a stream that nobody reads is cut; one that is quiet or read slowly is not', async () => {
-  const streams = new OpenStreams(async (ids) => new Set(ids))
+  const streams = new OpenStreams(async (ids) => new Set(ids.map((id) => `${id} 1`)))
   const [stalled, quiet, slow] = [watch(streams, 'a'), watch(streams, 'a'), watch(streams, 'a')]
   stalled.response.writableNeedDrain = true
   slow.response.writableNeedDrain = true

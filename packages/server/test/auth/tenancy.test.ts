@@ -1,15 +1,17 @@
-import { join } from 'node:path'
-import { makeId, type Route, type RouteName, routes } from '@holt/protocol'
+import { type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { digestOf, makeSecret, prefixOf } from '../../src/auth/key-secret.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import { ended, FakeBuilder } from '../support/fake-builder.ts'
+import { makeProject } from '../support/own-project.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 import { tarOf } from '../support/tar-of.ts'
 
 const guarded = Object.entries<Route>(routes).filter(([, { scope }]) => scope !== null) as [RouteName, Route][]
-const ofOneThing = guarded.filter(([, { path }]) => path.includes('{'))
-const lists = guarded.filter(([name]) => name.startsWith('list') && !ofOneThing.some(([other]) => other === name))
+/** What concerns the whole installation: a project's own keys open none of it. */
+const ofOperators = guarded.filter(([, { scope }]) => scope === 'operator')
+const ofOneThing = guarded.filter(([, { path, scope }]) => path.includes('{') && scope !== 'operator')
+const lists = guarded.filter(
+  ([name, { path, scope }]) => name.startsWith('list') && !path.includes('{') && scope !== 'operator',
+)
 
 /** What each route that is about one thing needs to get as far as looking for it. */
 const requests: Partial<Record<RouteName, { readonly query?: string; readonly json?: object }>> = {
@@ -43,50 +45,28 @@ const requests: Partial<Record<RouteName, { readonly query?: string; readonly js
   writeArchive: { query: '?path=/tmp/new' },
   pullTemplate: { json: {} },
   watchFiles: { query: '?path=/tmp' },
-}
-
-/** Makes a project and answers the secret of an admin key of it. */
-async function makeProject(stateDir: string): Promise<string> {
-  const store = openStore(join(stateDir, 'holt.db'))
-  const secret = makeSecret()
-  const project_id = makeId('project')
-  await store.db.insertInto('projects').values({ project_id, name: 'another', created_at: 1 }).execute()
-  await store.db
-    .insertInto('keys')
-    .values({
-      key_id: makeId('key'),
-      project_id,
-      name: 'admin of another',
-      prefix: prefixOf(secret),
-      digest: digestOf(secret),
-      scopes_json: JSON.stringify(['admin']),
-      expires_at: null,
-      revoked_at: null,
-      created_at: 1,
-      last_used_at: null,
-    })
-    .execute()
-  await store.close()
-  return secret
+  updateWebhook: { json: { description: 'taken over' } },
 }
 
 /** Something of each kind in the first project, and an admin key of another. */
 async function setUp() {
   const server = await startTestServer({ builder: new FakeBuilder() })
-  const { ask, makeRuntime, makeKey, stateDir } = server
+  const { ask, makeRuntime, makeKey } = server
   const runtime_id = await makeRuntime({ name: 'mine' })
   const json = { command: 'sleep', background: true }
   const { command_id } = (await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json })).json
   const { key_id } = await makeKey('runtime:read')
   const inSession = { command: 'true', session: 'mine' }
   await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json: inSession })
-  const { template_id } = (await ask('GET', '/v1/agents/template')).json.data[0]
   const make = async (path: string, json: object) => (await ask('POST', `/v1/agents/${path}`, { json })).json
   const { policy_id } = await make('network-policy', { name: 'mine', include: ['pypi'] })
   const { secret_id } = await make('secret', { name: 'mine', value: 'hunter22', hosts: ['api.example.com'] })
   const { provider_id } = await make('identity-provider', { name: 'mine', type: 'static', value: 'hunter22' })
   const { build_id } = await make('template/build', { name: 'mine', dockerfile: 'FROM scratch' })
   await ended(server, build_id)
+  const { webhook_id } = await make('webhook', { url: 'https://hooks.example.com/mine' })
+  const { delivery_id } = await make(`webhook/${webhook_id}/test`, {})
+  const { template_id } = (await ask('GET', '/v1/agents/template/mine')).json
   const context = await ask('POST', '/v1/agents/template/context', { body: await tarOf({ a: 'one' }) })
   const own: Readonly<Record<string, string>> = {
     runtime_id,
@@ -97,11 +77,13 @@ async function setUp() {
     secret_id,
     provider_id,
     build_id,
+    webhook_id,
+    delivery_id,
     context_id: context.json.context_id,
     name: 'mine',
     port: '3000',
   }
-  return { ...server, own, foreign: await makeProject(stateDir) }
+  return { ...server, own, foreign: (await makeProject(server, 'another')).key }
 }
 
 const fill = (path: string, ids: Readonly<Record<string, string>>) =>
@@ -119,6 +101,8 @@ const missing = {
   secret_id: `se${'a'.repeat(20)}`,
   provider_id: `ip${'a'.repeat(20)}`,
   build_id: `bd${'a'.repeat(20)}`,
+  webhook_id: `wh${'a'.repeat(20)}`,
+  delivery_id: `wd${'a'.repeat(20)}`,
 }
 
 test('what belongs to another project is the same 404 as what is not there, on every route', async () => {
@@ -143,6 +127,18 @@ test('what belongs to another project is the same 404 as what is not there, on e
   expect((await ask('GET', '/v1/agents/network-policy/mine')).json).toMatchObject({ revision: 1, include: ['pypi'] })
   expect((await ask('GET', '/v1/agents/secret/mine')).json.version).toBe(1)
   expect((await ask('GET', '/v1/agents/identity-provider/mine')).json.version).toBe(1)
+  expect((await ask('GET', `/v1/agents/webhook/${own.webhook_id}`)).json.description).toBe('')
+})
+
+test('what is for operators is the same 403 whatever it is about', async () => {
+  const { ask, foreign, own } = await setUp()
+  const { project_id } = (await ask('GET', '/v1/agents/whoami')).json.project
+  for (const [name, { method, path }] of ofOperators) {
+    for (const id of [project_id, 'default', `pr${'a'.repeat(20)}`]) {
+      const { status, json } = await ask(method, fill(path, { ...own, project_id: id }), { key: foreign })
+      expect([name, status, json.error.details]).toEqual([name, 403, { scope: 'operator' }])
+    }
+  }
 })
 
 test('lists have nothing of another project', async () => {
@@ -165,7 +161,7 @@ test("policies, secrets and providers are a project's own, by name as well", asy
 
 test("templates are a project's own", async () => {
   const { ask, own, foreign } = await setUp()
-  for (const template of ['base-small', 'mine', own.template_id]) {
+  for (const template of ['mine', own.template_id]) {
     const { json } = await ask('POST', '/v1/agents/runtime', { key: foreign, json: { template } })
     expect(json.error.code).toBe('template_not_found')
     const build = { key: foreign, json: { name: 'other', from_template: template } }
@@ -175,6 +171,21 @@ test("templates are a project's own", async () => {
   const same = { key: foreign, json: { name: 'mine', dockerfile: 'FROM scratch' } }
   expect((await ask('POST', '/v1/agents/template/build', same)).json.template_id).not.toBe(own.template_id)
   expect((await ask('GET', '/v1/agents/template/mine')).json.build_id).toBe(own.build_id)
+})
+
+test('templates that Holt provides are read by every project and written by none', async () => {
+  const { ask, foreign } = await setUp()
+  const { json } = await ask('GET', '/v1/agents/template', { key: foreign })
+  const small = json.data.find(({ name }: { name: string }) => name === 'base-small')
+  expect(small).toMatchObject({ kind: 'system', state: 'ready' })
+  const made = await ask('POST', '/v1/agents/runtime', { key: foreign, json: { template: small.template_id } })
+  expect([made.status, made.json.state]).toEqual([201, 'running'])
+  expect((await ask('GET', `/v1/agents/runtime/${made.json.runtime_id}`)).status).toBe(404)
+  const upon = { key: foreign, json: { name: 'upon', from_template: 'base-small' } }
+  expect((await ask('POST', '/v1/agents/template/build', upon)).status).toBe(202)
+  expect((await ask('DELETE', '/v1/agents/template/base-small', { key: foreign })).json.error.code).toBe('conflict')
+  const same = { key: foreign, json: { name: 'base-small', dockerfile: 'FROM scratch' } }
+  expect((await ask('POST', '/v1/agents/template/build', same)).json.error.code).toBe('name_taken')
 })
 
 test("builds and contexts are a project's own", async () => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuildError } from '@holt/builder'
 import { FakeEngine } from '@holt/engine/fake'
@@ -9,6 +8,7 @@ import { expect, test } from 'vitest'
 import { ended, FakeBuilder, type FakeRun, importImage, startStep, until } from '../support/fake-builder.ts'
 import { leaveKilledBuild } from '../support/killed-build.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { storedBytes } from '../support/test-store.ts'
 
 const templates = '/v1/agents/template'
 const builds = `${templates}/build`
@@ -276,15 +276,13 @@ test('what is secret of a request is in no file, no answer and no line', async (
   const lines = (await server.ask('GET', `${builds}/${build_id}/logs`)).text
   expect(lines).toContain('it is ***, you see')
   expect(lines).toContain('only the *** here')
-  const files = await Promise.all(
-    ['holt.db', 'holt.db-wal'].map((name) => readFile(join(server.stateDir, name), 'latin1')),
-  )
+  const stored = (await storedBytes(server.stateDir)).toString('latin1')
   const needles = [secrets[0], 'first line of it', 'second line of it', secrets[2]] as string[]
   const digests = needles.map((needle) => createHash('sha256').update(needle).digest('hex'))
   for (const text of [
     answer,
     lines,
-    ...files,
+    stored,
     JSON.stringify(server.logged.map(({ facts, message }) => [String(facts.err), message])),
   ])
     for (const needle of [...needles, ...digests]) expect(text.includes(needle)).toBe(false)

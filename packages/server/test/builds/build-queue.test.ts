@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BuildQueue, chooseNext, type QueuedJob } from '../../src/builds/build-queue.ts'
+import { BuildQueue, type Busy, chooseNext, type QueuedJob } from '../../src/builds/build-queue.ts'
 
 const job = (projectId: string, templateId: string, buildId = `${projectId}/${templateId}`): QueuedJob => ({
   projectId,
@@ -8,14 +8,17 @@ const job = (projectId: string, templateId: string, buildId = `${projectId}/${te
   buildId,
 })
 
+/** Nobody had a turn, and everybody may have one. */
+const free: Busy = { order: [], busyTemplates: new Set(), busyProjects: new Set() }
+
 test('projects take turns, whoever asked first and however often', () => {
   const waiting = [job('a', '1'), job('a', '2'), job('a', '3'), job('b', '4')]
-  const none = new Set<string>()
-  expect(chooseNext(waiting, { order: [], busyTemplates: none })).toBe(waiting[0])
-  expect(chooseNext(waiting.slice(1), { order: ['a'], busyTemplates: none })).toBe(waiting[3])
-  expect(chooseNext(waiting.slice(1, 3), { order: ['a', 'b'], busyTemplates: none })).toBe(waiting[1])
-  expect(chooseNext(waiting, { order: [], busyTemplates: new Set(['1']) })).toBe(waiting[1])
-  expect(chooseNext([waiting[0] as QueuedJob], { order: [], busyTemplates: new Set(['1']) })).toBeNull()
+  expect(chooseNext(waiting, { ...free, order: [] })).toBe(waiting[0])
+  expect(chooseNext(waiting.slice(1), { ...free, order: ['a'] })).toBe(waiting[3])
+  expect(chooseNext(waiting.slice(1, 3), { ...free, order: ['a', 'b'] })).toBe(waiting[1])
+  expect(chooseNext(waiting, { ...free, busyTemplates: new Set(['1']) })).toBe(waiting[1])
+  expect(chooseNext(waiting, { ...free, busyProjects: new Set(['a']) })).toBe(waiting[3])
+  expect(chooseNext([waiting[0] as QueuedJob], { ...free, busyTemplates: new Set(['1']) })).toBeNull()
 })
 
 const jobs = fc.array(
@@ -34,6 +37,7 @@ test('all run, at most so many at once, those of one template in order, and no p
       const ends: (() => void)[] = []
       const queue = new BuildQueue<QueuedJob>({
         atOnce,
+        atOnceOf: () => atOnce,
         run: async (one) => {
           began.push(one)
           running.add(one)
@@ -72,6 +76,7 @@ test('what is taken out does not run', async () => {
   const { promise: go, resolve } = Promise.withResolvers<void>()
   const queue = new BuildQueue<QueuedJob>({
     atOnce: 1,
+    atOnceOf: () => 1,
     run: (one) => {
       began.push(one)
       return go

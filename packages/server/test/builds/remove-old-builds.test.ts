@@ -3,14 +3,15 @@ import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { removeOldBuilds } from '../../src/builds/remove-old-builds.ts'
 import type { Service } from '../../src/service.ts'
-import { openStore, type Store } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/open-store.ts'
+import { openTestStore } from '../support/test-store.ts'
 
 const day = 24 * 3600 * 1000
 const now = 100 * day
 
 /** A store with a project, and a service of which only this is used. */
 async function setUp() {
-  const store = openStore(':memory:')
+  const store = await openTestStore()
   await store.db.insertInto('projects').values({ project_id: 'p', name: 'p', created_at: 1 }).execute()
   const builds = {
     holds: { isHeld: () => false },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { purgeEngine } from '../../src/daemon/purge.ts'
 import { startTestServer } from '../support/start-test-server.ts'
+import { testDatabase } from '../support/test-store.ts'
 
 test('a checkpoint that resists is named, the others go, and the engine is closed', async () => {
   const { ask, makeRuntime, close, engine, stateDir } = await startTestServer()
@@ -24,7 +25,7 @@ test('a checkpoint that resists is named, the others go, and the engine is close
   const ability = engine.ability.bind(engine)
   engine.ability = ((name: 'checkpoints') =>
     name === 'checkpoints' ? { ...checkpoints, remove: resisting } : ability(name)) as never
-  expect(await purgeEngine(engine, { stateDir })).toEqual([`${asked[0]}: busy`])
+  expect(await purgeEngine(engine, await testDatabase(stateDir))).toEqual([`${asked[0]}: busy`])
   expect([asked.length, closed]).toEqual([2, true])
   expect(await checkpoints.list()).toHaveLength(before.length + 1)
 })

@@ -1,11 +1,11 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseConfig } from '../../src/config/config.ts'
 import { lineOf, mustFix, ok, warn } from '../../src/doctor/check.ts'
-import { checkClock, checkNode, checkPort, checkRoot, checkStateDir } from '../../src/doctor/machine-checks.ts'
+import { checkGuest, checkNode, checkPort, checkRoot } from '../../src/doctor/machine-checks.ts'
 
 test.each([
   ['24.1.0', 'ok'],
@@ -16,10 +16,34 @@ test.each([
   expect(checkNode(current).status).toBe(status)
 })
 
-test('root and the clock are needed', () => {
+test('root is needed', () => {
   expect([checkRoot(0).status, checkRoot(1000).status, checkRoot(undefined).status]).toEqual(['ok', 'fix', 'fix'])
-  expect([checkClock(Date.now()).status, checkClock(0).status]).toEqual(['ok', 'fix'])
 })
+
+test('the guest is needed, for this processor', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-check-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const guest = join(dir, 'holt-guest')
+  const status = async () => (await checkGuest({ guest }, 'x64')).status
+  expect(await status()).toBe('fix')
+  for (const [bytes, expected] of [
+    ['#!/bin/sh\nexit 0 # no ELF\n', 'fix'],
+    [elfFor(183), 'fix'],
+    [elfFor(62), 'ok'],
+  ] as const) {
+    await writeFile(guest, bytes)
+    await chmod(guest, 0o755)
+    expect(await status()).toBe(expected)
+  }
+})
+
+/** The beginning of an ELF file for a processor. */
+function elfFor(machine: number): Buffer {
+  const head = Buffer.alloc(64)
+  head.write('\u007fELF', 'latin1')
+  head.writeUInt16LE(machine, 18)
+  return head
+}
 
 test('a port that is taken names another', async () => {
   const server = createServer()
@@ -29,16 +53,6 @@ test('a port that is taken names another', async () => {
   const config = parseConfig({ HOLT_PORT: String(port) })
   expect(await checkPort(config)).toMatchObject({ status: 'fix', fix: `export HOLT_PORT=${port + 1}` })
   expect((await checkPort({ ...config, port: 0 })).status).toBe('ok')
-})
-
-test('a state directory that others can enter is to be closed; one that is not there yet is fine', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'holt-check-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
-  const status = async (stateDir: string) => (await checkStateDir(parseConfig({ HOLT_STATE_DIR: stateDir })))[0]?.status
-  expect(await status(dir)).toBe('ok')
-  await chmod(dir, 0o755)
-  expect(await status(dir)).toBe('fix')
-  expect(await status(join(dir, 'a', 'b'))).toBe('ok')
 })
 
 test('only what must be fixed is a FIX line', () => {

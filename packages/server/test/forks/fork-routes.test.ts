@@ -3,6 +3,7 @@ import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
 import { inside } from '../support/inside.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { tamper } from '../support/test-store.ts'
 
 const runtimes = '/v1/agents/runtime'
 
@@ -161,13 +162,11 @@ test('a repeated fork makes no more children, also where its first answer was lo
   const first = await fork(server, source, { count: 3 }, headers)
   expect((await fork(server, source, { count: 3 }, headers)).json).toEqual(first.json)
   await server.close()
-  const { DatabaseSync } = await import('node:sqlite')
-  const database = new DatabaseSync(`${server.stateDir}/holt.db`)
-  database.exec('UPDATE idempotency SET status = NULL, body = NULL')
-  database.exec(
+  await tamper(server.stateDir, 'UPDATE idempotency SET status = NULL, body = NULL')
+  await tamper(
+    server.stateDir,
     `UPDATE runtimes SET state = 'starting', started_at = NULL WHERE runtime_id = '${idsOf(first.json)[1]}'`,
   )
-  database.close()
   const again = await server.restart()
   const repeated = (await fork(again, source, { count: 3 }, headers)).json
   expect(repeated.data.map(({ runtime }: Child) => runtime?.runtime_id ?? null)).toEqual([

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { connectionLimits } from '../../src/http/create-app.ts'
+import { connectionLimits } from '../../src/http/connection-limits.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 
 const runtimes = '/v1/agents/runtime'
@@ -130,6 +130,42 @@ test.each([
   expect([status, json.error.code, json.error.details.issues[0].pointer]).toEqual([400, code, '/query/path'])
 })
 
+test.each([
+  ['key', { name: 'a\0b' }, '/name'],
+  ['key', { name: 'a', project: 'a\0b' }, '/project'],
+  ['key', { name: 'a\ud800' }, '/name'],
+  ['webhook', { url: 'https://hooks.example.com/\0' }, '/url'],
+  ['webhook', { url: 'https://hooks.example.com', description: 'a\0b' }, '/description'],
+  ['runtime', { snapshot: 'a\0b' }, '/snapshot'],
+  ['template/build', { name: 'a', from_template: 'a\0b' }, '/from_template'],
+])('a %s of %j has text that not every store can keep', async (kind, body, pointer) => {
+  const { ask } = await startTestServer()
+  const { status, json } = await ask('POST', `/v1/agents/${kind}`, { json: body })
+  const message = 'must be well-formed text without NUL'
+  expect([status, json.error.details.issues]).toEqual([400, [{ pointer, message }]])
+})
+
+test.each([
+  'event?subject',
+  'audit?key_id',
+  'audit?route',
+  'audit?subject',
+  'runtime?name',
+  'snapshot?name',
+  'key?project',
+])('nothing is asked of the store with NUL in %s', async (query) => {
+  const { ask } = await startTestServer()
+  expect((await ask('GET', `/v1/agents/${query}=a%00b`)).json.error.code).toBe('invalid_request')
+})
+
+test('nothing is named with NUL in a path', async () => {
+  const { ask } = await startTestServer()
+  for (const kind of ['project', 'snapshot', 'template', 'runtime', 'key', 'webhook']) {
+    const { json } = await ask('GET', `/v1/agents/${kind}/a%00b`)
+    expect(json.error.code).toBe(`${kind}_not_found`)
+  }
+})
+
 test('a wrong path beside another wrong field is an invalid request', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/files/copy`, {
@@ -155,10 +191,12 @@ test.each([
   if (status === 405) expect(answer.headers.get('allow')).toMatch(/^[A-Z, ]+$/)
 })
 
-test('a client cannot choose the request id', async () => {
+test('a request has the id that its client gives it, where that is one', async () => {
   const { ask } = await startTestServer()
-  const { headers } = await ask('GET', '/healthz', { headers: { 'x-request-id': 'mine' } })
-  expect(headers.get('x-request-id')).toMatch(/^rq[a-z0-9]{20}$/)
+  const idOf = async (given: string) =>
+    (await ask('GET', '/healthz', { headers: { 'x-request-id': given } })).headers.get('x-request-id')
+  expect(await idOf('mine')).toBe('mine')
+  expect(await idOf('not mine')).toMatch(/^rq[a-z0-9]{20}$/)
 })
 
 describe('a connection', () => {
@@ -218,13 +256,14 @@ describe('a connection', () => {
     expect(await raw(server.url, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')).toMatch(/^HTTP\/1\.1 4\d\d |^$/)
   })
 
-  test('beyond the limit is not served', async () => {
+  test('beyond the limit takes the place of one that has said nothing', async () => {
     const { server, ask } = await startTestServer({ limits: { ...connectionLimits, maxConnections: 1 } })
     const { hostname, port } = new URL(server.url)
     const first = connect(Number(port), hostname)
+    const closed = new Promise((resolve) => first.once('close', resolve))
     await new Promise((resolve) => first.once('connect', resolve))
-    expect(await raw(server.url, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').catch(() => '')).toBe('')
-    first.destroy()
     await expect.poll(async () => (await ask('GET', '/healthz').catch(() => null))?.status).toBe(200)
+    first.on('error', () => {}).resume()
+    await closed
   })
 })

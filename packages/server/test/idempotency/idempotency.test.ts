@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openSealed, seal } from '../../src/idempotency/sealed-answer.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { storedBytes } from '../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
 const create = ({ ask }: TestServer, key: string, json: object = {}) =>
@@ -87,8 +86,9 @@ test('the secret of a new key is answered again and is not in the database', asy
   const make = () => server.ask('POST', '/v1/agents/key', { json: { name: 'x' }, headers: { 'idempotency-key': 'k1' } })
   const first = await make()
   expect((await make()).json.key).toBe(first.json.key)
-  await server.server.close()
-  const stored = await readFile(join(server.stateDir, 'holt.db'))
+  await server.close()
+  const stored = await storedBytes(server.stateDir)
+  expect(stored.includes(first.json.key_id)).toBe(true)
   expect(stored.includes(first.json.key)).toBe(false)
   expect(stored.includes(server.server.adminKey)).toBe(false)
 })

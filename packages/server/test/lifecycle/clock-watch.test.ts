@@ -1,12 +1,11 @@
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ClockWatch } from '../../src/lifecycle/clock-watch.ts'
 import { forgetEnded } from '../../src/lifecycle/forget-ended.ts'
 import { RuntimeLinks } from '../../src/links/runtime-links.ts'
 import { endRuntime } from '../../src/runtimes/end-runtime.ts'
 import type { Service } from '../../src/service.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import { startTestServer } from '../support/start-test-server.ts'
+import { openTestStore } from '../support/test-store.ts'
 
 /** The rows of a service that has made runtimes and ended, and clocks that stand still. */
 async function rowsOf(count: number) {
@@ -14,7 +13,7 @@ async function rowsOf(count: number) {
   const ids: string[] = []
   while (ids.length < count) ids.push(await server.makeRuntime())
   await server.close()
-  const store = openStore(join(server.stateDir, 'holt.db'))
+  const store = await openTestStore(server.stateDir)
   onTestFinished(() => store.close())
   const clock = { wall: Date.now(), monotonic: 1_000_000 }
   const service = {

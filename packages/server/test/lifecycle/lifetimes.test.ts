@@ -2,6 +2,7 @@ import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { decideDeadline } from '../../src/lifecycle/deadline.ts'
+import { skippingClock } from '../support/skipping-clock.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
@@ -137,17 +138,6 @@ test('what is left half-done is finished though the clock was set back', async (
   await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, patience).toBe('terminated')
 })
 
-/** A clock that goes as the machine's does, and further ahead whenever a test says so. */
-function skippingClock() {
-  let aheadMs = 0
-  return {
-    now: () => Date.now() + aheadMs,
-    skip: (ms: number) => {
-      aheadMs += ms
-    },
-  }
-}
-
 describe('an idle runtime', () => {
   test('is paused, and one that is used is not', async () => {
     const clock = skippingClock()
@@ -198,7 +188,7 @@ describe('an idle runtime', () => {
     const egress = gateway.of(busy)
     if (egress === null) throw new Error('it has no way out')
     const traffic = setInterval(() => {
-      egress.movedBytes += 100
+      egress.traffic = { ...egress.traffic, sent: egress.traffic.sent + 100 }
     }, 100)
     onTestFinished(() => clearInterval(traffic))
     for (let step = 0; step < 4; step += 1) {

@@ -1,26 +1,16 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import type { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { steeredEngine } from '../support/steered-engine.ts'
+import { storedRows, tamper } from '../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
 const patience = { timeout: 10_000 }
 const signal = () => AbortSignal.timeout(5_000)
 
-/** Changes rows as only a crash leaves them. */
-function tamper(stateDir: string, sql: string): void {
-  const database = new DatabaseSync(join(stateDir, 'holt.db'))
-  database.exec(sql)
-  database.close()
-}
-
-function rowOf({ stateDir }: TestServer, id: string) {
-  const database = new DatabaseSync(join(stateDir, 'holt.db'))
-  const row = database.prepare('SELECT * FROM runtimes WHERE runtime_id = ?').get(id)
-  database.close()
-  return row as { pause_checkpoint_id: string | null }
+async function rowOf({ stateDir }: TestServer, id: string): Promise<{ pause_checkpoint_id: string | null }> {
+  const [row] = await storedRows(stateDir, `SELECT * FROM runtimes WHERE runtime_id = '${id}'`)
+  return row
 }
 
 function checkpoints(engine: FakeEngine) {
@@ -48,16 +38,16 @@ const pausing = `UPDATE runtimes SET state = 'pausing', pause_checkpoint_id = 'c
 describe('after a crash', () => {
   test('before a checkpoint was taken the runtime goes on', async () => {
     const { server, id } = await closedWithRuntime()
-    tamper(server.stateDir, pausing)
+    await tamper(server.stateDir, pausing)
     const next = await server.restart()
     await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('running')
-    expect(rowOf(next, id).pause_checkpoint_id).toBeNull()
+    expect((await rowOf(next, id)).pause_checkpoint_id).toBeNull()
     await expectKept(next, id)
   })
 
   test('after a checkpoint was taken the runtime is paused', async () => {
     const { server, id, engine } = await closedWithRuntime()
-    tamper(server.stateDir, pausing)
+    await tamper(server.stateDir, pausing)
     await checkpoints(engine).take(id, 'cpaaaaaaaaaaaaaaaaaaaa', signal())
     const next = await server.restart()
     await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('paused')
@@ -66,7 +56,7 @@ describe('after a crash', () => {
 
   test('of the runtime and the service in the middle of a pause it has failed', async () => {
     const { server, id, engine } = await closedWithRuntime()
-    tamper(server.stateDir, pausing)
+    await tamper(server.stateDir, pausing)
     engine.end(id, { reason: 'host_restarted', message: '' })
     const next = await server.restart()
     await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('failed')
@@ -85,11 +75,11 @@ describe('after a crash', () => {
     const { server, id, engine } = await closedWithRuntime((first, which) =>
       first.ask('POST', `${path}/${which}/pause`),
     )
-    tamper(server.stateDir, `UPDATE runtimes SET state = 'resuming'`)
+    await tamper(server.stateDir, `UPDATE runtimes SET state = 'resuming'`)
     if (made) {
       const image = (await engine.ability('images')?.list())?.[0]
       if (image === undefined) throw new Error('there is no image')
-      const checkpointId = rowOf(server, id).pause_checkpoint_id
+      const checkpointId = (await rowOf(server, id)).pause_checkpoint_id
       const size = { cpu: 1, memoryMiB: 1024, diskMiB: 4096, pidsMax: 1024 }
       await engine.ensure({ id, isolation: 'gvisor', imageDigest: image.digest, ...size, checkpointId }, signal())
       await engine.remove('none', signal())
@@ -111,7 +101,7 @@ describe('a resume that fails', () => {
     const { ask, engine } = server
     const id = await server.makeRuntime()
     await ask('POST', `${path}/${id}/pause`)
-    const checkpointId = rowOf(server, id).pause_checkpoint_id ?? ''
+    const checkpointId = (await rowOf(server, id)).pause_checkpoint_id ?? ''
     engine.spoil(checkpointId, problem)
     const refused = await ask('POST', `${path}/${id}/resume`)
     expect([refused.status, refused.json.error.code]).toEqual([422, code])
@@ -145,9 +135,8 @@ test('every step of a pause and a resume is an event, with its reason', async ()
   await server.ask('POST', `${path}/${id}/pause`)
   await server.ask('POST', `${path}/${id}/resume`)
   await server.close()
-  const database = new DatabaseSync(join(server.stateDir, 'holt.db'))
-  const events = database.prepare('SELECT type, data_json FROM events WHERE subject_id = ? ORDER BY seq').all(id)
-  database.close()
+  const sql = `SELECT type, data_json FROM events WHERE subject_id = '${id}' ORDER BY seq`
+  const events = await storedRows(server.stateDir, sql)
   expect(events.map(({ type }) => type)).toEqual([
     'runtime.starting',
     'runtime.running',

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { Comeback } from '../../src/links/come-back.ts'
 import { RuntimeLinks } from '../../src/links/runtime-links.ts'
 import type { Service } from '../../src/service.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openTestStore } from '../support/test-store.ts'
 
 test('breaks are forgiven where the runtime was away, and are bounded where it was not', async () => {
-  const store = openStore(':memory:')
+  const store = await openTestStore()
   const service = { engine: new FakeEngine(), store, monotonic: () => 1 } as unknown as Service
   const links = new RuntimeLinks(() => service)
   const ref = { projectId: 'pr1', runtimeId: 'rt1' }

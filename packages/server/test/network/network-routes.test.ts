@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { storedRows } from '../support/test-store.ts'
 
 const runtimes = '/v1/agents/runtime'
 const policies = '/v1/agents/network-policy'
@@ -82,10 +83,7 @@ test('the end of a runtime closes its way out and forgets the key of its authori
   await ask('DELETE', `${runtimes}/${id}`)
   expect(egress?.closed).toBe(true)
   expect(() => engine.dialEgress(id)).toThrow()
-  const { DatabaseSync } = await import('node:sqlite')
-  const database = new DatabaseSync(`${stateDir}/holt.db`, { readOnly: true })
-  expect(database.prepare('SELECT count(*) AS n FROM sealed_values').get()).toEqual({ n: 0 })
-  database.close()
+  expect(await storedRows(stateDir, 'SELECT count(*) AS n FROM sealed_values')).toEqual([{ n: 0 }])
   expect((await ask('GET', `${runtimes}/${id}/network`)).json.network_policy).toEqual({ type: 'inline' })
 })
 

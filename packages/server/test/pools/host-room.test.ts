@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { type HostRoom, hasRoom, isTight } from '../../src/pools/host-room.ts'
 
-const host: HostRoom = { memoryMiB: 24_000, freeMemoryMiB: 12_000, diskFreeMiB: 100_000 }
+const reserve = { memoryMiB: null, diskMiB: 1024 }
+const host: HostRoom = { memoryMiB: 24_000, freeMemoryMiB: 12_000, diskFreeMiB: 100_000, reserve }
 
 test.each<[string, Partial<HostRoom>, boolean, boolean]>([
   ['a host with room', {}, true, false],
@@ -10,6 +11,8 @@ test.each<[string, Partial<HostRoom>, boolean, boolean]>([
   ['a host that is full', { freeMemoryMiB: 2000 }, false, true],
   ['a small host', { memoryMiB: 2048, freeMemoryMiB: 1000 }, false, true],
   ['a disk that is nearly full', { diskFreeMiB: 1500 }, false, false],
+  ['a host with a large reserve', { reserve: { ...reserve, memoryMiB: 11_800 } }, false, true],
+  ['a disk with a large reserve', { reserve: { ...reserve, diskMiB: 60_000 } }, false, false],
   ['a disk that is full', { diskFreeMiB: 900 }, false, true],
 ])('%s', (_what, change, room, tight) => {
   const now = { ...host, ...change }

@@ -37,8 +37,8 @@ describe('a pool', () => {
     expect(await engine.inspect(oldest)).toMatchObject({ frozen: false })
     expect(engine.guest(oldest)?.identity).toMatchObject({ runtime_id: oldest })
     await filled(2)
-    expect(waiting()).toContain(next)
-    expect(waiting()).not.toContain(oldest)
+    expect(await waiting()).toContain(next)
+    expect(await waiting()).not.toContain(oldest)
     expect(await metric('holt_pool_hits_total', { template: 'base-small', isolation: 'gvisor' })).toBe(1)
     expect(await metric('holt_runtime_create_seconds_count', { source: 'pool' })).toBe(1)
   })
@@ -49,7 +49,7 @@ describe('a pool', () => {
     const made = await Promise.all(Array.from({ length: 6 }, () => makeRuntime()))
     expect(new Set(made).size).toBe(6)
     expect(made.filter((id) => pooled.includes(id))).toHaveLength(2)
-    await expect.poll(() => waiting().length).toBe(8)
+    await expect.poll(async () => (await waiting()).length).toBe(8)
     const hits = await metric('holt_pool_hits_total')
     expect(hits + (await metric('holt_pool_misses_total'))).toBe(6)
   })
@@ -65,7 +65,7 @@ describe('a pool', () => {
     expect(await makeRuntime({ isolation: 'container' })).toBe(container)
     expect(await metric('holt_pool_hits_total', { template: 'base-medium' })).toBe(1)
     expect(await metric('holt_pool_hits_total', { isolation: 'container' })).toBe(1)
-    expect(waiting('base-large')).toEqual([])
+    expect(await waiting('base-large')).toEqual([])
   })
 
   test('has nothing for another size', async () => {
@@ -73,7 +73,7 @@ describe('a pool', () => {
     const pooled = await filled(2)
     expect(pooled).not.toContain(await makeRuntime({ cpu: 2 }))
     expect(pooled).not.toContain(await makeRuntime({ memory: '3GiB' }))
-    expect(waiting()).toEqual(pooled)
+    expect(await waiting()).toEqual(pooled)
     expect(await metric('holt_pool_misses_total')).toBe(0)
   })
 
@@ -87,13 +87,13 @@ describe('a pool', () => {
     const { filled, makeRuntime, waiting } = await startPooledServer({ engine })
     const pooled = await filled(2)
     expect(pooled).not.toContain(await makeRuntime({ disk: '20GiB' }))
-    expect(waiting()).toEqual(pooled)
+    expect(await waiting()).toEqual(pooled)
   })
 
   test('is off with a ceiling of 0', async () => {
     const { makeRuntime, metric, waiting } = await startPooledServer({ floor: 2, ceiling: 0 })
     await makeRuntime()
-    expect(waiting()).toEqual([])
+    expect(await waiting()).toEqual([])
     expect(await metric('holt_pool_misses_total')).toBe(0)
   })
 })
@@ -135,13 +135,13 @@ describe('a claim', () => {
     const { status, json: made } = await ask('POST', path, { json: { disk: '20GiB' } })
     expect(status).toBe(201)
     expect((await engine.inspect(made.runtime_id))?.spec.diskMiB).toBe(20 * 1024)
-    expect(waiting()).toEqual(before)
+    expect(await waiting()).toEqual(before)
   })
 
   test('gives secrets and runs what the template has for it', async () => {
     const { filled, ask, makeRuntime, engine, tamper, metric } = await startPooledServer()
     await ask('POST', '/v1/agents/secret', { json: { name: 'inside', value: 'hidden', env: true } })
-    tamper(`UPDATE templates SET on_restore = 'exit 0' WHERE name = 'base-small'`)
+    await tamper(`UPDATE templates SET on_restore = 'exit 0' WHERE name = 'base-small'`)
     await filled(2)
     const id = await makeRuntime({ secrets: ['inside'] })
     expect(Object.values(engine.guest(id)?.identity?.env ?? {})).toContain('hidden')
@@ -156,16 +156,17 @@ describe('a claim', () => {
     const pooled = await filled(2)
     const { status, json } = await ask('POST', path, { json: { name: 'one' } })
     expect([status, json.error.code]).toEqual([409, 'name_taken'])
-    expect(waiting()).toEqual(pooled)
+    expect(await waiting()).toEqual(pooled)
   })
 
   test('of one name by many at once is one runtime', async () => {
-    const { filled, ask } = await startPooledServer({ floor: 4 })
+    const { filled, waiting, ask } = await startPooledServer({ floor: 4 })
     await filled(4)
     const answers = await Promise.all(Array.from({ length: 4 }, () => ask('POST', path, { json: { name: 'the-one' } })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
     expect((await ask('GET', path)).json.data).toHaveLength(1)
-    await filled(4)
+    // Those that lost may have counted as demand before they did, for which one more is kept.
+    await expect.poll(async () => (await waiting()).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4)
   })
 
   test('passes over a runtime that is of no use, and the client does not see it', async () => {
@@ -216,7 +217,7 @@ describe('a claim', () => {
     const request = { json: {}, headers: { 'idempotency-key': 'once' } }
     const made = (await first.ask('POST', path, request)).json.runtime_id
     await first.close()
-    first.tamper('UPDATE idempotency SET status = NULL, body = NULL')
+    await first.tamper('UPDATE idempotency SET status = NULL, body = NULL')
     const second = await startPooledServer({ engine: first.engine }, first.stateDir)
     expect((await second.ask('POST', path, request)).json.runtime_id).toBe(made)
     expect((await second.ask('GET', path)).json.data).toHaveLength(1)
@@ -235,8 +236,8 @@ describe('members that', () => {
   test('are made of what the template was before are replaced', async () => {
     const { filled, engine, tamper, waiting } = await startPooledServer()
     const old = await filled(2)
-    tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
-    await expect.poll(() => waiting().filter((id) => old.includes(id)), { timeout: 5000 }).toEqual([])
+    await tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
+    await expect.poll(async () => (await waiting()).filter((id) => old.includes(id)), { timeout: 5000 }).toEqual([])
     for (const id of await filled(2)) expect((await engine.inspect(id))?.spec.diskMiB).toBe(5 * 1024)
     for (const id of old) expect(await engine.inspect(id)).toBeNull()
   })
@@ -245,7 +246,7 @@ describe('members that', () => {
     const { filled, tamper, makeRuntime, engine } = await startPooledServer({ floor: 0 })
     await makeRuntime({ template: 'base-medium' })
     const old = await filled(2, 'base-medium')
-    tamper(`UPDATE templates SET state = 'failed' WHERE name = 'base-medium'`)
+    await tamper(`UPDATE templates SET state = 'failed' WHERE name = 'base-medium'`)
     for (const id of old) await expect.poll(() => engine.inspect(id), { timeout: 5000 }).toBeNull()
   })
 
@@ -256,8 +257,8 @@ describe('members that', () => {
     now += 3600_000 + 1000
     expect(await metric('holt_pool_age_seconds')).toBeGreaterThan(3600)
     const counts = new Set<number>()
-    const stillOld = () => {
-      const ids = waiting()
+    const stillOld = async () => {
+      const ids = await waiting()
       counts.add(ids.length)
       return ids.filter((id) => old.includes(id))
     }
@@ -291,7 +292,7 @@ describe('a host that is short of memory', () => {
     const { makeRuntime, metric, waiting } = await startPooledServer({ freeMemoryMiB: async () => 6600 })
     await makeRuntime()
     await expect.poll(() => metric('holt_pool_size_wanted')).toBe(2)
-    expect(waiting()).toEqual([])
+    expect(await waiting()).toEqual([])
   })
 
   test('has what waits back, and fills its pools when there is memory again', async () => {
@@ -313,7 +314,7 @@ describe('after a restart', () => {
     for (const id of pooled) expect(await first.engine.inspect(id)).toMatchObject({ state: 'running', frozen: true })
     const second = await startPooledServer({ engine: first.engine }, first.stateDir)
     await expect.poll(() => second.metric('holt_pool_members', { state: 'ready' })).toBe(2)
-    expect(second.waiting()).toEqual(pooled)
+    expect(await second.waiting()).toEqual(pooled)
     for (const id of pooled) expect(await first.engine.inspect(id)).toMatchObject({ frozen: true })
     expect(pooled).toContain(await second.makeRuntime())
     expect(second.logged.map(({ message }) => message).join()).not.toContain('does not know')
@@ -324,7 +325,7 @@ describe('after a restart', () => {
     const [half = '', bound = '', dead = '', good = ''] = await first.filled(4)
     await first.close()
     const { engine } = first
-    first.tamper(`UPDATE pool_members SET state = 'making' WHERE runtime_id = '${half}'`)
+    await first.tamper(`UPDATE pool_members SET state = 'making' WHERE runtime_id = '${half}'`)
     await engine.ability('freezer')?.thaw(bound)
     await new GuestClient(await engine.dial(bound, signal())).bind(identity(bound), signal())
     engine.end(dead, { reason: 'out_of_memory', message: '' })
@@ -338,7 +339,7 @@ describe('after a restart', () => {
     const first = await startPooledServer()
     const old = await first.filled(2)
     await first.close()
-    first.tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
+    await first.tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
     const second = await startPooledServer({ engine: first.engine }, first.stateDir)
     for (const id of old) await expect.poll(() => first.engine.inspect(id), { timeout: 5000 }).toBeNull()
     await second.filled(2)

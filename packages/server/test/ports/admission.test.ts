@@ -28,7 +28,7 @@ test('a token opens a port in both forms, as a header, in the query and as a coo
 test('nothing opens a private port but its own token', async () => {
   const { byHost, byPath, hostOf, token, get, server, makeRuntime } = await start()
   const other = await makeRuntime()
-  const foreign = [(await get(3001)).token, 'hp1', `${token}x`, token.slice(0, -1), 'holt_', '']
+  const foreign = [(await get(3001)).token, 'hp2', `${token}x`, token.slice(0, -1), 'holt_', '']
   for (const wrong of foreign) {
     const headers = wrong === '' ? {} : { 'x-holt-port-token': wrong }
     expect(await byPath(3000, '/', { headers })).toMatchObject({ status: 401, code: 'unauthenticated' })
@@ -148,7 +148,7 @@ test('a browser is sent away from the address that has one', async () => {
   const host = await byHost(hostOf(3000), `/a?x=1&holt_token=${token}&y=%20`, { headers })
   expect(host).toMatchObject({ status: 303, headers: { location: '/a?x=1&y=%20', 'cache-control': 'no-store' } })
   expect(host.headers['set-cookie']?.[0]).toMatch(
-    /^holt_port=hp1\.[^;]+; Path=\/; Max-Age=86\d+; HttpOnly; SameSite=Lax$/,
+    /^holt_port=hp2\.[^;]+; Path=\/; Max-Age=86\d+; HttpOnly; SameSite=Lax$/,
   )
   const path = await byPath(3000, `/?holt_token=${token}`, { headers })
   expect(path).toMatchObject({ status: 303, headers: { location: `${port(3000)}/proxy/` } })
@@ -168,6 +168,7 @@ test('a token is read only by the service that made it, for the port it was made
   const rest = fc.record({
     generation: fc.integer({ min: 0, max: 999 }),
     keyId: fc.constant(`ky${'c'.repeat(20)}`),
+    keyVersion: fc.integer({ min: 1, max: 999 }),
     expiresAtSecs: fc.integer({ min: 1, max: 4e9 }),
   })
   fc.assert(

@@ -2,6 +2,7 @@ import { HoltError } from '@holt/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Admission, admit } from '../../src/runtimes/admit.ts'
+import { usualReserve } from '../../src/runtimes/system-reserve.ts'
 
 const roomy: Admission = {
   hostMemoryMiB: 16_384,
@@ -10,6 +11,7 @@ const roomy: Admission = {
   promisedMiB: 0,
   starting: 0,
   overcommit: 4,
+  reserve: usualReserve,
   memoryMiB: 1024,
 }
 
@@ -24,6 +26,10 @@ test.each([
   [{ promisedMiB: 16_384 * 4 }, 'capacity_exhausted'],
   [{ freeMemoryMiB: 800 }, 'capacity_exhausted'],
   [{ freeMemoryMiB: 1500, starting: 20 }, 'capacity_exhausted'],
+  [{ reserve: { ...usualReserve, memoryMiB: 11_990 } }, 'capacity_exhausted'],
+  [{ reserve: { ...usualReserve, diskMiB: 50_001 } }, 'disk_full'],
+  [{ freeMemoryMiB: 2000, broughtBackMiB: 1200 }, 'capacity_exhausted'],
+  [{ freeMemoryMiB: 2400, broughtBackMiB: 800, arrivingMiB: 800 }, 'capacity_exhausted'],
 ])('refuses one with %j as %s', (change, code) => {
   expect(() => admit({ ...roomy, ...change })).toThrow(expect.objectContaining({ code }))
 })
@@ -51,7 +57,7 @@ test('what is refused stays refused when there is less room', () => {
             return true
           }
         }
-        const admission = { ...values, overcommit: 4 }
+        const admission = { ...values, overcommit: 4, reserve: usualReserve }
         if (!refused(admission)) return
         expect(refused({ ...admission, diskFreeMiB: admission.diskFreeMiB - less })).toBe(true)
         expect(refused({ ...admission, freeMemoryMiB: admission.freeMemoryMiB - less })).toBe(true)

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { notEnded } from '../../src/runtimes/not-ended.ts'
 import { endedStates } from '../../src/runtimes/states.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 
 test('runtimes that have not ended are found without reading those that have', async () => {
-  const store = openStore(':memory:')
+  const store = openSqliteStore(':memory:')
   const live = store.db.selectFrom('runtimes').select('memory_mib').where(notEnded)
   for (const state of endedStates) expect(live.compile().sql).toContain(`'${state}'`)
   const plan = async (query: typeof live) => JSON.stringify(await query.explain(undefined, sql`query plan`))

@@ -1,18 +1,10 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, test, vi } from 'vitest'
 import { startTestServer } from '../support/start-test-server.ts'
+import { storedRows, tamper } from '../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
-
-/** Changes rows as only a crash leaves them. */
-function tamper(stateDir: string, sql: string): void {
-  const database = new DatabaseSync(join(stateDir, 'holt.db'))
-  database.exec(sql)
-  database.close()
-}
 
 describe('after a restart', () => {
   test('runtimes that ran still run, with their commands', async () => {
@@ -79,7 +71,7 @@ describe('after a restart', () => {
     const id = await first.makeRuntime()
     await first.server.close()
     if (removed) await first.engine.remove(id, AbortSignal.timeout(1000))
-    tamper(first.stateDir, sql)
+    await tamper(first.stateDir, sql)
     const second = await startTestServer({ engine: first.engine }, first.stateDir)
     await expect.poll(async () => (await second.ask('GET', `${path}/${id}`)).json.state, { timeout: 8000 }).toBe(state)
     expect((await second.ask('GET', `${path}/${id}`)).json.state_reason?.code).toBe(reason)
@@ -99,7 +91,7 @@ describe('after a restart', () => {
     const first = await startTestServer()
     const id = await first.makeRuntime()
     await first.server.close()
-    tamper(first.stateDir, 'DELETE FROM runtimes')
+    await tamper(first.stateDir, 'DELETE FROM runtimes')
     const second = await startTestServer({ engine: first.engine }, first.stateDir)
     expect(await first.engine.inspect(id)).not.toBeNull()
     expect(second.logged.map(({ message }) => message).join()).toContain('does not know')
@@ -116,7 +108,7 @@ describe('after a restart', () => {
     bad = await first.makeRuntime()
     const good = await first.makeRuntime()
     await first.server.close()
-    tamper(first.stateDir, `UPDATE runtimes SET state = 'starting'`)
+    await tamper(first.stateDir, `UPDATE runtimes SET state = 'starting'`)
     const second = await startTestServer({ engine }, first.stateDir)
     expect((await second.ask('GET', `${path}/${good}`)).json.state).toBe('failed')
     expect(await engine.inspect(good)).toBeNull()
@@ -139,9 +131,7 @@ test('every change of state is an event', async () => {
   const id = await server.makeRuntime()
   await server.ask('DELETE', `${path}/${id}`)
   await server.server.close()
-  const database = new DatabaseSync(join(server.stateDir, 'holt.db'))
-  const types = database.prepare('SELECT type FROM events WHERE subject_id = ? ORDER BY seq').all(id)
-  database.close()
+  const types = await storedRows(server.stateDir, `SELECT type FROM events WHERE subject_id = '${id}' ORDER BY seq`)
   expect(types.map(({ type }) => type)).toEqual([
     'runtime.starting',
     'runtime.running',

@@ -1,10 +1,8 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import type { Service } from '../../src/service.ts'
 import { failSnapshot } from '../../src/snapshots/snapshot-rows.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import { startTestServer } from '../support/start-test-server.ts'
+import { openTestStore, storedRows } from '../support/test-store.ts'
 
 const runtimes = '/v1/agents/runtime'
 const policy = { allow: [{ host: 'api.example.com' }] }
@@ -69,11 +67,9 @@ test('the authority outlives the runtime, and goes with the snapshot', async () 
   expect(egressOf(id)?.ca.certificatePem).toBe(before)
   await ask('DELETE', '/v1/agents/snapshot/memory')
   await close()
-  const database = new DatabaseSync(join(stateDir, 'holt.db'), { readOnly: true })
-  const sealed = database.prepare('SELECT count(*) AS n FROM sealed_values WHERE owner_id = ?').get(snapshot_id)
-  const texts = database.prepare('SELECT settings_json FROM snapshots').all()
-  database.close()
-  expect(sealed).toEqual({ n: 0 })
+  const sealed = await storedRows(stateDir, `SELECT count(*) AS n FROM sealed_values WHERE owner_id = '${snapshot_id}'`)
+  const texts = await storedRows(stateDir, 'SELECT settings_json FROM snapshots')
+  expect(sealed).toEqual([{ n: 0 }])
   expect(JSON.stringify(texts)).not.toContain('hunter22')
 })
 
@@ -81,7 +77,7 @@ test('one that is ready keeps its authority though its writer was told of a fail
   const { ask, stateDir, close } = await setUp()
   const { snapshot_id } = (await ask('GET', '/v1/agents/snapshot/memory')).json
   await close()
-  const store = openStore(join(stateDir, 'holt.db'))
+  const store = await openTestStore(stateDir)
   const row = store.db.selectFrom('snapshots').selectAll().where('snapshot_id', '=', snapshot_id)
   const failing = { ...(await row.executeTakeFirstOrThrow()), state: 'writing' } as const
   await failSnapshot({ store, now: Date.now } as Service, failing, { code: 'unavailable', message: 'no sync' })

@@ -1,8 +1,7 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { inside } from '../support/inside.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { storedRows, tamper } from '../support/test-store.ts'
 
 const runtimes = '/v1/agents/runtime'
 const snapshots = '/v1/agents/snapshot'
@@ -80,7 +79,7 @@ test('a request that died after its snapshot was ready finds it', async () => {
   const headers = { 'idempotency-key': 'k1' }
   const first = await snapshot(server, id, { name: 'one' }, headers)
   await server.close()
-  edit(server, 'UPDATE idempotency SET status = NULL, body = NULL')
+  await tamper(server.stateDir, 'UPDATE idempotency SET status = NULL, body = NULL')
   const again = await server.restart()
   expect((await snapshot(again, id, { name: 'one' }, headers)).json).toEqual(first.json)
 })
@@ -94,8 +93,11 @@ test.each([
   const headers = { 'idempotency-key': 'k1' }
   await snapshot(server, id, { name: 'one' }, headers)
   await server.close()
-  edit(server, 'UPDATE idempotency SET status = NULL, body = NULL')
-  edit(server, `UPDATE snapshots SET state = 'failed', state_reason_json = '${JSON.stringify(reason)}'`)
+  await tamper(server.stateDir, 'UPDATE idempotency SET status = NULL, body = NULL')
+  await tamper(
+    server.stateDir,
+    `UPDATE snapshots SET state = 'failed', state_reason_json = '${JSON.stringify(reason)}'`,
+  )
   const again = await server.restart()
   const { json } = await snapshot(again, id, { name: 'one' }, headers)
   expect(json.error).toMatchObject({ code: answered, message: reason.message })
@@ -107,7 +109,7 @@ test('one that was being written when the service died has failed, and leaves no
   const before = await checkpointIds(server)
   const { snapshot_id } = (await snapshot(server, id, { name: 'one' })).json
   await server.close()
-  edit(server, "UPDATE snapshots SET state = 'writing', size_bytes = NULL")
+  await tamper(server.stateDir, "UPDATE snapshots SET state = 'writing', size_bytes = NULL")
   const again = await server.restart()
   const { json } = await again.ask('GET', `${snapshots}/${snapshot_id}`)
   expect(json).toMatchObject({ state: 'failed', state_reason: { code: 'interrupted' } })
@@ -120,14 +122,7 @@ test('what happens to a snapshot is an event', async () => {
   const { snapshot_id } = (await snapshot(server, await server.makeRuntime(), { name: 'one' })).json
   await server.ask('DELETE', `${snapshots}/one`)
   await server.close()
-  const database = new DatabaseSync(join(server.stateDir, 'holt.db'), { readOnly: true })
-  const types = database.prepare('SELECT type FROM events WHERE subject_id = ? ORDER BY seq').all(snapshot_id)
-  database.close()
+  const events = `SELECT type FROM events WHERE subject_id = '${snapshot_id}' ORDER BY seq`
+  const types = await storedRows(server.stateDir, events)
   expect(types.map(({ type }) => type)).toEqual(['snapshot.writing', 'snapshot.ready', 'snapshot.deleted'])
 })
-
-function edit({ stateDir }: TestServer, sql: string): void {
-  const database = new DatabaseSync(join(stateDir, 'holt.db'))
-  database.exec(sql)
-  database.close()
-}

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { recordEvent } from '../../src/events/record-event.ts'
 import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -40,7 +40,7 @@ test.skipIf(!isRoot)(
   'changes go on when the disk is full to the last byte, and the reserve comes back with the room',
   async () => {
     const disk = smallDisk()
-    const store = openStore(join(disk, 'holt.db'))
+    const store = openSqliteStore(join(disk, 'holt.db'))
     onTestFinished(() => store.close())
     const projectId = await ensureDefaultProject(store, 1)
     const reserve = join(disk, 'holt.db-reserve')
@@ -50,7 +50,7 @@ test.skipIf(!isRoot)(
     for (let count = 0; count < 100; count += 1) {
       const data = { text: 'x'.repeat(1000) }
       await store.change((changes) =>
-        recordEvent(changes, { projectId, type: 'test.written', subjectId: 'x', data, at: count }),
+        recordEvent(changes, { projectId, type: 'runtime.updated', subjectId: 'x', data, at: count }),
       )
     }
     expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(100)

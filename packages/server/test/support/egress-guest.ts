@@ -16,7 +16,8 @@ export async function guestOf({ engine }: Pick<TestServer, 'engine'>, runtimeId:
   const guest = await TestGuest.start({
     accept,
     update: () => {},
-    movedBytes: 0,
+    traffic: { sent: 0, received: 0 },
+    openConnections: 0,
     close: () => {},
     test: () => Promise.reject(),
   })

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ImageDigest } from '@holt/engine'
 import { type BuildStatus, makeId } from '@holt/protocol'
-import { openStore } from '../../src/store/open-store.ts'
 import type { TestServer } from './start-test-server.ts'
+import { openTestStore } from './test-store.ts'
 
 /** A build that its service left when it was killed. */
 export interface KilledBuild {
@@ -43,7 +43,7 @@ async function writeRows(
   stateDir: string,
   { buildId, status, runtimeId, checkpointId }: KilledBuild & { runtimeId: string; checkpointId: string },
 ): Promise<void> {
-  const store = openStore(join(stateDir, 'holt.db'))
+  const store = await openTestStore(stateDir)
   const { project_id } = await store.db.selectFrom('projects').selectAll().executeTakeFirstOrThrow()
   const step = { step: 1, text: 'RUN x', stage: null, line: 1, duration_ms: null }
   const steps = ['done', 'running', 'waiting'].map((state) => ({ ...step, state }))

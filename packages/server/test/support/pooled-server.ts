@@ -1,19 +1,18 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'vitest'
 import type { ServerConfig, ServerOptions } from '../../src/index.ts'
 import { startTestServer, type TestServer } from './start-test-server.ts'
+import { storedRows, tamper } from './test-store.ts'
 
 /** A server with pools. */
 export interface PooledServer extends TestServer {
   /** The ids of the runtimes that wait, oldest first, by the database. */
-  waiting(template?: string): readonly string[]
+  waiting(template?: string): Promise<readonly string[]>
   /** Waits until so many wait. */
   filled(count: number, template?: string): Promise<readonly string[]>
   /** A sample of the metrics; 0 where there is none. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>
   /** Changes rows behind the service's back. */
-  tamper(sql: string): void
+  tamper(sql: string): Promise<void>
 }
 
 /** Starts a server whose default pool has `floor` members, and whose pools together have up to `ceiling`. */
@@ -23,29 +22,19 @@ export async function startPooledServer(
 ): Promise<PooledServer> {
   const config = { pools: { floor, ceiling } } as ServerConfig
   const server = await startTestServer({ ...options, config }, state)
-  const query = <Result>(run: (database: DatabaseSync) => Result): Result => {
-    const database = new DatabaseSync(join(server.stateDir, 'holt.db'), { timeout: 5000 })
-    try {
-      return run(database)
-    } finally {
-      database.close()
-    }
-  }
-  const waiting = (template = 'base-small') =>
-    query((database) =>
-      database
-        .prepare(
-          `SELECT runtime_id FROM pool_members JOIN templates USING (template_id)
-          WHERE pool_members.state = 'ready' AND name = ? ORDER BY pool_members.created_at, runtime_id`,
-        )
-        .all(template)
-        .map(({ runtime_id }) => String(runtime_id)),
+  const waiting = async (template = 'base-small') => {
+    const rows = await storedRows(
+      server.stateDir,
+      `SELECT runtime_id FROM pool_members JOIN templates USING (template_id)
+      WHERE pool_members.state = 'ready' AND name = '${template}' ORDER BY pool_members.created_at, runtime_id`,
     )
+    return rows.map(({ runtime_id }) => String(runtime_id))
+  }
   return {
     ...server,
     waiting,
     filled: async (count, template) => {
-      await expect.poll(() => waiting(template).length, { timeout: 10_000 }).toBe(count)
+      await expect.poll(async () => (await waiting(template)).length, { timeout: 10_000 }).toBe(count)
       return waiting(template)
     },
     metric: async (name, labels = {}) => {
@@ -57,6 +46,6 @@ export async function startPooledServer(
       }
       return 0
     },
-    tamper: (sql) => query((database) => database.exec(sql)),
+    tamper: (sql) => tamper(server.stateDir, sql),
   }
 }

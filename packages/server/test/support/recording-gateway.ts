@@ -7,10 +7,14 @@ export class RecordedEgress implements RuntimeEgress {
   options: AttachOptions
   closed = false
   readonly connections: Duplex[] = []
-  movedBytes = 0
+  traffic = { sent: 0, received: 0 }
 
   constructor(options: AttachOptions) {
     this.options = options
+  }
+
+  get openConnections(): number {
+    return this.connections.filter(({ destroyed }) => !destroyed).length
   }
 
   get hosts(): readonly string[] {

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs'
+import { Command } from '@holt/protocol'
+import { beforeAll, expect, it } from 'vitest'
+import { anyFailure, success, wireRequest } from '../e2e/support/api.ts'
+import { describeClasses } from '../e2e/support/classes.ts'
+import { service } from '../e2e/support/facts.ts'
+import { open, send } from '../e2e/support/http.ts'
+import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
+import { Chance } from './support/chance.ts'
+import { insideAttacks } from './support/inside-attacks.ts'
+import { long, short } from './support/length.ts'
+import { withstand } from './support/withstand.ts'
+
+/** How long each attack goes on. */
+const attackSecs = short(3, 20)
+
+/** A runtime that its own programs have taken all from may be slow to end a command, and no longer than this. */
+const endSecs = 90
+
+/** What one runtime may cost the service: its windows, its answers, and what is read of its output. */
+const growthMiB = 192
+
+const hostileGuest = readFileSync(new URL('support/inside/hostile_guest.py', import.meta.url), 'utf8')
+
+/** What a guest can do to the connection that it is, and to what it is asked. */
+const guestModes = [
+  'garbage',
+  'pings',
+  'settings',
+  'windows',
+  'resets',
+  'pushes',
+  'streams',
+  'unknown frames',
+  'empty data',
+  'a header without end',
+  'a frame that is too large',
+  'endless answers',
+  'endless lines',
+  'endless items',
+  'dialling',
+  'silence',
+] as const
+
+const chance = new Chance()
+if (!long) console.log(`HOLT_CHAOS_SEED=${chance.seed}`)
+
+describeClasses('from inside', (isolation) => {
+  let bystander: TestRuntime
+  beforeAll(async () => {
+    bystander = await createRuntime({ isolation: isolation === 'gvisor' ? 'container' : 'gvisor' }).catch(() =>
+      createRuntime({ isolation }),
+    )
+  })
+
+  /** Starts a program that goes on whatever becomes of who asked for it. */
+  async function start(runtime: TestRuntime, argv: readonly string[]): Promise<void> {
+    const json = { argv, user: 'root', cwd: '/', background: true, timeout_secs: attackSecs + 5 }
+    success(await runtime.call('POST', '/commands', { json }), 201, Command)
+  }
+
+  it.each(chance.some(insideAttacks, short(3, Number.POSITIVE_INFINITY)))(
+    '$name',
+    async ({ name, program, network }) => {
+      await using runtime = await createRuntime({
+        isolation,
+        memory: '256MiB',
+        ...(network === 'some' ? { network_policy: { allow: [{ host: 'allowed.example.com' }] } } : {}),
+      })
+      await withstand({ name: `${name} [${isolation}]`, bystander, growthMiB }, async () => {
+        const json = { argv: ['python', '-c', program, String(attackSecs)], user: 'root', timeout_secs: attackSecs + 5 }
+        const { status, text } = await runtime.call('POST', '/commands', {
+          json,
+          timeoutMs: (attackSecs + endSecs) * 1000,
+        })
+        return status === 200 ? 'ended' : (JSON.parse(text) as { error: { code: string } }).error.code
+      })
+    },
+    (attackSecs + endSecs + 90) * 1000,
+  )
+
+  it(
+    'output of twenty commands and terminals that nobody reads',
+    async () => {
+      await using runtime = await createRuntime({ isolation })
+      await withstand({ name: `output that nobody reads [${isolation}]`, bystander, growthMiB }, async () => {
+        for (let n = 0; n < 20; n += 1) {
+          const pty = n % 2 === 0 ? {} : { pty: { cols: 80, rows: 24 } }
+          const json = { command: 'yes', background: true, timeout_secs: attackSecs, ...pty }
+          success(await runtime.call('POST', '/commands', { json }), 201, Command)
+        }
+        const deaf = await open(
+          service.url,
+          wireRequest('POST', `${runtime.path}/commands`, {
+            json: { command: 'yes', timeout_secs: attackSecs },
+            headers: { accept: 'text/event-stream' },
+          }),
+        )
+        deaf.pause()
+        await new Promise((resolve) => setTimeout(resolve, attackSecs * 1000))
+        deaf.destroy()
+        return 'ended'
+      })
+    },
+    (attackSecs + endSecs) * 1000,
+  )
+
+  it('sessions and terminals by the hundred', async () => {
+    await using runtime = await createRuntime({ isolation, memory: '512MiB' })
+    await withstand({ name: `sessions and terminals [${isolation}]`, bystander, growthMiB }, async () => {
+      const starts = Array.from({ length: short(50, 400) }, async (_, n) => {
+        const json = {
+          command: 'sleep 60',
+          background: true,
+          ...(n % 2 === 0 ? { session: `s${n}` } : { pty: { cols: 80, rows: 24 } }),
+        }
+        const { status } = await send(service.url, wireRequest('POST', `${runtime.path}/commands`, { json }))
+        return status
+      })
+      const statuses = await Promise.all(starts)
+      for (const status of statuses) expect(status).not.toBe(500)
+      return { started: statuses.filter((status) => status === 201).length }
+    })
+  }, 240_000)
+
+  it.each(chance.some(guestModes, short(3, Number.POSITIVE_INFINITY)))(
+    'a guest that is none: %s',
+    async (mode) => {
+      await using runtime = await createRuntime({ isolation })
+      const name = `a guest that is none: ${mode} [${isolation}]`
+      await withstand({ name, bystander, growthMiB }, async () => {
+        await start(runtime, ['python', '-c', hostileGuest, mode, String(attackSecs)])
+        const until = performance.now() + attackSecs * 1000
+        let asked = 0
+        while (performance.now() < until) {
+          const paths = ['/files/list?path=/', '/commands', '/files/content?path=/etc/passwd', '/ports']
+          await Promise.all(paths.map((path) => ask(runtime, path)))
+          asked += paths.length
+          await new Promise((resolve) => setTimeout(resolve, 20))
+        }
+        return { asked }
+      })
+    },
+    (attackSecs + endSecs) * 1000,
+  )
+})
+
+/** Asks a runtime whose guest may answer anything. What comes is bounded, and if it is an error one of the catalogue; `internal` is none. */
+async function ask(runtime: TestRuntime, path: string): Promise<void> {
+  const wire = wireRequest('GET', runtime.path + path, { timeoutMs: 3_000 })
+  const answer = await send(service.url, wire).catch(() => null) // An answer that never ends is given up.
+  if (answer !== null && answer.status >= 400) anyFailure({ ...answer, text: answer.bytes.toString() })
+}

@@ -1,0 +1,63 @@
+import { Command, CommandResult } from '@holt/protocol'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { success } from '../e2e/support/api.ts'
+import { service } from '../e2e/support/facts.ts'
+import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
+import { until } from '../e2e/support/until.ts'
+import { clients } from './support/attacker/clients.ts'
+import { strangers } from './support/attacker/strangers.ts'
+import type { Target } from './support/attacker/target.ts'
+import { Chance } from './support/chance.ts'
+import { long, short } from './support/length.ts'
+import { OwnProject } from './support/own-project.ts'
+import { runAttacker } from './support/run-attacker.ts'
+import { withstand } from './support/withstand.ts'
+
+/** How long each attack goes on. */
+const attackMs = short(3_000, 20_000)
+
+/** What bodies, windows and buffers may take, whoever sends them. */
+const growthMiB = 256
+
+const port = 8099
+let bystander: TestRuntime
+let attacker: OwnProject
+let target: Target
+beforeAll(async () => {
+  bystander = await createRuntime()
+  attacker = await OwnProject.make('attacker')
+  const start = async (json: object) =>
+    success(await attacker.call('POST', '/commands', { json: { ...json, background: true } }), 201, Command).command_id
+  const large = { command: 'head -c 64M /dev/zero > /tmp/large' }
+  success(await attacker.call('POST', '/commands', { json: large }), 200, CommandResult)
+  await start({ command: `python -m http.server ${port} --bind 127.0.0.1`, cwd: '/srv' })
+  const flood = 'stty -echo; while :; do seq 1000; sleep 0.1; done'
+  const commandId = await start({ command: flood, pty: { cols: 80, rows: 24 } })
+  const answers = async () => (await attacker.call('GET', `/ports/${port}/proxy/`)).status === 200
+  await until('the program answers', answers)
+  target = {
+    port: service.port,
+    key: attacker.key,
+    runtimePath: attacker.runtimePath,
+    commandPath: `${attacker.runtimePath}/commands/${commandId}`,
+    largeFile: '/tmp/large',
+    proxyPath: `${attacker.runtimePath}/ports/${port}/proxy`,
+  }
+})
+afterAll(() => attacker?.[Symbol.asyncDispose]())
+
+const chance = new Chance()
+if (!long) console.log(`HOLT_CHAOS_SEED=${chance.seed}`)
+
+describe.each([
+  ['without a key', chance.some(Object.keys(strangers), short(3, Number.POSITIVE_INFINITY))],
+  ['with a key', chance.some(Object.keys(clients), short(4, Number.POSITIVE_INFINITY))],
+] as const)('%s', (_, names) => {
+  it.each(names)(
+    '%s',
+    async (name) => {
+      await withstand({ name, bystander, growthMiB }, () => runAttacker(name, { target, ms: attackMs }))
+    },
+    attackMs + 150_000,
+  )
+})

@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pageOf, Runtime } from '@holt/protocol'
+import { expect, it } from 'vitest'
+import { call, runtimesPath, success } from '../e2e/support/api.ts'
+import { crash, restart } from '../e2e/support/crash.ts'
+import { service } from '../e2e/support/facts.ts'
+import { initOf } from '../e2e/support/host.ts'
+import { findService, stateDir } from '../e2e/support/service-process.ts'
+import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
+import { recordResult } from './support/record-result.ts'
+import { startAndFail } from './support/start-and-fail.ts'
+
+// What the daemon does over a state directory that is damaged, not its own, or cannot be written to: it says what is wrong, changes nothing, and runtimes go on meanwhile.
+
+const isolation = service.unavailable.gvisor === null ? 'gvisor' : 'container'
+
+/** Has no daemon run while something is done, and the next one afterwards. The runtime is the same one then. */
+async function withoutDaemon(work: () => Promise<void>): Promise<void> {
+  await using runtime = await createRuntime({ isolation })
+  await runtime.sh('echo kept > /srv/kept')
+  const init = initOf(runtime.id)
+  await crash()
+  try {
+    await work()
+  } finally {
+    await restart()
+  }
+  expect(initOf(runtime.id)).toBe(init)
+  expect(await runtime.sh('cat /srv/kept')).toBe('kept')
+}
+
+/** Puts the files of the database aside, and back afterwards. */
+async function withDatabaseAside(work: (path: string) => Promise<void>): Promise<void> {
+  const aside = mkdtempSync(join(tmpdir(), 'holt-chaos-'))
+  const files = ['holt.db', 'holt.db-wal', 'holt.db-shm']
+  for (const name of files) cpSync(join(stateDir, name), join(aside, name))
+  try {
+    await work(join(stateDir, 'holt.db'))
+  } finally {
+    for (const name of files) cpSync(join(aside, name), join(stateDir, name))
+    rmSync(aside, { recursive: true })
+  }
+}
+
+it('a damaged database is refused as it is, and the daemon says what to do', async () => {
+  await withoutDaemon(() =>
+    withDatabaseAside(async (path) => {
+      // What is in the log alone would hide the damage.
+      execFileSync('rm', ['-f', `${path}-wal`, `${path}-shm`])
+      const bytes = readFileSync(path)
+      bytes.fill(0xa5, 4096 * 2, 4096 * 6)
+      writeFileSync(path, bytes)
+      const { code, said } = await startAndFail(service.port)
+      expect(code).toBe(1)
+      expect(said).toMatch(/is damaged: .+Nothing was changed.+holtd import FILE.+\.recover/s)
+      expect(readFileSync(path).equals(bytes)).toBe(true)
+    }),
+  )
+  recordResult('damaged-database', { refused: true })
+})
+
+it('a second daemon over a state directory is refused, and the first one does not notice', async () => {
+  await using runtime = await createRuntime({ isolation })
+  const pid = findService()
+  const { code, said } = await startAndFail(0)
+  expect(code).toBe(1)
+  expect(said).toContain(`holtd runs already as process ${pid}`)
+  expect(findService()).toBe(pid)
+  expect((await runtime.run('echo here')).stdout).toBe('here\n')
+})
+
+it('a lock that is not there any more, or names a process that is another one, keeps nobody out', async () => {
+  for (const pid of [process.pid, 999_999_999]) {
+    const holder = JSON.stringify({ pid, start_time: '1' })
+    await withoutDaemon(async () => writeFileSync(join(stateDir, 'holtd.pid'), holder))
+  }
+})
+
+it('a lock file that is removed while the daemon runs lets no second one in', async () => {
+  await using runtime = await createRuntime({ isolation })
+  const lock = join(stateDir, 'holtd.pid')
+  const text = readFileSync(lock, 'utf8')
+  rmSync(lock)
+  try {
+    const { code, said } = await startAndFail(0)
+    expect(code).toBe(1)
+    expect(said).toContain('another engine works in')
+  } finally {
+    writeFileSync(lock, text)
+  }
+  expect((await runtime.run('echo here')).stdout).toBe('here\n')
+})
+
+it('a state directory that cannot be written to is refused with its name', async () => {
+  await withoutDaemon(async () => {
+    execFileSync('mount', ['--bind', stateDir, stateDir])
+    try {
+      execFileSync('mount', ['-o', 'remount,bind,ro', stateDir])
+      const { code, said } = await startAndFail(service.port)
+      expect(code).toBe(1)
+      expect(said).toContain(stateDir)
+      expect(said).toMatch(/EROFS|read-only/)
+    } finally {
+      execFileSync('umount', [stateDir])
+    }
+  })
+})
+
+it('records, manifests and a key file that are damaged stop nothing else', async () => {
+  await using whole = await createRuntime({ isolation })
+  const broken = await createRuntime({ isolation })
+  const record = join(stateDir, 'runtimes', broken.id, 'runtime.json')
+  const text = readFileSync(record, 'utf8')
+  await crash()
+  writeFileSync(record, '{"format":')
+  mkdirSync(join(stateDir, 'checkpoints', 'cpdamaged'), { recursive: true })
+  writeFileSync(join(stateDir, 'checkpoints', 'cpdamaged', 'manifest.json'), '{')
+  await restart()
+  expect((await whole.run('echo here')).stdout).toBe('here\n')
+  expect((await broken.refresh()).state).toBe('failed')
+  // What cannot be read is kept: a newer Holt may have written it. With its record it is found again, and goes.
+  await crash()
+  writeFileSync(record, text)
+  rmSync(join(stateDir, 'checkpoints', 'cpdamaged'), { recursive: true })
+  await restart()
+  await broken.delete()
+  await expectList([whole])
+})
+
+/** The list has these runtimes, and no other that runs. */
+async function expectList(runtimes: readonly TestRuntime[]): Promise<void> {
+  const { data } = success(
+    await call('GET', runtimesPath, { query: { limit: 100, state: 'running' } }),
+    200,
+    pageOf(Runtime),
+  )
+  expect(data.map(({ runtime_id }) => runtime_id).sort()).toEqual(runtimes.map(({ id }) => id).sort())
+}

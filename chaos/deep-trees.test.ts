@@ -1,0 +1,67 @@
+import { beforeAll, expect, it } from 'vitest'
+import { anyFailure, call } from '../e2e/support/api.ts'
+import { describeClasses } from '../e2e/support/classes.ts'
+import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
+import { short } from './support/length.ts'
+import { withstand } from './support/withstand.ts'
+
+/** How deep a tree is that no program expects. */
+const depth = short(3_000, 100_000)
+
+/** Any operation on it has an end before this. */
+const endMs = short(100_000, 900_000)
+
+// A path of so many names is longer than any may be: each directory is made from within the one before.
+const makeDeep = `
+import os, sys
+os.makedirs('/srv/deep', exist_ok=True)
+os.chdir('/srv/deep')
+for n in range(int(sys.argv[1])):
+    os.mkdir('d'); os.chdir('d')
+    if n % 1000 == 0: open('needle', 'w').write('needle')
+print('true')`
+
+const operations = {
+  'is listed': (runtime: TestRuntime) =>
+    runtime.call('GET', '/files/list', { query: { path: '/srv/deep', depth: 64 }, timeoutMs: endMs }),
+  'is copied': (runtime: TestRuntime) =>
+    runtime.call('POST', '/files/copy', {
+      json: { source: '/srv/deep', destination: '/srv/copy', recursive: true },
+      timeoutMs: endMs,
+    }),
+  'is searched': (runtime: TestRuntime) =>
+    runtime.call('POST', '/files/search', {
+      json: { path: '/srv/deep', glob: '**/needle', max_depth: 256 },
+      timeoutMs: endMs,
+    }),
+  'is archived': (runtime: TestRuntime) =>
+    runtime.call('GET', '/files/archive', { query: { path: '/srv/deep' }, timeoutMs: endMs }),
+  'is removed': (runtime: TestRuntime) =>
+    runtime.call('POST', '/files/remove', { json: { path: '/srv/deep', recursive: true }, timeoutMs: endMs }),
+} as const
+
+describeClasses(`a tree that is ${depth} deep`, (isolation) => {
+  let bystander: TestRuntime
+  let runtime: TestRuntime
+  beforeAll(async () => {
+    bystander = await createRuntime({ isolation })
+    runtime = await createRuntime({ isolation, memory: '2GiB' })
+    await runtime.python(makeDeep, [String(depth)], { timeout_secs: endMs / 1000 })
+  }, endMs + 60_000)
+
+  // What cannot be done is refused, and nothing is left half done; the runtime goes on in either case.
+  it.each(Object.entries(operations))(
+    '%s or refused, and nobody waits for it',
+    async (what, operate) => {
+      const name = `a tree ${depth} deep ${what} [${isolation}]`
+      await withstand({ name, bystander, growthMiB: 128 }, async () => {
+        const answer = await operate(runtime)
+        if (answer.status >= 400) return anyFailure(answer).code
+        return answer.status
+      })
+      expect((await runtime.run('echo on')).stdout).toBe('on\n')
+      expect((await call('GET', runtime.path)).status).toBe(200)
+    },
+    endMs + 60_000,
+  )
+})

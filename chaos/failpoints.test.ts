@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, runtimesPath } from '../e2e/support/api.ts'
+import { crash, restart } from '../e2e/support/crash.ts'
+import { service } from '../e2e/support/facts.ts'
+import { listBelongings } from '../e2e/support/leaks.ts'
+import { nothingLeft } from '../e2e/support/lifecycle/states.ts'
+import { findService } from '../e2e/support/service-process.ts'
+import { buildsPath } from '../e2e/support/test-build.ts'
+import { snapshotsPath } from '../e2e/support/test-snapshots.ts'
+import { until } from '../e2e/support/until.ts'
+import { arm, type Failure, failuresAt, goOn, hasFailed, hits, startFailing } from './support/armed.ts'
+import { Chance } from './support/chance.ts'
+import { long, short } from './support/length.ts'
+import { recordResult } from './support/record-result.ts'
+import { type Scenario, scenarios } from './support/scenarios.ts'
+
+// Each request fails once at each of its steps, by an error and by a kill -9 of the daemon: then what the service says is true, nothing is left, and the same request works.
+
+/** The state of a thing that somebody works on. */
+const passing = [
+  'starting',
+  'terminating',
+  'pausing',
+  'resuming',
+  'writing',
+  'queued',
+  'pulling',
+  'building',
+  'exporting',
+  'snapshotting',
+]
+
+/** Work in the background reaches its steps within this time, or not at all. */
+const reachMs = 2_000
+
+async function settled(): Promise<void> {
+  await until(
+    'nothing is under way',
+    async () => {
+      const lists = await Promise.all(
+        [runtimesPath, snapshotsPath, buildsPath].map((path) => call('GET', path, { query: { limit: 100 } })),
+      )
+      const things = lists.flatMap(
+        ({ text }) => (JSON.parse(text) as { data: { state?: string; status?: string }[] }).data,
+      )
+      return !things.some(({ state, status }) => passing.includes(state ?? status ?? ''))
+    },
+    120_000,
+  )
+}
+
+/** Runs a scenario where nothing fails, and answers what it has reached: before its answer, and in all. */
+async function trace({
+  prepare,
+}: Scenario): Promise<{ readonly answered: readonly string[]; readonly reached: readonly string[] }> {
+  const subject = await prepare()
+  arm(null)
+  const answer = await subject.act(crypto.randomUUID())
+  const answered = hits()
+  await subject.over?.()
+  const reached = hits()
+  expect(answer.status, answer.text).toBeLessThan(300)
+  await subject.check(answer)
+  return { answered, reached }
+}
+
+/** What others in the background may reach as well: whether a request reaches it again depends on them. */
+const shared = ['store.', 'collect.', 'pool.', 'host.disk-']
+
+function isOfRequest({ name }: Failure): boolean {
+  return !shared.some((part) => name.startsWith(part))
+}
+
+function idOf({ name, hit, action }: Failure): string {
+  return `${name} ${hit} ${action}`
+}
+
+/** Whether the failure came about: one in the background may not, this time. */
+async function failOnce({ prepare }: Scenario, failure: Failure): Promise<boolean> {
+  const subject = await prepare()
+  const key = crypto.randomUUID()
+  arm(failure)
+  const acting = subject.act(key).catch(() => null) // Its connection broke with the daemon.
+  await acting
+  const over = subject.over?.().catch(() => undefined)
+  await Promise.race([over, until('it has failed', async () => hasFailed(failure), reachMs).catch(() => undefined)])
+  const failed = hasFailed(failure)
+  if (failed && failure.action === 'kill') await until('the daemon is gone', async () => findService() === null)
+  await goOn()
+  await settled()
+  const again = await subject.act(key)
+  await subject.over?.()
+  expect(again.status < 300 || again.status === 503, again.text).toBe(true)
+  await settled()
+  await subject.check(again)
+  return failed
+}
+
+describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('a failure at any step', () => {
+  const chance = new Chance()
+  beforeAll(startFailing)
+  afterAll(async () => {
+    await crash()
+    await restart()
+  })
+
+  it.each(scenarios)('of: $name', async (scenario) => {
+    const before = listBelongings(service)
+    const { answered, reached } = await trace(scenario)
+    const certain = new Set(failuresAt(answered).filter(isOfRequest).map(idOf))
+    const all = failuresAt(reached)
+    const failures = long ? all : chance.some(all, short(4, all.length))
+    let failed = 0
+    for (const failure of failures) {
+      try {
+        if (await failOnce(scenario, failure)) failed += 1
+        else if (certain.has(idOf(failure))) throw new Error('it did not fail')
+        await nothingLeft(before)
+      } catch (cause) {
+        const { name, hit, action } = failure
+        const why = cause instanceof Error ? cause.message : cause
+        throw new Error(`seed ${chance.seed}: after ${action} at ${name}, hit ${hit}: ${why}`, { cause })
+      }
+    }
+    expect(failed).toBeGreaterThan(0)
+    recordResult('failpoints', {
+      scenario: scenario.name,
+      steps: reached.length,
+      failures: failed,
+      of: all.length,
+      seed: chance.seed,
+    })
+  })
+})

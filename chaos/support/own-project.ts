@@ -1,0 +1,37 @@
+import { Key, Project, Runtime } from '@holt/protocol'
+import { z } from 'zod'
+import { type Answer, type CallOptions, call, runtimesPath, success } from '../../e2e/support/api.ts'
+
+const projectsPath = '/v1/agents/project'
+
+/** A project of its own with a key and a runtime, for who is not to share anything with the bystander. */
+export class OwnProject implements AsyncDisposable {
+  readonly key: string
+  readonly runtimePath: string
+  readonly #projectId: string
+
+  private constructor({ key, projectId, runtimeId }: { key: string; projectId: string; runtimeId: string }) {
+    this.key = key
+    this.#projectId = projectId
+    this.runtimePath = `${runtimesPath}/${runtimeId}`
+  }
+
+  static async make(name: string): Promise<OwnProject> {
+    const { project_id: projectId } = success(await call('POST', projectsPath, { json: { name } }), 201, Project)
+    const json = { name, project: projectId, scopes: ['admin'] }
+    const created = Key.extend({ key: z.string() })
+    const { key } = success(await call('POST', '/v1/agents/key', { json }), 201, created)
+    const { runtime_id: runtimeId } = success(await call('POST', runtimesPath, { json: {}, key }), 201, Runtime)
+    return new OwnProject({ key, projectId, runtimeId })
+  }
+
+  /** Calls a route below the runtime. */
+  call(method: string, path: string, options: Omit<CallOptions, 'key'> = {}): Promise<Answer> {
+    return call(method, this.runtimePath + path, { ...options, key: this.key })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await call('DELETE', this.runtimePath, { key: this.key })
+    await call('DELETE', `${projectsPath}/${this.#projectId}`)
+  }
+}

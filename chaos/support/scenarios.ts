@@ -1,0 +1,205 @@
+import { expect } from 'vitest'
+import { type Answer, call, runtimesPath } from '../../e2e/support/api.ts'
+import { buildsPath, endOf, templatesPath } from '../../e2e/support/test-build.ts'
+import { createRuntime, type TestRuntime } from '../../e2e/support/test-runtime.ts'
+import { callSnapshot, snapshotsPath } from '../../e2e/support/test-snapshots.ts'
+import { until } from '../../e2e/support/until.ts'
+
+/** What the service is made to do, at each step of which it fails once. */
+export interface Scenario {
+  readonly name: string
+  prepare(): Promise<Subject>
+}
+
+/** One go of a scenario. */
+export interface Subject {
+  /** The request; the same key is the same request again. */
+  act(key: string): Promise<Answer>
+  /** Waits for what goes on when the answer is there. */
+  over?(): Promise<unknown>
+  /** Holds what is there after the request was sent again against its answer, and removes it. */
+  check(again: Answer): Promise<void>
+}
+
+const keyed = (key: string) => ({ 'idempotency-key': key })
+
+/** A runtime with a file that everything has to keep. */
+async function withFile(isolation: 'gvisor' | 'container' = 'gvisor'): Promise<TestRuntime> {
+  const runtime = await createRuntime({ isolation })
+  await runtime.sh('echo kept > /srv/kept; sync')
+  return runtime
+}
+
+async function expectKept(runtime: TestRuntime): Promise<void> {
+  expect(await runtime.sh('cat /srv/kept')).toBe('kept')
+}
+
+/** The ids of what a list has in one of these states. */
+async function idsOf(path: string, id: string, states: readonly string[]): Promise<string[]> {
+  const { data } = JSON.parse((await call('GET', path)).text) as { data: Record<string, string>[] }
+  return data.flatMap((one) => (states.includes(one.state ?? '') ? (one[id] ?? '') : []))
+}
+
+const create = (isolation: 'gvisor' | 'container'): Scenario => ({
+  name: `create ${isolation}`,
+  prepare: async () => {
+    const of = crypto.randomUUID()
+    const json = { isolation, metadata: { case: of } }
+    return {
+      act: (key) => call('POST', runtimesPath, { json, headers: keyed(key) }),
+      check: async (again) => {
+        const running = await idsOf(`${runtimesPath}?metadata.case=${of}`, 'runtime_id', ['running'])
+        expect(running).toEqual(again.status === 201 ? [JSON.parse(again.text).runtime_id] : [])
+        for (const id of running) expect((await call('DELETE', `${runtimesPath}/${id}`)).status).toBe(204)
+        await using runtime = await createRuntime(json)
+        expect((await runtime.run('echo works')).stdout).toBe('works\n')
+      },
+    }
+  },
+})
+
+const remove = (isolation: 'gvisor' | 'container'): Scenario => ({
+  name: `delete ${isolation}`,
+  prepare: async () => {
+    const runtime = await withFile(isolation)
+    return {
+      act: () => call('DELETE', runtime.path),
+      check: async (again) => {
+        expect(again.status, again.text).toBe(204)
+        expect((await runtime.refresh()).state).toBe('terminated')
+      },
+    }
+  },
+})
+
+const command: Scenario = {
+  name: 'command',
+  prepare: async () => {
+    const runtime = await withFile()
+    const json = { command: 'echo once >> /srv/ran; cat /srv/ran', user: 'root' }
+    return {
+      act: (key) => runtime.call('POST', '/commands', { json, headers: keyed(key) }),
+      check: async (again) => {
+        expect(JSON.parse(again.text), again.text).toMatchObject({ exit_code: 0, stdout: 'once\n' })
+        expect(await runtime.sh('cat /srv/ran')).toBe('once')
+        await runtime.delete()
+      },
+    }
+  },
+}
+
+const pause: Scenario = {
+  name: 'pause',
+  prepare: async () => {
+    const runtime = await withFile()
+    return {
+      act: () => runtime.call('POST', '/pause'),
+      check: async (again) => {
+        expect(JSON.parse(again.text).state, again.text).toBe('paused')
+        await expectKept(runtime)
+        await runtime.delete()
+      },
+    }
+  },
+}
+
+const resume: Scenario = {
+  name: 'resume',
+  prepare: async () => {
+    const runtime = await withFile()
+    await runtime.pause()
+    return {
+      act: () => runtime.call('POST', '/resume'),
+      check: async (again) => {
+        expect(JSON.parse(again.text).state, again.text).toBe('running')
+        await expectKept(runtime)
+        await runtime.delete()
+      },
+    }
+  },
+}
+
+const snapshot = (kind: 'memory' | 'filesystem'): Scenario => ({
+  name: `snapshot ${kind}`,
+  prepare: async () => {
+    const runtime = await withFile()
+    return {
+      act: (key) => runtime.call('POST', '/snapshot', { json: { kind }, headers: keyed(key) }),
+      check: async (again) => {
+        await expectKept(runtime)
+        const ready = await idsOf(snapshotsPath, 'snapshot_id', ['ready'])
+        expect(ready).toEqual(again.status === 201 ? [JSON.parse(again.text).snapshot_id] : [])
+        for (const one of ready) {
+          await using made = await createRuntime({ snapshot: one })
+          await expectKept(made)
+        }
+        for (const one of await idsOf(snapshotsPath, 'snapshot_id', ['ready', 'failed']))
+          await callSnapshot('DELETE', one)
+        await runtime.delete()
+      },
+    }
+  },
+})
+
+const fork: Scenario = {
+  name: 'fork',
+  prepare: async () => {
+    const runtime = await withFile()
+    return {
+      act: (key) => runtime.call('POST', '/fork', { json: { count: 2 }, headers: keyed(key) }),
+      check: async (again) => {
+        await expectKept(runtime)
+        const running = await idsOf(`${runtimesPath}?limit=100`, 'runtime_id', ['running'])
+        const results =
+          again.status === 201 ? (JSON.parse(again.text).data as { runtime: { runtime_id: string } | null }[]) : []
+        const told = results.flatMap((one) => one.runtime?.runtime_id ?? [])
+        expect(running.filter((id) => id !== runtime.id).sort()).toEqual(told.sort())
+        for (const id of running) expect((await call('DELETE', `${runtimesPath}/${id}`)).status).toBe(204)
+      },
+    }
+  },
+}
+
+const build: Scenario = {
+  name: 'build',
+  prepare: async () => {
+    const name = `t-${crypto.randomUUID()}`
+    const json = { name, from_template: 'base-small', steps: [{ run: `echo ${name} > /srv/built` }] }
+    const mine = async () => {
+      const { data } = JSON.parse((await call('GET', buildsPath, { query: { limit: 100 } })).text) as {
+        data: { name: string; build_id: string; status: string }[]
+      }
+      return data.filter((one) => one.name === name)
+    }
+    return {
+      act: (key) => call('POST', buildsPath, { json, headers: keyed(key) }),
+      over: async () => {
+        for (const { build_id } of await mine()) await endOf(build_id)
+      },
+      check: async () => {
+        if ((await mine()).some(({ status }) => status === 'ready')) {
+          await using runtime = await createRuntime({ template: name })
+          expect(await runtime.sh('cat /srv/built')).toBe(name)
+        }
+        await until('the template is gone', async () =>
+          [204, 404].includes((await call('DELETE', `${templatesPath}/${name}`)).status),
+        )
+      },
+    }
+  },
+}
+
+/** All of them; what is done in the class `container` only where that differs. */
+export const scenarios: readonly Scenario[] = [
+  create('gvisor'),
+  create('container'),
+  remove('gvisor'),
+  remove('container'),
+  command,
+  pause,
+  resume,
+  snapshot('memory'),
+  snapshot('filesystem'),
+  fork,
+  build,
+]

@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config'
+import { long } from './support/length.ts'
+
+// biome-ignore lint/style/noDefaultExport: vitest reads the default export.
+export default defineConfig({
+  root: import.meta.dirname,
+  test: {
+    name: 'chaos',
+    include: ['**/*.test.ts'],
+    // The one real service of the end-to-end tests, with their rig and their search for leaks.
+    globalSetup: ['../e2e/support/global-setup.ts'],
+    setupFiles: ['../e2e/support/leak-check.ts'],
+    fileParallelism: false,
+    testTimeout: long ? 3600_000 : 180_000,
+    hookTimeout: 180_000,
+    teardownTimeout: 120_000,
+  },
+})

@@ -1,0 +1,81 @@
+import { auditKinds } from '@holt/protocol'
+import type { AuditEntry } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { connect } from '../connect.ts'
+import { printJson, say } from '../output/print.ts'
+import { printTable } from '../output/table.ts'
+import { act, UsageError } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt audit                                  the newest 50 entries, newest first
+  holt audit --key ky4f… --since 2030-01-01   what was done with a key
+  holt audit --subject rt9a…                  who did something to a runtime, or in it
+  holt audit --project all --kind auth_failed calls without a valid key (scope operator)`
+
+interface AuditOptions {
+  readonly kind?: AuditEntry['kind']
+  readonly key?: string
+  readonly subject?: string
+  readonly route?: string
+  readonly since?: string
+  readonly until?: string
+  readonly project?: string
+  readonly limit: number
+  readonly json?: boolean
+}
+
+/** Adds `holt audit`: who did what. */
+export function addAudit(program: Command): void {
+  const kind = new Option('--kind <kind>', 'only changes, what was done inside runtimes, or failed authentications')
+  const command = program
+    .command('audit')
+    .description('show who did what, with which key, from where (needs a key with the scope admin)')
+    .addOption(kind.choices([...auditKinds]))
+    .option('--key <key>', 'only what was done with this key')
+    .option('--subject <id>', 'only what was done to the thing with this id')
+    .option('--route <name>', 'only calls of this route, as createRuntime')
+    .option('--since <date>', 'only from then on: 2030-01-01 or 2030-01-01T12:00:00Z')
+    .option('--until <date>', 'only before then')
+    .option('--project <id>', 'another project by its id, or all (scope operator)')
+    .option('-n, --limit <count>', 'how many of the newest', Number, 50)
+    .option('--json', 'print the entries as JSON')
+    .addHelpText('after', examples)
+  act(command, showAudit)
+}
+
+async function showAudit(options: AuditOptions): Promise<number> {
+  const { kind, key: keyId, subject, route, project, limit, json } = options
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new UsageError('--limit must be a number from 1')
+  const since = momentOf('--since', options.since)
+  const until = momentOf('--until', options.until)
+  const filter = dropUndefined({ kind, keyId, subject, route, project, since, until })
+  const entries: AuditEntry[] = []
+  for await (const entry of connect().audit.list({ ...filter, limit: Math.min(limit, 100) })) {
+    if (entries.length === limit) break
+    entries.push(entry)
+  }
+  if (json === true) printJson({ data: entries, next_cursor: null })
+  else if (entries.length === 0) say('Nothing was done.')
+  else {
+    printTable(entries, [
+      ['AT', ({ at }) => at],
+      ['WHO', (entry) => entry.key?.name ?? ''],
+      ['KEY', (entry) => entry.key?.key_id ?? ''],
+      ['FROM', ({ address }) => address],
+      ['WHAT', (entry) => entry.route ?? entry.kind],
+      ['SUBJECT', ({ subject_id }) => subject_id ?? ''],
+      ['STATUS', ({ status }) => (status === null ? 'none' : String(status))],
+      ['TIMES', ({ count }) => String(count)],
+    ])
+  }
+  return 0
+}
+
+function momentOf(option: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const moment = new Date(text)
+  if (Number.isNaN(moment.getTime())) throw new UsageError(`${option} ${text} is not a date such as 2030-01-01`)
+  return moment.toISOString()
+}

@@ -1,0 +1,91 @@
+import { EventTypePattern, eventTypePatterns } from '@holt/protocol'
+import type { Event, EventItem } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { findRuntimeId } from '../arguments/find-runtime.ts'
+import { collected } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
+import { act, UsageError } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt events                            the newest 50, the newest last
+  holt events -f --type 'runtime.*'      what comes, as it happens
+  holt events mine                       what happened to one runtime
+  holt events --cursor 120 -f --json     everything after the event 120, one JSON object per line`
+
+interface EventsOptions {
+  readonly follow?: boolean
+  readonly type?: string[]
+  readonly cursor?: number
+  readonly limit: number
+  readonly json?: boolean
+}
+
+/** Adds `holt events`: what happened in the project. */
+export function addEvents(program: Command): void {
+  const types = new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeat')
+  const command = program
+    .command('events')
+    .description('show what happened, in order')
+    .argument('[runtime]', 'only what happened to it: id, beginning of an id, or name')
+    .option('-f, --follow', 'stay, and show what comes')
+    .addOption(types.argParser(collected))
+    .option('--cursor <cursor>', 'only what came after this event', Number)
+    .option('-n, --limit <count>', 'how many of the newest', Number, 50)
+    .option('--json', 'print the events, one JSON object per line where it follows')
+    .addHelpText('after', examples)
+  act(command, showEvents)
+}
+
+async function showEvents(runtime: string | undefined, options: EventsOptions): Promise<number> {
+  const { follow, type: types, cursor, limit, json } = options
+  requireValues(options)
+  const holt = connect()
+  const subject = runtime === undefined ? undefined : await findRuntimeId(holt, runtime)
+  const filter = dropUndefined({ types, subject })
+  const write = (item: EventItem) => {
+    if (json === true) print(JSON.stringify(item))
+    else if (item.type === 'dropped') say(`holt: ${item.dropped_items} events are no longer kept`)
+    else if (item.type !== 'end') print(lineOf(item))
+  }
+  if (follow === true) {
+    for await (const item of holt.events.follow({ ...filter, cursor: cursor ?? 'latest' })) write(item)
+    return 0
+  }
+  const events: Event[] = []
+  const order = cursor === undefined ? 'desc' : 'asc'
+  for await (const event of holt.events.list({
+    ...filter,
+    order,
+    limit: Math.min(limit, 100),
+    ...dropUndefined({ cursor }),
+  })) {
+    if (events.length === limit) break
+    events.push(event)
+  }
+  if (order === 'desc') events.reverse()
+  if (json === true) printJson({ data: events, next_cursor: null })
+  else for (const event of events) print(lineOf(event))
+  return 0
+}
+
+function requireValues({ type = [], cursor, limit }: EventsOptions): void {
+  const wrong = type.find((text) => !EventTypePattern.safeParse(text).success)
+  if (wrong !== undefined)
+    throw new UsageError(
+      `--type ${wrong} is none of ${eventTypePatterns.filter((text) => text.endsWith('*')).join(', ')}, or one of their types`,
+    )
+  if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
+    throw new UsageError('--cursor must be the cursor of an event')
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new UsageError('--limit must be a number from 1')
+}
+
+function lineOf({ cursor, at, type, subject, actor, data }: Event): string {
+  const by = actor.type === 'key' ? ` by ${actor.key_id}` : ''
+  const reason = (data.reason as { message?: unknown } | null | undefined)?.message
+  const why = typeof reason === 'string' ? `: ${reason}` : ''
+  return printable(`${at} ${String(cursor).padStart(6)} ${type.padEnd(22)} ${subject.id}${by}${why}`)
+}

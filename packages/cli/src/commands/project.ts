@@ -1,0 +1,103 @@
+import type { Project, SetQuotas } from '@holt/protocol'
+import type { Command } from 'commander'
+import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { quotaLines } from '../output/quota-lines.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt project create team --quota runtimes=20 memory_mib=64GiB requests_per_sec=50
+  holt key create team-ci --project team --scope runtime:read runtime:write
+  holt project set team --quota runtimes=none cpu=default
+  holt project rm team`
+
+interface Quoted {
+  readonly quota?: SetQuotas
+  readonly json?: boolean
+}
+
+/** Adds `holt project`: whom everything belongs to. */
+export function addProject(program: Command): void {
+  const group = program
+    .command('project')
+    .description('the projects of this installation (needs a key with the scope operator)')
+    .addHelpText('after', examples)
+
+  const create = group
+    .command('create')
+    .description('make a project; `holt key create --project` makes its first key')
+    .argument('<name>', 'its name')
+    .option(quotaFlag, quotaHelp, quota)
+    .option('--json', 'print the project as JSON')
+  act(create, async (name: string, { quota: quotas = {}, json }: Quoted) => {
+    show(await connect().projects.create({ name, quotas }), json)
+    return 0
+  })
+
+  const list = group.command('ls').description('list projects').option('--json', 'print the list as JSON')
+  act(list, async ({ json }: { json?: boolean }) => {
+    const projects = await connect().projects.list({ limit: 100 }).all()
+    if (json === true) printJson({ data: projects, next_cursor: null })
+    else
+      printTable(projects, [
+        ['NAME', (project) => project.name],
+        ['PROJECT', (project) => project.project_id],
+        ['RUNTIMES', ({ use, quotas }) => `${use.runtimes}/${quotas.runtimes ?? '-'}`],
+        ['PAUSED', ({ use, quotas }) => `${use.paused_runtimes}/${quotas.paused_runtimes ?? '-'}`],
+        ['AGE', (project) => ageOf(project.created_at)],
+      ])
+    return 0
+  })
+
+  const get = group
+    .command('get')
+    .description('show a project, what it may have and what it has')
+    .argument('<project>', 'name or id')
+    .option('--json', 'print the project as JSON')
+  act(get, async (project: string, { json }: { json?: boolean }) => {
+    show(await connect().projects.get(project), json)
+    return 0
+  })
+
+  const set = group
+    .command('set')
+    .description('change what a project may have, or its name')
+    .argument('<project>', 'name or id')
+    .option(quotaFlag, quotaHelp, quota)
+    .option('--name <name>', 'its name from now on')
+    .option('--json', 'print the project as JSON')
+  act(set, async (project: string, { quota: quotas = {}, name, json }: Quoted & { name?: string }) => {
+    const change = name === undefined ? { quotas } : { quotas, name }
+    show(await connect().projects.update(project, change), json)
+    return 0
+  })
+
+  const remove = group
+    .command('rm')
+    .description('delete projects that have nothing any more; their keys go with them')
+    .argument('<project...>', 'names or ids')
+  act(remove, async (projects: string[]) => {
+    const holt = connect()
+    for (const project of projects) {
+      await holt.projects.delete(project)
+      say(`Deleted ${project}`)
+    }
+    return 0
+  })
+}
+
+function show(project: Project, json: boolean | undefined): void {
+  if (json === true) {
+    printJson(project)
+    return
+  }
+  print(`project    ${project.name} (${project.project_id}), ${ageOf(project.created_at)} old`)
+  printTable(quotaLines(project.quotas, project.use), [
+    ['QUOTA', ({ name }) => name],
+    ['USED', ({ used }) => used],
+    ['LIMIT', ({ limit }) => limit],
+  ])
+}

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Holt, HoltError, type Runtime, type RuntimeMetrics } from '@holt/sdk'
+import { type Command, InvalidArgumentError } from 'commander'
+import { findRuntime } from '../arguments/find-runtime.ts'
+import { LiveRegion } from '../build/live-region.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { bytes, type Column, tableLines } from '../output/table.ts'
+import { act } from '../verb.ts'
+
+/** Requests at once: enough for hundreds of runtimes, and no flood. */
+const atOnce = 8
+
+interface StatsOptions {
+  readonly follow?: boolean
+  readonly interval: number
+  readonly json?: boolean
+}
+
+/** A runtime's name with what it takes. */
+interface Line {
+  readonly name: string | null
+  readonly metrics: RuntimeMetrics
+}
+
+const examples = `
+CPU is in vCPUs, on average since the reading before; the processes of a runtime that stands still are not counted.
+
+Examples:
+  holt stats
+  holt stats mine --follow
+  holt stats --json | jq -r '.data[] | [.runtime_id, .now.memory.used_bytes] | @tsv'`
+
+/** Adds `holt stats`: what runtimes take. */
+export function addStats(program: Command): void {
+  const command = program
+    .command('stats')
+    .description('show what runtimes take: processor, memory, disk, processes, network')
+    .argument('[runtime...]', 'id, beginning of an id, or name; default: all that run')
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('-i, --interval <seconds>', 'time between readings that are followed', seconds, 2)
+    .option('--json', 'print the list as JSON; with --follow one line for each reading')
+    .addHelpText('after', examples)
+  act(command, async (names: string[], { follow = false, interval, json = false }: StatsOptions) => {
+    const holt = connect()
+    const live = follow && process.stdout.isTTY ? new LiveRegion(process.stdout) : null
+    for (;;) {
+      const lines = await readAll(holt, names)
+      if (json) follow ? print(JSON.stringify(listOf(lines))) : printJson(listOf(lines))
+      else if (lines.length === 0 && !follow) say('No runtimes run.')
+      else if (live !== null) live.draw(tableLines(lines, columns))
+      else for (const line of tableLines(lines, columns)) print(line)
+      if (!follow) return 0
+      await sleep(interval * 1000)
+    }
+  })
+}
+
+const columns: readonly Column<Line>[] = [
+  ['RUNTIME', ({ metrics }) => metrics.runtime_id],
+  ['NAME', ({ name }) => name ?? ''],
+  ['STATE', ({ metrics }) => metrics.state],
+  ['CPU', ({ metrics: { now, limits } }) => (now?.cpu.rate == null ? '' : `${now.cpu.rate.toFixed(2)}/${limits.cpu}`)],
+  ['MEMORY', ({ metrics: { now, limits } }) => shareOf(now?.memory, limits.memory_bytes)],
+  ['DISK', ({ metrics: { now, limits } }) => shareOf(now?.disk, limits.disk_bytes)],
+  ['PROCESSES', ({ metrics: { now } }) => String(now?.processes ?? '')],
+  ['SENT', ({ metrics: { now } }) => (now === null ? '' : bytes(now.network.sent_bytes))],
+  ['RECEIVED', ({ metrics: { now } }) => (now === null ? '' : bytes(now.network.received_bytes))],
+]
+
+function shareOf(part: { readonly used_bytes: number } | undefined, limit: number): string {
+  return part === undefined ? '' : `${bytes(part.used_bytes)}/${bytes(limit)}`
+}
+
+function listOf(lines: readonly Line[]) {
+  return { data: lines.map(({ metrics }) => metrics), next_cursor: null }
+}
+
+/** Of all that run, one that ends meanwhile is left out; one that was named must be there. */
+async function readAll(holt: Holt, names: readonly string[]): Promise<readonly Line[]> {
+  if (names.length > 0) return Promise.all(names.map(async (name) => lineOf(await findRuntime(holt, name))))
+  const runtimes = await holt.runtimes.list({ state: 'running', limit: 100 }).all()
+  const lines: Line[] = []
+  for (let begin = 0; begin < runtimes.length; begin += atOnce) {
+    const some = await Promise.all(runtimes.slice(begin, begin + atOnce).map(lineIfThere))
+    lines.push(...some.filter((line) => line !== null))
+  }
+  return lines
+}
+
+async function lineOf(runtime: Runtime): Promise<Line> {
+  return { name: runtime.name, metrics: await runtime.metrics() }
+}
+
+async function lineIfThere(runtime: Runtime): Promise<Line | null> {
+  try {
+    return await lineOf(runtime)
+  } catch (error) {
+    if (error instanceof HoltError && gone.has(error.code)) return null
+    throw error
+  }
+}
+
+const gone: ReadonlySet<string> = new Set(['runtime_not_found', 'runtime_terminated', 'runtime_not_running'])
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (!(value >= 0.5 && value <= 3600)) throw new InvalidArgumentError('must be from 0.5 to 3600 seconds')
+  return value
+}

@@ -1,0 +1,210 @@
+import type { Webhook, WebhookDelivery } from '@holt/sdk'
+import { type Command, Option } from 'commander'
+import { dropUndefined } from '../arguments/create-options.ts'
+import { doToEach } from '../arguments/do-to-each.ts'
+import { collected, seconds } from '../arguments/parse.ts'
+import { connect } from '../connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act, UsageError } from '../verb.ts'
+
+const examples = `
+Messages are signed as Standard Webhooks has it: verify them with a library from https://www.standardwebhooks.com.
+
+Examples:
+  holt webhook create https://hooks.example.com/holt --type 'runtime.*' --type build.ready
+  holt webhook test wh4f…                  sends one message now, and says what came of it
+  holt webhook deliveries wh4f… --failed   what never arrived
+  holt webhook redeliver wh4f… wd9a…
+  holt webhook set wh4f… --enable          go on where it stopped`
+
+/** Adds `holt webhook`: where events are sent to. */
+export function addWebhook(program: Command): void {
+  const group = program
+    .command('webhook')
+    .description('addresses that events are sent to')
+    .addHelpText('after', examples)
+  addMakers(group)
+  addReaders(group)
+  addSenders(group)
+}
+
+interface MakeOptions {
+  readonly type?: string[]
+  readonly description?: string
+  readonly json?: boolean
+}
+
+interface SetOptions extends MakeOptions {
+  readonly url?: string
+  readonly enable?: boolean
+  readonly disable?: boolean
+}
+
+function addMakers(group: Command): void {
+  const types = () =>
+    new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeat').argParser(
+      collected,
+    )
+  const create = group
+    .command('create')
+    .description('send what happens from now on, and print the secret, which is shown this once')
+    .argument('<url>', 'an https address')
+    .addOption(types())
+    .option('--description <text>', 'what it is for')
+    .option('--json', 'print the webhook as JSON')
+  act(create, async (url: string, { type, description, json }: MakeOptions) => {
+    const webhook = await connect().webhooks.create({ url, ...dropUndefined({ types: type, description }) })
+    if (json === true) printJson(webhook)
+    else {
+      say(`Made ${webhook.webhook_id}. Its secret is shown this once:`)
+      print(webhook.secret)
+    }
+    return 0
+  })
+  const set = group
+    .command('set')
+    .description('change a webhook, disable it, or let it go on')
+    .argument('<webhook>', 'its id')
+    .option('--url <url>', 'another address')
+    .addOption(types())
+    .option('--description <text>', 'what it is for')
+    .option('--enable', 'go on where it stopped')
+    .option('--disable', 'send nothing more')
+    .option('--json', 'print the webhook as JSON')
+  act(set, async (id: string, { type, url, description, enable, disable, json }: SetOptions) => {
+    if (enable === true && disable === true) throw new UsageError('Say --enable or --disable')
+    const state = enable === true ? 'active' : disable === true ? 'disabled' : undefined
+    const change = dropUndefined({ url, types: type, description, state } as const)
+    if (Object.keys(change).length === 0) throw new UsageError('Say what to change')
+    const webhook = await connect().webhooks.update(id, change)
+    if (json === true) printJson(webhook)
+    else say(`${webhook.webhook_id} is ${webhook.state}: ${typesOf(webhook)} to ${webhook.url}`)
+    return 0
+  })
+  const remove = group.command('rm').description('delete webhooks').argument('<webhook...>', 'ids')
+  act(remove, (ids: string[]) =>
+    doToEach(ids, {}, async (id) => {
+      await connect().webhooks.delete(id)
+      return { told: `Deleted ${id}` }
+    }),
+  )
+  const rotate = group
+    .command('rotate')
+    .description('make a new secret and print it; messages have both signatures for a while')
+    .argument('<webhook>', 'its id')
+    .option('--overlap <time>', 'for how long: 90, 30m, 2h, none (default: 1d)', seconds)
+    .option('--json', 'print the webhook as JSON')
+  act(rotate, async (id: string, { overlap, json }: { overlap?: number; json?: boolean }) => {
+    const webhook = await connect().webhooks.rotateSecret(id, dropUndefined({ overlapSecs: overlap }))
+    if (json === true) printJson(webhook)
+    else {
+      say(`The new secret is shown this once; the old one signs until ${webhook.previous_secret_until}:`)
+      print(webhook.secret)
+    }
+    return 0
+  })
+}
+
+function addReaders(group: Command): void {
+  const list = group.command('ls').description('list webhooks').option('--json', 'print the list as JSON')
+  act(list, async ({ json }: { json?: boolean }) => {
+    const webhooks = await connect().webhooks.list({ limit: 100 }).all()
+    if (json === true) printJson({ data: webhooks, next_cursor: null })
+    else if (webhooks.length === 0) say('No webhooks. Make one: holt webhook create URL')
+    else {
+      printTable(webhooks, [
+        ['WEBHOOK', ({ webhook_id }) => webhook_id],
+        ['STATE', ({ state }) => state],
+        ['URL', ({ url }) => url],
+        ['TYPES', typesOf],
+        ['RETRYING', ({ retrying }) => String(retrying)],
+        ['FAILING', ({ failing_since }) => ageOf(failing_since)],
+        ['WHAT FOR', ({ description }) => description],
+        ['WHY', ({ state_reason }) => state_reason?.message ?? ''],
+      ])
+    }
+    return 0
+  })
+  const get = group
+    .command('get')
+    .description('show a webhook')
+    .argument('<webhook>', 'its id')
+    .option('--json', 'print the webhook as JSON')
+  act(get, async (id: string, { json }: { json?: boolean }) => {
+    const webhook = await connect().webhooks.get(id)
+    if (json === true) printJson(webhook)
+    else
+      for (const [name, value] of Object.entries(webhook))
+        print(`${name.padEnd(22)} ${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    return 0
+  })
+  const deliveries = group
+    .command('deliveries')
+    .description('list what was sent to a webhook, newest first')
+    .argument('<webhook>', 'its id')
+    .option('--failed', 'only what never arrived')
+    .option('--retrying', 'only what is tried again')
+    .option('--json', 'print the list as JSON')
+  act(deliveries, async (id: string, options: { failed?: boolean; retrying?: boolean; json?: boolean }) => {
+    if (options.failed === true && options.retrying === true) throw new UsageError('Say --failed or --retrying')
+    const state = options.failed === true ? 'failed' : options.retrying === true ? 'retrying' : undefined
+    const found = await connect()
+      .webhooks.deliveries(id, { limit: 100, ...dropUndefined({ state } as const) })
+      .all()
+    if (options.json === true) printJson({ data: found, next_cursor: null })
+    else if (found.length === 0) say('Nothing.')
+    else printDeliveries(found)
+    return 0
+  })
+}
+
+function addSenders(group: Command): void {
+  const test = group
+    .command('test')
+    .description('send a message of the type webhook.test now; exits 1 where it does not arrive')
+    .argument('<webhook>', 'its id')
+    .option('--json', 'print the delivery as JSON')
+  act(test, async (id: string, { json }: { json?: boolean }) => {
+    const delivery = await connect().webhooks.test(id)
+    if (json === true) printJson(delivery)
+    else say(`${delivery.state === 'delivered' ? 'It arrived' : 'It did not arrive'}: ${answerOf(delivery)}`)
+    return delivery.state === 'delivered' ? 0 : 1
+  })
+  const redeliver = group
+    .command('redeliver')
+    .description('send what was sent once more')
+    .argument('<webhook>', 'its id')
+    .argument('<delivery...>', 'ids of deliveries')
+  act(redeliver, (id: string, deliveries: string[]) =>
+    doToEach(deliveries, {}, async (delivery) => {
+      const again = await connect().webhooks.redeliver(id, delivery)
+      return { told: `Sending ${delivery} again as ${again.delivery_id}` }
+    }),
+  )
+}
+
+function printDeliveries(deliveries: readonly WebhookDelivery[]): void {
+  printTable(deliveries, [
+    ['DELIVERY', ({ delivery_id }) => delivery_id],
+    ['STATE', ({ state }) => state],
+    ['TYPE', ({ type }) => type],
+    ['EVENT', ({ event_cursor }) => (event_cursor === null ? '' : String(event_cursor))],
+    ['TRIES', ({ attempts }) => String(attempts.length)],
+    ['ANSWER', answerOf],
+    ['NEXT', ({ next_attempt_at }) => next_attempt_at ?? ''],
+    ['AGE', ({ created_at }) => ageOf(created_at)],
+  ])
+}
+
+function answerOf({ attempts }: WebhookDelivery): string {
+  const last = attempts.at(-1)
+  if (last === undefined) return ''
+  const status = last.status === null ? 'no answer' : String(last.status)
+  return printable(`${status} in ${last.duration_ms} ms${last.error === null ? '' : `, ${last.error}`}`)
+}
+
+function typesOf({ types }: Webhook): string {
+  return types.length === 0 ? 'everything' : types.join(',')
+}

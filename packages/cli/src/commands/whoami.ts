@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { connect } from '../connect.ts'
+import { print, printJson } from '../output/print.ts'
+import { quotaLines } from '../output/quota-lines.ts'
+import { printable } from '../output/report-error.ts'
+import { printTable } from '../output/table.ts'
+import { act } from '../verb.ts'
+
+const examples = `
+Examples:
+  holt whoami
+  holt whoami --json | jq -r .project.name`
+
+/** Adds `holt whoami`: which key this is, of which project. */
+export function addWhoami(program: Command): void {
+  const command = program
+    .command('whoami')
+    .description('show which key is used, its project, what that may have and what it has')
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', examples)
+  act(command, async ({ json }: { json?: boolean }) => {
+    const identity = await connect().whoami()
+    if (json === true) {
+      printJson(identity)
+      return 0
+    }
+    const { key, project, quotas, use } = identity
+    print(`key        ${printable(key.name)} (${key.key_id}), ${key.prefix}…`)
+    print(`scopes     ${key.scopes.join(', ')}`)
+    print(`expires    ${key.expires_at ?? 'never'}`)
+    print(`project    ${project.name} (${project.project_id})`)
+    printTable(quotaLines(quotas, use), [
+      ['QUOTA', ({ name }) => name],
+      ['USED', ({ used }) => used],
+      ['LIMIT', ({ limit }) => limit],
+    ])
+    return 0
+  })
+}

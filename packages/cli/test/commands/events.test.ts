@@ -1,0 +1,110 @@
+import { makeId } from '@holt/protocol'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { addEvent } from '../../../sdk/test/support/event-handlers.ts'
+import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { runHolt, startHolt } from '../support/run-holt.ts'
+
+let service: TestService
+beforeEach(async () => {
+  service = await startTestService()
+})
+afterEach(() => service.close())
+
+const run = (args: readonly string[]) => runHolt(args, { service })
+const subject = { kind: 'runtime', id: 'rt1' } as const
+
+describe('events', () => {
+  test('shows the newest, the newest last, one line each', async () => {
+    for (let count = 0; count < 4; count += 1) addEvent(service, 'runtime.running', subject)
+    const { code, stdout } = await run(['events', '-n', '2'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^\S+ {6}3 runtime\.running +rt1\n\S+ {6}4 runtime\.running +rt1\n$/)
+    expect(JSON.parse((await run(['events', '--cursor', '3', '--json'])).stdout).data).toMatchObject([{ cursor: 4 }])
+  })
+
+  test('follows, one JSON object per line', async () => {
+    addEvent(service, 'runtime.starting', subject)
+    const child = startHolt(['events', '-f', '--cursor', '0', '--json', '--type', 'runtime.*'], { service })
+    const lines: string[] = []
+    for await (const part of child.stdout.setEncoding('utf8')) {
+      lines.push(...String(part).trim().split('\n'))
+      if (lines.length === 1) addEvent(service, 'runtime.running', subject)
+      else break
+    }
+    child.kill()
+    expect(lines.map((line) => JSON.parse(line).type)).toEqual(['runtime.starting', 'runtime.running'])
+  })
+
+  test.each([
+    [['--type', 'runtime.unheard'], 'runtime.*'],
+    [['--cursor', 'x'], '--cursor'],
+    [['-n', '0'], '--limit'],
+  ])('%j is wrong usage', async (args, told) => {
+    expect(await run(['events', ...args])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(told) })
+  })
+})
+
+describe('webhook', () => {
+  const create = async () => {
+    const ended = await run(['webhook', 'create', 'https://hooks.example.com', '-t', 'runtime.*', '-t', 'build.ready'])
+    return { ended, id: [...service.webhooks.keys()][0] ?? '' }
+  }
+
+  test('create prints the secret alone on stdout', async () => {
+    const { ended, id } = await create()
+    expect(ended).toMatchObject({ code: 0, stdout: 'whsec_dGVzdA==\n', stderr: expect.stringContaining(id) })
+    expect(service.webhooks.get(id)).toMatchObject({ types: ['runtime.*', 'build.ready'] })
+  })
+
+  test('ls, get, set, rotate and rm', async () => {
+    const { id } = await create()
+    expect((await run(['webhook', 'ls'])).stdout).toMatch(
+      new RegExp(`\\n${id} +active +https://hooks.example.com +runtime`),
+    )
+    expect((await run(['webhook', 'get', id])).stdout).toContain('https://hooks.example.com')
+    expect((await run(['webhook', 'set', id, '--disable'])).stderr).toContain('disabled')
+    expect((await run(['webhook', 'set', id])).stderr).toContain('Say what to change')
+    expect((await run(['webhook', 'rotate', id, '--overlap', '2h'])).stdout).toBe('whsec_bmV3\n')
+    expect(service.calls.at(-1)?.body).toEqual({ overlap_secs: 7200 })
+    expect((await run(['webhook', 'rm', id])).code).toBe(0)
+    expect(service.webhooks.size).toBe(0)
+  })
+
+  test('test says whether it arrived, by its exit code as well', async () => {
+    const { id } = await create()
+    expect(await run(['webhook', 'test', id])).toMatchObject({ code: 0, stderr: 'It arrived: 200 in 12 ms\n' })
+    service.tested = {
+      state: 'failed',
+      attempts: [{ at: '2030-01-01T00:00:00.000Z', status: null, duration_ms: 5, error: 'no such name', response: '' }],
+    }
+    expect(await run(['webhook', 'test', id])).toMatchObject({
+      code: 1,
+      stderr: 'It did not arrive: no answer in 5 ms, no such name\n',
+    })
+    expect((await run(['webhook', 'deliveries', id, '--failed'])).stdout).toMatch(/\nwd\w+ +failed +webhook\.test/)
+    const delivery = String(service.deliveries[0]?.delivery_id)
+    expect((await run(['webhook', 'redeliver', id, delivery])).stderr).toContain(`Sending ${delivery} again`)
+  })
+})
+
+test('audit prints who did what', async () => {
+  service.audit.push({
+    audit_id: makeId('audit'),
+    kind: 'change',
+    at: '2030-01-01T00:00:00.000Z',
+    project_id: makeId('project'),
+    key: { key_id: makeId('key'), name: 'ci\u001b[2J' },
+    address: '192.0.2.7',
+    route: 'createRuntime',
+    params: {},
+    subject_id: 'rt1',
+    status: 201,
+    request_id: 'rq1',
+    count: 1,
+    last_at: '2030-01-01T00:00:00.100Z',
+  })
+  const { code, stdout } = await run(['audit', '--since', '2029-01-01'])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/ci \[2J +ky\w+ +192\.0\.2\.7 +createRuntime +rt1 +201 +1\n$/)
+  expect((await run(['audit', '--since', 'yesterday'])).stderr).toContain('--since yesterday is not a date')
+})

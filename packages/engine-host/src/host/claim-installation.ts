@@ -1,0 +1,68 @@
+import { stat } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EngineError } from '@holt/engine'
+import type { HostEngineOptions } from '../options.ts'
+import { hasCode } from '../tools/durable-files.ts'
+
+/** A killed process lives on as long as a child of it that was just being started: how long to wait for that. */
+const PREDECESSOR_TIMEOUT_MS = 2_000
+
+/** What of an installation no two engines may have at once. */
+type Claimed = Pick<HostEngineOptions, 'stateDir' | 'runDir' | 'installationId'>
+
+/** An installation that no other engine may use. */
+export interface Claim {
+  release(): Promise<void>
+}
+
+/**
+ * Takes an installation for this process: its state directory, its run directory and its id, after which its cgroups are named. Each claim is a socket in the abstract namespace
+ * (`unix(7)`), a directory's named after its inode: the kernel gives it to one process and takes it back when that ends, however it ends. Kind `conflict` when another has one of them.
+ */
+export async function claimInstallation({ stateDir, runDir, installationId }: Claimed): Promise<Claim> {
+  const wanted = [
+    { name: `engine-host-${await directoryId(stateDir)}`, what: stateDir },
+    { name: `run-dir-${await directoryId(runDir)}`, what: runDir },
+    { name: `installation-${installationId}`, what: `the installation ${installationId}, perhaps over a copy of this` },
+  ]
+  const deadline = performance.now() + PREDECESSOR_TIMEOUT_MS
+  const taken: Server[] = []
+  const release = async () => {
+    for (const server of taken.splice(0)) await new Promise((resolve) => server.close(resolve))
+  }
+  try {
+    for (const { name, what } of wanted) {
+      const server = createServer((socket) => socket.destroy())
+      while (!(await tryListen(server, `\0holt-${name}`))) {
+        if (performance.now() > deadline) throw new EngineError('conflict', `another engine works in ${what}`)
+        await sleep(50)
+      }
+      taken.push(server)
+    }
+  } catch (error) {
+    await release()
+    throw error
+  }
+  return { release }
+}
+
+/** What a directory is called whatever path leads to it. */
+export async function directoryId(dir: string): Promise<string> {
+  const { dev, ino } = await stat(dir)
+  return `${dev}-${ino}`
+}
+
+/** False when another process has the name. */
+function tryListen(server: Server, path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const settle = (then: () => void) => {
+      server.off('error', refuse).off('listening', accept)
+      then()
+    }
+    const accept = () => settle(() => resolve(true))
+    const refuse = (error: Error) => settle(() => (hasCode(error, 'EADDRINUSE') ? resolve(false) : reject(error)))
+    server.once('error', refuse).once('listening', accept)
+    server.listen({ path, exclusive: true })
+  })
+}

@@ -1,0 +1,38 @@
+import { EngineError, type RuntimeId, type RuntimeUsage, type Usage } from '@holt/engine'
+import { readCgroupUsage, type UsageFiles, usageFilesOf } from '../cgroups/cgroup-usage.ts'
+import { usedBytesOf } from '../disks/host-disks.ts'
+import { cgroupOf, type Host } from '../host/host.ts'
+import type { Runtime } from './runtime-registry.ts'
+
+/** The ability `usage` of this host; null where it accounts for nothing. */
+export function usageOf(host: Host): Usage | null {
+  const files = usageFilesOf(host.cgroups)
+  return files === null ? null : { read: (id) => readUsage(host, files, id) }
+}
+
+/** A pause or a removal may be at work and is not waited for: what was read while the runtime went is not answered, as its disk may have been any directory by then. */
+async function readUsage(host: Host, files: UsageFiles, id: RuntimeId): Promise<RuntimeUsage> {
+  const runtime = runningOf(host, id)
+  const { processes, ...usage } = readCgroupUsage(files, cgroupOf(host, id).path)
+  const diskBytes = await readDisk(runtime.paths.diskMount)
+  if (runningOf(host, id) !== runtime) throw new EngineError('gone', `runtime ${id} was made anew`)
+  return { ...usage, diskBytes, processes: runtime.record.spec.isolation === 'container' ? processes : null }
+}
+
+/** What a mounted disk holds. Rejects with `EngineError` `gone` where its runtime has been removed, `failed` where the disk does not answer. */
+export async function readDisk(diskMount: string): Promise<number> {
+  try {
+    return await usedBytesOf(diskMount)
+  } catch (cause) {
+    const kind = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'gone' : 'failed'
+    throw new EngineError(kind, `the disk at ${diskMount} cannot be read`, { cause })
+  }
+}
+
+function runningOf(host: Host, id: RuntimeId): Runtime {
+  const runtime = host.runtimes.get(id)
+  if (runtime === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
+  if (runtime.record.state !== 'running' || runtime.cancel.signal.aborted)
+    throw new EngineError('gone', `runtime ${id} does not run`)
+  return runtime
+}

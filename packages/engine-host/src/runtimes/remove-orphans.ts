@@ -1,0 +1,69 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RuntimeId } from '@holt/engine'
+import type { Host } from '../host/host.ts'
+import { isRuntimeId } from '../layout.ts'
+import { clearPaths } from '../remove-runtime.ts'
+import { hasCode } from '../tools/durable-files.ts'
+import { disownRunDir, ownRunDir, ownsRunDir } from './run-dir-owner.ts'
+import { readRecord } from './runtime-record.ts'
+
+/**
+ * Takes away what is left of runtimes that have no record any more: processes, cgroups, mounts, sockets and files. A record is there before all of these and goes after them, so without one nobody
+ * wants them, if they are this installation's: what lies in the state directory alone is, and what has a name in the run directory where its mark says so. All else is kept, for it may be of another
+ * installation that shares the run directory, or of the one that this state was copied from. So is what has a record that cannot be read.
+ */
+export async function removeOrphans(host: Host, installationId: string): Promise<void> {
+  const { layout } = host
+  const isOwn = await ownsRunDir(layout, installationId)
+  const names = await namesLeft(host)
+  let hasStrangers = false
+  for (const id of new Set([...names.inState, ...names.inRunDir, ...names.inCgroups])) {
+    if (host.runtimes.get(id) !== undefined) continue
+    const isInRunDir = names.inRunDir.has(id)
+    if (isInRunDir ? !isOwn : names.inCgroups.has(id)) {
+      hasStrangers ||= isInRunDir
+      host.log.warn({ runtime: id }, 'a runtime without a record may be of another installation, kept')
+    } else if ((await readRecord(layout.runtime(id).record)) === 'absent') await removeOrphan(host, id)
+  }
+  await (hasStrangers ? disownRunDir(layout) : ownRunDir(layout, installationId))
+}
+
+async function removeOrphan(host: Host, id: RuntimeId): Promise<void> {
+  try {
+    await clearPaths(host, host.layout.runtime(id), { state: 'preparing', process: null })
+    host.log.warn({ runtime: id }, 'removed what was left of a runtime without a record')
+  } catch (err) {
+    host.log.error({ err, runtime: id }, 'cannot remove what is left of a runtime without a record, kept')
+  }
+}
+
+/** The names of runtimes that something carries, by where it lies. */
+interface NamesLeft {
+  readonly inState: ReadonlySet<RuntimeId>
+  readonly inRunDir: ReadonlySet<RuntimeId>
+  readonly inCgroups: ReadonlySet<RuntimeId>
+}
+
+async function namesLeft({ layout, cgroups, cgroupParent }: Host): Promise<NamesLeft> {
+  const [inState, inRunDir, inCgroups] = await Promise.all([
+    namesIn(layout.runtimes),
+    namesIn(layout.runDir, layout.runners),
+    namesIn(...cgroups.hierarchies.map((point) => join(point, cgroupParent))),
+  ])
+  return { inState, inRunDir, inCgroups }
+}
+
+async function namesIn(...dirs: readonly string[]): Promise<ReadonlySet<RuntimeId>> {
+  return new Set((await Promise.all(dirs.map(directoriesIn))).flat().filter(isRuntimeId))
+}
+
+async function directoriesIn(dir: string): Promise<string[]> {
+  try {
+    const entries = await readdir(dir, { withFileTypes: true })
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return []
+    throw error
+  }
+}

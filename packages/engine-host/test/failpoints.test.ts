@@ -1,0 +1,103 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { failpointNames } from '@holt/engine'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  type EngineUnderTest,
+  importImage,
+  prepareEngine,
+  smallSpec,
+  timeout,
+  VERB_TIMEOUT_MS,
+} from './support/engine-under-test.ts'
+import { missing } from './support/test-machine.ts'
+
+const file = vi.hoisted(() => {
+  const path = `/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}`
+  process.env.HOLT_FAILPOINTS = `@${path}`
+  return path
+})
+
+const reason = await missing('root', 'go', 'runsc', 'runc')
+const options = { timeout: VERB_TIMEOUT_MS * 2 }
+
+/** Arms a failpoint, and counts hits from here on. Null: none. */
+function arm(name: string | null): void {
+  writeFileSync(file, name === null ? '' : `# ${crypto.randomUUID()}\n${name}=error\n`)
+  writeFileSync(`${file}.hits`, '')
+  onTestFinished(() => {
+    for (const path of [file, `${file}.hits`]) rmSync(path, { force: true })
+  })
+}
+
+function hits(): readonly string[] {
+  return readFileSync(`${file}.hits`, 'utf8').trimEnd().split('\n')
+}
+
+async function named({ options: { stateDir } }: EngineUnderTest, dir: string): Promise<readonly string[]> {
+  const names = await readdir(join(stateDir, dir))
+  return names.filter((name) => name !== '.mnt')
+}
+
+test.skipIf(reason !== null)(`every failpoint of the engine is reached (${reason ?? 'ready'})`, options, async () => {
+  await using under = await prepareEngine()
+  arm(null)
+  const engine = await under.open()
+  const spec = smallSpec('gvisor', await importImage(engine, under))
+  await engine.ensure(spec, timeout())
+  const guest = await engine.dial(spec.id, timeout())
+  const body = Buffer.from('{}')
+  const quiesced = await guest.request({ method: 'POST', path: '/v1/quiesce', body, signal: timeout() })
+  quiesced.body.resume()
+  const checkpoints = engine.ability('checkpoints')
+  await checkpoints?.take(spec.id, 'cp', timeout())
+  await checkpoints?.remove('cp')
+  await engine.remove(spec.id, timeout())
+  await engine.close()
+  const reached = new Set(hits())
+  expect(failpointNames.filter((name) => name.startsWith('host.') && !reached.has(name))).toEqual([])
+})
+
+test.skipIf(reason !== null).each(['host.image-written', 'host.image-named'])(
+  `an image whose import fails at %s is there whole or not at all, and can be imported again (${reason ?? 'ready'})`,
+  options,
+  async (name) => {
+    await using under = await prepareEngine()
+    arm(name)
+    const engine = await under.open()
+    await expect(importImage(engine, under)).rejects.toThrow(name)
+    expect(hits()).toContain(name)
+    const whole = name === 'host.image-named' ? 1 : 0
+    expect(await named(under, 'images')).toHaveLength(whole)
+    expect(await engine.ability('images')?.list()).toHaveLength(whole)
+    arm(null)
+    const digest = await importImage(engine, under)
+    expect((await engine.ability('images')?.list())?.map((image) => image.digest)).toEqual([digest])
+    await engine.close()
+  },
+)
+
+test.skipIf(reason !== null).each(['host.disk-formatted', 'host.disk-named'])(
+  `a spare disk that fails at %s keeps nobody from his own, and the next start has no half-made one (${reason ?? 'ready'})`,
+  options,
+  async (name) => {
+    await using under = await prepareEngine()
+    arm(name)
+    const engine = await under.open()
+    const spec = smallSpec('container', await importImage(engine, under))
+    await engine.ensure(spec, timeout())
+    await expect.poll(hits).toContain(name)
+    await engine.remove(spec.id, timeout())
+    await engine.close()
+    arm(null)
+    const next = await under.open()
+    expect((await named(under, 'disks')).filter((disk) => disk.startsWith('.'))).toEqual([])
+    const again = smallSpec('container', spec.imageDigest)
+    await next.ensure(again, timeout())
+    expect(hits()).toContain('host.running')
+    await next.remove(again.id, timeout())
+    await next.close()
+    expect(await under.leaks()).toEqual([])
+  },
+)

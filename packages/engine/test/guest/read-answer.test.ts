@@ -1,0 +1,29 @@
+import { Readable } from 'node:stream'
+import { expect, test, vi } from 'vitest'
+import { GuestClient } from '../../src/index.ts'
+
+/** Asks a guest that answers this, whatever it is asked. */
+function ask(answer: string) {
+  const body = Readable.from([Buffer.from(answer)], { objectMode: false })
+  const link = { connected: true, request: async () => ({ status: 200, headers: {}, body }) }
+  return new GuestClient(link).listProcesses(new AbortController().signal)
+}
+
+test.each([
+  ['brackets', '['.repeat(1000)],
+  ['objects', '{"a":'.repeat(1000)],
+  ['more values than any answer has', `[${'{},'.repeat(600_000)}{}]`],
+])('an answer of %s is refused before it is parsed', async (_, answer) => {
+  const parse = vi.spyOn(JSON, 'parse')
+  try {
+    await expect(ask(answer)).rejects.toMatchObject({ name: 'EngineError', kind: 'failed' })
+    expect(parse).not.toHaveBeenCalled()
+  } finally {
+    parse.mockRestore()
+  }
+})
+
+test('an answer with very many values is read where they are few enough', async () => {
+  const processes = JSON.stringify({ processes: [], more: Array.from({ length: 200_000 }, (_, n) => ({ n })) })
+  await expect(ask(processes)).resolves.toEqual([])
+})

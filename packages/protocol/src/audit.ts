@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { pageQuery, Timestamp } from './page.ts'
+import { Text } from './text.ts'
+
+/**
+ * What an entry is about: a `change` of what the service keeps, something done `inside` a runtime (commands, files, ports), or calls whose key was
+ * not valid (`auth_failed`), which are counted together by address and minute.
+ */
+export const auditKinds = ['change', 'inside', 'auth_failed'] as const
+
+/** Who did what, with which key, from where. Nobody can change it; nothing of bodies or secrets is in it. */
+export const AuditEntry = z
+  .object({
+    audit_id: idSchema('audit'),
+    kind: z.enum(auditKinds),
+    at: Timestamp,
+    project_id: idSchema('project').nullable().describe('Null: of no project.'),
+    key: z
+      .object({ key_id: idSchema('key'), name: z.string() })
+      .nullable()
+      .describe('Which key, by its name then.'),
+    address: z.string().describe('The address that the connection came from.'),
+    route: z.string().nullable().describe('What was called, by its name in the OpenAPI description: `createRuntime`.'),
+    params: z.record(z.string(), z.string()).describe('What was named in the path.'),
+    subject_id: z.string().nullable().describe('What was made, changed or removed.'),
+    status: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The HTTP status of the answer; null: under way, or the service or the client was gone before.'),
+    request_id: z.string().nullable(),
+    count: z.number().int().describe('How many calls it stands for.'),
+    last_at: Timestamp.describe('When it ended, or the last of several.'),
+  })
+  .meta({ id: 'AuditEntry' })
+export type AuditEntry = z.infer<typeof AuditEntry>
+
+/** The query of the audit log. */
+export const ListAuditQuery = z.strictObject({
+  ...pageQuery,
+  project: Text.max(100)
+    .optional()
+    .describe('The id of a project, or `all`; needs the scope `operator`. Default: the project of the key.'),
+  kind: z.enum(auditKinds).optional(),
+  key_id: Text.max(100).optional().describe('Only what was done with this key.'),
+  route: Text.max(100).optional().describe('Only calls of this route.'),
+  subject: Text.max(100).optional().describe('Only what was done to the thing with this id.'),
+  since: z.iso.datetime({ offset: true }).optional(),
+  until: z.iso.datetime({ offset: true }).optional(),
+})
+export type ListAuditQuery = z.output<typeof ListAuditQuery>
+
+/** How long entries are kept, and how many of a kind of a project at the most: the newest. */
+export const keptAudit = { days: 400, change: 5_000_000, inside: 1_000_000, auth_failed: 100_000 } as const

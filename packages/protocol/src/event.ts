@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import { idPrefixes, idSchema } from './ids.ts'
+import { pageOf, pageQuery, Timestamp } from './page.ts'
+import { Text } from './text.ts'
+
+/** Every type of event: the kind of thing and what became of it. */
+export const eventTypes = [
+  'runtime.starting',
+  'runtime.running',
+  'runtime.pausing',
+  'runtime.paused',
+  'runtime.resuming',
+  'runtime.terminating',
+  'runtime.terminated',
+  'runtime.failed',
+  'runtime.updated',
+  'runtime.forked',
+  'runtime.network_changed',
+  'runtime.port_changed',
+  'snapshot.writing',
+  'snapshot.ready',
+  'snapshot.failed',
+  'snapshot.deleted',
+  'template.unbuilt',
+  'template.building',
+  'template.ready',
+  'template.failed',
+  'template.deleted',
+  'build.queued',
+  'build.pulling',
+  'build.building',
+  'build.exporting',
+  'build.snapshotting',
+  'build.ready',
+  'build.failed',
+  'build.cancelled',
+  'policy.created',
+  'policy.replaced',
+  'policy.deleted',
+  'secret.created',
+  'secret.replaced',
+  'secret.deleted',
+  'secret_key.rotated',
+  'provider.created',
+  'provider.replaced',
+  'provider.deleted',
+  'key.created',
+  'key.updated',
+  'key.rotated',
+  'key.revoked',
+  'project.created',
+  'project.updated',
+  'project.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.disabled',
+  'webhook.secret_rotated',
+  'webhook.deleted',
+] as const
+
+/** A type of event. */
+export type EventType = (typeof eventTypes)[number]
+
+/** What a list of types may hold: a type, or all of one kind as `runtime.*`. */
+export const eventTypePatterns: readonly string[] = [
+  ...eventTypes,
+  ...new Set(eventTypes.map((type) => `${type.split('.', 1)[0]}.*`)),
+]
+
+/** The types that patterns stand for. */
+export function typesMatching(patterns: readonly string[]): readonly EventType[] {
+  return eventTypes.filter((type) =>
+    patterns.some((pattern) => pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))),
+  )
+}
+
+/** A type of event or all of one kind. */
+export const EventTypePattern = z
+  .string()
+  .max(100)
+  .refine((text) => eventTypePatterns.includes(text), 'must be a type of event such as build.ready, or runtime.*')
+
+const kinds = Object.keys(idPrefixes) as [keyof typeof idPrefixes, ...(keyof typeof idPrefixes)[]]
+
+/** Who caused something: a key, or the service by itself. */
+export const Actor = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('key'), key_id: idSchema('key') }),
+    z.object({ type: z.literal('service') }),
+  ])
+  .meta({ id: 'Actor' })
+export type Actor = z.infer<typeof Actor>
+
+/** Something that happened to a thing of a project. */
+export const Event = z
+  .object({
+    type: z.enum(eventTypes),
+    cursor: z.number().int().describe("Its place in the project's log: 1, 2, 3 and so on, without gaps."),
+    event_id: idSchema('event'),
+    at: Timestamp,
+    subject: z.object({ kind: z.enum(kinds), id: z.string() }).describe('What it happened to.'),
+    data: z
+      .record(z.string(), z.unknown())
+      .describe('What is known of it; of a change of state `from`, `to` and `reason`.'),
+    actor: Actor,
+  })
+  .meta({ id: 'Event' })
+export type Event = z.infer<typeof Event>
+
+const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
+
+/** An item of a stream of events. */
+export const EventItem = z
+  .union([
+    Event,
+    z.object({ type: z.literal('dropped'), cursor, dropped_items: z.number().int() }),
+    z.object({ type: z.literal('end'), cursor }),
+  ])
+  .meta({ id: 'EventItem' })
+export type EventItem = z.infer<typeof EventItem>
+
+const afterCursor = z
+  .union([z.literal('latest'), z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)])
+  .default(0)
+  .describe(
+    'Give what follows this cursor; `latest`: what comes from now on. Default: everything that is kept. One that fell out is 410 `cursor_expired`.',
+  )
+const followFlag = z
+  .enum(['true', 'false', '1', '0'])
+  .default('false')
+  .describe('Stay, and give what comes. The answer is a stream.')
+
+/** Types as a query has them: repeated, or separated by commas. */
+const typesOfQuery = z
+  .union([z.string(), z.array(z.string())])
+  .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+  .pipe(z.array(EventTypePattern).max(100))
+  .optional()
+  .describe('Only these types: `build.ready`, `runtime.*`; repeat, or separate by commas.')
+
+/** The query of the events of a project. */
+export const ListEventsQuery = z.strictObject({
+  limit: pageQuery.limit,
+  cursor: afterCursor,
+  order: z
+    .enum(['asc', 'desc'])
+    .default('asc')
+    .describe('`asc`: the oldest first. `desc`: the newest first, before the cursor; not with `follow`.'),
+  follow: followFlag,
+  type: typesOfQuery,
+  subject: Text.max(100).optional().describe('Only what happened to the thing with this id.'),
+})
+export type ListEventsQuery = z.output<typeof ListEventsQuery>
+
+/** The query of the events of a runtime. */
+export const RuntimeEventsQuery = z.strictObject({ cursor: afterCursor, follow: followFlag, type: typesOfQuery })
+
+/** A page of events. `last_cursor` goes on where there is no next page yet. */
+export const EventPage = pageOf(Event)
+  .extend({
+    last_cursor: z.number().int().describe('Everything up to here has been looked at: the cursor to ask with later.'),
+  })
+  .meta({ id: 'EventPage' })
+export type EventPage = z.infer<typeof EventPage>
+
+/** How long events are kept, and how many of a project at the most: the newest. */
+export const keptEvents = { days: 30, ofProject: 1_000_000 } as const

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { Timestamp } from './page.ts'
+import { runtimeStates } from './runtime.ts'
+
+/** How often the service looks at what runtimes take. A window's steps are multiples of it. */
+export const metricsStepSecs = 10
+
+/** How far back a window may reach. */
+export const metricsKeptSecs = 3600
+
+/** The query of a runtime's metrics. */
+export const RuntimeMetricsQuery = z.strictObject({
+  window_secs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(metricsKeptSecs)
+    .default(0)
+    .describe('How far back `samples` reach; 0: there are none.'),
+  step_secs: z.coerce
+    .number()
+    .int()
+    .min(metricsStepSecs)
+    .max(metricsKeptSecs)
+    .multipleOf(metricsStepSecs)
+    .default(metricsStepSecs)
+    .describe(`The time from one sample to the next, a multiple of ${metricsStepSecs}.`),
+})
+export type RuntimeMetricsQuery = z.output<typeof RuntimeMetricsQuery>
+
+const bytes = z.number().int().min(0)
+
+/** What a runtime takes at one moment. */
+export const RuntimeSample = z
+  .object({
+    at: Timestamp,
+    cpu: z.object({
+      used_usec: bytes.describe(
+        'Processor time in microseconds since the runtime came to its host: since it was made, or resumed last.',
+      ),
+      rate: z
+        .number()
+        .min(0)
+        .nullable()
+        .describe('vCPUs that were busy, on average since the sample before; null where there is none.'),
+    }),
+    memory: z.object({ used_bytes: bytes.describe('Without what the kernel could give back.') }),
+    disk: z.object({ used_bytes: bytes.describe('Written since its image.') }),
+    processes: bytes
+      .nullable()
+      .describe(
+        'Processes inside. Null where nobody could be asked: in samples of the past, and while a runtime of `gvisor` stands still.',
+      ),
+    network: z.object({
+      sent_bytes: bytes.describe('Out of the runtime by the gateway, since the service or the runtime was started.'),
+      received_bytes: bytes,
+    }),
+  })
+  .meta({ id: 'RuntimeSample' })
+export type RuntimeSample = z.infer<typeof RuntimeSample>
+
+/** What a runtime takes of its host, as the host sees it. */
+export const RuntimeMetrics = z
+  .object({
+    runtime_id: idSchema('runtime'),
+    state: z.enum(runtimeStates),
+    limits: z.object({
+      cpu: z.number().describe('vCPUs.'),
+      memory_bytes: bytes,
+      disk_bytes: bytes,
+    }),
+    now: RuntimeSample.nullable().describe('Null where the runtime is not on its host, as one that is paused.'),
+    step_secs: z.number().int(),
+    samples: z
+      .array(RuntimeSample)
+      .describe(
+        'Oldest first. There is none for a time at which the runtime stood still, was paused, or the service did not run. Memory is the most of a step, the rest as it was at its end.',
+      ),
+  })
+  .meta({ id: 'RuntimeMetrics' })
+export type RuntimeMetrics = z.infer<typeof RuntimeMetrics>

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { Name, nameBesideId } from './name.ts'
+import { Timestamp } from './page.ts'
+
+const count = z.number().int().min(0).max(1_000_000)
+const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+
+/** What each quota bounds, in the order in which they are shown. */
+const quotaFields = {
+  runtimes: count.describe(
+    'Runtimes that have memory: all that have not ended and are not paused, builds’ among them.',
+  ),
+  paused_runtimes: count.describe('Runtimes that are paused.'),
+  cpu: z.number().min(0).max(1_000_000).describe('vCPUs together of the runtimes that have memory.'),
+  memory_mib: bytes.describe('Memory together of the runtimes that have memory.'),
+  disk_mib: bytes.describe('Disks together of all runtimes that have not ended, paused ones among them.'),
+  snapshot_bytes: bytes.describe('Snapshots together.'),
+  template_bytes: bytes.describe('Images together of the templates that the project has built.'),
+  builds: count.describe('Builds that run at the same time. More of them wait for their turn.'),
+  requests_per_sec: z.number().positive().max(1_000_000).describe('Requests a second, as a mean.'),
+  request_burst: z.number().int().min(1).max(1_000_000).describe('Requests at once, after a while without any.'),
+} as const
+
+/** What a project may have at the most. */
+export type QuotaName = keyof typeof quotaFields
+
+/** Every quota, in the order in which they are shown. */
+export const quotaNames = Object.keys(quotaFields) as readonly QuotaName[]
+
+/** What bounds each quota's value. */
+export const quotaSchemas: Readonly<Record<QuotaName, z.ZodType<number>>> = quotaFields
+
+const nullable = Object.fromEntries(Object.entries(quotaFields).map(([name, schema]) => [name, schema.nullable()])) as {
+  [Quota in QuotaName]: z.ZodNullable<(typeof quotaFields)[Quota]>
+}
+
+const settable = Object.fromEntries(
+  Object.entries(quotaFields).map(([name, schema]) => [
+    name,
+    z.union([schema, z.null(), z.literal('default')]).optional(),
+  ]),
+) as {
+  [Quota in QuotaName]: z.ZodOptional<z.ZodUnion<[(typeof quotaFields)[Quota], z.ZodNull, z.ZodLiteral<'default'>]>>
+}
+
+/** What a project may have; null: as much as the host has. */
+export const Quotas = z.object(nullable).meta({ id: 'Quotas' })
+export type Quotas = z.infer<typeof Quotas>
+
+/** Changes of quotas: a number, null for no limit, `default` for what the service's settings say. What is left out stays. */
+export const SetQuotas = z.strictObject(settable).meta({ id: 'SetQuotas' })
+export type SetQuotas = z.infer<typeof SetQuotas>
+
+/** What a project has, in the units of its quotas. */
+export const QuotaUse = z
+  .object({
+    runtimes: count,
+    paused_runtimes: count,
+    cpu: z.number(),
+    memory_mib: bytes,
+    disk_mib: bytes,
+    snapshot_bytes: bytes,
+    template_bytes: bytes,
+    builds: count.describe('Those that run or wait.'),
+  })
+  .meta({ id: 'QuotaUse' })
+export type QuotaUse = z.infer<typeof QuotaUse>
+
+/** A project: whom everything belongs to. */
+export const Project = z
+  .object({
+    project_id: idSchema('project'),
+    name: Name,
+    quotas: Quotas,
+    use: QuotaUse,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'Project' })
+export type Project = z.infer<typeof Project>
+
+/** The body of a new project. */
+export const CreateProject = z
+  .strictObject({ name: nameBesideId('project'), quotas: SetQuotas.default({}) })
+  .meta({ id: 'CreateProject' })
+export type CreateProject = z.infer<typeof CreateProject>
+export type CreateProjectInput = z.input<typeof CreateProject>
+
+/** The body of a changed project. What is left out stays. */
+export const UpdateProject = z
+  .strictObject({ name: nameBesideId('project').optional(), quotas: SetQuotas.default({}) })
+  .meta({ id: 'UpdateProject' })
+export type UpdateProject = z.infer<typeof UpdateProject>
+export type UpdateProjectInput = z.input<typeof UpdateProject>

@@ -1,0 +1,20 @@
+import { AuditEntry, ListAuditQuery } from '../audit.ts'
+import { pageOf } from '../page.ts'
+import type { Route } from '../route.ts'
+import { answer, none } from './parts.ts'
+
+/** Who did what. */
+export const auditRoutes = {
+  listAudit: {
+    method: 'GET',
+    path: '/v1/agents/audit',
+    summary: 'List who did what, with which key, from where',
+    description:
+      'Every call that changes something, and calls without a valid key. Nothing of bodies or secrets is in it, and no route changes it. Kept for 400 days.',
+    scope: 'admin',
+    query: ListAuditQuery,
+    body: none,
+    answers: { 200: answer(pageOf(AuditEntry).meta({ id: 'AuditPage' }), 'A page of entries, newest first.') },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>

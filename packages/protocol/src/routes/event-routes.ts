@@ -1,0 +1,37 @@
+import { EventItem, EventPage, ListEventsQuery, RuntimeEventsQuery } from '../event.ts'
+import type { Route } from '../route.ts'
+import { answer, none, runtimeParams, runtimePath } from './parts.ts'
+
+/** What happened in a project, in order. */
+export const eventRoutes = {
+  listEvents: {
+    method: 'GET',
+    path: '/v1/agents/event',
+    summary: 'Read what happened, the oldest first',
+    description:
+      'A page; a stream where the client accepts `text/event-stream` or `application/x-ndjson`, or with `follow`. Events are kept for 30 days, at most the newest 1,000,000 of a project.',
+    scope: 'event:read',
+    query: ListEventsQuery,
+    body: none,
+    answers: { 200: { ...answer(EventPage, 'A page of events.'), stream: EventItem } },
+    errors: ['cursor_expired'],
+  },
+  readRuntimeEvents: {
+    method: 'GET',
+    path: `${runtimePath}/events`,
+    summary: 'Read what happened to a runtime',
+    description: 'With `follow` until it has ended.',
+    scope: 'runtime:read',
+    params: runtimeParams,
+    query: RuntimeEventsQuery,
+    body: none,
+    answers: {
+      200: {
+        type: 'stream',
+        item: EventItem,
+        description: 'Items after the cursor. `end` is the last one; a stream without it broke.',
+      },
+    },
+    errors: ['runtime_not_found', 'cursor_expired'],
+  },
+} as const satisfies Record<string, Route>

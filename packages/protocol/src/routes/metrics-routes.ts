@@ -1,0 +1,29 @@
+import { RuntimeMetrics, RuntimeMetricsQuery } from '../metrics.ts'
+import type { Route } from '../route.ts'
+import { answer, none, runtimeParams, runtimePath } from './parts.ts'
+
+/** What runtimes take, and what the service counts. */
+export const metricsRoutes = {
+  runtimeMetrics: {
+    method: 'GET',
+    path: `${runtimePath}/metrics`,
+    summary: 'What a runtime takes',
+    description:
+      'Processor, memory, disk, processes and network, now and for a time back. It is read from outside: the runtime is not woken, and not kept from being idle.',
+    scope: 'runtime:read',
+    params: runtimeParams,
+    query: RuntimeMetricsQuery,
+    body: none,
+    answers: { 200: answer(RuntimeMetrics, 'What it takes.') },
+    errors: ['runtime_not_found', 'runtime_terminated', 'runtime_not_running', 'not_supported_here'],
+  },
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Metrics for Prometheus',
+    scope: 'operator',
+    body: none,
+    answers: { 200: { type: 'bytes', description: 'The text format 0.0.4 of Prometheus.' } },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>

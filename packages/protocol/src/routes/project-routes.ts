@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { pageOf, pageQuery } from '../page.ts'
+import { CreateProject, Project, UpdateProject } from '../project.ts'
+import type { Route } from '../route.ts'
+import { answer, json, none } from './parts.ts'
+
+const path = '/v1/agents/project'
+const params = z.strictObject({ project_id: z.string() })
+
+/** Projects. */
+export const projectRoutes = {
+  createProject: {
+    method: 'POST',
+    path,
+    summary: 'Make a project',
+    description: 'Nobody can use it yet: `POST /v1/agents/key` with `project` makes its first key.',
+    scope: 'operator',
+    body: json(CreateProject),
+    answers: { 201: answer(Project, 'The project.') },
+    errors: ['name_taken', 'quota_exceeded', 'unsupported_media_type'],
+  },
+  listProjects: {
+    method: 'GET',
+    path,
+    summary: 'List projects',
+    description: 'Newest first.',
+    scope: 'operator',
+    query: z.strictObject(pageQuery),
+    body: none,
+    answers: { 200: answer(pageOf(Project).meta({ id: 'ProjectPage' }), 'A page of projects.') },
+    errors: [],
+  },
+  getProject: {
+    method: 'GET',
+    path: `${path}/{project_id}`,
+    summary: 'Get a project by id or name',
+    scope: 'operator',
+    params,
+    body: none,
+    answers: { 200: answer(Project, 'The project, its quotas and what it uses of them.') },
+    errors: ['project_not_found'],
+  },
+  updateProject: {
+    method: 'PATCH',
+    path: `${path}/{project_id}`,
+    summary: "Change a project's name or quotas",
+    description: 'Quotas hold for what comes: nothing is taken from a project that has more already.',
+    scope: 'operator',
+    params,
+    body: json(UpdateProject),
+    answers: { 200: answer(Project, 'The project as it is now.') },
+    errors: ['project_not_found', 'name_taken', 'conflict', 'unsupported_media_type'],
+  },
+  deleteProject: {
+    method: 'DELETE',
+    path: `${path}/{project_id}`,
+    summary: 'Delete a project',
+    description:
+      'Refused while it has anything: the error says what. Its keys go with it, and so does what was kept to make its builds quicker; its events are kept for as long as those of any project.',
+    scope: 'operator',
+    params,
+    body: none,
+    answers: { 204: { type: 'none', description: 'It is gone.' } },
+    errors: ['project_not_found', 'in_use', 'conflict'],
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { pageOf, pageQuery } from '../page.ts'
+import type { Route } from '../route.ts'
+import {
+  CreateWebhook,
+  ListDeliveriesQuery,
+  NewWebhook,
+  RotateWebhookSecret,
+  UpdateWebhook,
+  Webhook,
+  WebhookDelivery,
+} from '../webhook.ts'
+import { answer, json, none } from './parts.ts'
+
+const path = '/v1/agents/webhook'
+const params = z.strictObject({ webhook_id: z.string() })
+const deliveryParams = z.strictObject({ webhook_id: z.string(), delivery_id: z.string() })
+
+/** Where events are sent to, signed as Standard Webhooks has it. */
+export const webhookRoutes = {
+  createWebhook: {
+    method: 'POST',
+    path,
+    summary: 'Send events to an address',
+    description:
+      'What happens from now on is sent as POST, signed by Standard Webhooks 1.0 (`webhook-id`, `webhook-timestamp`, `webhook-signature`), at least once, and for about three days again where it fails.',
+    scope: 'webhook:write',
+    body: json(CreateWebhook),
+    answers: { 201: answer(NewWebhook, 'The webhook, with the secret that is shown once.') },
+    errors: ['unsupported_setting', 'quota_exceeded', 'unsupported_media_type'],
+  },
+  listWebhooks: {
+    method: 'GET',
+    path,
+    summary: 'List webhooks',
+    scope: 'webhook:read',
+    query: z.strictObject(pageQuery),
+    body: none,
+    answers: { 200: answer(pageOf(Webhook).meta({ id: 'WebhookPage' }), 'A page of webhooks, newest first.') },
+    errors: [],
+  },
+  getWebhook: {
+    method: 'GET',
+    path: `${path}/{webhook_id}`,
+    summary: 'Get a webhook',
+    scope: 'webhook:read',
+    params,
+    body: none,
+    answers: { 200: answer(Webhook, 'The webhook, without its secret.') },
+    errors: ['webhook_not_found'],
+  },
+  updateWebhook: {
+    method: 'PATCH',
+    path: `${path}/{webhook_id}`,
+    summary: 'Change a webhook, disable it, or let it go on',
+    scope: 'webhook:write',
+    params,
+    body: json(UpdateWebhook),
+    answers: { 200: answer(Webhook, 'The webhook as it is now.') },
+    errors: ['webhook_not_found', 'unsupported_setting', 'unsupported_media_type'],
+  },
+  deleteWebhook: {
+    method: 'DELETE',
+    path: `${path}/{webhook_id}`,
+    summary: 'Delete a webhook and its deliveries',
+    scope: 'webhook:write',
+    params,
+    body: none,
+    answers: { 204: { type: 'none', description: 'It is gone, and nothing more is sent.' } },
+    errors: ['webhook_not_found'],
+  },
+  rotateWebhookSecret: {
+    method: 'POST',
+    path: `${path}/{webhook_id}/rotate`,
+    summary: 'Give a webhook a new secret',
+    description: 'Messages have both signatures for as long as the secrets overlap.',
+    scope: 'webhook:write',
+    params,
+    body: json(RotateWebhookSecret),
+    answers: { 200: answer(NewWebhook, 'The webhook, with the new secret that is shown once.') },
+    errors: ['webhook_not_found', 'unsupported_media_type'],
+  },
+  testWebhook: {
+    method: 'POST',
+    path: `${path}/{webhook_id}/test`,
+    summary: 'Send a message of the type `webhook.test` once, and say what came of it',
+    scope: 'webhook:write',
+    params,
+    body: none,
+    answers: { 200: answer(WebhookDelivery, 'What the receiver answered, or why there is no answer.') },
+    errors: ['webhook_not_found'],
+  },
+  listDeliveries: {
+    method: 'GET',
+    path: `${path}/{webhook_id}/deliveries`,
+    summary: 'List what was sent to a webhook',
+    description: 'Kept for 30 days, at most the newest 1,000 that have ended.',
+    scope: 'webhook:read',
+    params,
+    query: ListDeliveriesQuery,
+    body: none,
+    answers: {
+      200: answer(pageOf(WebhookDelivery).meta({ id: 'WebhookDeliveryPage' }), 'A page of deliveries, newest first.'),
+    },
+    errors: ['webhook_not_found'],
+  },
+  redeliver: {
+    method: 'POST',
+    path: `${path}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
+    summary: 'Send an event again',
+    description: 'The same message under the same `webhook-id`, tried like a new one.',
+    scope: 'webhook:write',
+    params: deliveryParams,
+    body: none,
+    answers: { 202: answer(WebhookDelivery, 'The new delivery, which is sent next.') },
+    errors: ['webhook_not_found', 'delivery_not_found', 'conflict', 'quota_exceeded'],
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,34 @@
+import type { AuditEntry } from '@holt/protocol'
+import { type Paginated, paginate } from './pages.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** Which entries. Several filters mean AND. */
+export interface AuditFilter {
+  /** The id of a project, or `all`; needs the scope `operator`. Default: the project of the key. */
+  readonly project?: string
+  readonly kind?: AuditEntry['kind']
+  readonly keyId?: string
+  /** A route by its name: `createRuntime`. */
+  readonly route?: string
+  /** The id of what was made, changed or removed. */
+  readonly subject?: string
+  /** RFC 3339. */
+  readonly since?: string
+  readonly until?: string
+  /** Entries per page, 1 to 100. */
+  readonly limit?: number
+}
+
+/** Who did what, with which key, from where. It can be read and not changed. Needs the scope `admin`. */
+export class Audit {
+  readonly #transport: Transport
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** Lists entries, newest first. */
+  list(filter: AuditFilter = {}, options: CallOptions = {}): Paginated<AuditEntry> {
+    const { keyId: key_id, ...query } = filter
+    return paginate((cursor) => this.#transport.call('listAudit', { ...options, query: { ...query, key_id, cursor } }))
+  }
+}

@@ -1,0 +1,75 @@
+import type { CreateWebhookInput, NewWebhook, UpdateWebhookInput, Webhook, WebhookDelivery } from '@holt/protocol'
+import { type Paginated, paginate } from './pages.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** The service waits 15 s for a receiver. */
+const testTimeoutMs = 30_000
+
+/** Where events are sent to, signed as Standard Webhooks has it. */
+export class Webhooks {
+  readonly #transport: Transport
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** Makes a webhook: what happens from now on is sent. Its secret is in this answer and nowhere else. */
+  async create(body: CreateWebhookInput, options: CallOptions = {}): Promise<NewWebhook> {
+    return this.#transport.call('createWebhook', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
+  }
+
+  /** Lists webhooks, newest first, without their secrets. */
+  list(options: CallOptions & { readonly limit?: number } = {}): Paginated<Webhook> {
+    const { limit, ...call } = options
+    return paginate((cursor) => this.#transport.call('listWebhooks', { ...call, query: { limit, cursor } }))
+  }
+
+  /** Gets a webhook. */
+  async get(webhookId: string, options: CallOptions = {}): Promise<Webhook> {
+    return this.#transport.call('getWebhook', { ...options, params: { webhook_id: webhookId } })
+  }
+
+  /** Changes a webhook. One that was disabled goes on with `state: 'active'` where it stopped. */
+  async update(webhookId: string, change: UpdateWebhookInput, options: CallOptions = {}): Promise<Webhook> {
+    return this.#transport.call('updateWebhook', { ...options, params: { webhook_id: webhookId }, json: change })
+  }
+
+  /** Deletes a webhook and what is known of its deliveries. */
+  async delete(webhookId: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('deleteWebhook', { ...options, params: { webhook_id: webhookId } })
+  }
+
+  /** Gives a webhook a new secret. Messages are signed with both for `overlapSecs`, default a day. */
+  async rotateSecret(
+    webhookId: string,
+    options: CallOptions & { readonly overlapSecs?: number } = {},
+  ): Promise<NewWebhook> {
+    const { overlapSecs: overlap_secs, ...call } = options
+    const params = { webhook_id: webhookId }
+    const idempotencyKey = crypto.randomUUID()
+    return this.#transport.call('rotateWebhookSecret', { ...call, params, json: { overlap_secs }, idempotencyKey })
+  }
+
+  /** Sends a message of the type `webhook.test` once, and says what came of it. */
+  async test(webhookId: string, options: CallOptions = {}): Promise<WebhookDelivery> {
+    const params = { webhook_id: webhookId }
+    return this.#transport.call('testWebhook', { ...options, params, timeoutMs: testTimeoutMs })
+  }
+
+  /** Lists what was sent, newest first. */
+  deliveries(
+    webhookId: string,
+    options: CallOptions & { readonly limit?: number; readonly state?: WebhookDelivery['state'] } = {},
+  ): Paginated<WebhookDelivery> {
+    const { limit, state, ...call } = options
+    const params = { webhook_id: webhookId }
+    return paginate((cursor) =>
+      this.#transport.call('listDeliveries', { ...call, params, query: { limit, state, cursor } }),
+    )
+  }
+
+  /** Sends an event again, under the same `webhook-id`. */
+  async redeliver(webhookId: string, deliveryId: string, options: CallOptions = {}): Promise<WebhookDelivery> {
+    const params = { webhook_id: webhookId, delivery_id: deliveryId }
+    return this.#transport.call('redeliver', { ...options, params, idempotencyKey: crypto.randomUUID() })
+  }
+}

@@ -1,0 +1,126 @@
+import {
+  type CreateKeyInput,
+  type CreateProjectInput,
+  HoltError,
+  makeId,
+  quotaNames,
+  type SetQuotas,
+  type UpdateProjectInput,
+} from '@holt/protocol'
+import { now } from './samples.ts'
+import type { TestCall, TestService } from './test-service.ts'
+
+type Row = Record<string, unknown>
+
+const noQuotas = Object.fromEntries(quotaNames.map((name) => [name, null]))
+
+/** A project has nothing. */
+const noUse = {
+  runtimes: 0,
+  paused_runtimes: 0,
+  cpu: 0,
+  memory_mib: 0,
+  disk_mib: 0,
+  snapshot_bytes: 0,
+  template_bytes: 0,
+  builds: 0,
+}
+
+/** The project of the key that tests have. */
+const ownProject = { project_id: makeId('project'), name: 'default' }
+
+const changed = (quotas: unknown, change: SetQuotas = {}) => ({
+  ...(quotas as object),
+  ...Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value === 'default' ? null : value])),
+})
+
+/** Keys and projects. */
+export const projectHandlers = {
+  createKey: ({ service, body }: TestCall) => {
+    const { project, ...wanted } = body as CreateKeyInput
+    const key: Row = {
+      key_id: makeId('key'),
+      prefix: 'holt_abc',
+      created_at: now(),
+      last_used_at: null,
+      rotated_at: null,
+      previous_until: null,
+      ...wanted,
+      project_id: project === undefined ? ownProject.project_id : projectOf(service, project).project_id,
+    }
+    service.keys.set(String(key.key_id), key)
+    return { status: 201, json: { ...key, key: 'holt_secret' } }
+  },
+  listKeys: ({ service, query }: TestCall) => {
+    const { project_id } = query.project === undefined ? ownProject : projectOf(service, String(query.project))
+    return {
+      status: 200,
+      json: { data: [...service.keys.values()].filter((key) => key.project_id === project_id), next_cursor: null },
+    }
+  },
+  getKey: (call: TestCall) => ({ status: 200, json: keyOf(call) }),
+  rotateKey: (call: TestCall) => {
+    const { overlap_secs } = call.body as { overlap_secs: number }
+    const until = overlap_secs === 0 ? null : new Date(Date.now() + overlap_secs * 1000).toISOString()
+    const key = Object.assign(keyOf(call), { rotated_at: now(), previous_until: until })
+    return { status: 200, json: { ...key, key: 'holt_another' } }
+  },
+  revokeKey: (call: TestCall) => {
+    call.service.keys.delete(String(keyOf(call).key_id))
+    return { status: 204 }
+  },
+  whoami: () => {
+    const key = {
+      key_id: makeId('key'),
+      project_id: ownProject.project_id,
+      name: 'admin of this machine',
+      prefix: 'holt_abc',
+      scopes: ['admin', 'operator'],
+      expires_at: null,
+      created_at: now(),
+      last_used_at: null,
+      rotated_at: null,
+      previous_until: null,
+    }
+    return { status: 200, json: { key, project: ownProject, quotas: { ...noQuotas, runtimes: 10 }, use: noUse } }
+  },
+  createProject: ({ service, body }: TestCall) => {
+    const { name, quotas } = body as CreateProjectInput
+    const times = { created_at: now(), updated_at: now() }
+    const project: Row = {
+      project_id: makeId('project'),
+      name,
+      quotas: changed(noQuotas, quotas),
+      use: noUse,
+      ...times,
+    }
+    service.projects.set(String(project.project_id), project)
+    return { status: 201, json: project }
+  },
+  listProjects: ({ service }: TestCall) => ({
+    status: 200,
+    json: { data: [...service.projects.values()].reverse(), next_cursor: null },
+  }),
+  getProject: ({ service, params }: TestCall) => ({ status: 200, json: projectOf(service, params.project_id) }),
+  updateProject: ({ service, params, body }: TestCall) => {
+    const project = projectOf(service, params.project_id)
+    const { name = project.name, quotas } = body as UpdateProjectInput
+    return { status: 200, json: Object.assign(project, { name, quotas: changed(project.quotas, quotas) }) }
+  },
+  deleteProject: ({ service, params }: TestCall) => {
+    service.projects.delete(String(projectOf(service, params.project_id).project_id))
+    return { status: 204 }
+  },
+}
+
+function keyOf({ service, params }: TestCall): Row {
+  const key = service.keys.get(params.key_id ?? '')
+  if (key === undefined) throw new HoltError('key_not_found', 'No such key')
+  return key
+}
+
+function projectOf(service: TestService, text: string | undefined): Row {
+  const project = service.projects.get(text ?? '') ?? [...service.projects.values()].find(({ name }) => name === text)
+  if (project === undefined) throw new HoltError('project_not_found', 'No such project')
+  return project
+}

@@ -1,0 +1,50 @@
+import type { AuditEntry } from '@holt/protocol'
+import type { Queries } from '../store/open-store.ts'
+
+/** What is known of a call. Subject, status and end become known while it is answered. */
+export interface OpenEntry {
+  readonly auditId: string
+  readonly projectId: string | null
+  readonly kind: AuditEntry['kind']
+  /** Milliseconds since 1970 UTC, as `lastAt`. */
+  readonly at: number
+  readonly key: { readonly keyId: string; readonly name: string } | null
+  readonly address: string
+  readonly route: string | null
+  readonly params: Readonly<Record<string, string>>
+  readonly requestId: string | null
+  subjectId: string | null
+  status: number | null
+  count: number
+  lastAt: number
+}
+
+/** Writes an entry, or completes the one that is there. */
+export async function writeEntry(changes: Queries, entry: OpenEntry): Promise<void> {
+  const known = { subject_id: entry.subjectId, status: entry.status, last_at: entry.lastAt }
+  await changes
+    .insertInto('audit')
+    .values({
+      audit_id: entry.auditId,
+      project_id: entry.projectId,
+      kind: entry.kind,
+      at: entry.at,
+      key_id: entry.key?.keyId ?? null,
+      key_name: entry.key?.name ?? null,
+      address: entry.address,
+      route: entry.route,
+      params_json: JSON.stringify(entry.params),
+      request_id: entry.requestId,
+      count: entry.count,
+      ...known,
+    })
+    .onConflict((conflict) => conflict.column('audit_id').doUpdateSet(known))
+    .execute()
+}
+
+/** Notes what a call is about: what it makes, or what an event says; of two of one kind the later one. */
+export function noteSubject(entry: OpenEntry, subjectId: string, by: 'made' | 'event'): void {
+  const sameKind = entry.subjectId?.slice(0, 2) === subjectId.slice(0, 2)
+  const named = Object.values(entry.params).at(-1) ?? null
+  if (entry.subjectId === named || (by === 'event' && sameKind)) entry.subjectId = subjectId
+}

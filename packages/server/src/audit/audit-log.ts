@@ -1,0 +1,142 @@
+import { makeId } from '@holt/protocol'
+import type { Log } from '../service.ts'
+import type { Store } from '../store/open-store.ts'
+import { type OpenEntry, writeEntry } from './audit-entry.ts'
+
+/** How late a call may be in the log that changes nothing of the database by itself: a command, a file. */
+const flushMs = 200
+
+/** How many entries are written as one transaction, so that none holds others up for long. */
+const batchSize = 100
+
+/** The most entries that wait while they cannot be written, on a full disk say. */
+const maxWaiting = 10_000
+
+/** Calls without a valid key are counted for so long before they are one entry. */
+const failedMs = 60_000
+
+/** The most addresses that are counted apart at once; the others are counted together. */
+const maxAddresses = 1000
+const otherAddresses = 'others'
+
+/** A call that begins. */
+export type AuditedCall = Pick<OpenEntry, 'projectId' | 'kind' | 'key' | 'address' | 'route' | 'params' | 'requestId'>
+
+/**
+ * Who did what. An entry is written in the transaction of the first event of its call, so that no change is without one; all else is written in batches beside
+ * the calls, when they begin and again when they have ended. A daemon that is killed loses the entries of its last fifth of a second that go with no event.
+ */
+export class AuditLog {
+  readonly #store: Store
+  readonly #log: Log
+  readonly #now: () => number
+  #waiting = new Set<OpenEntry>()
+  #timer: NodeJS.Timeout | null = null
+  #flushing: Promise<void> = Promise.resolve()
+  readonly #failed = new Map<string, { count: number; at: number; lastAt: number }>()
+  #failedTimer: NodeJS.Timeout | null = null
+  #lost = 0
+
+  constructor(store: Store, log: Log, now: () => number) {
+    this.#store = store
+    this.#log = log
+    this.#now = now
+  }
+
+  /** Begins the entry of a call. */
+  begin(call: AuditedCall): OpenEntry {
+    const at = this.#now()
+    const subjectId = Object.values(call.params).at(-1) ?? null
+    const entry = { ...call, auditId: makeId('audit'), at, subjectId, status: null, count: 1, lastAt: at }
+    this.#add(entry)
+    return entry
+  }
+
+  /** Ends an entry. `status` is null where the client was gone before there was an answer. */
+  end(entry: OpenEntry, status: number | null): void {
+    entry.status = status
+    entry.lastAt = this.#now()
+    this.#add(entry)
+  }
+
+  /** Counts a call without a valid key. */
+  failedAuthentication(address: string): void {
+    const at = this.#now()
+    const key = this.#failed.has(address) || this.#failed.size < maxAddresses ? address : otherAddresses
+    const { count, at: first } = this.#failed.get(key) ?? { count: 0, at }
+    this.#failed.set(key, { count: count + 1, at: first, lastAt: at })
+    this.#failedTimer ??= setTimeout(() => this.#writeFailed(), failedMs).unref()
+  }
+
+  /** Writes what waits. */
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#flushing = this.#flushing.then(() => this.#write())
+    await this.#flushing
+  }
+
+  /** Writes everything, also what is still being counted. */
+  async close(): Promise<void> {
+    this.#writeFailed()
+    await this.flush()
+  }
+
+  #add(entry: OpenEntry): void {
+    if (this.#waiting.size >= maxWaiting && !this.#waiting.has(entry)) {
+      this.#lost += 1
+      return
+    }
+    this.#waiting.add(entry)
+    this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
+  }
+
+  #writeFailed(): void {
+    if (this.#failedTimer !== null) clearTimeout(this.#failedTimer)
+    this.#failedTimer = null
+    for (const [address, { count, at, lastAt }] of this.#failed) {
+      this.#add({
+        auditId: makeId('audit'),
+        projectId: null,
+        kind: 'auth_failed',
+        at,
+        key: null,
+        address,
+        route: null,
+        params: {},
+        requestId: null,
+        subjectId: null,
+        status: 401,
+        count,
+        lastAt,
+      })
+    }
+    this.#failed.clear()
+  }
+
+  async #write(): Promise<void> {
+    const entries = [...this.#waiting]
+    this.#waiting = new Set()
+    for (let start = 0; start < entries.length; start += batchSize) {
+      try {
+        await this.#writeBatch(entries.slice(start, start + batchSize))
+      } catch (error) {
+        // They wait for the next time; calls go on meanwhile.
+        this.#log.warn({ err: error, entries: entries.length - start }, 'audit entries could not be written')
+        for (const entry of entries.slice(start)) this.#add(entry)
+        return
+      }
+    }
+    if (this.#lost > 0) this.#log.error({ entries: this.#lost }, 'audit entries were lost: they could not be written')
+    this.#lost = 0
+  }
+
+  async #writeBatch(entries: readonly OpenEntry[]): Promise<void> {
+    await this.#store.change(
+      async (changes) => {
+        for (const entry of entries) await writeEntry(changes, entry)
+      },
+      { durable: 'later' },
+    )
+  }
+}

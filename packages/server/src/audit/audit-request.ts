@@ -1,0 +1,42 @@
+import type { Route } from '@holt/protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../auth/authenticate.ts'
+import type { Service } from '../service.ts'
+import type { OpenEntry } from './audit-entry.ts'
+import { auditKindOf } from './audited-route.ts'
+
+/** The most of a path's parameter that is kept: ids and names are shorter. */
+const maxParamLength = 100
+
+interface Audited {
+  readonly name: string
+  readonly route: Route
+  readonly caller: Caller
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** Begins the audit entry of a request, which ends with its connection's part in it; null where the route only reads. */
+export function auditRequest({ audit }: Service, { name, route, caller, request, reply }: Audited): OpenEntry | null {
+  const kind = auditKindOf(route)
+  if (kind === null) return null
+  const { projectId, keyId, keyName } = caller
+  const entry = audit.begin({
+    projectId,
+    kind,
+    key: { keyId, name: keyName },
+    address: request.ip,
+    route: name,
+    params: paramsOf(request.params as Readonly<Record<string, string>>),
+    requestId: request.id,
+  })
+  const response = reply.raw
+  response.once('close', () => audit.end(entry, response.headersSent ? response.statusCode : null))
+  return entry
+}
+
+function paramsOf(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, value.slice(0, maxParamLength).replaceAll('\0', '')]),
+  )
+}

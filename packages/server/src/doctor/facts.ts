@@ -1,0 +1,129 @@
+import { constants } from 'node:fs'
+import { access, readFile } from 'node:fs/promises'
+import { arch, release, totalmem } from 'node:os'
+
+/** What the kernel says of this machine. Checks are functions of it, so that a test can hand them any machine. */
+export interface MachineFacts {
+  readonly arch: string
+  readonly kernelRelease: string
+  readonly memoryMiB: number
+  /** The names of file systems that the kernel knows now. */
+  readonly filesystems: ReadonlySet<string>
+  readonly cgroups: CgroupFacts
+  readonly hasLoopDevices: boolean
+  readonly hasTun: boolean
+  /** What seccomp filters may do; empty: the kernel has none. */
+  readonly seccompActions: string
+  readonly limits: LimitFacts
+  readonly time: TimeFacts
+}
+
+/** How this machine does cgroups. */
+export interface CgroupFacts {
+  /** Controllers that are there, with the place where each is mounted. */
+  readonly controllers: ReadonlyMap<string, string>
+  /** Places that cannot be written. */
+  readonly readOnly: readonly string[]
+  /** Controllers of version 2 that groups below the root do not have; empty where there is no version 2 tree with controllers. */
+  readonly undelegated: readonly string[]
+}
+
+/** What the service and its children may have; infinite: no limit. */
+export interface LimitFacts {
+  readonly openFiles: number
+  readonly threads: number
+  readonly mapsPerProcess: number
+  readonly inotifyInstances: number
+}
+
+/** What the clocks say. */
+export interface TimeFacts {
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number
+  /** When the machine was started, as the clock on the wall was then, and as it is counted back now. */
+  readonly bootedAt: number
+  readonly countedBootAt: number
+}
+
+/** Reads what the kernel says. */
+export async function readMachineFacts(): Promise<MachineFacts> {
+  const [filesystems, seccompActions, limits, time, cgroups, hasLoopDevices, hasTun] = await Promise.all([
+    read('/proc/filesystems'),
+    read('/proc/sys/kernel/seccomp/actions_avail'),
+    readLimits(),
+    readTime(),
+    readCgroups(),
+    isThere('/dev/loop-control'),
+    isThere('/dev/net/tun'),
+  ])
+  return {
+    arch: arch(),
+    kernelRelease: release(),
+    memoryMiB: Math.floor(totalmem() / 2 ** 20),
+    filesystems: new Set(filesystems.split('\n').map((line) => line.split('\t').at(-1) ?? '')),
+    cgroups,
+    hasLoopDevices,
+    hasTun,
+    seccompActions,
+    limits,
+    time,
+  }
+}
+
+/** Reads which controllers there are from the mounts (proc_pid_mountinfo(5)) and from `cgroup.controllers`. */
+async function readCgroups(): Promise<CgroupFacts> {
+  const controllers = new Map<string, string>()
+  const undelegated: string[] = []
+  const known = new Set(['cpu', 'cpuacct', 'memory', 'pids', 'freezer'])
+  for (const line of (await read('/proc/mounts')).split('\n')) {
+    const [, point = '', type, options = ''] = line.split(' ')
+    if (type === 'cgroup') for (const name of options.split(',')) if (known.has(name)) controllers.set(name, point)
+    if (type !== 'cgroup2') continue
+    const below = (await read(`${point}/cgroup.subtree_control`)).trim().split(/\s+/)
+    for (const name of (await read(`${point}/cgroup.controllers`)).trim().split(/\s+/)) {
+      if (!known.has(name) || controllers.has(name)) continue
+      controllers.set(name, point)
+      if (!below.includes(name)) undelegated.push(name)
+    }
+    // Version 2 accounts and freezes without a controller.
+    if (controllers.get('cpu') === point) for (const name of ['cpuacct', 'freezer']) controllers.set(name, point)
+  }
+  const points = [...new Set(controllers.values())]
+  const writable = await Promise.all(points.map((point) => isThere(point, constants.W_OK)))
+  return { controllers, readOnly: points.filter((_, index) => !writable[index]), undelegated }
+}
+
+async function readLimits(): Promise<LimitFacts> {
+  const limits = await read('/proc/self/limits')
+  const hard = /^Max open files\s+\S+\s+(\S+)/m.exec(limits)?.[1] ?? '0'
+  return {
+    openFiles: hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard),
+    threads: Math.min(await readNumber('kernel/threads-max'), await readNumber('kernel/pid_max')),
+    mapsPerProcess: await readNumber('vm/max_map_count'),
+    inotifyInstances: await readNumber('fs/inotify/max_user_instances'),
+  }
+}
+
+async function readTime(): Promise<TimeFacts> {
+  const uptimeSecs = Number((await read('/proc/uptime')).split(' ')[0])
+  const bootSecs = Number(/^btime (\d+)$/m.exec(await read('/proc/stat'))?.[1])
+  const now = Date.now()
+  return { now, bootedAt: bootSecs * 1000, countedBootAt: now - uptimeSecs * 1000 }
+}
+
+/** A setting of the kernel (proc_sys(5)); infinite where it has none. */
+async function readNumber(name: string): Promise<number> {
+  const text = (await read(`/proc/sys/${name}`)).trim()
+  return text === '' ? Number.POSITIVE_INFINITY : Number(text)
+}
+
+async function read(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '') // What is not there says nothing.
+}
+
+async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
+}

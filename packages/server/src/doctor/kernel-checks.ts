@@ -1,0 +1,134 @@
+import { type Check, mustFix, ok, warn } from './check.ts'
+import type { CgroupFacts, LimitFacts, MachineFacts, TimeFacts } from './facts.ts'
+
+/** The first kernel with EROFS outside of staging, and the one from which it is as good as it is needed. */
+const kernels = { oldest: [5, 4], tried: [5, 15] } as const
+
+/** The base template builds and runs in this. */
+const leastMemoryMiB = 2048
+
+/** No machine that runs this was set up before it was written. */
+const earliestTime = Date.parse('2026-01-01T00:00:00Z')
+
+/** Clocks that are further apart than this were set. */
+const apartMs = 60_000
+
+/** Looks at everything that the kernel has a say in. */
+export function checkKernel(facts: MachineFacts): readonly Check[] {
+  return [
+    checkArch(facts.arch),
+    checkRelease(facts.kernelRelease),
+    checkMemory(facts.memoryMiB),
+    ...checkFeatures(facts),
+    ...checkCgroups(facts.cgroups),
+    ...checkLimits(facts.limits),
+    checkClock(facts.time),
+  ]
+}
+
+/** Whether there is a runner for this processor. */
+export function checkArch(arch: string): Check {
+  if (arch === 'x64' || arch === 'arm64') return ok('architecture', arch)
+  return mustFix('architecture', `there is no runsc for ${arch}`, 'use an x86-64 or arm64 machine')
+}
+
+/** Whether the kernel is new enough. */
+export function checkRelease(release: string): Check {
+  const [major = 0, minor = 0] = release.split(/[.-]/).map(Number)
+  const isBefore = ([wantedMajor, wantedMinor]: readonly [number, number]) =>
+    major < wantedMajor || (major === wantedMajor && minor < wantedMinor)
+  if (isBefore(kernels.oldest))
+    return mustFix(
+      'kernel',
+      `${release} is older than ${kernels.oldest.join('.')}`,
+      'apt-get install linux-image-amd64',
+    )
+  if (isBefore(kernels.tried)) return warn('kernel', `${release}; ${kernels.tried.join('.')} and later are tried`)
+  return ok('kernel', release)
+}
+
+function checkMemory(memoryMiB: number): Check {
+  if (memoryMiB >= leastMemoryMiB) return ok('memory', `${memoryMiB} MiB`)
+  return mustFix('memory', `${memoryMiB} MiB; ${leastMemoryMiB} MiB are needed`, 'use a larger machine')
+}
+
+/** What every class of isolation needs must be there; without what one needs, that one is not available. */
+export function checkFeatures(
+  facts: Pick<MachineFacts, 'filesystems' | 'hasLoopDevices' | 'hasTun' | 'seccompActions'>,
+) {
+  const { filesystems, hasLoopDevices, hasTun, seccompActions } = facts
+  const filesystem = (name: string, lack: (fix: string) => Check) =>
+    filesystems.has(name) ? ok(name, 'the kernel has it') : lack(`modprobe ${name}`)
+  return [
+    filesystem('ext4', (fix) => mustFix('ext4', 'the kernel cannot mount the disks of runtimes', fix)),
+    filesystem('erofs', (fix) => warn('erofs', 'the class container cannot mount its images', fix)),
+    filesystem('overlay', (fix) => warn('overlay', 'the class container cannot lay a disk over an image', fix)),
+    hasLoopDevices
+      ? ok('loop', 'there are loop devices')
+      : mustFix('loop', 'there are no loop devices; in a container they have to be passed in', 'modprobe loop'),
+    hasTun
+      ? ok('tun', 'there is /dev/net/tun')
+      : warn('tun', 'runtimes of the class container have no network', 'modprobe tun'),
+    seccompActions.includes('errno')
+      ? ok('seccomp', 'the kernel has filters')
+      : warn('seccomp', 'the kernel has no seccomp filters: the class container is not available'),
+  ]
+}
+
+/** Without limits a runtime can take the machine; without the others it cannot be frozen or accounted for. */
+export function checkCgroups({ controllers, readOnly, undelegated }: CgroupFacts): readonly Check[] {
+  const checks: Check[] = []
+  for (const name of ['cpu', 'memory', 'pids']) {
+    if (controllers.has(name)) continue
+    const fix = `add cgroup_enable=${name} to the kernel's command line and restart`
+    checks.push(mustFix(`cgroup ${name}`, 'runtimes could not be limited', fix))
+  }
+  if (!controllers.has('freezer')) checks.push(warn('cgroup freezer', 'runtimes that wait cannot be frozen'))
+  if (!controllers.has('cpuacct')) checks.push(warn('cgroup cpuacct', 'what runtimes take cannot be told'))
+  for (const point of readOnly)
+    checks.push(mustFix('cgroup mount', `${point} cannot be written`, `mount -o remount,rw ${point}`))
+  const wanted = undelegated.filter((name) => name !== 'cpuacct' && name !== 'freezer')
+  if (wanted.length > 0) {
+    const point = controllers.get(wanted[0] ?? '')
+    const fix = `echo '${wanted.map((name) => `+${name}`).join(' ')}' > ${point}/cgroup.subtree_control`
+    checks.push(warn('cgroup delegation', `groups do not have ${wanted.join(', ')} yet`, fix))
+  }
+  return checks.length > 0 ? checks : [ok('cgroups', [...controllers.keys()].sort().join(', '))]
+}
+
+/** What the service and all runtimes together may have. */
+export function checkLimits({ openFiles, threads, mapsPerProcess, inotifyInstances }: LimitFacts): readonly Check[] {
+  return [
+    openFiles >= 65_536
+      ? ok('open files', said(openFiles))
+      : openFiles >= 4096
+        ? warn('open files', `${openFiles}; 65536 are better`, 'ulimit -Hn 65536')
+        : mustFix('open files', `${openFiles}; 4096 are needed`, 'ulimit -Hn 65536'),
+    atLeast('threads', { value: threads, wanted: 32_768, setting: 'kernel.pid_max' }),
+    atLeast('memory maps', { value: mapsPerProcess, wanted: 65_530, setting: 'vm.max_map_count' }),
+    atLeast('inotify', { value: inotifyInstances, wanted: 128, setting: 'fs.inotify.max_user_instances' }),
+  ]
+}
+
+function atLeast(
+  name: string,
+  { value, wanted, setting }: { readonly value: number; readonly wanted: number; readonly setting: string },
+): Check {
+  if (value >= wanted) return ok(name, said(value))
+  return warn(name, `${value}; ${wanted} are better`, `sysctl -w ${setting}=${wanted}`)
+}
+
+function said(value: number): string {
+  return Number.isFinite(value) ? String(value) : 'no limit'
+}
+
+/** Whether the clock tells a time that can be, and has gone evenly since the machine was started. */
+export function checkClock({ now, bootedAt, countedBootAt }: TimeFacts): Check {
+  const text = new Date(now).toISOString()
+  const fix = 'timedatectl set-ntp true'
+  if (now <= earliestTime) return mustFix('clock', `${text} is in the past`, fix)
+  if (bootedAt > now + apartMs) return mustFix('clock', `${text} is before the start of the machine`, fix)
+  const apart = Math.abs(countedBootAt - bootedAt)
+  if (apart > apartMs) return warn('clock', `${text}; it was set by ${Math.round(apart / 1000)} s since the start`, fix)
+  return ok('clock', text)
+}

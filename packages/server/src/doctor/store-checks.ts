@@ -1,0 +1,74 @@
+import { stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { migrations } from '../store/migrations/migrations.ts'
+import { type StorePlace, storePlace } from '../store/open-store.ts'
+import { findDamage } from '../store/require-integrity.ts'
+import { type Check, mustFix, ok, warn } from './check.ts'
+
+/** PostgreSQL's own number for the oldest version that is tried. */
+const oldestPostgres = 150_000
+
+/** Whether the store can be used by this version. It is only read. */
+export async function checkStore(settings: Parameters<typeof storePlace>[0]): Promise<Check> {
+  const place: StorePlace = storePlace(settings)
+  return place.type === 'sqlite' ? checkFile(place.path) : checkPostgres(place.url)
+}
+
+/** Whether the database file is whole, and not a newer version's. */
+async function checkFile(path: string): Promise<Check> {
+  if ((await stat(path).catch(() => null)) === null) return ok('store', 'the first start makes it')
+  const damage = findDamage(path)
+  if (damage !== null) {
+    // A daemon that runs would write on into the file that was moved. What is in the log beside it is needed to get out what can be read.
+    const aside = join(dirname(path), 'damaged-store')
+    return mustFix(
+      'store',
+      `${path} is damaged: ${damage}`,
+      `holt down && mkdir ${aside} && mv ${path}* ${aside} && holt import BACKUP`,
+    )
+  }
+  try {
+    using database = open(path)
+    const [row] = database.all('SELECT coalesce(max(version), 0) AS version FROM migrations')
+    const version = Number(row?.version)
+    return checkVersion(version, 'whole')
+  } catch (error) {
+    // It is locked, or just being made: no reason to put it aside.
+    return warn('store', `${path} cannot be looked into: ${error instanceof Error ? error.message : 'unknown'}`)
+  }
+}
+
+function open(path: string): Disposable & { all(sql: string): readonly Record<string, unknown>[] } {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  return { all: (sql) => database.prepare(sql).all(), [Symbol.dispose]: () => database.close() }
+}
+
+/** Whether the database answers, is new enough, and is not a newer version's. */
+async function checkPostgres(url: string): Promise<Check> {
+  const [{ Session }, { schemaVersion }] = await Promise.all([
+    import('../store/postgres/session.ts'),
+    import('../store/postgres/schema.ts'),
+  ])
+  try {
+    const session = await Session.open(url, 'holtd doctor')
+    try {
+      const [row] = (await session.query('SHOW server_version_num')).rows as [{ server_version_num: string }]
+      const number = Number(row.server_version_num)
+      if (number < oldestPostgres)
+        return mustFix('store', 'PostgreSQL is older than 15', 'apt-get install postgresql-15')
+      return checkVersion(await schemaVersion(session), `PostgreSQL ${Math.floor(number / 10_000)}`)
+    } finally {
+      await session.close()
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown'
+    return mustFix('store', `the database of HOLT_DATABASE_URL does not answer: ${why}`, 'systemctl start postgresql')
+  }
+}
+
+function checkVersion(version: number, what: string): Check {
+  if (version <= migrations.length) return ok('store', `${what}, schema ${version} of ${migrations.length}`)
+  const message = `its schema ${version} was written by a newer holtd; this one knows ${migrations.length}`
+  return mustFix('store', message, 'install the newer version again')
+}

@@ -1,0 +1,94 @@
+import { type Event, type EventPage, HoltError, isSet, typesMatching } from '@holt/protocol'
+import type { Answer, Call, Handlers } from '../http/call.ts'
+import { invalidField } from '../http/field-issues.ts'
+import { acceptedFormat } from '../http/stream-items.ts'
+import { findRuntime } from '../runtimes/find-runtime.ts'
+import { hasEnded } from '../runtimes/states.ts'
+import type { Service } from '../service.ts'
+import { eventItems } from './event-items.ts'
+import { type EventFilter, eventsAfter, eventsBefore, logPosition, presentEvent } from './read-events.ts'
+
+/** The routes of the log of events. */
+export const eventHandlers = { listEvents, readRuntimeEvents } satisfies Partial<Handlers>
+
+async function listEvents(call: Call<'listEvents'>): Promise<Answer> {
+  const { service, caller, query, headers, gone } = call
+  const { projectId } = caller
+  const types = query.type === undefined ? undefined : typesMatching(query.type)
+  const filter = { projectId, types, subjectId: query.subject }
+  const follow = isSet(query.follow)
+  if (query.order === 'desc') {
+    if (follow) throw invalidField('/query/order', 'must be asc with follow')
+    return { status: 200, json: await newestFirst(service, filter, query) }
+  }
+  const cursor = await startOf(service, projectId, query.cursor)
+  if (follow || acceptedFormat(headers.accept) !== null)
+    return { status: 200, items: eventItems(service, filter, { cursor, follow, gone }) }
+  return { status: 200, json: await oldestFirst(service, filter, { cursor, limit: query.limit }) }
+}
+
+async function readRuntimeEvents(call: Call<'readRuntimeEvents'>): Promise<Answer> {
+  const { service, caller, params, query, gone } = call
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const { runtime_id: subjectId } = await findRuntime(service, ref)
+  const filter = {
+    projectId: caller.projectId,
+    types: query.type === undefined ? undefined : typesMatching(query.type),
+    subjectId,
+  }
+  const cursor = await startOf(service, caller.projectId, query.cursor)
+  const isOver = async () => hasEnded((await findRuntime(service, ref)).state)
+  return { status: 200, items: eventItems(service, filter, { cursor, follow: isSet(query.follow), gone, isOver }) }
+}
+
+/** Where reading begins. A cursor of 0 is the oldest that is kept. */
+async function startOf({ store }: Service, projectId: string, cursor: number | 'latest'): Promise<number> {
+  const { last, removed } = await logPosition(store.db, projectId)
+  if (cursor === 'latest') {
+    // What has been told of as the end may not come again with other events after a power cut.
+    await store.settled()
+    return last
+  }
+  if (cursor === 0) return removed
+  if (cursor < removed) {
+    throw new HoltError('cursor_expired', 'The events after this cursor are no longer kept.', {
+      details: { oldest_cursor: removed },
+      hint: `Begin with the oldest that is kept: leave the cursor out, or use ${removed}.`,
+    })
+  }
+  if (cursor > last) throw invalidField('/query/cursor', 'is past the end of the log')
+  return cursor
+}
+
+async function oldestFirst(
+  { store }: Service,
+  filter: EventFilter,
+  { cursor, limit }: { cursor: number; limit: number },
+): Promise<EventPage> {
+  const { last } = await logPosition(store.db, filter.projectId)
+  const rows = await eventsAfter(store.db, filter, cursor, limit + 1)
+  await store.settled()
+  const data = rows.slice(0, limit).map(presentEvent)
+  const shown = data.at(-1)
+  if (rows.length > limit && shown !== undefined) return pageOf(data, shown.cursor, true)
+  return pageOf(data, Math.max(last, shown?.cursor ?? 0), false)
+}
+
+async function newestFirst(
+  { store }: Service,
+  filter: EventFilter,
+  { cursor, limit }: { cursor: number | 'latest'; limit: number },
+): Promise<EventPage> {
+  const before = cursor === 'latest' || cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
+  const { last } = await logPosition(store.db, filter.projectId)
+  const rows = await eventsBefore(store.db, filter, before, limit + 1)
+  await store.settled()
+  const data = rows.slice(0, limit).map(presentEvent)
+  const oldest = data.at(-1)
+  const more = rows.length > limit && oldest !== undefined
+  return { data, next_cursor: more ? String(oldest.cursor) : null, last_cursor: last }
+}
+
+function pageOf(data: Event[], lastCursor: number, more: boolean): EventPage {
+  return { data, next_cursor: more ? String(lastCursor) : null, last_cursor: lastCursor }
+}

@@ -1,0 +1,29 @@
+import { HoltError } from '@holt/protocol'
+import { MemoryRoom } from './memory-room.ts'
+
+const mib = 2 ** 20
+
+/** Counts the bytes of JSON bodies that are kept until they are whole: 128 MiB of all projects, and of one the largest body sixteen times. */
+export class BodyRoom {
+  readonly #room = new MemoryRoom({ maxBytes: 128 * mib, maxBytesOfProject: 64 * mib })
+
+  /** Takes room for more bytes. Throws `rate_limited` where the project has its part, `unavailable` where there is none. */
+  take(projectId: string, bytes: number): void {
+    const full = this.#room.take(projectId, bytes)
+    if (full !== null) throw tooManyBodies(full)
+  }
+
+  /** Gives back what was taken. */
+  give(projectId: string, bytes: number): void {
+    this.#room.give(projectId, bytes)
+  }
+}
+
+/** What a client hears whose body finds no room. */
+export function tooManyBodies(full: 'project' | 'service'): HoltError {
+  return full === 'project'
+    ? new HoltError('rate_limited', 'The project sends too many large bodies at once.', {
+        details: { retry_after_secs: 1 },
+      })
+    : new HoltError('unavailable', 'The service takes too many large bodies at once.')
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+
+/** Bounds of the connections of clients. */
+export interface ConnectionLimits {
+  /** Time for the headers of a request; a body has limits of its own. */
+  readonly headersTimeoutMs: number
+  /** Time a connection may wait for its next request. */
+  readonly keepAliveTimeoutMs: number
+  /** Time a client may take nothing of an answer. Visits to ports have a limit of their own. */
+  readonly unreadTimeoutMs: number
+  readonly maxConnections: number
+  /** Connections at rest over which nobody has shown a valid key yet. */
+  readonly maxStrangers: number
+  readonly maxHeaderBytes: number
+  /** Requests of one connection that wait for their answers. */
+  readonly maxPipelined: number
+  /** Requests and streams of one project that are under way. */
+  readonly maxRequestsPerProject: number
+}
+
+/** Enough for a slow client; few enough descriptors that the service keeps its own. */
+export const connectionLimits: ConnectionLimits = {
+  headersTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 65_000,
+  unreadTimeoutMs: 120_000,
+  maxConnections: 4096,
+  maxStrangers: 1024,
+  maxHeaderBytes: 16 * 1024,
+  maxPipelined: 64,
+  maxRequestsPerProject: 1024,
+}
+
+/** What the service needs of descriptors besides connections: the store, and a few for each runtime, image and log. */
+const ownShare = 0.5
+
+/** The limits where a process may have this many descriptors; null: any number. */
+export function limitsFor(openFiles: number | null, most: ConnectionLimits = connectionLimits): ConnectionLimits {
+  if (openFiles === null) return most
+  const maxConnections = Math.max(16, Math.min(most.maxConnections, Math.floor(openFiles * (1 - ownShare))))
+  return {
+    ...most,
+    maxConnections,
+    maxStrangers: Math.min(most.maxStrangers, Math.floor(maxConnections / 4)),
+    maxRequestsPerProject: Math.min(most.maxRequestsPerProject, Math.floor(maxConnections / 2)),
+  }
+}
+
+/** How many descriptors this process may have (proc_pid_limits(5)); null where there is no limit. Node has raised the soft limit to the hard one. */
+export function openFilesLimit(): number | null {
+  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+  return soft === undefined || soft === 'unlimited' ? null : Number(soft)
+}

@@ -1,0 +1,208 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Groups } from './connection-groups.ts'
+import type { ConnectionLimits } from './connection-limits.ts'
+import { peerOf } from './peer-of.ts'
+
+/** How often connections are looked at whose client takes nothing. */
+const sweepMs = 5_000
+
+/** With more connections than this, whether a stranger is still there is worth waiting for before anything is done for it. */
+const crowd = 128
+
+/** One connection, as long as it is open. */
+interface Connection {
+  readonly socket: Socket
+  readonly peer: string
+  /** The project of which somebody has shown a valid key over it; null: a stranger's. */
+  project: string | null
+  /** True while something else watches it: a visit to a port. */
+  lent: boolean
+  /** True once it speaks another protocol. Answers to what was asked before change nothing about that. */
+  upgraded: boolean
+  /** Requests that are not answered yet: the one under way, and those that wait for it. */
+  requests: number
+  readonly waiting: (() => void)[]
+  /** Bytes that had left when it was last seen to move, and when that was (`performance.now`). */
+  sentBytes: number
+  movedAt: number
+}
+
+/** Why a connection is taken away: too many strangers, too many connections, too many requests that wait on it, or an answer that its client does not take. */
+export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
+
+/** How many connections there are: of strangers, of clients at rest, and those over which something is under way. */
+export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
+
+const recognitions = new WeakMap<Socket, (projectId: string) => void>()
+
+/** Notes that the client of a connection has shown a valid key of a project. */
+export function recognise(socket: Socket, projectId: string): void {
+  recognitions.get(socket)?.(projectId)
+}
+
+/**
+ * The connections of a server. Where there are too many it is not the newest one that goes: one of a stranger does, who has shown no key, of the peer that has
+ * most of them; then one at rest, of the project that has most of those. So whoever opens thousands takes his own place away, and nobody else's.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits
+  readonly #all = new Map<Socket, Connection>()
+  /** Those of strangers, by peer, the oldest first. */
+  readonly #strangers = new Groups<Connection>()
+  /** Those of clients that are at rest, by project, the one that rests longest first. */
+  readonly #resting = new Groups<Connection>()
+  readonly #onDrop: (why: DropReason) => void
+  readonly #timer: NodeJS.Timeout
+
+  constructor(server: Server, limits: ConnectionLimits, onDrop: (why: DropReason) => void = () => {}) {
+    this.#limits = limits
+    this.#onDrop = onDrop
+    server.on('connection', (socket: Socket) => this.#add(socket))
+    server.prependListener('upgrade', ({ socket }) => this.#upgrade(socket))
+    this.#timer = setInterval(() => this.#sweep(), Math.min(sweepMs, limits.unreadTimeoutMs)).unref()
+    server.once('close', () => clearInterval(this.#timer))
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** How many there are of each kind. */
+  get counts(): ConnectionCounts {
+    const [stranger, resting] = [this.#strangers.size, this.#resting.size]
+    return { stranger, resting, busy: this.size - stranger - resting }
+  }
+
+  /**
+   * Answers a request when those before it on its connection have been answered, and taken. Node tells of all that come in one breath at once; answered at once, a
+   * client that reads nothing would have them all kept for it. A connection on which more wait than anybody needs is cut.
+   */
+  inTurn(socket: Socket, response: ServerResponse, answer: () => void): void {
+    const connection = this.#all.get(socket)
+    if (connection === undefined) return // It was cut, and what was read along with its last request is nobody's any more.
+    connection.requests += 1
+    connection.movedAt = performance.now()
+    this.#stir(connection)
+    // Many parts of the service want to know when an answer is over.
+    response.setMaxListeners(32).once('close', () => this.#end(connection, response.shouldKeepAlive))
+    if (connection.requests > this.#limits.maxPipelined) this.#drop(connection, 'requests')
+    else if (connection.requests > 1) connection.waiting.push(answer)
+    else this.#answer(connection, answer)
+  }
+
+  /** Leaves a connection to others until its request is answered. It counts, and is not taken away. */
+  lend(socket: Socket): void {
+    const connection = this.#all.get(socket)
+    if (connection === undefined || connection.lent) return
+    connection.lent = true
+    this.#place(connection)
+  }
+
+  /** Leaves a connection to whoever speaks its new protocol, until it ends. */
+  #upgrade(socket: Socket): void {
+    const connection = this.#all.get(socket)
+    if (connection === undefined) return
+    connection.upgraded = true
+    this.#place(connection)
+  }
+
+  #add(socket: Socket): void {
+    const connection: Connection = {
+      socket,
+      peer: peerOf(socket.remoteAddress ?? ''),
+      project: null,
+      lent: false,
+      upgraded: false,
+      requests: 0,
+      waiting: [],
+      sentBytes: 0,
+      movedAt: performance.now(),
+    }
+    this.#all.set(socket, connection)
+    this.#place(connection)
+    recognitions.set(socket, (projectId) => {
+      this.#stir(connection)
+      connection.project = projectId
+      this.#place(connection)
+    })
+    socket.once('close', () => this.#forget(connection))
+    if (this.#strangers.size > this.#limits.maxStrangers) this.#drop(this.#oldestStranger(connection), 'strangers')
+    else if (this.#all.size > this.#limits.maxConnections) this.#makeRoom(connection)
+  }
+
+  #end(connection: Connection, goesOn: boolean): void {
+    // After an answer that says it is the last there is none, whatever was read along with its request.
+    if (!goesOn) connection.waiting.length = 0
+    connection.requests -= 1
+    connection.lent = false
+    if (!this.#all.has(connection.socket)) return
+    this.#place(connection)
+    const next = connection.waiting.shift()
+    if (next !== undefined) this.#answer(connection, next)
+  }
+
+  /**
+   * Answers at once, or in a crowd of strangers when the loop has come round: a client that has left before its turn is known by then, and thousands of those who ask and
+   * leave cost next to nothing.
+   */
+  #answer(connection: Connection, answer: () => void): void {
+    if (connection.project !== null || this.#all.size < crowd) answer()
+    else setImmediate(() => setImmediate(() => this.#all.has(connection.socket) && answer()))
+  }
+
+  #makeRoom(newest: Connection): void {
+    const [longest = newest] = this.#resting.largest
+    this.#drop(this.#strangers.size > 1 ? this.#oldestStranger(newest) : longest, 'connections')
+  }
+
+  /** The oldest of the peer that has most, but for the one that has just come where there is another. */
+  #oldestStranger(newest: Connection): Connection {
+    const [first = newest, second] = this.#strangers.largest
+    return first === newest ? (second ?? newest) : first
+  }
+
+  #drop(connection: Connection, why: DropReason): void {
+    this.#onDrop(why)
+    this.#forget(connection)
+    connection.socket.destroy()
+  }
+
+  #forget(connection: Connection): void {
+    this.#all.delete(connection.socket)
+    this.#stir(connection)
+    this.#strangers.delete(connection.peer, connection)
+  }
+
+  /** Puts a connection where it belongs: among strangers, among those at rest, or nowhere. */
+  #place(connection: Connection): void {
+    const { project, requests, peer } = connection
+    const lent = connection.lent || connection.upgraded
+    this.#stir(connection)
+    if (project === null && !lent) {
+      this.#strangers.add(peer, connection)
+      return
+    }
+    this.#strangers.delete(peer, connection)
+    if (project !== null && !lent && requests === 0) this.#resting.add(project, connection)
+  }
+
+  /** Takes a connection from those at rest, if it is one. */
+  #stir(connection: Connection): void {
+    if (connection.project !== null) this.#resting.delete(connection.project, connection)
+  }
+
+  /** Cuts connections whose client has taken nothing for too long of what there is for it. */
+  #sweep(): void {
+    const now = performance.now()
+    for (const connection of this.#all.values()) {
+      const { socket, lent, upgraded } = connection
+      const sentBytes = socket.bytesWritten - socket.writableLength
+      if (lent || upgraded || socket.writableLength === 0 || sentBytes !== connection.sentBytes) {
+        connection.sentBytes = sentBytes
+        connection.movedAt = now
+      } else if (now - connection.movedAt > this.#limits.unreadTimeoutMs) this.#drop(connection, 'unread')
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http'
+import { tooManyBodies } from './body-room.ts'
+import { MemoryRoom } from './memory-room.ts'
+
+const mib = 2 ** 20
+
+/** What a piece may have that is not counted. So a command with little to say is whole, and a small request is taken, however much others keep. */
+export const freeBytes = 16 * 1024
+
+/** What requests under way keep in memory until they are answered: their bodies, and the output of commands that they wait for. Written as JSON, output may take six times that. */
+export class KeptMemory {
+  readonly #room = new MemoryRoom({ maxBytes: 256 * mib, maxBytesOfProject: 64 * mib })
+
+  /** Opens the account of one request; all of it is given back when its answer has ended or its client is gone. */
+  open(projectId: string, response: ServerResponse): KeptByRequest {
+    const account = new KeptByRequest(this.#room, projectId)
+    if (response.destroyed) account.close()
+    else response.once('close', () => account.close())
+    return account
+  }
+}
+
+/** What one request keeps. */
+export class KeptByRequest {
+  readonly #room: MemoryRoom
+  readonly #projectId: string
+  #bytes = 0
+  #closed = false
+
+  constructor(room: MemoryRoom, projectId: string) {
+    this.#room = room
+    this.#projectId = projectId
+  }
+
+  /** Keeps more bytes. False where there is no room for them: then they are not to be kept. */
+  take(bytes: number): boolean {
+    return this.#take(bytes) === null
+  }
+
+  /** Keeps a body. Throws `rate_limited` where the project has its part, `unavailable` where there is no room. */
+  takeBody(bytes: number): void {
+    const full = this.#take(Math.max(0, bytes - freeBytes))
+    if (full !== null) throw tooManyBodies(full)
+  }
+
+  /** Gives everything back; what comes later is for nobody, and finds no room. */
+  close(): void {
+    this.#closed = true
+    this.#room.give(this.#projectId, this.#bytes)
+    this.#bytes = 0
+  }
+
+  #take(bytes: number): 'project' | 'service' | null {
+    if (bytes === 0) return null
+    const full = this.#closed ? 'project' : this.#room.take(this.#projectId, bytes)
+    if (full === null) this.#bytes += bytes
+    return full
+  }
+}

@@ -1,0 +1,30 @@
+/** Counts what is kept of the service's memory on the accounts of projects: a bound of each piece alone is none where a client asks a thousand times at once. */
+export class MemoryRoom {
+  readonly #maxBytes: number
+  readonly #maxBytesOfProject: number
+  #bytes = 0
+  readonly #byProject = new Map<string, number>()
+
+  constructor({ maxBytes, maxBytesOfProject }: { maxBytes: number; maxBytesOfProject: number }) {
+    this.#maxBytes = maxBytes
+    this.#maxBytesOfProject = maxBytesOfProject
+  }
+
+  /** Takes room for more bytes. Answers whose room is full, in which case nothing is taken; null where there was room. */
+  take(projectId: string, bytes: number): 'project' | 'service' | null {
+    const ofProject = (this.#byProject.get(projectId) ?? 0) + bytes
+    if (ofProject > this.#maxBytesOfProject) return 'project'
+    if (this.#bytes + bytes > this.#maxBytes) return 'service'
+    this.#bytes += bytes
+    this.#byProject.set(projectId, ofProject)
+    return null
+  }
+
+  /** Gives back what was taken. */
+  give(projectId: string, bytes: number): void {
+    const left = (this.#byProject.get(projectId) ?? 0) - bytes
+    if (left <= 0) this.#byProject.delete(projectId)
+    else this.#byProject.set(projectId, left)
+    this.#bytes -= bytes
+  }
+}

@@ -1,0 +1,34 @@
+import type { ServerResponse } from 'node:http'
+import { HoltError } from '@holt/protocol'
+
+/** The requests and streams of each project that are under way: one project does not take every connection there is. */
+export class RequestsInFlight {
+  readonly #most: number
+  readonly #byProject = new Map<string, number>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Counts a request until its answer has ended or its client is gone. Throws `rate_limited` where there are too many. */
+  enter(projectId: string, response: ServerResponse): void {
+    const before = this.#byProject.get(projectId) ?? 0
+    if (before >= this.#most)
+      throw new HoltError(
+        'rate_limited',
+        `The project has ${this.#most} requests and streams under way, which is the most.`,
+        {
+          details: { limit: this.#most, retry_after_secs: 1 },
+        },
+      )
+    if (response.destroyed) return
+    this.#byProject.set(projectId, before + 1)
+    response.once('close', () => this.#leave(projectId))
+  }
+
+  #leave(projectId: string): void {
+    const left = (this.#byProject.get(projectId) ?? 1) - 1
+    if (left === 0) this.#byProject.delete(projectId)
+    else this.#byProject.set(projectId, left)
+  }
+}

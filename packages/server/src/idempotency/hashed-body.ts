@@ -1,0 +1,53 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { HoltError } from '@holt/protocol'
+
+/** A body that sends nothing for this long is given up. */
+const quietMs = 60_000
+
+/** The bytes of a request, and what tells them from others once all of them have been read. */
+export interface HashedBody {
+  readonly body: Readable
+  /** Length and keyed digest; null while not all has been read. */
+  fingerprint(): string | null
+}
+
+/** Passes a body on and takes its digest, keyed as the fingerprint of a request is. */
+export function hashedBody(source: Readable, secret: string): HashedBody {
+  const hash = createHmac('sha256', secret)
+  let bytes = 0
+  let digest: string | null = null
+  const body = new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      hash.update(chunk)
+      bytes += chunk.length
+      done(null, chunk)
+    },
+    flush: (done) => {
+      digest = hash.digest('hex')
+      done()
+    },
+  })
+  pipeline(source, body).catch(() => {}) // Whoever reads the body sees that it broke off.
+  return { body, fingerprint: () => (digest === null ? null : `${bytes}.${digest}`) }
+}
+
+/** Reads a body that is sent again, no further than needed, and answers whether it is the one of the fingerprint. */
+export async function isSameBody(hashed: HashedBody, fingerprint: string): Promise<boolean> {
+  let left = Number(fingerprint.split('.', 1)[0])
+  const onQuiet = () => hashed.body.destroy(new HoltError('timeout', `Nothing arrived for ${quietMs / 1000} seconds.`))
+  const timer = setTimeout(onQuiet, quietMs)
+  try {
+    for await (const chunk of hashed.body.iterator({ destroyOnReturn: false })) {
+      timer.refresh()
+      left -= (chunk as Buffer).length
+      if (left < 0) return false
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  const own = Buffer.from(hashed.fingerprint() ?? '')
+  const kept = Buffer.from(fingerprint)
+  return own.length === kept.length && timingSafeEqual(own, kept)
+}

@@ -1,0 +1,66 @@
+import { randomText } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+
+/** Whose record, and under which `Idempotency-Key`. */
+export interface RecordRef {
+  readonly projectId: string
+  readonly key: string
+}
+
+/** What is known of a request. `status` is null until it has been answered. */
+export interface IdempotencyRecord {
+  readonly fingerprint: string
+  /** What the id is made of that its request gives to what it makes. */
+  readonly resource_id: string
+  readonly status: number | null
+  readonly body: string | null
+}
+
+/** The record of a request, if there is one. */
+export async function findRecord(
+  { store }: Service,
+  { projectId, key }: RecordRef,
+): Promise<IdempotencyRecord | undefined> {
+  return store.db
+    .selectFrom('idempotency')
+    .select(['fingerprint', 'resource_id', 'status', 'body'])
+    .where('project_id', '=', projectId)
+    .where('idempotency_key', '=', key)
+    .executeTakeFirst()
+}
+
+/** Notes a request before anything of it is done. */
+export async function openRecord(
+  { store, now }: Service,
+  { projectId, key }: RecordRef,
+  fingerprint: string,
+): Promise<IdempotencyRecord> {
+  const record = { fingerprint, resource_id: randomText(20), status: null, body: null }
+  const row = { project_id: projectId, idempotency_key: key, ...record, created_at: now() }
+  await store.change((changes) => changes.insertInto('idempotency').values(row).execute(), { durable: 'later' })
+  return record
+}
+
+/** Keeps what a request was answered. */
+export async function closeRecord(
+  { store }: Service,
+  { projectId, key }: RecordRef,
+  answered: Pick<IdempotencyRecord, 'fingerprint' | 'status' | 'body'>,
+): Promise<void> {
+  const change = (changes: Queries) =>
+    changes
+      .updateTable('idempotency')
+      .set(answered)
+      .where('project_id', '=', projectId)
+      .where('idempotency_key', '=', key)
+      .execute()
+  await store.change(change, { durable: 'later' })
+}
+
+/** Forgets a request that nothing came of. */
+export async function dropRecord({ store }: Service, { projectId, key }: RecordRef): Promise<void> {
+  const change = (changes: Queries) =>
+    changes.deleteFrom('idempotency').where('project_id', '=', projectId).where('idempotency_key', '=', key).execute()
+  await store.change(change, { durable: 'later' })
+}

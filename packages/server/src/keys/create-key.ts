@@ -1,0 +1,77 @@
+import { type CreateKey, HoltError } from '@holt/protocol'
+import type { z } from 'zod'
+import type { Caller } from '../auth/authenticate.ts'
+import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
+import { recordEvent } from '../events/record-event.ts'
+import { invalidField } from '../http/field-issues.ts'
+import type { Service } from '../service.ts'
+import type { KeyRow } from '../store/tables.ts'
+import { projectOfKeys } from './find-key.ts'
+
+/** Under which id, as asked for, and who asks. */
+interface KeyCreation {
+  readonly keyId: string
+  readonly request: z.output<typeof CreateKey>
+  readonly caller: Caller
+}
+
+/** A key, and its secret, which is kept nowhere. */
+export interface SecretKey {
+  readonly row: KeyRow
+  readonly secret: string
+}
+
+/** The most keys of a project that work: one for each machine of a large one. */
+const maxKeys = 1000
+
+/** Makes a key, for another project where an operator names one. */
+export async function createKey({ store, now }: Service, { keyId, request, caller }: KeyCreation): Promise<SecretKey> {
+  requireOwnScopes(caller, request.scopes)
+  const at = now()
+  const expiresAt = request.expires_at === null ? null : Date.parse(request.expires_at)
+  if (expiresAt !== null && expiresAt <= at) throw invalidField('/expires_at', 'must be in the future')
+  const secret = makeSecret()
+  const row = await store.change(async (changes) => {
+    const projectId = await projectOfKeys(changes, caller, request.project)
+    // The same id is the same request again, after an answer that was never given: nobody has the earlier secret.
+    await changes.deleteFrom('keys').where('project_id', '=', projectId).where('key_id', '=', keyId).execute()
+    const { count } = await changes
+      .selectFrom('keys')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('project_id', '=', projectId)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirstOrThrow()
+    if (Number(count) >= maxKeys)
+      throw new HoltError('quota_exceeded', `A project has at most ${maxKeys} keys.`, {
+        hint: 'Revoke what is not needed.',
+      })
+    const inserted = await changes
+      .insertInto('keys')
+      .values({
+        key_id: keyId,
+        project_id: projectId,
+        name: request.name,
+        prefix: prefixOf(secret),
+        digest: digestOf(secret),
+        scopes_json: JSON.stringify([...new Set(request.scopes)]),
+        expires_at: expiresAt,
+        revoked_at: null,
+        created_at: at,
+        last_used_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    const data = { by: caller.keyId, name: request.name, scopes: request.scopes }
+    await recordEvent(changes, { projectId, type: 'key.created', subjectId: keyId, data, at })
+    return inserted
+  })
+  return { row, secret }
+}
+
+/** Nobody hands out more than they have. `admin` has every scope of its project. */
+function requireOwnScopes({ scopes: own }: Caller, wanted: readonly string[]): void {
+  if (!wanted.includes('operator') || own.has('operator')) return
+  throw new HoltError('forbidden', 'Only a key with the scope operator makes another one.', {
+    details: { scope: 'operator' },
+  })
+}

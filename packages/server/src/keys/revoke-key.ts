@@ -1,0 +1,50 @@
+import { HoltError, type Scope } from '@holt/protocol'
+import type { Caller } from '../auth/authenticate.ts'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { KeyRow } from '../store/tables.ts'
+import { findKeyToChange, hasScope } from './find-key.ts'
+
+/** Revokes a key; what it has open ends at once. */
+export async function revokeKey(
+  { store, recentKeys, streams, now }: Service,
+  { keyId, caller }: { keyId: string; caller: Caller },
+): Promise<void> {
+  const at = now()
+  await store.change(async (changes) => {
+    const key = await findKeyToChange(changes, caller, keyId)
+    await requireAnother(changes, { key, caller, at })
+    await changes
+      .updateTable('keys')
+      .set({ revoked_at: at })
+      .where('project_id', '=', key.project_id)
+      .where('key_id', '=', key.key_id)
+      .execute()
+    const { project_id: projectId, key_id: subjectId } = key
+    await recordEvent(changes, { projectId, type: 'key.revoked', subjectId, data: { by: caller.keyId }, at })
+  })
+  recentKeys.clear()
+  streams.cutKey(keyId)
+}
+
+interface Revocation {
+  readonly key: KeyRow
+  readonly caller: Caller
+  readonly at: number
+}
+
+/** The last key of a project that may make keys stays, or nobody could get in; an operator makes others. The last operator's stays in any case. */
+async function requireAnother(db: Queries, { key, caller, at }: Revocation): Promise<void> {
+  const scope: Scope = caller.scopes.has('operator') ? 'operator' : 'admin'
+  if (!hasScope(key, scope)) return
+  const valid = db
+    .selectFrom('keys')
+    .selectAll()
+    .where('revoked_at', 'is', null)
+    .where('key_id', '!=', key.key_id)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
+  const others = await (scope === 'operator' ? valid : valid.where('project_id', '=', key.project_id)).execute()
+  if (others.some((other) => hasScope(other, scope) && hasScope(other, 'admin'))) return
+  throw new HoltError('conflict', `This is the last key with the scope ${scope}.`, { hint: 'Make another one first.' })
+}

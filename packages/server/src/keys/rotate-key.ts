@@ -1,0 +1,73 @@
+import { HoltError } from '@holt/protocol'
+import type { Caller } from '../auth/authenticate.ts'
+import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
+import { readCredentials, writeCredentials } from '../config/credentials.ts'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import type { SecretKey } from './create-key.ts'
+import { findKeyToChange } from './find-key.ts'
+
+/** Which key, how long its secret overlaps with the next, and who asks. */
+interface Rotation {
+  readonly rotationId: string
+  readonly keyId: string
+  readonly overlapMs: number
+  readonly caller: Caller
+}
+
+/**
+ * Gives a key a new secret. The one that it has opens the service for a while more; one that overlapped with that ends. What is open under a secret is cut when that ends. The
+ * same rotation again, after an answer that was never given, replaces the secret that nobody has.
+ */
+export async function rotateKey(
+  service: Service,
+  { rotationId, keyId, overlapMs, caller }: Rotation,
+): Promise<SecretKey> {
+  const { store, now, recentKeys, streams } = service
+  const at = now()
+  const secret = makeSecret()
+  const { before, row } = await store.change(async (changes) => {
+    const key = await findKeyToChange(changes, caller, keyId)
+    if (key.expires_at !== null && key.expires_at <= at)
+      throw new HoltError('conflict', 'The key has expired.', { hint: 'Make a new one.' })
+    const again = key.rotation_id === rotationId
+    const previous = again ? {} : { previous_digest: key.digest, previous_until: at + overlapMs }
+    const rotated = await changes
+      .updateTable('keys')
+      .set({
+        prefix: prefixOf(secret),
+        digest: digestOf(secret),
+        version: again ? key.version : key.version + 1,
+        rotation_id: rotationId,
+        rotated_at: at,
+        ...previous,
+      })
+      .where('project_id', '=', key.project_id)
+      .where('key_id', '=', key.key_id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    const data = { by: caller.keyId, overlap_secs: overlapMs / 1000 }
+    const { project_id: projectId, key_id: subjectId } = key
+    if (!again) await recordEvent(changes, { projectId, type: 'key.rotated', subjectId, data, at })
+    return { before: key, row: rotated }
+  })
+  recentKeys.clear()
+  await streams.look()
+  await keepOnThisMachine(service, { digest: before.digest, secret })
+  return { row, secret }
+}
+
+/** The key that this machine's clients use goes on being theirs: what they read has the new secret. */
+async function keepOnThisMachine(
+  { config: { stateDir }, log }: Service,
+  { digest, secret }: { digest: string; secret: string },
+): Promise<void> {
+  try {
+    const credentials = await readCredentials(stateDir)
+    if (credentials !== null && digestOf(credentials.key) === digest)
+      await writeCredentials(stateDir, { ...credentials, key: secret })
+  } catch (error) {
+    // The key is rotated all the same, and the next start of the service makes another one for this machine.
+    log.error({ err: error }, 'the credentials of this machine could not be written')
+  }
+}

@@ -1,0 +1,28 @@
+import type { Identity } from '@holt/protocol'
+import type { Caller } from '../auth/authenticate.ts'
+import { quotaUse } from '../projects/quota-use.ts'
+import { quotasOf } from '../projects/stored-quotas.ts'
+import type { Service } from '../service.ts'
+import { presentKey } from './present-key.ts'
+
+/** Tells a caller which key it has, of which project, what that may have and what it has. */
+export async function whoami({ store: { db }, projects, now }: Service, caller: Caller): Promise<Identity> {
+  const { projectId, keyId } = caller
+  const key = await db
+    .selectFrom('keys')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirstOrThrow()
+  const project = await db
+    .selectFrom('projects')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  return {
+    key: presentKey(key, now()),
+    project: { project_id: projectId as Identity['project']['project_id'], name: project.name },
+    quotas: quotasOf(project, projects.defaults),
+    use: (await quotaUse(db, [projectId]))(projectId),
+  }
+}

@@ -1,0 +1,99 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { ConnectionCounts, DropReason } from '../http/connections.ts'
+import type { Service } from '../service.ts'
+
+/** From an answer of memory alone to a restore of much memory, in seconds. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+
+/** A request that has ended. */
+export interface EndedRequest {
+  readonly method: string
+  /** Its path in the table of routes; `none` for what is no route. */
+  readonly route: string
+  /** 499 where its client left before the answer began. */
+  readonly status: number
+  /** Time until its answer began. */
+  readonly seconds: number
+}
+
+/** What is counted of requests and streams. */
+export class HttpMetrics {
+  readonly #requests: Counter
+  readonly #seconds: Histogram
+  readonly #open: Gauge
+  readonly #dropped: Counter
+  #counts: () => Partial<ConnectionCounts> = () => ({})
+
+  constructor(registry: Registry, service: () => Service) {
+    const registers = [registry]
+    this.#requests = new Counter({
+      name: 'holt_http_requests_total',
+      help: 'Requests of the API that have ended. The status 499 is a client that left before its answer began.',
+      labelNames: ['method', 'route', 'status'],
+      registers,
+    })
+    this.#seconds = new Histogram({
+      name: 'holt_http_request_duration_seconds',
+      help: 'Time from the headers of a request to those of its answer.',
+      labelNames: ['method', 'route'],
+      buckets,
+      registers,
+    })
+    this.#open = new Gauge({
+      name: 'holt_http_requests_open',
+      help: 'Requests of the API that have not ended, streams among them.',
+      registers,
+    })
+    this.#dropped = new Counter({
+      name: 'holt_connections_dropped_total',
+      help: 'Connections of clients that the service took away: past the limit of strangers (no key was shown) or of all connections, with too many requests that wait, or whose client takes nothing.',
+      labelNames: ['reason'],
+      registers,
+    })
+    const counts = () => this.#counts()
+    new Gauge({
+      name: 'holt_connections',
+      help: 'Connections of clients: of strangers (no key was shown), of known clients at rest, and those over which something is under way, upgrades and visits to ports among them.',
+      labelNames: ['kind'],
+      registers,
+      collect() {
+        for (const [kind, count] of Object.entries(counts())) this.set({ kind }, count)
+      },
+    })
+    new Gauge({
+      name: 'holt_streams_open',
+      help: 'Answers that go on: streams of items, transfers, terminals, and requests that wait for something.',
+      registers,
+      collect() {
+        this.set(service().streams.size)
+      },
+    })
+    new Gauge({
+      name: 'holt_port_visits_open',
+      help: 'Requests and connections to programs in runtimes that are open.',
+      registers,
+      collect() {
+        this.set(service().ports.size)
+      },
+    })
+  }
+
+  /** Has connections counted by whoever knows them. */
+  watchConnections(counts: () => ConnectionCounts): void {
+    this.#counts = counts
+  }
+
+  noteDrop(reason: DropReason): void {
+    this.#dropped.inc({ reason })
+  }
+
+  /** Notes that a request has begun; what it answers is called at its end. */
+  begin(): (ended: EndedRequest) => void {
+    this.#open.inc()
+    return ({ method, route, status, seconds }) => {
+      this.#open.dec()
+      this.#requests.inc({ method, route, status })
+      this.#seconds.observe({ method, route }, seconds)
+    }
+  }
+}

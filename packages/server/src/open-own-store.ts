@@ -1,0 +1,126 @@
+import { readdir } from 'node:fs/promises'
+import type { Engine } from '@holt/engine'
+import { randomText } from '@holt/protocol'
+import { referenced } from './builds/collect.ts'
+import { BuildPaths } from './builds/paths.ts'
+import type { ServerConfig } from './config/config.ts'
+import { readStoreId, writeStoreId } from './config/store-file.ts'
+import type { Log } from './service.ts'
+import { openStore, type Queries, type Store, type StorePlace, storeExists, storePlace } from './store/open-store.ts'
+
+/** The store is not the one that the state directory belongs to. */
+class ForeignStore extends Error {
+  override readonly name = 'ForeignStore'
+}
+
+interface OwnStoreOptions {
+  readonly config: Pick<ServerConfig, 'stateDir' | 'databaseUrl' | 'adoptStore'>
+  readonly engine: Engine
+  readonly log: Log
+}
+
+/**
+ * Opens the store, if it is the one that the state directory belongs to. What no row knows is removed from there, and so a store that is empty or another one's would have
+ * everything removed. Store and directory have the same id from their first start together. Where one of them has none yet (the store is an earlier version's, the file is
+ * lost), they belong together if rows know what is there. Throws `ForeignStore`, whose message names the ways out, and has changed nothing of the directory then.
+ */
+export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Promise<Store> {
+  const { stateDir, adoptStore } = config
+  const place = storePlace(config)
+  const noted = await readStoreId(stateDir)
+  if (!adoptStore && !(await storeExists(place))) {
+    // Before tables are made: an import wants a place without any.
+    const belongings = await listBelongings(engine, stateDir)
+    if (countOf(belongings) > 0) throw refusal('is empty, and', { place, stateDir, belongings })
+  }
+  const store = await openStore(place)
+  try {
+    const id = await idOf(store.db)
+    if (id !== null && id === noted) return store
+    const belongings = await listBelongings(engine, stateDir)
+    const knows = (id === null || noted === null) && (await knowsSome(store.db, belongings))
+    if (countOf(belongings) > 0 && !knows) {
+      if (!adoptStore) throw refusal('is not the one of this state directory: it', { place, stateDir, belongings })
+      log.warn(countsOf(belongings), 'HOLT_ADOPT_STORE: what the store does not know of the state directory is removed')
+    }
+    await bind({ store, stateDir, id, noted: knows ? noted : null })
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** Gives store and state directory the id of the one that has one, or a new one. */
+async function bind(parts: {
+  readonly store: Store
+  readonly stateDir: string
+  readonly id: string | null
+  readonly noted: string | null
+}): Promise<void> {
+  const { store, stateDir, noted } = parts
+  const id = parts.id ?? noted ?? randomText(20)
+  if (parts.id === null) await store.db.insertInto('store_facts').values({ name: 'id', value: id }).execute()
+  if (id !== noted) await writeStoreId(stateDir, id)
+}
+
+async function idOf(db: Queries): Promise<string | null> {
+  const row = await db.selectFrom('store_facts').select('value').where('name', '=', 'id').executeTakeFirst()
+  return row?.value ?? null
+}
+
+/** What is in a state directory for as long as rows refer to it. */
+interface Belongings {
+  readonly checkpoints: readonly string[]
+  readonly images: readonly string[]
+  /** Contexts and cache mounts of builds. */
+  readonly files: readonly string[]
+}
+
+async function listBelongings(engine: Engine, stateDir: string): Promise<Belongings> {
+  const paths = new BuildPaths(stateDir)
+  const namesIn = (dir: string) => readdir(dir).catch((): string[] => []) // Made by the first build.
+  return {
+    checkpoints: ((await engine.ability('checkpoints')?.list()) ?? []).map(({ checkpointId }) => checkpointId),
+    images: ((await engine.ability('images')?.list()) ?? []).map(({ digest }) => digest),
+    files: [...(await namesIn(paths.contexts)), ...(await namesIn(paths.mounts))],
+  }
+}
+
+function countsOf({ checkpoints, images, files }: Belongings) {
+  return { checkpoints: checkpoints.length, images: images.length, files: files.length }
+}
+
+function countOf(belongings: Belongings): number {
+  return Object.values(countsOf(belongings)).reduce((sum, count) => sum + count, 0)
+}
+
+/** Whether rows refer to any of it. An image may be the same in two installations, a checkpoint never is; so where there are any, one of them has to be known. */
+async function knowsSome(db: Queries, { checkpoints, images, files }: Belongings): Promise<boolean> {
+  const used = await referenced(db)
+  if (checkpoints.length > 0) return checkpoints.some((id) => used.has(id))
+  const contexts = await db.selectFrom('build_contexts').select('context_id').execute()
+  const mounts = await db.selectFrom('build_mounts').select('file').execute()
+  const known = new Set([...contexts.map(({ context_id }) => `${context_id}.tar`), ...mounts.map(({ file }) => file)])
+  return images.some((digest) => used.has(digest)) || files.some((name) => known.has(name))
+}
+
+function refusal(
+  why: string,
+  {
+    place,
+    stateDir,
+    belongings,
+  }: { readonly place: StorePlace; readonly stateDir: string; readonly belongings: Belongings },
+): ForeignStore {
+  const store = place.type === 'sqlite' ? place.path : 'in the database of HOLT_DATABASE_URL'
+  const { checkpoints, images, files } = countsOf(belongings)
+  return new ForeignStore(
+    [
+      `the store ${store} ${why} does not know what is in ${stateDir}: ${checkpoints} checkpoints, ${images} images, ${files} files of builds`,
+      'A service over it would remove all of that. Nothing of it was changed, and runtimes go on as they are.',
+      'Either set HOLT_STATE_DIR and HOLT_DATABASE_URL to those that belong together, or fill an empty store (`holtd import FILE`).',
+      'Or begin anew: HOLT_ADOPT_STORE=1 for one start takes this store, and removes what it does not know.',
+    ].join('\n'),
+  )
+}

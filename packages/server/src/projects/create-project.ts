@@ -1,0 +1,61 @@
+import { type CreateProject, HoltError } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { ProjectRow } from '../store/tables.ts'
+import { projectsIn } from './find-project.ts'
+import { changedQuotas, quotasOf } from './stored-quotas.ts'
+
+/** Under which id, as asked for, and the key that asks. */
+interface ProjectCreation {
+  readonly projectId: string
+  readonly request: CreateProject
+  readonly by: string
+}
+
+/** The most projects of an installation: enough for each user to have one, few enough to be counted. */
+const maxProjects = 10_000
+
+/** Makes a project. The same id is the same request again, whose answer was lost. */
+export async function createProject(
+  { store, now, projects }: Service,
+  { projectId, request: { name, quotas }, by }: ProjectCreation,
+): Promise<ProjectRow> {
+  const at = now()
+  const row = await store.change(async (changes) => {
+    const earlier = await projectsIn(changes).where('project_id', '=', projectId).executeTakeFirst()
+    if (earlier !== undefined) return earlier
+    await requireRoom(changes)
+    await requireFreeProjectName(changes, name)
+    const stored = changedQuotas({}, quotas)
+    const inserted = await changes
+      .insertInto('projects')
+      .values({ project_id: projectId, name, quotas_json: JSON.stringify(stored), created_at: at, updated_at: at })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    const data = { by, name, quotas: stored }
+    await recordEvent(changes, { projectId, type: 'project.created', subjectId: projectId, data, at })
+    return inserted
+  })
+  projects.set(projectId, quotasOf(row, projects.defaults))
+  return row
+}
+
+/** Refuses a name that another project has. */
+export async function requireFreeProjectName(db: Queries, name: string): Promise<void> {
+  const taken = await projectsIn(db).where('name', '=', name).executeTakeFirst()
+  if (taken === undefined) return
+  throw new HoltError('name_taken', `A project named ${name} exists.`, { details: { project_id: taken.project_id } })
+}
+
+async function requireRoom(db: Queries): Promise<void> {
+  const { count } = await db
+    .selectFrom('projects')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  if (Number(count) < maxProjects) return
+  throw new HoltError('quota_exceeded', `An installation has at most ${maxProjects} projects.`, {
+    hint: 'Delete what is not needed.',
+  })
+}

@@ -1,0 +1,91 @@
+import { HoltError } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import { defaultProject } from '../keys/bootstrap.ts'
+import { notEnded } from '../runtimes/not-ended.ts'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+import { findProject } from './find-project.ts'
+
+/**
+ * Deletes a project that has nothing any more. Its keys go with it, and what was kept so that its builds are quicker. Its row stays, without the name, for the events that
+ * tell of it.
+ */
+export async function deleteProject(
+  service: Service,
+  { reference, by }: { reference: string; by: string },
+): Promise<void> {
+  const { store, now, builds, recentKeys, streams } = service
+  const at = now()
+  const keyIds = await store.change(async (changes) => {
+    const { project_id: projectId, name } = await findProject(changes, reference)
+    if (name === defaultProject) throw new HoltError('conflict', `The project ${defaultProject} stays.`)
+    await requireEmpty(changes, projectId, name)
+    await forgetKept(changes, projectId)
+    await changes
+      .updateTable('projects')
+      .set({ name: projectId, deleted_at: at, updated_at: at })
+      .where('project_id', '=', projectId)
+      .execute()
+    const keys = await changes
+      .updateTable('keys')
+      .set({ revoked_at: at })
+      .where('project_id', '=', projectId)
+      .where('revoked_at', 'is', null)
+      .returning('key_id')
+      .execute()
+    await recordEvent(changes, {
+      projectId,
+      type: 'project.deleted',
+      subjectId: projectId,
+      data: { by, name },
+      at,
+    })
+    return keys.map(({ key_id }) => key_id)
+  })
+  recentKeys.clear()
+  for (const keyId of keyIds) streams.cutKey(keyId)
+  builds.collector.request()
+}
+
+/** The kinds of things that keep a project from being deleted, and how many there are of each. */
+async function whatIsLeft(db: Queries, projectId: string): Promise<Readonly<Record<string, number>>> {
+  const count = async (query: { execute(): Promise<unknown[]> }) => (await query.execute()).length
+  const of = (table: 'snapshots' | 'templates' | 'policies' | 'providers' | 'webhooks') =>
+    count(db.selectFrom(table).select('project_id').where('project_id', '=', projectId))
+  const runtimes = db.selectFrom('runtimes').select('seq').where('project_id', '=', projectId).where(notEnded)
+  const builds = db.selectFrom('builds').select('seq').where('project_id', '=', projectId).where('ended_at', 'is', null)
+  const secrets = db
+    .selectFrom('secrets')
+    .select('seq')
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
+  const counts = {
+    runtimes: await count(runtimes),
+    builds: await count(builds),
+    snapshots: await of('snapshots'),
+    templates: await of('templates'),
+    secrets: await count(secrets),
+    identity_providers: await of('providers'),
+    network_policies: await of('policies'),
+    webhooks: await of('webhooks'),
+  }
+  return Object.fromEntries(Object.entries(counts).filter(([, number]) => number > 0))
+}
+
+async function requireEmpty(db: Queries, projectId: string, name: string): Promise<void> {
+  const left = await whatIsLeft(db, projectId)
+  const kinds = Object.entries(left).map(([kind, number]) => `${kind.replaceAll('_', ' ')} (${number})`)
+  if (kinds.length === 0) return
+  throw new HoltError('in_use', `The project ${name} still has ${kinds.join(', ')}.`, {
+    hint: 'Delete them with a key of the project first.',
+    details: { left },
+  })
+}
+
+/** What has a file of its own goes as what nobody has used for longest. */
+async function forgetKept(changes: Queries, projectId: string): Promise<void> {
+  for (const table of ['build_cache', 'pulled_images', 'idempotency'] as const)
+    await changes.deleteFrom(table).where('project_id', '=', projectId).execute()
+  for (const table of ['build_contexts', 'build_mounts'] as const)
+    await changes.updateTable(table).set({ used_at: 0 }).where('project_id', '=', projectId).execute()
+}

@@ -1,0 +1,45 @@
+import { HoltError, isIdParam, type Project } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import { moment } from '../store/moment.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { ProjectRow } from '../store/tables.ts'
+import { quotaUse } from './quota-use.ts'
+import { quotasOf } from './stored-quotas.ts'
+import { systemProjectId } from './system-project.ts'
+
+/** The projects that there are, for those who may know of all: not the service's own. */
+export function projectsIn(db: Queries) {
+  return db
+    .selectFrom('projects')
+    .selectAll()
+    .where('deleted_at', 'is', null)
+    .where('project_id', '!=', systemProjectId)
+}
+
+/** A project by id or name. */
+export async function findProject(db: Queries, reference: string): Promise<ProjectRow> {
+  const row = await projectsIn(db)
+    .where(isIdParam('project_id', reference) ? 'project_id' : 'name', '=', reference)
+    .executeTakeFirst()
+  if (row === undefined) throw new HoltError('project_not_found', 'There is no such project.')
+  return row
+}
+
+/** Projects as the API shows them. */
+export async function presentProjects(
+  { store, projects }: Pick<Service, 'store' | 'projects'>,
+  rows: readonly ProjectRow[],
+): Promise<Project[]> {
+  const use = await quotaUse(
+    store.db,
+    rows.map(({ project_id }) => project_id),
+  )
+  return rows.map((row) => ({
+    project_id: row.project_id as Project['project_id'],
+    name: row.name,
+    quotas: quotasOf(row, projects.defaults),
+    use: use(row.project_id),
+    created_at: moment(row.created_at),
+    updated_at: moment(row.updated_at),
+  }))
+}

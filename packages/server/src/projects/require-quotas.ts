@@ -1,0 +1,72 @@
+import { HoltError, type QuotaName, type QuotaUse } from '@holt/protocol'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+import { quotaUse } from './quota-use.ts'
+import { quotasOf } from './stored-quotas.ts'
+import { systemProjectId } from './system-project.ts'
+
+/** What is about to be added to what a project has. */
+export type QuotaAdds = Partial<QuotaUse>
+
+/** How each quota is spoken of. */
+const words: Readonly<Record<keyof QuotaUse, string>> = {
+  runtimes: 'runtimes that have memory',
+  paused_runtimes: 'paused runtimes',
+  cpu: 'vCPUs',
+  memory_mib: 'MiB of memory',
+  disk_mib: 'MiB of disk',
+  snapshot_bytes: 'bytes of snapshots',
+  template_bytes: 'bytes of templates',
+  builds: 'builds',
+}
+
+/**
+ * Refuses what would give a project more than its quotas allow. Asked in the transaction that adds it, it is exact: transactions run one after another. Asked outside of one it is
+ * a forecast.
+ */
+export async function requireQuotas(
+  { projects }: Pick<Service, 'projects'>,
+  db: Queries,
+  { projectId, adds }: { projectId: string; adds: QuotaAdds },
+): Promise<void> {
+  if (projectId === systemProjectId) return
+  const project = await db
+    .selectFrom('projects')
+    .select('quotas_json')
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (project === undefined) throw new HoltError('unauthenticated', 'The project was deleted.')
+  const quotas = quotasOf(project, projects.defaults)
+  const limited = (Object.keys(adds) as (keyof QuotaUse)[]).filter((name) => quotas[name] !== null)
+  if (limited.length === 0) return
+  const used = (await quotaUse(db, [projectId]))(projectId)
+  for (const quota of limited)
+    requireQuota({ quota, limit: quotas[quota] ?? 0, used: used[quota], wanted: adds[quota] ?? 0 })
+}
+
+interface Demand {
+  readonly quota: keyof QuotaUse
+  readonly limit: number
+  readonly used: number
+  readonly wanted: number
+}
+
+/** vCPUs are sums of thousandths, in floating point. */
+const leeway = 1e-6
+
+function requireQuota({ quota, limit, used, wanted }: Demand): void {
+  if (wanted <= 0 || used + wanted <= limit + leeway) return
+  throw quotaExceeded(
+    `The project may have ${limit} ${words[quota]}; it has ${used}, and ${wanted} more would be too many.`,
+    { quota, limit, used },
+  )
+}
+
+/** The error for what a quota forbids. */
+function quotaExceeded(
+  message: string,
+  details: { readonly quota: QuotaName; readonly limit: number; readonly used: number },
+): HoltError {
+  return new HoltError('quota_exceeded', message, { details })
+}

@@ -1,0 +1,55 @@
+import { HoltError, type UpdateProject } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import { defaultProject } from '../keys/bootstrap.ts'
+import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { ProjectRow } from '../store/tables.ts'
+import { requireFreeProjectName } from './create-project.ts'
+import { findProject } from './find-project.ts'
+import { changedQuotas, quotasOf } from './stored-quotas.ts'
+
+/** Which project, what becomes of it, and the key that asks. */
+interface ProjectChange {
+  readonly reference: string
+  readonly change: UpdateProject
+  readonly by: string
+}
+
+/** Changes a project's name and quotas. What it has more than a smaller quota allows stays. */
+export async function updateProject(
+  { store, now, projects, builds }: Service,
+  { reference, change, by }: ProjectChange,
+): Promise<ProjectRow> {
+  const at = now()
+  const row = await store.change(async (changes) => {
+    const found = await findProject(changes, reference)
+    const { project_id: projectId } = found
+    const name = change.name ?? found.name
+    if (name !== found.name) await requireRenaming(changes, found.name, name)
+    const quotas = changedQuotas(JSON.parse(found.quotas_json), change.quotas)
+    const stored = await changes
+      .updateTable('projects')
+      .set({ name, quotas_json: JSON.stringify(quotas), updated_at: at })
+      .where('project_id', '=', projectId)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await recordEvent(changes, {
+      projectId,
+      type: 'project.updated',
+      subjectId: projectId,
+      data: { by, name, quotas },
+      at,
+    })
+    return stored
+  })
+  projects.set(row.project_id, quotasOf(row, projects.defaults))
+  // Builds that wait for their project may have their turn now.
+  builds.look()
+  return row
+}
+
+async function requireRenaming(db: Queries, from: string, to: string): Promise<void> {
+  if (from === defaultProject)
+    throw new HoltError('conflict', `The project ${defaultProject} keeps its name: the service knows it by that.`)
+  await requireFreeProjectName(db, to)
+}

@@ -1,0 +1,3 @@
+export const ports = `
+ALTER TABLE runtimes ADD COLUMN ports_json TEXT NOT NULL DEFAULT '{}';
+`

@@ -1,0 +1,23 @@
+import { first } from './0001-first.ts'
+import { ports } from './0002-ports.ts'
+import { networkAndSecrets } from './0003-network-and-secrets.ts'
+import { builds } from './0004-builds.ts'
+import { lifecycle } from './0005-lifecycle.ts'
+import { projects } from './0006-projects.ts'
+import { events } from './0007-events.ts'
+import { storeId } from './0008-store-id.ts'
+
+/**
+ * The schema's history: each entry runs once, in order, in a transaction of its own. Entries are never changed, only added, a file for each.
+ * They are written for SQLite, in what PostgreSQL has as well but for the types and endings of tables.
+ */
+export const migrations: readonly string[] = [
+  first,
+  ports,
+  networkAndSecrets,
+  builds,
+  lifecycle,
+  projects,
+  events,
+  storeId,
+]

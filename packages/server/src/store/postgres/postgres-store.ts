@@ -1,0 +1,56 @@
+import { failpoint } from '@holt/engine'
+import { Kysely } from 'kysely'
+import { refuseNewer } from '../migrations/refuse-newer.ts'
+import type { Store } from '../open-store.ts'
+import type { Tables } from '../tables.ts'
+import { postgresDialect } from './dialect.ts'
+import { Readers } from './readers.ts'
+import { migratePostgres, schemaVersion } from './schema.ts'
+import { timeoutMs } from './session.ts'
+import { Writer } from './writer.ts'
+
+/** How a PostgreSQL store is opened. */
+interface PostgresStoreOptions {
+  readonly url: string
+  readonly onTaken: (error: Error) => void
+  /** How long a statement of a change may take; what takes longer counts as a broken connection. Migrations have no bound. */
+  readonly statementMs?: number
+}
+
+/**
+ * Opens a database of PostgreSQL 15 or newer for this daemon alone, making and migrating its tables as needed. Every change is durable when it resolves, as far as the server's own settings
+ * have it, also one that would be durable later: the server is another machine, and does not end together with what the change is about.
+ */
+export async function openPostgresStore({
+  url,
+  onTaken,
+  statementMs = timeoutMs.statement,
+}: PostgresStoreOptions): Promise<Store> {
+  const writer = await Writer.open({
+    url,
+    onTaken,
+    statementMs,
+    prepare: async (session) => {
+      refuseNewer(await schemaVersion(session))
+      await migratePostgres(session)
+    },
+  })
+  const readers = new Readers(url, 'holtd reader')
+  const db = new Kysely<Tables>({ dialect: postgresDialect(writer, readers) })
+  let closing: Promise<unknown> | null = null
+  return {
+    db,
+    change: async (run) => {
+      await failpoint('store.change')
+      const result = await writer.run(() => db.transaction().execute(run))
+      await failpoint('store.committed')
+      return result
+    },
+    settled: async () => {},
+    refillReserve: () => {},
+    close: async () => {
+      closing ??= db.destroy().then(() => Promise.all([readers.close(), writer.close()]))
+      await closing
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import { chmodSync, closeSync, fdatasync, openSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { failpoint } from '@holt/engine'
+import { Kysely, SqliteDialect } from 'kysely'
+import { isDiskFull } from './disk-full.ts'
+import { DiskReserve } from './disk-reserve.ts'
+import { Durability } from './durability.ts'
+import { migrations } from './migrations/migrations.ts'
+import { refuseNewer } from './migrations/refuse-newer.ts'
+import type { Changes, Store } from './open-store.ts'
+import { requireIntegrity } from './require-integrity.ts'
+import { SqliteFile } from './sqlite-database.ts'
+import type { Tables } from './tables.ts'
+
+/** Opens the database file, making and migrating it as needed. `:memory:` is a store that ends with the process. */
+export function openSqliteStore(path: string): Store {
+  requireIntegrity(path)
+  const file = new SqliteFile(path)
+  if (path !== ':memory:') chmodSync(path, 0o600)
+  try {
+    migrateSqlite(file)
+  } catch (error) {
+    file.close()
+    throw error
+  }
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: file }) })
+  let wal = path === ':memory:' ? null : openSync(`${path}-wal`, 'r')
+  const durability = new Durability(async () => {
+    if (wal !== null) await promisify(fdatasync)(wal)
+  })
+  const reserve = path === ':memory:' ? null : new DiskReserve(`${path}-reserve`)
+  reserve?.fill()
+  const commit = async <Result>(run: (changes: Changes) => Promise<Result>): Promise<Result> => {
+    try {
+      return await db.transaction().execute(run)
+    } catch (error) {
+      if (!isDiskFull(error) || reserve?.release() !== true) throw error
+      return db.transaction().execute(run)
+    }
+  }
+  return {
+    db,
+    change: async (run, { durable = 'now' } = {}) => {
+      await failpoint('store.change')
+      const result = await commit(run)
+      durability.committed()
+      await failpoint('store.committed')
+      if (durable === 'now') await durability.settled()
+      return result
+    },
+    settled: () => durability.settled(),
+    refillReserve: () => reserve?.fill(),
+    close: async () => {
+      await db.destroy()
+      await durability.settled()
+      if (wal !== null) closeSync(wal)
+      wal = null
+      file.close()
+    },
+  }
+}
+
+/** Makes or migrates the schema up to an entry of its history. */
+export function migrateSqlite(file: SqliteFile, upTo: number = migrations.length): void {
+  file.exec('CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT')
+  const [row] = file.prepare('SELECT coalesce(max(version), 0) AS version FROM migrations').all([]) as [
+    { version: number },
+  ]
+  refuseNewer(row.version)
+  for (const [index, sql] of migrations.slice(0, upTo).entries()) {
+    if (index < row.version) continue
+    file.exec(`BEGIN IMMEDIATE; ${sql}; INSERT INTO migrations VALUES (${index + 1}, ${Date.now()}); COMMIT`)
+  }
+}

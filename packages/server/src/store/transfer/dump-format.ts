@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+
+/** The version of the format, which is not that of the schema in it. */
+export const dumpVersion = 1
+
+/** A value of a column: both databases have no others. */
+const Value = z.union([z.string(), z.number(), z.null()])
+
+/** A row, by column. */
+export type DumpRow = Readonly<Record<string, z.infer<typeof Value>>>
+
+const name = z.string().regex(/^[a-z][a-z0-9_]{0,59}$/)
+
+const Header = z.strictObject({
+  format: z.literal('holt-store'),
+  version: z.literal(dumpVersion, `this holtd reads version ${dumpVersion} of the format`),
+  schema: z.number().int().positive(),
+  holt: z.string(),
+  created_at: z.string(),
+})
+
+const Line = z.union([
+  z.strictObject({ table: name, row: z.record(name, Value) }),
+  z.strictObject({ table: name, counter: z.number().int().nonnegative() }),
+  z.strictObject({ end: z.strictObject({ rows: z.number().int().nonnegative(), sha256: z.string() }) }),
+])
+
+/** The first line. */
+export type DumpHeader = z.infer<typeof Header>
+
+/** A line after the first one: a row, where a table's own count stands, or the end. */
+export type DumpLine = Exclude<z.infer<typeof Line>, { readonly end: unknown }>
+
+/** The longest line: the largest row is a request's stored answer, of some MiB. */
+const maxLineBytes = 64 * 2 ** 20
+
+/** Writes lines, and at last one with the digest of all bytes before it, without which the dump is not whole. */
+export async function* encodeDump(header: DumpHeader, lines: AsyncIterable<DumpLine>): AsyncGenerator<string> {
+  const hash = createHash('sha256')
+  let rows = 0
+  const seal = (value: unknown) => {
+    const text = `${JSON.stringify(value)}\n`
+    hash.update(text)
+    return text
+  }
+  yield seal(header)
+  for await (const line of lines) {
+    if ('row' in line) rows += 1
+    yield seal(line)
+  }
+  yield `${JSON.stringify({ end: { rows, sha256: hash.digest('hex') } })}\n`
+}
+
+/** What was read of a dump. Who uses lines may keep what it made of them only when the last one has been read without an error. */
+export interface DecodedDump {
+  readonly header: DumpHeader
+  readonly lines: AsyncIterable<DumpLine>
+}
+
+/** Reads a dump. Throws an error for people where it is none, where it was changed, and, at its end, where something is missing. */
+export async function decodeDump(bytes: AsyncIterable<Uint8Array>): Promise<DecodedDump> {
+  const hash = createHash('sha256')
+  const texts = splitLines(bytes)
+  const first = await texts.next()
+  const header = Header.safeParse(first.done === true ? null : parse(first.value))
+  if (first.done === true || !header.success) throw new Error(`this is no dump of a store: ${problemOf(header.error)}`)
+  hash.update(`${first.value}\n`)
+  return { header: header.data, lines: decodeLines(texts, hash) }
+}
+
+async function* decodeLines(
+  texts: AsyncGenerator<string, void>,
+  hash: ReturnType<typeof createHash>,
+): AsyncGenerator<DumpLine> {
+  let rows = 0
+  for await (const text of texts) {
+    const line = Line.safeParse(parse(text))
+    if (!line.success) throw new Error(`the dump is damaged after ${rows} rows: ${problemOf(line.error)}`)
+    if ('end' in line.data) {
+      if (line.data.end.rows !== rows || line.data.end.sha256 !== hash.digest('hex'))
+        throw new Error('the dump is damaged: it is not what was written')
+      if ((await texts.next()).done !== true) throw new Error('the dump is damaged: it goes on after its end')
+      return
+    }
+    hash.update(`${text}\n`)
+    if ('row' in line.data) rows += 1
+    yield line.data
+  }
+  throw new Error(`the dump is cut off after ${rows} rows`)
+}
+
+async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let rest = ''
+  for await (const chunk of bytes) {
+    const parts = `${rest}${decode(() => decoder.decode(chunk, { stream: true }))}`.split('\n')
+    rest = parts.pop() ?? ''
+    if (rest.length > maxLineBytes) throw new Error('this is no dump of a store: a line has no end')
+    yield* parts
+  }
+  rest += decode(() => decoder.decode())
+  if (rest !== '') yield rest
+}
+
+function decode(run: () => string): string {
+  try {
+    return run()
+  } catch {
+    throw new Error('this is no dump of a store: it is not UTF-8')
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null // No line is null, so the schema refuses it.
+  }
+}
+
+function problemOf(error: z.ZodError | undefined): string {
+  return error?.issues[0]?.message ?? 'it is empty'
+}

@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { version as holt } from '../../config/version.ts'
+import { refuseNewer } from '../migrations/refuse-newer.ts'
+import type { StorePlace } from '../open-store.ts'
+import { type DumpLine, type DumpRow, decodeDump, dumpVersion, encodeDump } from './dump-format.ts'
+import { type HistoryTable, tablesOf } from './history-tables.ts'
+
+/** A store as it was at one moment. */
+export interface StoreReader {
+  /** Its schema's version. */
+  readonly version: number
+  /** A table's rows, by its primary key. */
+  rows(table: HistoryTable): AsyncIterable<DumpRow>
+  /** The last number that a table has counted to; 0: none. */
+  counter(table: HistoryTable): Promise<number>
+  close(): Promise<void>
+}
+
+/** An empty store that takes everything or, with `abort`, nothing. */
+export interface StoreWriter {
+  /** Makes the tables of a schema version. */
+  begin(schema: number): Promise<void>
+  /** Rows of one table that have the same columns. */
+  insert(table: HistoryTable, rows: readonly DumpRow[]): Promise<void>
+  setCounter(table: HistoryTable, last: number): Promise<void>
+  /** Migrates what was taken in to the newest schema, and keeps it. */
+  finish(): Promise<void>
+  abort(): Promise<void>
+}
+
+/** Rows that go into a store at a time. */
+const batchRows = 100
+
+/** Writes everything that a store has at this moment, as lines of JSON. A daemon that runs is not held up. */
+export async function* exportStore(place: StorePlace, now: number): AsyncGenerator<string> {
+  const reader = await openReader(place)
+  try {
+    const header = { format: 'holt-store', version: dumpVersion, schema: reader.version, holt } as const
+    yield* encodeDump({ ...header, created_at: new Date(now).toISOString() }, linesOf(reader))
+  } finally {
+    await reader.close()
+  }
+}
+
+/** What an import has taken in. */
+export interface Imported {
+  readonly rows: number
+  /** The version of the schema that the dump had. */
+  readonly schema: number
+}
+
+/**
+ * Fills an empty store from a dump, of this schema or an earlier one. Nothing is kept of a dump that is not whole. Values that are sealed stay so: the import is refused where the
+ * state directory does not have the master keys that open them.
+ */
+export async function importStore(
+  place: StorePlace,
+  { stateDir, dump }: { readonly stateDir: string; readonly dump: AsyncIterable<Uint8Array> },
+): Promise<Imported> {
+  const writer = await openWriter(place)
+  try {
+    const { header, lines } = await decodeDump(dump)
+    refuseNewer(header.schema)
+    await writer.begin(header.schema)
+    const { rows, masterKeys } = await takeIn(
+      writer,
+      new Map(tablesOf(header.schema).map((one) => [one.name, one])),
+      lines,
+    )
+    await requireMasterKeys(stateDir, masterKeys)
+    await writer.finish()
+    return { rows, schema: header.schema }
+  } catch (error) {
+    await writer.abort()
+    throw error
+  }
+}
+
+async function openReader(place: StorePlace): Promise<StoreReader> {
+  if (place.type === 'sqlite') return (await import('./sqlite-transfer.ts')).readSqlite(place.path)
+  return (await import('./postgres-transfer.ts')).readPostgres(place.url)
+}
+
+async function openWriter(place: StorePlace): Promise<StoreWriter> {
+  if (place.type === 'sqlite') return (await import('./sqlite-transfer.ts')).writeSqlite(place.path)
+  return (await import('./postgres-transfer.ts')).writePostgres(place.url)
+}
+
+async function* linesOf(reader: StoreReader): AsyncGenerator<DumpLine> {
+  for (const table of tablesOf(reader.version)) {
+    for await (const row of reader.rows(table)) yield { table: table.name, row: { ...row } }
+    if (table.counter !== null) yield { table: table.name, counter: await reader.counter(table) }
+  }
+}
+
+interface TakenIn {
+  readonly rows: number
+  readonly masterKeys: ReadonlySet<string>
+}
+
+async function takeIn(
+  writer: StoreWriter,
+  tables: ReadonlyMap<string, HistoryTable>,
+  lines: AsyncIterable<DumpLine>,
+): Promise<TakenIn> {
+  const masterKeys = new Set<string>()
+  let rows = 0
+  let batch: { readonly table: HistoryTable; readonly rows: DumpRow[] } | null = null
+  const flush = async () => {
+    if (batch !== null) await insert(writer, batch.table, batch.rows)
+    batch = null
+  }
+  for await (const line of lines) {
+    const table = tables.get(line.table)
+    if (table === undefined) throw new Error(`the dump has rows of ${line.table}, which its schema does not have`)
+    if ('counter' in line) {
+      await flush()
+      await writer.setCounter(table, line.counter)
+      continue
+    }
+    rows += 1
+    if (table.name === 'sealed_values') masterKeys.add(String(line.row.master_key_id))
+    if (batch !== null && (batch.table !== table || batch.rows.length >= batchRows || !alike(batch.rows[0], line.row)))
+      await flush()
+    batch ??= { table, rows: [] }
+    batch.rows.push(line.row)
+  }
+  await flush()
+  return { rows, masterKeys }
+}
+
+async function insert(writer: StoreWriter, table: HistoryTable, rows: readonly DumpRow[]): Promise<void> {
+  try {
+    await writer.insert(table, rows)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`the dump is damaged: rows of ${table.name} do not belong there: ${why}`)
+  }
+}
+
+function alike(one: DumpRow | undefined, other: DumpRow): boolean {
+  return one === undefined || Object.keys(one).join() === Object.keys(other).join()
+}
+
+const MasterKeyIds = z.object({ keys: z.array(z.object({ id: z.string() })) })
+
+async function requireMasterKeys(stateDir: string, needed: ReadonlySet<string>): Promise<void> {
+  if (needed.size === 0) return
+  const text = await readFile(join(stateDir, 'master-keys.json'), 'utf8').catch(() => '{"keys":[]}')
+  const known = MasterKeyIds.parse(JSON.parse(text)).keys.map(({ id }) => id)
+  const missing = [...needed].filter((id) => !known.includes(id))
+  if (missing.length === 0) return
+  throw new Error(
+    `the dump has values that are sealed with the master key ${missing.join(', ')}: copy master-keys.json of its state directory to ${stateDir} first`,
+  )
+}

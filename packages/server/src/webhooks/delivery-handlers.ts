@@ -1,0 +1,118 @@
+import { HoltError, isIdParam, makeId } from '@holt/protocol'
+import { type Answer, answerPage, type Call, type Handlers } from '../http/call.ts'
+import type { DeliveryRow } from '../store/event-tables.ts'
+import { moment } from '../store/moment.ts'
+import type { Queries } from '../store/open-store.ts'
+import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
+import { isTaken } from './note-outcome.ts'
+import { findWebhook, presentDelivery, retryingOf } from './webhook-rows.ts'
+
+/** The most deliveries of a webhook that may wait when one more is asked for. */
+const maxWaiting = 1000
+
+/** The routes of what was sent to a webhook. */
+export const deliveryHandlers = { testWebhook, listDeliveries, redeliver } satisfies Partial<Handlers>
+
+/** Sends a message once, also to a webhook that is disabled, and says what came of it. */
+async function testWebhook({ service, caller, params, gone, newId }: Call<'testWebhook'>): Promise<Answer> {
+  const row = await findWebhook(service.store.db, { projectId: caller.projectId, webhookId: params.webhook_id })
+  const at = service.now()
+  const id = makeId('event')
+  const type = 'webhook.test'
+  const body = JSON.stringify({ type, timestamp: moment(at), data: { webhook_id: row.webhook_id } })
+  const outcome = await service.webhooks.sendOnce(row, { id, body }, gone)
+  const { status, error, response, durationMs: duration_ms } = outcome
+  const delivery = {
+    delivery_id: newId('delivery'),
+    webhook_id: row.webhook_id,
+    project_id: row.project_id,
+    event_id: id,
+    event_cursor: null,
+    type,
+    body,
+    state: isTaken(outcome) ? 'delivered' : 'failed',
+    redelivery_of: null,
+    tries: 1,
+    attempts_json: JSON.stringify([{ at, status, duration_ms, error, response }]),
+    next_attempt_at: null,
+    created_at: at,
+    ended_at: at + duration_ms,
+  } as const
+  const stored = await service.store.change(async (changes) => {
+    await findWebhook(changes, { projectId: caller.projectId, webhookId: row.webhook_id })
+    return insertOnce(changes, delivery)
+  })
+  return { status: 200, json: presentDelivery(stored) }
+}
+
+async function listDeliveries({ service, caller, params, query }: Call<'listDeliveries'>): Promise<Answer> {
+  const { db } = service.store
+  const { webhook_id } = await findWebhook(db, { projectId: caller.projectId, webhookId: params.webhook_id })
+  let rows = db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhook_id)
+    .where('seq', '<', seqBefore(query.cursor))
+  if (query.state !== undefined) rows = rows.where('state', '=', query.state)
+  const found = await rows
+    .orderBy('seq', 'desc')
+    .limit(query.limit + 1)
+    .execute()
+  return answerPage(pageOfRows(found, query.limit, { present: presentDelivery, log: service.log }))
+}
+
+async function redeliver({ service, caller, params, newId }: Call<'redeliver'>): Promise<Answer> {
+  const at = service.now()
+  const deliveryId = newId('delivery')
+  const { row, delivery } = await service.store.change(async (changes) => {
+    const row = await findWebhook(changes, { projectId: caller.projectId, webhookId: params.webhook_id })
+    const earlier = await findDelivery(changes, row.webhook_id, params.delivery_id)
+    if (row.state !== 'active')
+      throw new HoltError('conflict', 'The webhook is disabled.', { hint: 'Set its state to active first.' })
+    if (((await retryingOf(changes, [row.webhook_id])).get(row.webhook_id) ?? 0) >= maxWaiting)
+      throw new HoltError('quota_exceeded', `At most ${maxWaiting} deliveries of a webhook wait.`)
+    const { seq: _, ...same } = earlier
+    const again = {
+      ...same,
+      delivery_id: deliveryId,
+      state: 'retrying',
+      redelivery_of: earlier.delivery_id,
+      tries: 0,
+      attempts_json: '[]',
+      next_attempt_at: at,
+      created_at: at,
+      ended_at: null,
+    } as const
+    return { row, delivery: await insertOnce(changes, again) }
+  })
+  service.webhooks.changed(row)
+  return { status: 202, json: presentDelivery(delivery) }
+}
+
+async function findDelivery(changes: Queries, webhookId: string, deliveryId: string): Promise<DeliveryRow> {
+  const row = isIdParam('delivery_id', deliveryId)
+    ? await changes
+        .selectFrom('webhook_deliveries')
+        .selectAll()
+        .where('webhook_id', '=', webhookId)
+        .where('delivery_id', '=', deliveryId)
+        .executeTakeFirst()
+    : undefined
+  if (row === undefined) throw new HoltError('delivery_not_found', 'There is no such delivery.')
+  return row
+}
+
+/** The same id is the same request again, whose answer was lost. */
+async function insertOnce(changes: Queries, delivery: Omit<DeliveryRow, 'seq'>): Promise<DeliveryRow> {
+  await changes
+    .insertInto('webhook_deliveries')
+    .values(delivery)
+    .onConflict((conflict) => conflict.column('delivery_id').doNothing())
+    .execute()
+  return changes
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', delivery.webhook_id)
+    .where('delivery_id', '=', delivery.delivery_id)
+    .executeTakeFirstOrThrow()
+}

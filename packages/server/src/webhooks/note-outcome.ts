@@ -1,0 +1,115 @@
+import { makeId } from '@holt/protocol'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import type { DeliveryRow, EventRow, WebhookRow } from '../store/event-tables.ts'
+import type { Queries } from '../store/open-store.ts'
+import type { Outcome } from './post-message.ts'
+import { failingDays, retryDelayMs } from './retry-schedule.ts'
+
+const dayMs = 24 * 3600 * 1000
+
+/** A message that was tried. */
+export interface Tried {
+  /** The delivery that it was tried for before; null: an event that was sent for the first time. */
+  readonly delivery: DeliveryRow | null
+  readonly event: Pick<EventRow, 'event_id' | 'cursor' | 'type'> | null
+  readonly body: string
+  readonly at: number
+  readonly outcome: Outcome
+}
+
+/** Writes down what became of a try, and what that means for the webhook. A webhook that is gone meanwhile has no deliveries. */
+export async function noteOutcome(service: Service, row: WebhookRow, tried: Tried): Promise<void> {
+  const { store } = service
+  // A power cut may take it back: then the message is sent again, under the same id.
+  await store.change(
+    async (changes) => {
+      const current = await changes
+        .selectFrom('webhooks')
+        .selectAll()
+        .where('project_id', '=', row.project_id)
+        .where('webhook_id', '=', row.webhook_id)
+        .executeTakeFirst()
+      if (current === undefined) return
+      await writeDelivery(changes, current, tried)
+      await writeWebhook(changes, current, tried)
+    },
+    { durable: 'later' },
+  )
+}
+
+async function writeDelivery(changes: Queries, row: WebhookRow, tried: Tried): Promise<void> {
+  const { delivery, event, at, outcome } = tried
+  const attempt = {
+    at,
+    status: outcome.status,
+    duration_ms: outcome.durationMs,
+    error: outcome.error,
+    response: outcome.response,
+  }
+  const attempts = [...(delivery === null ? [] : (JSON.parse(delivery.attempts_json) as object[])), attempt]
+  const tries = attempts.length
+  const ended = at + outcome.durationMs
+  const delay = isTaken(outcome) || outcome.status === 410 ? null : retryDelayMs(tries, outcome.retryAfterMs)
+  const end = {
+    state: isTaken(outcome) ? 'delivered' : delay === null ? 'failed' : 'retrying',
+    tries,
+    attempts_json: JSON.stringify(attempts),
+    next_attempt_at: delay === null ? null : ended + delay,
+    ended_at: delay === null ? ended : null,
+  } as const
+  if (delivery !== null) {
+    await changes.updateTable('webhook_deliveries').set(end).where('delivery_id', '=', delivery.delivery_id).execute()
+    return
+  }
+  if (event === null) return
+  await changes
+    .insertInto('webhook_deliveries')
+    .values({
+      delivery_id: makeId('delivery'),
+      webhook_id: row.webhook_id,
+      project_id: row.project_id,
+      event_id: event.event_id,
+      event_cursor: event.cursor,
+      type: event.type,
+      body: tried.body,
+      redelivery_of: null,
+      created_at: at,
+      ...end,
+    })
+    .execute()
+}
+
+async function writeWebhook(changes: Queries, row: WebhookRow, { event, at, outcome }: Tried): Promise<void> {
+  const failingSince = isTaken(outcome) ? null : (row.failing_since ?? at)
+  const reason = row.state === 'active' ? disablingReason(outcome, failingSince, at) : null
+  await changes
+    .updateTable('webhooks')
+    .set({
+      cursor: Math.max(Number(row.cursor), Number(event?.cursor ?? 0)),
+      failing_since: failingSince,
+      ...(reason === null ? {} : { state: 'disabled', state_reason_json: JSON.stringify(reason), updated_at: at }),
+    })
+    .where('project_id', '=', row.project_id)
+    .where('webhook_id', '=', row.webhook_id)
+    .execute()
+  if (reason === null) return
+  await recordEvent(changes, {
+    projectId: row.project_id,
+    type: 'webhook.disabled',
+    subjectId: row.webhook_id,
+    data: { reason },
+    at,
+  })
+}
+
+function disablingReason({ status }: Outcome, failingSince: number | null, at: number) {
+  if (status === 410) return { code: 'gone', message: 'The receiver answered 410: it wants no more messages.' }
+  if (failingSince === null || at - failingSince < failingDays * dayMs) return null
+  return { code: 'failing', message: `Nothing has arrived for ${failingDays} days.` }
+}
+
+/** Any 2xx says that the receiver has it. */
+export function isTaken({ status }: Outcome): boolean {
+  return status !== null && status >= 200 && status < 300
+}

@@ -1,0 +1,166 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { DialError } from '@holt/egress'
+
+/** Opens a connection under the rules of egress; without TLS only into networks that the operator allows. */
+export type DialWebhook = (target: { host: string; port: number; tls: boolean }, signal: AbortSignal) => Promise<Duplex>
+
+/** A receiver has this long for everything: connection, request and answer. Standard Webhooks asks for 15 to 30 seconds. */
+const timeoutMs = 15_000
+
+/** A connection that nothing is sent over is kept for so long. */
+const idleMs = 10_000
+
+/** How much of an answer is kept, and how much is read so that the connection can be used again. */
+const keptBytes = 1024
+const readBytes = 64 * 1024
+
+/** What became of one try. */
+export interface Outcome {
+  /** Null: there was no answer. */
+  readonly status: number | null
+  readonly durationMs: number
+  readonly error: string | null
+  readonly response: string
+  /** What the receiver asked for. */
+  readonly retryAfterMs: number | null
+}
+
+/** Sends messages to one address, over one connection as long as it lasts. */
+export class Receiver {
+  readonly #url: URL
+  readonly #agent: Agent
+
+  constructor(dial: DialWebhook, address: string) {
+    const url = new URL(address)
+    this.#url = url
+    const tls = url.protocol === 'https:'
+    const target = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) || (tls ? 443 : 80), tls }
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 1, timeout: idleMs })
+    // TLS is made by `dial`: this is HTTP over whatever it answers.
+    this.#agent.createConnection = (_options, callback) => {
+      dial(target, AbortSignal.timeout(timeoutMs)).then(
+        (socket) => callback?.(null, socket),
+        (error: Error) => callback?.(error, undefined as unknown as Duplex),
+      )
+      return undefined
+    }
+  }
+
+  /** Sends a message. Every failure is an outcome; it rejects only where `signal` has ended it. */
+  async post(body: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Outcome> {
+    const since = performance.now()
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    const answered = { status: null, error: null, response: '', retryAfterMs: null }
+    const outcome = await this.#send(body, headers, limit).catch((error: unknown) => {
+      signal.throwIfAborted()
+      return { ...answered, error: limit.aborted ? `no answer within ${timeoutMs / 1000} seconds` : reasonOf(error) }
+    })
+    return { ...outcome, durationMs: Math.round(performance.now() - since) }
+  }
+
+  /** Closes the connection. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #send(
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Omit<Outcome, 'durationMs'>> {
+    const answer = await this.#answerTo(body, headers, signal)
+    const response = await firstText(answer)
+    const status = answer.statusCode ?? 0
+    const error = status >= 300 && status < 400 ? 'a redirect is not followed' : null
+    return { status, error, response, retryAfterMs: retryAfterOf(answer.headers['retry-after']) }
+  }
+
+  async #answerTo(
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    for (;;) {
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+      const sent = request({
+        agent: this.#agent,
+        host: this.#url.hostname,
+        method: 'POST',
+        path: `${this.#url.pathname}${this.#url.search}`,
+        headers: {
+          ...headers,
+          host: this.#url.host,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'Holt-Webhooks/1',
+        },
+        maxHeaderSize: 16 * 1024,
+        signal,
+      })
+      sent.once('response', resolve).on('error', reject)
+      sent.once('upgrade', (_, socket) => {
+        socket.destroy()
+        reject(new Unanswered('it wanted to switch protocols'))
+      })
+      // Whatever else ends a request without an answer.
+      sent.once('close', () => reject(new Unanswered('the connection was closed')))
+      sent.end(body)
+      try {
+        return await promise
+      } catch (error) {
+        // A connection that was kept had been closed by the other side before the message came.
+        const stale = sent.reusedSocket && ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
+        if (!stale || signal.aborted) throw error
+      }
+    }
+  }
+}
+
+/** A request that has ended without an answer, said in words of our own. */
+class Unanswered extends Error {
+  override readonly name = 'Unanswered'
+}
+
+/** The beginning of an answer. What was answered counts from its status on: an answer that breaks off is one. */
+async function firstText(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of answer) {
+      if (size < keptBytes) chunks.push(chunk as Buffer)
+      size += (chunk as Buffer).length
+      if (size > readBytes) break
+    }
+  } catch {
+    // What came of it is kept.
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes)).replaceAll('\0', '')
+}
+
+/** RFC 9110, 10.2.3: seconds, or a date. */
+function retryAfterOf(header: string | undefined): number | null {
+  if (header === undefined) return null
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  const at = Date.parse(header)
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now())
+}
+
+const dialReasons: Readonly<Record<string, string>> = {
+  non_public: 'the address is not public, and the operator has not allowed its network',
+  bad_request: 'this is no host',
+  name_not_found: 'there is no such name',
+  resolver_failed: 'the name could not be resolved',
+  upstream_refused: 'the connection was refused',
+  upstream_timeout: 'the connection took too long',
+}
+
+/** What went wrong, in words of our own: a failure's own message may name addresses. */
+function reasonOf(error: unknown): string {
+  if (error instanceof DialError) return dialReasons[error.reason] ?? 'the host could not be reached'
+  if (error instanceof Unanswered) return error.message
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[A-Za-z0-9_]{1,64}$/.test(code)
+    ? `the connection failed (${code})`
+    : 'the connection failed'
+}

@@ -1,0 +1,183 @@
+import { HoltError, type NewWebhook, type Webhook } from '@holt/protocol'
+import { logPosition } from '../events/read-events.ts'
+import { recordEvent } from '../events/record-event.ts'
+import { type Answer, answerPage, type Call, type Handlers } from '../http/call.ts'
+import { removeSealed } from '../sealing/sealed-values.ts'
+import type { Service } from '../service.ts'
+import type { WebhookRow } from '../store/event-tables.ts'
+import type { Queries } from '../store/open-store.ts'
+import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
+import { deliveryHandlers } from './delivery-handlers.ts'
+import { rotateWebhookSecret } from './rotate-secret.ts'
+import { findWebhook, presentWebhook, retryingOf } from './webhook-rows.ts'
+import { currentSecret, putNewSecret } from './webhook-secrets.ts'
+
+/** Each has a connection of its own, so they are few. */
+const maxWebhooks = 50
+
+/** The routes of webhooks. */
+export const webhookHandlers = {
+  createWebhook,
+  listWebhooks,
+  getWebhook: async ({ service, caller, params }) => {
+    const ref = { projectId: caller.projectId, webhookId: params.webhook_id }
+    return { status: 200, json: await show(service, await findWebhook(service.store.db, ref)) }
+  },
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  ...deliveryHandlers,
+} satisfies Partial<Handlers>
+
+async function createWebhook({ service, caller, body, newId }: Call<'createWebhook'>): Promise<Answer> {
+  requireScheme(service, body.url)
+  const { projectId } = caller
+  const webhookId = newId('webhook')
+  const at = service.now()
+  const made = await service.store.change(async (changes) => {
+    const earlier = await changes
+      .selectFrom('webhooks')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('webhook_id', '=', webhookId)
+      .executeTakeFirst()
+    // The same id is the same request again, whose answer was lost: nobody has seen the secret.
+    if (earlier !== undefined) return { row: earlier, secret: await currentSecret(service, changes, earlier) }
+    await requireRoom(changes, projectId)
+    const data = { host: hostOf(body.url), types: body.types }
+    await recordEvent(changes, { projectId, type: 'webhook.created', subjectId: webhookId, data, at })
+    const row = await changes
+      .insertInto('webhooks')
+      .values({
+        webhook_id: webhookId,
+        project_id: projectId,
+        url: body.url,
+        types_json: JSON.stringify(body.types),
+        description: body.description,
+        state: 'active',
+        state_reason_json: null,
+        cursor: (await logPosition(changes, projectId)).last,
+        secret_version: 1,
+        rotation_id: null,
+        previous_until: null,
+        failing_since: null,
+        revision: 1,
+        created_at: at,
+        updated_at: at,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return { row, secret: await putNewSecret(service, changes, row) }
+  })
+  service.webhooks.changed(made.row)
+  const json: NewWebhook = { ...presentWebhook(made.row, 0), secret: made.secret }
+  return { status: 201, json }
+}
+
+async function listWebhooks({ service, caller, query }: Call<'listWebhooks'>): Promise<Answer> {
+  const { db } = service.store
+  const rows = await db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('project_id', '=', caller.projectId)
+    .where('seq', '<', seqBefore(query.cursor))
+    .orderBy('seq', 'desc')
+    .limit(query.limit + 1)
+    .execute()
+  const retrying = await retryingOf(
+    db,
+    rows.map(({ webhook_id }) => webhook_id),
+  )
+  const present = (row: WebhookRow) => presentWebhook(row, retrying.get(row.webhook_id) ?? 0)
+  return answerPage(pageOfRows(rows, query.limit, { present, log: service.log }))
+}
+
+async function updateWebhook({ service, caller, params, body }: Call<'updateWebhook'>): Promise<Answer> {
+  if (body.url !== undefined) requireScheme(service, body.url)
+  const { projectId } = caller
+  const at = service.now()
+  const { url, types, description, state } = body
+  const row = await service.store.change(async (changes) => {
+    const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
+    const changed = Object.keys(body)
+    if (changed.length === 0) return current
+    const stored = await changes
+      .updateTable('webhooks')
+      .set({
+        ...(url === undefined ? {} : { url }),
+        ...(types === undefined ? {} : { types_json: JSON.stringify(types) }),
+        ...(description === undefined ? {} : { description }),
+        ...(state === undefined || state === current.state ? {} : stateChange(state)),
+        revision: current.revision + 1,
+        updated_at: at,
+      })
+      .where('project_id', '=', projectId)
+      .where('webhook_id', '=', current.webhook_id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    const data = { changed, state: stored.state }
+    await recordEvent(changes, { projectId, type: 'webhook.updated', subjectId: current.webhook_id, data, at })
+    return stored
+  })
+  service.webhooks.changed(row)
+  return { status: 200, json: await show(service, row) }
+}
+
+function stateChange(state: Webhook['state']) {
+  if (state === 'active') return { state, state_reason_json: null, failing_since: null }
+  const reason = { code: 'by_request', message: 'It was disabled by request.' }
+  return { state, state_reason_json: JSON.stringify(reason) }
+}
+
+async function deleteWebhook({ service, caller, params }: Call<'deleteWebhook'>): Promise<Answer> {
+  const { projectId } = caller
+  const row = await service.store.change(async (changes) => {
+    const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
+    const { webhook_id: webhookId } = current
+    await changes.deleteFrom('webhook_deliveries').where('webhook_id', '=', webhookId).execute()
+    await changes
+      .deleteFrom('webhooks')
+      .where('project_id', '=', projectId)
+      .where('webhook_id', '=', webhookId)
+      .execute()
+    await removeSealed(changes, projectId, webhookId)
+    const data = { host: hostOf(current.url) }
+    const at = service.now()
+    await recordEvent(changes, { projectId, type: 'webhook.deleted', subjectId: webhookId, data, at })
+    return current
+  })
+  service.webhooks.changed(row)
+  return { status: 204 }
+}
+
+/** What events tell of an address: its path is often the receiver's only secret, and events are read by keys that may not read webhooks. */
+function hostOf(url: string): string {
+  return new URL(url).host
+}
+
+/** What is not encrypted goes only where the operator has said so: with no such network it could never arrive. */
+function requireScheme({ config }: Service, url: string): void {
+  const { allowedNetworks, overrides } = config.egress
+  if (new URL(url).protocol === 'https:' || allowedNetworks.length + overrides.length > 0) return
+  throw new HoltError('unsupported_setting', 'A webhook is sent over https.', {
+    hint: 'Use an https address. The operator can allow http into networks of HOLT_EGRESS_ALLOWED_NETWORKS.',
+    details: { issues: [{ pointer: '/url', message: 'must begin with https://' }] },
+  })
+}
+
+async function requireRoom(changes: Queries, projectId: string): Promise<void> {
+  const { count } = await changes
+    .selectFrom('webhooks')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  if (Number(count) < maxWebhooks) return
+  throw new HoltError('quota_exceeded', `A project has at most ${maxWebhooks} webhooks.`, {
+    hint: 'Delete what is not needed.',
+  })
+}
+
+async function show({ store }: Service, row: WebhookRow): Promise<Webhook> {
+  const retrying = await retryingOf(store.db, [row.webhook_id])
+  return presentWebhook(row, retrying.get(row.webhook_id) ?? 0)
+}

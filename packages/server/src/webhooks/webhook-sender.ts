@@ -1,0 +1,144 @@
+import { News } from '../news.ts'
+import { pause } from '../pause.ts'
+import type { Service } from '../service.ts'
+import type { WebhookRow } from '../store/event-tables.ts'
+import { nextMessage } from './next-message.ts'
+import { isTaken, noteOutcome, type Tried } from './note-outcome.ts'
+import { type DialWebhook, type Outcome, Receiver } from './post-message.ts'
+import { signedHeaders } from './sign-message.ts'
+import { signingSecrets } from './webhook-secrets.ts'
+
+/** While something is to be tried again the clock is looked at this often, since it may be set; else now and then. */
+const lookMs = { retrying: 1000, idle: 30_000 }
+
+/** After a failure of the database. */
+const failureMs = 2000
+
+/** How far the log may have been looked at, for nothing, before that is written down. */
+const cursorStep = 1000
+
+/** Sends what a webhook asks for, one message after another. Others have senders of their own, so that none waits for this one's receiver. */
+export class WebhookSender {
+  readonly #service: Service
+  readonly #dial: DialWebhook
+  readonly #webhookId: string
+  readonly #news = new News()
+  #receiver: { readonly url: string; readonly receiver: Receiver } | null = null
+  #looked = 0
+  #typesText = ''
+
+  constructor(service: Service, dial: DialWebhook, webhookId: string) {
+    this.#service = service
+    this.#dial = dial
+    this.#webhookId = webhookId
+  }
+
+  /** There may be something to send, or the webhook has changed. */
+  wake(): void {
+    this.#news.come()
+  }
+
+  /** Sends until the webhook is disabled or gone, or `stop` ends it. */
+  async run(projectId: string, stop: AbortSignal): Promise<void> {
+    using _watch = this.#service.eventNews.watch(projectId, () => this.wake())
+    const leave = () => this.wake()
+    stop.addEventListener('abort', leave)
+    try {
+      while (!stop.aborted) if (!(await this.#step(stop))) return
+    } finally {
+      stop.removeEventListener('abort', leave)
+      this.#receiver?.receiver.close()
+    }
+  }
+
+  /** Sends a message outside of the log once. */
+  async sendOnce(row: WebhookRow, message: { id: string; body: string }, stop: AbortSignal): Promise<Outcome> {
+    const receiver = new Receiver(this.#dial, row.url)
+    try {
+      return await this.#post(receiver, row, message, stop)
+    } finally {
+      receiver.close()
+    }
+  }
+
+  /** Answers whether to go on. */
+  async #step(stop: AbortSignal): Promise<boolean> {
+    const { store, log, now } = this.#service
+    try {
+      const row = await store.db
+        .selectFrom('webhooks')
+        .selectAll()
+        .where('webhook_id', '=', this.#webhookId)
+        .executeTakeFirst()
+      if (row === undefined || row.state !== 'active') return false
+      // With other types the log is to be looked at again from where something was sent last.
+      if (row.types_json !== this.#typesText) this.#looked = 0
+      this.#typesText = row.types_json
+      const next = await nextMessage(this.#service, row, this.#looked)
+      if (next.type !== 'none') {
+        await this.#try(row, next, stop)
+        return true
+      }
+      this.#looked = next.looked
+      if (next.looked - Number(row.cursor) >= cursorStep) await this.#keepCursor(row)
+      const dueMs = next.dueAt === null ? lookMs.idle : Math.min(lookMs.retrying, next.dueAt - now())
+      await this.#news.wait(Math.max(0, dueMs))
+      return true
+    } catch (error) {
+      if (stop.aborted) return false
+      log.warn({ err: error, webhook_id: this.#webhookId }, 'a webhook could not be looked after')
+      await pause(failureMs, stop)
+      return true
+    }
+  }
+
+  async #try(
+    row: WebhookRow,
+    next: Exclude<Awaited<ReturnType<typeof nextMessage>>, { type: 'none' }>,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const delivery = next.type === 'again' ? next.delivery : null
+    const event = next.type === 'event' ? next.event : null
+    const body = next.type === 'again' ? next.delivery.body : next.body
+    const id = next.type === 'again' ? next.delivery.event_id : next.event.event_id
+    const at = this.#service.now()
+    const outcome = await this.#post(this.#receiverOf(row), row, { id, body }, stop)
+    const tried: Tried = { delivery, event, body, at, outcome }
+    await noteOutcome(this.#service, row, tried)
+  }
+
+  async #post(
+    receiver: Receiver,
+    row: WebhookRow,
+    { id, body }: { id: string; body: string },
+    stop: AbortSignal,
+  ): Promise<Outcome> {
+    const secrets = await signingSecrets(this.#service, row)
+    const outcome = await receiver.post(body, signedHeaders({ id, at: this.#service.now(), body }, secrets), stop)
+    const result = isTaken(outcome) ? 'delivered' : outcome.status === null ? 'unanswered' : 'refused'
+    this.#service.metrics.webhooks.noteAttempt({ result, seconds: outcome.durationMs / 1000 })
+    return outcome
+  }
+
+  #receiverOf({ url }: WebhookRow): Receiver {
+    if (this.#receiver?.url !== url) {
+      this.#receiver?.receiver.close()
+      this.#receiver = { url, receiver: new Receiver(this.#dial, url) }
+    }
+    return this.#receiver.receiver
+  }
+
+  async #keepCursor(row: WebhookRow): Promise<void> {
+    await this.#service.store.change(
+      (changes) =>
+        changes
+          .updateTable('webhooks')
+          .set({ cursor: this.#looked })
+          .where('webhook_id', '=', row.webhook_id)
+          .where('cursor', '=', row.cursor)
+          .where('types_json', '=', row.types_json)
+          .execute(),
+      { durable: 'later' },
+    )
+  }
+}

@@ -1,0 +1,67 @@
+import type { Service } from '../service.ts'
+import type { WebhookRow } from '../store/event-tables.ts'
+import type { DialWebhook, Outcome } from './post-message.ts'
+import { WebhookSender } from './webhook-sender.ts'
+
+/** The senders of every active webhook. */
+export class Webhooks {
+  readonly #service: () => Service
+  readonly #dial: DialWebhook
+  readonly #senders = new Map<string, { readonly sender: WebhookSender; readonly ended: Promise<void> }>()
+
+  constructor(service: () => Service, dial: DialWebhook) {
+    this.#service = service
+    this.#dial = dial
+  }
+
+  /** Begins to send for every webhook there is: each goes on where its row says. */
+  async start(): Promise<void> {
+    const rows = await this.#service()
+      .store.db.selectFrom('webhooks')
+      .select(['webhook_id', 'project_id'])
+      .where('state', '=', 'active')
+      .execute()
+    for (const row of rows) this.changed(row)
+  }
+
+  /** A webhook was made or changed, or there is something for it to send. */
+  changed(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
+    const known = this.#senders.get(row.webhook_id)
+    if (known !== undefined) known.sender.wake()
+    else if (!this.#service().closing.aborted) this.#begin(row)
+  }
+
+  /** Sends a message that is in no log, once. */
+  async sendOnce(row: WebhookRow, message: { id: string; body: string }, signal: AbortSignal): Promise<Outcome> {
+    return new WebhookSender(this.#service(), this.#dial, row.webhook_id).sendOnce(row, message, signal)
+  }
+
+  /** Resolves when nothing is sent any more; the service's `closing` has ended it. */
+  async closed(): Promise<void> {
+    await Promise.all([...this.#senders.values()].map(({ ended }) => ended))
+  }
+
+  #begin({ webhook_id, project_id }: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
+    const service = this.#service()
+    const sender = new WebhookSender(service, this.#dial, webhook_id)
+    const ended = sender.run(project_id, service.closing).then(async () => {
+      this.#senders.delete(webhook_id)
+      await this.#beginAgain({ webhook_id, project_id })
+    })
+    this.#senders.set(webhook_id, { sender, ended })
+  }
+
+  /** A webhook that became active just when its sender had seen that it was not. */
+  async #beginAgain(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): Promise<void> {
+    const { store, closing } = this.#service()
+    if (closing.aborted) return
+    const active = await store.db
+      .selectFrom('webhooks')
+      .select('webhook_id')
+      .where('webhook_id', '=', row.webhook_id)
+      .where('state', '=', 'active')
+      .executeTakeFirst()
+      .catch(() => undefined) // It is begun by the next change or start.
+    if (active !== undefined) this.changed(row)
+  }
+}

@@ -1,0 +1,149 @@
+import { type AuditEntry, type Route, routes } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { auditKindOf } from '../../src/audit/audited-route.ts'
+import { OldAudit } from '../../src/audit/old-audit.ts'
+import { startTestServer } from '../support/start-test-server.ts'
+import { openTestStore, storedRows } from '../support/test-store.ts'
+
+const path = '/v1/agents/audit'
+
+test('every call that changes something is in the log: who, what, with which key, from where, and what came of it', async () => {
+  const { ask, makeRuntime, makeKey } = await startTestServer()
+  const { key, key_id } = await makeKey('runtime:write')
+  const id = await makeRuntime({ name: 'mine' })
+  const command = { command: 'echo a-canary', background: true }
+  const started = await ask('POST', `/v1/agents/runtime/${id}/commands`, { key, json: command })
+  await ask('GET', `/v1/agents/runtime/${id}`)
+  await ask('DELETE', `/v1/agents/key/${key_id}`, { key })
+  const { text, json } = await ask('GET', path)
+  const [refused, inside, created] = json.data as AuditEntry[]
+  expect(created).toMatchObject({ kind: 'change', route: 'createRuntime', subject_id: id, status: 201, params: {} })
+  expect(inside).toMatchObject({
+    kind: 'inside',
+    route: 'startCommand',
+    params: { runtime_id: id },
+    subject_id: started.json.command_id,
+    key: { key_id, name: 'test' },
+    status: 201,
+    request_id: started.headers.get('x-request-id'),
+    address: '127.0.0.1',
+    count: 1,
+  })
+  expect(refused).toMatchObject({ route: 'revokeKey', status: 403, key: { key_id } })
+  expect(text).not.toContain('a-canary')
+  expect(text).not.toContain(key)
+})
+
+test('a change and its entry are one transaction', async () => {
+  const server = await startTestServer()
+  const id = await server.makeRuntime()
+  const entries = await storedRows(server.stateDir, `SELECT * FROM audit WHERE subject_id = '${id}'`)
+  // It is there before anything was flushed, whether or not it says yet what was answered.
+  expect(entries).toMatchObject([{ route: 'createRuntime', project_id: expect.stringMatching(/^pr/) }])
+})
+
+test('what is named by its name is found by its id', async () => {
+  const { ask } = await startTestServer()
+  const { policy_id } = (await ask('POST', '/v1/agents/network-policy', { json: { name: 'web', include: ['npm'] } }))
+    .json
+  await ask('DELETE', '/v1/agents/network-policy/web')
+  const { data } = (await ask('GET', `${path}?subject=${policy_id}`)).json
+  expect(data.map(({ route, params }: AuditEntry) => [route, params])).toEqual([
+    ['deletePolicy', { policy_id: 'web' }],
+    ['createPolicy', {}],
+  ])
+})
+
+test('calls without a valid key are counted by address', async () => {
+  // Those are counted as well that are told to stop.
+  const server = await startTestServer({ monotonic: () => 0, failureRate: { perSec: 1, burst: 1 } })
+  for (const key of [null, 'holt_wrong', 'holt_wrong']) await server.ask('GET', '/v1/agents/runtime', { key })
+  const again = await server.restart()
+  const rows = await storedRows(again.stateDir, "SELECT * FROM audit WHERE kind = 'auth_failed'")
+  expect(rows).toMatchObject([{ project_id: null, address: '127.0.0.1', count: 3, status: 401 }])
+})
+
+test('filters and pages choose', async () => {
+  const { ask, makeRuntime, makeKey } = await startTestServer()
+  const since = new Date().toISOString()
+  const ids = [await makeRuntime(), await makeRuntime(), await makeRuntime()]
+  await makeKey('runtime:read')
+  const first = (await ask('GET', `${path}?route=createRuntime&limit=2`)).json
+  const second = (await ask('GET', `${path}?route=createRuntime&limit=2&cursor=${first.next_cursor}`)).json
+  expect([...first.data, ...second.data].map(({ subject_id }) => subject_id)).toEqual([...ids].reverse())
+  expect((await ask('GET', `${path}?kind=inside`)).json.data).toEqual([])
+  expect((await ask('GET', `${path}?until=${since}`)).json.data).toEqual([])
+  expect((await ask('GET', `${path}?since=${since}`)).json.data).toHaveLength(4)
+})
+
+test('nobody but an operator sees other projects, and no route changes an entry', async () => {
+  const { ask, makeKey } = await startTestServer()
+  const admin = await makeKey('admin')
+  for (const project of ['all', `pr${'a'.repeat(20)}`])
+    expect((await ask('GET', `${path}?project=${project}`, { key: admin.key })).status).toBe(403)
+  const changing = Object.values<Route>(routes).filter((route) => route.path.startsWith(path) && route.method !== 'GET')
+  expect(changing).toEqual([])
+})
+
+test('each route that changes something is audited', () => {
+  const audited = Object.entries<Route>(routes).filter(([, route]) => auditKindOf(route) !== null)
+  const silent = Object.entries<Route>(routes).filter(
+    ([, { method, scope }]) => method !== 'GET' && scope !== null && !scope.endsWith(':read'),
+  )
+  const names = audited.map(([name]) => name)
+  for (const [name] of silent) expect(names).toContain(name)
+  expect(names).toEqual(expect.arrayContaining(['attachCommand', 'getPort']))
+  expect(names).not.toContain('searchFiles')
+})
+
+test('entries go when they are old, and the oldest of a kind of a project when there are too many', async () => {
+  const server = await startTestServer()
+  for (let count = 0; count < 5; count += 1) await server.makeKey('runtime:read')
+  await server.close()
+  const store = await openTestStore(server.stateDir)
+  const routesLeft = async () => (await store.db.selectFrom('audit').select(['kind', 'subject_id']).execute()).length
+  const kept = { days: 400, change: 3, inside: 3, auth_failed: 3 }
+  expect(await new OldAudit({ store, now: Date.now }, kept as never).removeSome()).toBe(false)
+  expect(await routesLeft()).toBe(3)
+  await new OldAudit({ store, now: () => Date.now() + 401 * 24 * 3600 * 1000 }).removeSome()
+  expect(await routesLeft()).toBe(0)
+  await store.close()
+})
+
+test('what is too much of a long log goes in steps, after one count', async () => {
+  const store = await openTestStore()
+  const entry = {
+    kind: 'inside',
+    at: Date.now(),
+    address: '127.0.0.1',
+    params_json: '{}',
+    count: 1,
+    last_at: 1,
+  } as const
+  const write = async (from: number, count: number) => {
+    const rows = Array.from({ length: count }, (_, index) => ({ ...entry, audit_id: `au${from + index}` }))
+    for (let at = 0; at < rows.length; at += 500)
+      await store.db
+        .insertInto('audit')
+        .values(rows.slice(at, at + 500))
+        .execute()
+  }
+  const left = async () =>
+    Number(
+      (
+        await store.db
+          .selectFrom('audit')
+          .select(({ fn }) => fn.countAll().as('rows'))
+          .executeTakeFirstOrThrow()
+      ).rows,
+    )
+  await write(0, 4500)
+  const old = new OldAudit({ store, now: Date.now }, { days: 400, inside: 10 } as never)
+  expect([await old.removeSome(), await left()]).toEqual([true, 2500])
+  // What is written meanwhile is for the next count.
+  await write(4500, 20)
+  expect([await old.removeSome(), await left()]).toEqual([true, 520])
+  expect([await old.removeSome(), await left()]).toEqual([false, 30])
+  expect([await old.removeSome(), await left()]).toEqual([false, 10])
+  await store.close()
+})

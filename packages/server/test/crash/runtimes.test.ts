@@ -1,0 +1,20 @@
+import { failpointNames } from '@holt/engine'
+import { expect, test, vi } from 'vitest'
+import { expectEverywhere } from '../support/fail-everywhere.ts'
+import { onPostgres } from '../support/test-store.ts'
+import { otherScenarios } from './other-scenarios.ts'
+import { runtimeScenarios } from './runtime-scenarios.ts'
+
+vi.hoisted(() => {
+  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}`
+})
+
+// The death of a server is that of its SQLite file here; PostgreSQL's own tests kill the database and the daemon.
+test.skipIf(onPostgres).each(runtimeScenarios)('$name, wherever it fails', { timeout: 300_000 }, expectEverywhere)
+
+test('every failpoint of the server is in a scenario', () => {
+  const parts = new Set<string>([...runtimeScenarios, ...otherScenarios].flatMap((scenario) => scenario.parts))
+  // Those of the real engine are reached by its own tests, and by those in chaos.
+  const left = failpointNames.filter((name) => !name.startsWith('host.') && !parts.has(name.split('.', 1)[0] ?? ''))
+  expect(left).toEqual([])
+})

@@ -1,0 +1,129 @@
+import { execFile, spawn } from 'node:child_process'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { lacks } from '../../../builder/test/support/machine.ts'
+import { findManager } from '../../src/daemon/tell-manager.ts'
+import { startHoltd } from '../support/start-holtd.ts'
+import { keepingLog } from '../support/start-test-server.ts'
+
+const run = promisify(execFile)
+const unit = fileURLToPath(new URL('../../../../deploy/systemd/holtd.service', import.meta.url))
+const hasAnalyze = await run('systemd-analyze', ['--version']).then(
+  () => true,
+  () => false,
+)
+
+/** A directory that goes with the test. */
+async function makeDir(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-systemd-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** Directives that give a service a mount namespace (systemd.exec(5)). */
+const ofMountNamespace =
+  /^(?:PrivateTmp|PrivateDevices|PrivateMounts|PrivateUsers|PrivateNetwork|ProtectSystem|ProtectHome|ProtectProc|ProtectKernelTunables|ProtectKernelModules|ProtectKernelLogs|ProtectControlGroups|ReadOnlyPaths|ReadWritePaths|InaccessiblePaths|NoExecPaths|TemporaryFileSystem|BindPaths|RootDirectory|RootImage|DynamicUser|MountFlags)=/m
+
+/** Directives that filter system calls, which runtimes would inherit. */
+const ofFilters =
+  /^(?:SystemCallFilter|SystemCallArchitectures|MemoryDenyWriteExecute|RestrictNamespaces|RestrictSUIDSGID|RestrictRealtime|RestrictAddressFamilies|LockPersonality|ProtectHostname|ProtectClock)=/m
+
+test('the unit leaves mounts and system calls of runtimes alone', async () => {
+  const text = await readFile(unit, 'utf8')
+  expect(text).not.toMatch(ofMountNamespace)
+  expect(text).not.toMatch(ofFilters)
+  expect(text).toMatch(/^KillMode=process$/m)
+  expect(text).toMatch(/^Delegate=yes$/m)
+})
+
+test('the unit starts the program that is there', async () => {
+  const [, node, main] = /^ExecStart=(\S+) .*?(\/\S+main\.ts) serve$/m.exec(await readFile(unit, 'utf8')) ?? []
+  const root = fileURLToPath(new URL('../../../../', import.meta.url))
+  for (const path of [node, main]) await readFile((path ?? '').replace('/opt/holt/', root))
+})
+
+test.skipIf(!hasAnalyze)(
+  `systemd understands every line of the unit (${hasAnalyze ? 'ready' : 'no systemd-analyze'})`,
+  async () => {
+    const dir = await makeDir()
+    const here = join(dir, 'holtd.service')
+    // The program of an installation is not on this machine.
+    await writeFile(here, (await readFile(unit, 'utf8')).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+    const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', here])
+    expect(`${stdout}${stderr}`.split('\n').filter((line) => line.includes('holtd.service'))).toEqual([])
+  },
+)
+
+test('a manager is told through its own program, and what is started later does not know it', async () => {
+  const dir = await makeDir()
+  const told = join(dir, 'told')
+  await writeFile(join(dir, 'systemd-notify'), `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >> ${told}\n`)
+  await chmod(join(dir, 'systemd-notify'), 0o755)
+  const { log, logged } = keepingLog()
+  const path = process.env.PATH
+  process.env.PATH = `${dir}${delimiter}${path}`
+  onTestFinished(() => {
+    process.env.PATH = path
+  })
+  const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, NOTIFY_SOCKET: '/run/systemd/notify' }
+  const tell = findManager(env, log)
+  await tell('READY=1')
+  await tell('STOPPING=1')
+  const pid = `--pid=${process.pid}`
+  expect(await readFile(told, 'utf8')).toBe(
+    `/run/systemd/notify ${pid} READY=1\n/run/systemd/notify ${pid} STOPPING=1\n`,
+  )
+  expect(env.NOTIFY_SOCKET).toBeUndefined()
+  expect(logged).toEqual([])
+})
+
+test('without a manager nobody is told, and one that cannot be told is no end of the service', async () => {
+  const { log, logged } = keepingLog()
+  await findManager({ PATH: '/nowhere' }, log)('READY=1')
+  expect(logged).toEqual([])
+  const path = process.env.PATH
+  process.env.PATH = '/nowhere'
+  onTestFinished(() => {
+    process.env.PATH = path
+  })
+  await findManager({ PATH: '/nowhere', NOTIFY_SOCKET: '/run/none' }, log)('READY=1')
+  expect(logged).toEqual([expect.objectContaining({ level: 'error' })])
+})
+
+/** A manager's end of sd_notify(3): prints what it is told, as it comes. */
+const manager = `
+import socket, sys
+end = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+end.bind(sys.argv[1])
+print('listens', flush=True)
+while True: print(end.recv(4096).decode(), flush=True)`
+
+const missing = lacks('python3', 'systemd-notify', 'runsc', 'go')
+
+test.skipIf(missing !== '')(
+  `a daemon says that it listens to the manager which has started it, by its real protocol${missing}`,
+  { timeout: 120_000 },
+  async () => {
+    const socket = join(await makeDir(), 'notify')
+    const child = spawn('python3', ['-c', manager, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill())
+    let told = ''
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      told += text
+    })
+    const patience = { timeout: 20_000 }
+    await expect.poll(() => told, patience).toBe('listens\n')
+    await using holtd = await startHoltd({
+      NOTIFY_SOCKET: socket,
+      HOLT_BASE_IMAGE: '127.0.0.1:9/none',
+      HOLT_POOL_MAX: '0',
+    })
+    await expect.poll(() => told, patience).toContain('READY=1')
+    expect(told).toContain(`MAINPID=${holtd.pid}`)
+    expect((await holtd.ask('GET', '/healthz')).status).toBe(200)
+  },
+)

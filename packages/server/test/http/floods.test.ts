@@ -1,0 +1,108 @@
+import { connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { BodyRoom } from '../../src/http/body-room.ts'
+import { connectionLimits } from '../../src/http/connection-limits.ts'
+import { freeBytes } from '../../src/http/kept-memory.ts'
+import { startTestServer } from '../support/start-test-server.ts'
+
+const mib = 2 ** 20
+
+/** Writes bytes over a connection of their own, which stays open. */
+async function say(url: string, bytes: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {}) // It may be cut.
+  onTestFinished(() => void socket.destroy())
+  await new Promise<void>((resolve) => socket.once('connect', resolve))
+  socket.write(bytes)
+  return socket
+}
+
+test('a project has as many requests under way as it may, and another one is served', async () => {
+  const limits = { ...connectionLimits, maxRequestsPerProject: 3 }
+  const { server, ask } = await startTestServer({ limits })
+  const head = `Host: x\r\nAuthorization: Bearer ${server.adminKey}\r\nContent-Type: application/json\r\nContent-Length: 10`
+  const request = `POST /v1/agents/runtime HTTP/1.1\r\n${head}\r\n\r\n{`
+  const sockets = await Promise.all([1, 2, 3].map(() => say(server.url, request)))
+  await expect.poll(async () => (await ask('GET', '/v1/agents/runtime')).status).toBe(429)
+  const refused = await ask('GET', '/v1/agents/runtime')
+  expect(refused.json.error).toMatchObject({ code: 'rate_limited', details: { limit: 3 } })
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect((await ask('GET', '/healthz')).status).toBe(200)
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(async () => (await ask('GET', '/v1/agents/runtime')).status).toBe(200)
+})
+
+test('what bodies take together is bounded for a project and for all, and is given back', () => {
+  const room = new BodyRoom()
+  for (let taken = 0; taken < 16; taken += 1) room.take('a', 4 * mib)
+  expect(() => room.take('a', 1)).toThrow(expect.objectContaining({ code: 'rate_limited' }))
+  for (let taken = 0; taken < 16; taken += 1) room.take('b', 4 * mib)
+  expect(() => room.take('c', 1)).toThrow(expect.objectContaining({ code: 'unavailable' }))
+  room.give('a', 4 * mib)
+  room.take('c', 4 * mib)
+  expect(() => room.take('a', 1)).toThrow()
+  for (let given = 0; given < 15; given += 1) room.give('a', 4 * mib)
+  expect(() => room.take('a', 60 * mib)).not.toThrow()
+})
+
+test('bodies that stop are given back to the room', async () => {
+  const { server, ask } = await startTestServer()
+  const head = `Host: x\r\nAuthorization: Bearer ${server.adminKey}\r\nContent-Type: application/json\r\nContent-Length: ${4 * mib}`
+  const part = 'x'.repeat(3.9 * mib)
+  const send = () =>
+    Promise.all(
+      Array.from({ length: 18 }, () => say(server.url, `POST /v1/agents/runtime HTTP/1.1\r\n${head}\r\n\r\n"${part}`)),
+    )
+  for (let round = 0; round < 2; round += 1) {
+    const sockets = await send()
+    const answers = await Promise.all(sockets.map(firstLine))
+    expect(answers.filter((line) => line?.startsWith('HTTP/1.1 429')).length).toBeGreaterThanOrEqual(1)
+    for (const socket of sockets) socket.destroy()
+    await expect.poll(async () => (await ask('POST', '/v1/agents/runtime', { json: {} })).status).toBe(201)
+  }
+}, 60_000)
+
+/** The first line of what comes within a moment; null for nothing. */
+function firstLine(socket: Socket): Promise<string | null> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 3_000, null)
+    socket.once('data', (data) => {
+      clearTimeout(timer)
+      resolve(String(data).split('\r\n', 1)[0] ?? null)
+    })
+  })
+}
+
+test('headers are all read, however many there are', async () => {
+  const { server } = await startTestServer()
+  const many = Array.from({ length: 2_500 }, (_, n) => `a${n % 10}:`).join('\r\n')
+  const socket = await say(
+    server.url,
+    `GET /v1/agents/runtime HTTP/1.1\r\nHost: x\r\n${many}\r\nAuthorization: Bearer ${server.adminKey}\r\n\r\n`,
+  )
+  expect(await firstLine(socket)).toBe('HTTP/1.1 200 OK')
+})
+
+test('results and bodies of requests that are not answered yet share one room, and small ones need none', async () => {
+  const { makeRuntime, ask } = await startTestServer()
+  const commands = `/v1/agents/runtime/${await makeRuntime()}/commands`
+  const leave = new AbortController()
+  const large = (command: string, signal = new AbortController().signal) =>
+    ask('POST', commands, { json: { command, stdin: 'x'.repeat(mib - 1), timeout_secs: 0 }, signal })
+  const wait = { timeout: 20_000 }
+  const held = []
+  for (let count = 1; count <= 65; count += 1) {
+    held.push(large('sleep 1000', leave.signal).catch(() => null)) // Its client leaves.
+    if (count % 13 === 0)
+      await expect.poll(async () => (await ask('GET', `${commands}?limit=100`)).json.data.length, wait).toBe(count)
+  }
+  expect((await large('sleep 1000')).json.error.code).toBe('rate_limited')
+  const filled = (await ask('POST', commands, { json: { command: 'fill 3000000', max_output_bytes: 3_000_000 } })).json
+  expect(filled).toMatchObject({ stdout_bytes: 3_000_000, truncated: { stdout: true, stderr: false } })
+  expect(filled.stdout.length).toBe(freeBytes)
+  expect((await ask('POST', commands, { json: { command: 'echo hello' } })).json.stdout).toBe('hello\n')
+  leave.abort()
+  await Promise.all(held)
+  await expect.poll(async () => (await large('true')).status, wait).toBe(200)
+}, 60_000)

@@ -1,0 +1,117 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Session } from '../../src/store/postgres/session.ts'
+
+/** Where Debian keeps the programs of each version, the newest last. */
+const debianPrograms = '/usr/lib/postgresql'
+
+/** The user that the server runs as where the tests run as root, which PostgreSQL refuses. */
+const nobody = { uid: 65_534, gid: 65_534 }
+
+/** Settings for tests: small, quiet, and reached by a socket in its own directory alone. */
+const settings = {
+  listen_addresses: '',
+  max_connections: '200',
+  shared_buffers: '64MB',
+  autovacuum: 'off',
+  log_min_messages: 'panic',
+}
+
+/** A PostgreSQL server of the tests' own. */
+export interface Cluster extends AsyncDisposable {
+  /** The address of one of its databases, by name. */
+  url(database: string): string
+  /** Runs a statement in its first database, as a superuser. */
+  run(sql: string): Promise<readonly unknown[]>
+  /** Starts it again after `kill` or `stop`. */
+  start(): Promise<void>
+  /** Ends it as a crash would. */
+  kill(): Promise<void>
+  /** Ends it in order, cutting its connections. */
+  stop(): Promise<void>
+}
+
+/** True where the server's programs are installed. */
+export function hasPostgres(): boolean {
+  return existsSync(debianPrograms)
+}
+
+/** Starts a server. `durable` is one that survives a power cut, as a user's does; the others are quicker. */
+export async function startCluster({ durable = false } = {}): Promise<Cluster> {
+  const dir = mkdtempSync(join(tmpdir(), 'holt-postgres-'))
+  const asUser = runAs(dir)
+  const program = (name: string) => join(debianPrograms, newestVersion(), 'bin', name)
+  const init = ['-D', join(dir, 'data'), '-U', 'holt', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  execFileSync(...asUser(program('initdb'), init), { stdio: ['ignore', 'ignore', 'inherit'] })
+  const quick = durable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
+  const options = Object.entries({ ...settings, ...quick, unix_socket_directories: dir })
+  const args = ['-D', join(dir, 'data'), ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const url = (database: string) => `postgres://holt@localhost/${database}?host=${encodeURIComponent(dir)}`
+  let server: ChildProcess | null = null
+  const end = async (signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL') => {
+    const ending = server
+    server = null
+    if (ending === null) return
+    const gone = once(ending, 'exit')
+    ending.kill(signal)
+    await gone
+  }
+  const start = async () => {
+    server = spawn(...asUser(program('postgres'), args), { stdio: ['ignore', 'inherit', 'inherit'] })
+    await answering(url('postgres'), server)
+  }
+  await start()
+  return {
+    url,
+    start,
+    run: (sql) => ask(url('postgres'), sql),
+    // A server that is killed leaves its children, which end by themselves; an immediate shutdown writes as little and leaves none.
+    kill: () => end('SIGQUIT'),
+    stop: () => end('SIGINT'),
+    [Symbol.asyncDispose]: async () => {
+      await end('SIGQUIT')
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Asks one statement over a connection of its own. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into rows of every shape
+export async function ask(url: string, sql: string): Promise<readonly any[]> {
+  const session = await Session.open(url, 'test')
+  try {
+    return (await session.script(sql)).rows
+  } finally {
+    await session.close()
+  }
+}
+
+/** How a program is started as a user that PostgreSQL accepts; it ends with this process. */
+function runAs(dir: string): (program: string, args: readonly string[]) => [string, string[]] {
+  if (process.getuid?.() !== 0) return (program, args) => [program, [...args]]
+  chownSync(dir, nobody.uid, nobody.gid)
+  const drop = [`--reuid=${nobody.uid}`, `--regid=${nobody.gid}`, '--clear-groups', '--pdeathsig=SIGQUIT', '--']
+  return (program, args) => ['setpriv', [...drop, program, ...args]]
+}
+
+function newestVersion(): string {
+  const [newest] = readdirSync(debianPrograms).sort((a, b) => Number(b) - Number(a))
+  if (newest === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql')
+  return newest
+}
+
+async function answering(url: string, server: ChildProcess): Promise<void> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    try {
+      await ask(url, 'SELECT 1')
+      return
+    } catch (error) {
+      if (server.exitCode !== null || Date.now() > deadline) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,162 @@
+import { expect, test, vi } from 'vitest'
+import { openOutside } from '../../src/network/open-outside.ts'
+import { removeOldDeliveries } from '../../src/webhooks/remove-old-deliveries.ts'
+import { messages, startWebhookServer } from '../support/receive-webhooks.ts'
+import { keepingLog, startTestServer } from '../support/start-test-server.ts'
+import { openTestStore, storedBytes, tamper } from '../support/test-store.ts'
+
+const path = '/v1/agents/webhook'
+
+test('a webhook is made, read, changed and deleted, and its secret shown once', async () => {
+  const { server, made, path: own } = await startWebhookServer({}, { description: 'ours' })
+  const { secret, ...webhook } = made
+  expect((await server.ask('GET', own)).json).toEqual(webhook)
+  expect((await server.ask('GET', path)).json.data).toEqual([webhook])
+  const changed = { url: 'https://other.example.com/in', types: [], description: 'theirs' }
+  expect((await server.ask('PATCH', own, { json: changed })).json).toMatchObject(changed)
+  expect((await server.ask('PATCH', own, { json: { state: 'disabled' } })).json).toMatchObject({
+    state: 'disabled',
+    state_reason: { code: 'by_request' },
+  })
+  expect((await server.ask('DELETE', own)).status).toBe(204)
+  expect((await server.ask('GET', own)).json.error.code).toBe('webhook_not_found')
+  const { data } = (await server.ask('GET', '/v1/agents/event?type=webhook.*')).json
+  expect(data.map(({ type }: { type: string }) => type)).toEqual([
+    'webhook.created',
+    'webhook.updated',
+    'webhook.updated',
+    'webhook.deleted',
+  ])
+  // Whoever may read events alone does not learn where to post.
+  expect(data[0].data).toEqual({ host: 'hooks.example.com', types: ['runtime.*'] })
+  expect(JSON.stringify(data)).not.toMatch(/example\.com\/in/)
+  const stored = await storedBytes(server.stateDir)
+  expect(stored.includes(secret.slice(6))).toBe(false)
+})
+
+test('a create that is repeated after a crash answers the same webhook and secret', async () => {
+  const server = await startTestServer()
+  const request = { json: { url: 'https://a.example.com' }, headers: { 'idempotency-key': 'one' } }
+  const first = (await server.ask('POST', path, request)).json
+  await tamper(server.stateDir, 'UPDATE idempotency SET status = NULL, body = NULL')
+  expect((await server.ask('POST', path, request)).json).toEqual(first)
+  const rotate = { json: {}, headers: { 'idempotency-key': 'two' } }
+  const rotated = (await server.ask('POST', `${path}/${first.webhook_id}/rotate`, rotate)).json
+  await tamper(server.stateDir, 'UPDATE idempotency SET status = NULL, body = NULL')
+  expect((await server.ask('POST', `${path}/${first.webhook_id}/rotate`, rotate)).json.secret).toBe(rotated.secret)
+})
+
+test.each([
+  'http://hooks.example.com',
+  'ftp://hooks.example.com',
+  'https://user:password@hooks.example.com',
+  'https://hooks.example.com/#a',
+  'hooks.example.com',
+])('%s is no address for a webhook', async (url) => {
+  const { ask } = await startTestServer()
+  const { status, json } = await ask('POST', path, { json: { url } })
+  expect([status, json.error.details.issues[0].pointer]).toEqual([400, '/url'])
+})
+
+test('there is an end to webhooks', async () => {
+  const { ask } = await startTestServer()
+  for (let count = 0; count < 50; count += 1)
+    expect((await ask('POST', path, { json: { url: 'https://a.example.com', types: ['key.*'] } })).status).toBe(201)
+  expect((await ask('POST', path, { json: { url: 'https://a.example.com' } })).json.error.code).toBe('quota_exceeded')
+})
+
+test('a test is sent at once, and says what came of it', async () => {
+  const { server, receiver, path: own } = await startWebhookServer({}, { types: ['build.*'] })
+  receiver.answer = (_, response) => response.writeHead(201).end('thanks')
+  const { status, json } = await server.ask('POST', `${own}/test`)
+  expect([status, json]).toMatchObject([
+    200,
+    { type: 'webhook.test', state: 'delivered', event_cursor: null, attempts: [{ status: 201, response: 'thanks' }] },
+  ])
+  receiver.answer = (_, response) => response.writeHead(302, { location: 'https://elsewhere.example.com' }).end()
+  const second = (await server.ask('POST', `${own}/test`)).json
+  expect(second).toMatchObject({ state: 'failed', attempts: [{ status: 302, error: 'a redirect is not followed' }] })
+  expect(receiver.received).toHaveLength(2)
+  const { text } = await server.ask('GET', '/metrics')
+  for (const result of ['delivered', 'refused'])
+    expect(text).toContain(`holt_webhook_attempt_duration_seconds_count{result="${result}"} 1`)
+  expect(text).toContain('holt_webhooks{state="active"} 1\n')
+  const { data } = (await server.ask('GET', `${own}/deliveries`)).json
+  expect(data).toEqual([second, json])
+})
+
+test('a delivery is sent again on request, the same byte for byte', async () => {
+  const { server, receiver, path: own } = await startWebhookServer({}, { types: ['key.created'] })
+  await server.makeKey('runtime:read')
+  await messages(receiver, 1)
+  const list = async () => (await server.ask('GET', `${own}/deliveries`)).json.data
+  await vi.waitFor(async () => expect(await list()).toHaveLength(1))
+  const [first] = await list()
+  const asked = await server.ask('POST', `${own}/deliveries/${first.delivery_id}/redeliver`)
+  expect([asked.status, asked.json]).toMatchObject([
+    202,
+    { redelivery_of: first.delivery_id, event_id: first.event_id },
+  ])
+  const [one, two] = await messages(receiver, 2)
+  expect([two?.text, two?.headers['webhook-id']]).toEqual([one?.text, one?.headers['webhook-id']])
+  await vi.waitFor(async () =>
+    expect((await list())[0]).toMatchObject({ state: 'delivered', attempts: [{ status: 204 }] }),
+  )
+  await server.ask('PATCH', own, { json: { state: 'disabled' } })
+  const refused = await server.ask('POST', `${own}/deliveries/${first.delivery_id}/redeliver`)
+  expect(refused.json.error.code).toBe('conflict')
+})
+
+test('old deliveries go, those that wait stay', async () => {
+  const { server, receiver, path: own } = await startWebhookServer({}, { types: ['key.created'] })
+  receiver.answer = ({ json }, response) => response.writeHead(json.type === 'webhook.test' ? 200 : 500).end()
+  await server.makeKey('runtime:read')
+  for (let count = 0; count < 5; count += 1) await server.ask('POST', `${own}/test`)
+  await vi.waitFor(async () => expect((await server.ask('GET', own)).json.retrying).toBe(1))
+  await server.close()
+  const store = await openTestStore(server.stateDir)
+  const left = async () =>
+    (await store.db.selectFrom('webhook_deliveries').select('state').orderBy('state').execute()).map(
+      ({ state }) => state,
+    )
+  await removeOldDeliveries({ store, now: Date.now }, { days: 30, ofWebhook: 2 })
+  expect(await left()).toEqual(['delivered', 'delivered', 'retrying'])
+  await removeOldDeliveries({ store, now: () => Date.now() + 31 * 24 * 3600 * 1000 })
+  expect(await left()).toEqual(['retrying'])
+  await store.close()
+})
+
+test('messages are dialled under the rules of egress', async () => {
+  const { receiver } = await startWebhookServer()
+  const egress = { resolvers: ['127.0.0.1:1'], allowedNetworks: [], overrides: [], caFile: null }
+  const { log } = keepingLog()
+  const own = new URL('http://127.0.0.1')
+  const probe = await receiver.dialWebhook({ host: own.hostname, port: 80, tls: false }, AbortSignal.timeout(5000))
+  const port = (probe as unknown as { remotePort: number }).remotePort
+  probe.destroy()
+  const ask = async (allowedNetworks: string[], url: string) => {
+    const outside = await openOutside({ egress: { ...egress, allowedNetworks } }, log)
+    const config = { egress: { ...egress, allowedNetworks } }
+    const server = await startTestServer({ outside: { ...outside }, config: config as never })
+    const made = (await server.ask('POST', path, { json: { url } })).json
+    return (await server.ask('POST', `${path}/${made.webhook_id}/test`)).json
+  }
+  const before = receiver.received.length
+  const refused = await ask([], `https://127.0.0.1:${port}/`)
+  expect(refused.attempts[0].error).toContain('not public')
+  // A network that is allowed, but another one: http is not sent to what is not.
+  expect((await ask(['10.0.0.0/8'], `http://127.0.0.1:${port}/`)).attempts[0].error).toContain('not public')
+  expect(receiver.received).toHaveLength(before)
+  expect((await ask(['127.0.0.0/8'], `http://127.0.0.1:${port}/`)).state).toBe('delivered')
+  // TLS that is not verified is none.
+  expect((await ask(['127.0.0.0/8'], `https://127.0.0.1:${port}/`)).attempts[0]).toMatchObject({ status: null })
+})
+
+test('keys need the scopes of webhooks', async () => {
+  const { server, path: own } = await startWebhookServer()
+  const reader = await server.makeKey('webhook:read')
+  const other = await server.makeKey('event:read', 'runtime:write')
+  expect((await server.ask('GET', own, { key: reader.key })).status).toBe(200)
+  expect((await server.ask('DELETE', own, { key: reader.key })).status).toBe(403)
+  expect((await server.ask('GET', own, { key: other.key })).status).toBe(403)
+})
