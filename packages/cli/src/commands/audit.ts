@@ -2,6 +2,7 @@ import { auditKinds } from '@holt/protocol'
 import type { AuditEntry } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
+import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { connect } from '../connect.ts'
 import { printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
@@ -39,7 +40,7 @@ export function addAudit(program: Command): void {
     .option('--since <date>', 'only from then on: 2030-01-01 or 2030-01-01T12:00:00Z')
     .option('--until <date>', 'only before then')
     .option('--project <id>', 'another project by its id, or all (scope operator)')
-    .option('-n, --limit <count>', 'how many of the newest', Number, 50)
+    .addOption(limitOption())
     .option('--json', 'print the entries as JSON')
     .addHelpText('after', examples)
   act(command, showAudit)
@@ -47,15 +48,11 @@ export function addAudit(program: Command): void {
 
 async function showAudit(options: AuditOptions): Promise<number> {
   const { kind, key: keyId, subject, route, project, limit, json } = options
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new UsageError('--limit must be a number from 1')
+  requireLimit(limit)
   const since = momentOf('--since', options.since)
   const until = momentOf('--until', options.until)
   const filter = dropUndefined({ kind, keyId, subject, route, project, since, until })
-  const entries: AuditEntry[] = []
-  for await (const entry of connect().audit.list({ ...filter, limit: Math.min(limit, 100) })) {
-    if (entries.length === limit) break
-    entries.push(entry)
-  }
+  const entries = await firstOf(limit, (page) => connect().audit.list({ ...filter, ...page }))
   if (json === true) printJson({ data: entries, next_cursor: null })
   else if (entries.length === 0) say('Nothing was done.')
   else {

@@ -3,6 +3,7 @@ import type { Event, EventItem } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntimeId } from '../arguments/find-runtime.ts'
+import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { collected } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -34,7 +35,7 @@ export function addEvents(program: Command): void {
     .option('-f, --follow', 'stay, and show what comes')
     .addOption(types.argParser(collected))
     .option('--cursor <cursor>', 'only what came after this event', Number)
-    .option('-n, --limit <count>', 'how many of the newest', Number, 50)
+    .addOption(limitOption())
     .option('--json', 'print the events, one JSON object per line where it follows')
     .addHelpText('after', examples)
   act(command, showEvents)
@@ -55,17 +56,10 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
     for await (const item of holt.events.follow({ ...filter, cursor: cursor ?? 'latest' })) write(item)
     return 0
   }
-  const events: Event[] = []
   const order = cursor === undefined ? 'desc' : 'asc'
-  for await (const event of holt.events.list({
-    ...filter,
-    order,
-    limit: Math.min(limit, 100),
-    ...dropUndefined({ cursor }),
-  })) {
-    if (events.length === limit) break
-    events.push(event)
-  }
+  const events = await firstOf(limit, (page) =>
+    holt.events.list({ ...filter, order, ...page, ...dropUndefined({ cursor }) }),
+  )
   if (order === 'desc') events.reverse()
   if (json === true) printJson({ data: events, next_cursor: null })
   else for (const event of events) print(lineOf(event))
@@ -80,7 +74,7 @@ function requireValues({ type = [], cursor, limit }: EventsOptions): void {
     )
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an event')
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new UsageError('--limit must be a number from 1')
+  requireLimit(limit)
 }
 
 function lineOf({ cursor, at, type, subject, actor, data }: Event): string {

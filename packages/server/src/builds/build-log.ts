@@ -2,6 +2,7 @@ import type { BuildLogLine } from '@holt/protocol'
 import type { Log } from '../service.ts'
 import { batches } from '../store/batches.ts'
 import type { Queries, Store } from '../store/open-store.ts'
+import { Watchers } from '../watchers.ts'
 
 /** How late a line may be in the log. */
 const flushMs = 200
@@ -42,7 +43,7 @@ export class BuildLogs {
   readonly #store: Store
   readonly #log: Log
   readonly #open = new Map<string, OpenLog>()
-  readonly #readers = new Map<string, Set<() => void>>()
+  readonly #readers = new Watchers()
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
 
@@ -81,19 +82,12 @@ export class BuildLogs {
 
   /** Calls `onNews` whenever there is something new of a build, until it is disposed of. */
   watch(buildId: string, onNews: () => void): Disposable {
-    const readers = this.#readers.get(buildId) ?? new Set()
-    this.#readers.set(buildId, readers.add(onNews))
-    return {
-      [Symbol.dispose]: () => {
-        readers.delete(onNews)
-        if (readers.size === 0 && this.#readers.get(buildId) === readers) this.#readers.delete(buildId)
-      },
-    }
+    return this.#readers.watch(buildId, onNews)
   }
 
   /** Tells readers that something of a build has changed. */
   tell(buildId: string): void {
-    for (const tell of this.#readers.get(buildId) ?? []) tell()
+    this.#readers.tell(buildId)
   }
 
   /** Writes what waits. */

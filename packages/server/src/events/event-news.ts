@@ -1,4 +1,5 @@
 import type { Queries, Store } from '../store/open-store.ts'
+import { Watchers } from '../watchers.ts'
 
 /** The projects in whose logs a transaction has written. */
 const written = new WeakMap<Queries, Set<string>>()
@@ -10,18 +11,11 @@ export function noteProject(changes: Queries, projectId: string): void {
 
 /** Tells whoever waits for the events of a project that there are some. */
 export class EventNews {
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #watchers = new Watchers()
 
   /** Calls `onNews` whenever events of a project were committed, until it is disposed of. */
   watch(projectId: string, onNews: () => void): Disposable {
-    const waiting = this.#waiting.get(projectId) ?? new Set()
-    this.#waiting.set(projectId, waiting.add(onNews))
-    return {
-      [Symbol.dispose]: () => {
-        waiting.delete(onNews)
-        if (waiting.size === 0 && this.#waiting.get(projectId) === waiting) this.#waiting.delete(projectId)
-      },
-    }
+    return this.#watchers.watch(projectId, onNews)
   }
 
   /** The same store, whose changes are news when they are committed. */
@@ -35,7 +29,7 @@ export class EventNews {
           written.set(changes, projects)
           return run(changes)
         }, options)
-        for (const projectId of projects) for (const tell of this.#waiting.get(projectId) ?? []) tell()
+        for (const projectId of projects) this.#watchers.tell(projectId)
         return result
       },
     }

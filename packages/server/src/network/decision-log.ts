@@ -4,6 +4,7 @@ import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Log } from '../service.ts'
 import { batches } from '../store/batches.ts'
 import type { Store } from '../store/open-store.ts'
+import { Watchers } from '../watchers.ts'
 import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
 
 /** How late a decision may be in the log. */
@@ -28,7 +29,7 @@ interface Waiting {
 export class DecisionLog {
   readonly #store: Store
   readonly #log: Log
-  readonly #readers = new Map<string, Set<() => void>>()
+  readonly #readers = new Watchers()
   #waiting: Waiting[] = []
   readonly #waitingOf = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
@@ -75,14 +76,7 @@ export class DecisionLog {
 
   /** Calls `onWritten` whenever decisions of a runtime have been written, until it is disposed of. */
   watch(runtimeId: string, onWritten: () => void): Disposable {
-    const readers = this.#readers.get(runtimeId) ?? new Set()
-    this.#readers.set(runtimeId, readers.add(onWritten))
-    return {
-      [Symbol.dispose]: () => {
-        readers.delete(onWritten)
-        if (readers.size === 0 && this.#readers.get(runtimeId) === readers) this.#readers.delete(runtimeId)
-      },
-    }
+    return this.#readers.watch(runtimeId, onWritten)
   }
 
   /** Writes what waits. */
@@ -114,7 +108,7 @@ export class DecisionLog {
       // What a runtime may reach does not hang on its log: the gap in the cursors says that something is missing.
       this.#log.warn({ err: error, decisions: batch.length }, 'network decisions could not be written')
     }
-    for (const runtimeId of runtimes.keys()) for (const tell of this.#readers.get(runtimeId) ?? []) tell()
+    for (const runtimeId of runtimes.keys()) this.#readers.tell(runtimeId)
   }
 
   async #insert(batch: readonly Waiting[], runtimes: readonly { ref: RuntimeRef; last: number }[]): Promise<void> {

@@ -3,18 +3,18 @@ import type { Queries } from './open-store.ts'
 
 type NamedTable = 'policies' | 'providers' | 'secrets' | 'snapshots'
 
-/** The most things of one kind that a project has: enough for people, few enough that no loop over them is long. */
-const maxPerProject = 1000
+/** The most things of one kind that a project has: enough for people, few enough that no loop over them is long. Each webhook has a connection of its own. */
+const mostOf = { policies: 1000, providers: 1000, secrets: 1000, snapshots: 1000, webhooks: 50 } as const
 
 /** Refuses one more row where the project has as many as it may. */
-export async function requireRoom(db: Queries, table: NamedTable, projectId: string): Promise<void> {
+export async function requireRoom(db: Queries, table: keyof typeof mostOf, projectId: string): Promise<void> {
   const { count } = await db
     .selectFrom(table)
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('project_id', '=', projectId)
     .executeTakeFirstOrThrow()
-  if (Number(count) < maxPerProject) return
-  throw new HoltError('quota_exceeded', `A project has at most ${maxPerProject} ${table}.`, {
+  if (Number(count) < mostOf[table]) return
+  throw new HoltError('quota_exceeded', `A project has at most ${mostOf[table]} ${table}.`, {
     hint: 'Delete what is not needed.',
   })
 }

@@ -5,6 +5,7 @@ import type { DeliveryRow, EventRow, WebhookRow } from '../store/event-tables.ts
 import type { Queries } from '../store/open-store.ts'
 import type { Outcome } from './post-message.ts'
 import { failingDays, retryDelayMs } from './retry-schedule.ts'
+import { webhookRow } from './webhook-rows.ts'
 
 const dayMs = 24 * 3600 * 1000
 
@@ -24,12 +25,7 @@ export async function noteOutcome(service: Service, row: WebhookRow, tried: Trie
   // A power cut may take it back: then the message is sent again, under the same id.
   await store.change(
     async (changes) => {
-      const current = await changes
-        .selectFrom('webhooks')
-        .selectAll()
-        .where('project_id', '=', row.project_id)
-        .where('webhook_id', '=', row.webhook_id)
-        .executeTakeFirst()
+      const current = await webhookRow(changes, { projectId: row.project_id, webhookId: row.webhook_id })
       if (current === undefined) return
       await writeDelivery(changes, current, tried)
       await writeWebhook(changes, current, tried)

@@ -5,15 +5,12 @@ import { type Answer, answerPage, type Call, type Handlers } from '../http/call.
 import { removeSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
 import type { WebhookRow } from '../store/event-tables.ts'
-import type { Queries } from '../store/open-store.ts'
+import { requireRoom } from '../store/named-rows.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
 import { deliveryHandlers } from './delivery-handlers.ts'
 import { rotateWebhookSecret } from './rotate-secret.ts'
-import { findWebhook, presentWebhook, retryingOf } from './webhook-rows.ts'
+import { findWebhook, presentWebhook, retryingOf, webhookRow } from './webhook-rows.ts'
 import { currentSecret, putNewSecret } from './webhook-secrets.ts'
-
-/** Each has a connection of its own, so they are few. */
-const maxWebhooks = 50
 
 /** The routes of webhooks. */
 export const webhookHandlers = {
@@ -35,15 +32,10 @@ async function createWebhook({ service, caller, body, newId }: Call<'createWebho
   const webhookId = newId('webhook')
   const at = service.now()
   const made = await service.store.change(async (changes) => {
-    const earlier = await changes
-      .selectFrom('webhooks')
-      .selectAll()
-      .where('project_id', '=', projectId)
-      .where('webhook_id', '=', webhookId)
-      .executeTakeFirst()
+    const earlier = await webhookRow(changes, { projectId, webhookId })
     // The same id is the same request again, whose answer was lost: nobody has seen the secret.
     if (earlier !== undefined) return { row: earlier, secret: await currentSecret(service, changes, earlier) }
-    await requireRoom(changes, projectId)
+    await requireRoom(changes, 'webhooks', projectId)
     const data = { host: hostOf(body.url), types: body.types }
     await recordEvent(changes, { projectId, type: 'webhook.created', subjectId: webhookId, data, at })
     const row = await changes
@@ -162,18 +154,6 @@ function requireScheme({ config }: Service, url: string): void {
   throw new HoltError('unsupported_setting', 'A webhook is sent over https.', {
     hint: 'Use an https address. The operator can allow http into networks of HOLT_EGRESS_ALLOWED_NETWORKS.',
     details: { issues: [{ pointer: '/url', message: 'must begin with https://' }] },
-  })
-}
-
-async function requireRoom(changes: Queries, projectId: string): Promise<void> {
-  const { count } = await changes
-    .selectFrom('webhooks')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow()
-  if (Number(count) < maxWebhooks) return
-  throw new HoltError('quota_exceeded', `A project has at most ${maxWebhooks} webhooks.`, {
-    hint: 'Delete what is not needed.',
   })
 }
 

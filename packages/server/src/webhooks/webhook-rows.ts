@@ -11,16 +11,19 @@ export interface WebhookRef {
 
 /** Finds a webhook of a project. */
 export async function findWebhook(db: Queries, { projectId, webhookId }: WebhookRef): Promise<WebhookRow> {
-  const row = isIdParam('webhook_id', webhookId)
-    ? await db
-        .selectFrom('webhooks')
-        .selectAll()
-        .where('project_id', '=', projectId)
-        .where('webhook_id', '=', webhookId)
-        .executeTakeFirst()
-    : undefined
+  const row = isIdParam('webhook_id', webhookId) ? await webhookRow(db, { projectId, webhookId }) : undefined
   if (row === undefined) throw new HoltError('webhook_not_found', 'There is no such webhook.')
   return row
+}
+
+/** A webhook of a project, by an id that is known to be one. */
+export async function webhookRow(db: Queries, { projectId, webhookId }: WebhookRef): Promise<WebhookRow | undefined> {
+  return db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('webhook_id', '=', webhookId)
+    .executeTakeFirst()
 }
 
 /** How many deliveries of each webhook wait to be tried again. */
