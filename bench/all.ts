@@ -21,7 +21,7 @@ const reports = await runRows(ids.length === 0 ? 'all' : ids, args.slice(ids.len
 
 // Of a run in which a row failed nothing is written: it would look like all there is to know.
 if (reports.length === (ids.length || rows.length)) {
-  const command = ['node bench/all.ts', ...ids].join(' ')
+  const command = ['node bench/all.ts', ...args].join(' ')
   const [full, summary] = [fullSection(reports, command), summarySection(reports, command)]
   await writeSection(pages.full, (old) => (ids.length === 0 ? full : updateFull(old, full)))
   await writeSection(pages.summary, (old) => (ids.length === 0 ? summary : updateSummary(old, summary)))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every check there is: types, lint, layers, unused code, the guest, then unit, conformance and end-to-end tests.
-# Ends with one line, "N passed, N failed, N skipped", and fails if anything did.
+# Ends with what failed, if anything did, and one line, "N passed, N failed, N skipped".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +9,7 @@ export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:
 
 readonly STATIC_TIMEOUT=300 GO_TIMEOUT=900 VITEST_TIMEOUT=2700
 results=$PWD/.holt/test
+failures=$results/failures.txt
 passed=0 failed=0 skipped=0
 rm -rf "$results"
 mkdir -p "$results"
@@ -27,15 +28,17 @@ check() {
 	printf '\n== %s\n' "$name"
 	if timeout "$STATIC_TIMEOUT" "$@"; then count '1 0 0'; else
 		count '0 1 0'
-		echo "$name failed: $*"
+		echo "$name failed: $*" | tee -a "$failures"
 	fi
 }
 
-# Counts what a runner wrote to a file; a runner that failed without a failed test counts as one failure.
+# Counts what a runner wrote to a file: count_report NAME KIND FILE STATUS. A runner that failed without a failed test counts as one failure.
 count_report() {
-	local kind=$1 file=$2 status=$3 counts
-	counts=$(node scripts/lib/count-tests.mjs "$kind" "$file" "$status") || counts='0 1 0'
-	count "$counts"
+	local name=$1 kind=$2 file=$3 status=$4 report
+	report=$(node scripts/lib/count-tests.mjs "$kind" "$file" "$status") || report='0 1 0'
+	count "$(head -n 1 <<<"$report")"
+	tail -n +2 <<<"$report" >>"$failures"
+	[ "$status" -eq 0 ] || echo "$name tests ended with status $status" >>"$failures"
 }
 
 check types tsc -p tsconfig.json
@@ -49,7 +52,7 @@ printf '\n== guest tests\n'
 status=0
 timeout "$GO_TIMEOUT" go -C guest test -json ./... >"$results/go.json" || status=$?
 node scripts/lib/show-go-tests.mjs "$results/go.json"
-count_report go "$results/go.json" "$status"
+count_report guest go "$results/go.json" "$status"
 
 # A run of vitest, counted test by test: vitest_run NAME ARGUMENT...
 vitest_run() {
@@ -58,12 +61,16 @@ vitest_run() {
 	printf '\n== %s tests\n' "$name"
 	timeout --kill-after=60 "$VITEST_TIMEOUT" vitest run --reporter=default --reporter=json \
 		--outputFile.json="$results/$name.json" "$@" || status=$?
-	count_report vitest "$results/$name.json" "$status"
+	count_report "$name" vitest "$results/$name.json" "$status"
 }
 
 vitest_run unit
 vitest_run end-to-end --config e2e/vitest.config.ts
 vitest_run chaos --config chaos/vitest.config.ts
 
+if [ -s "$failures" ]; then
+	printf '\n== what failed\n'
+	cat "$failures"
+fi
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]

@@ -7,7 +7,8 @@ export function updateSummary(old: string, measured: string): string {
   const ids = new Set(now.lines.map(idOf))
   const lines = [...was.lines.filter((line) => !ids.has(idOf(line))), ...now.lines]
   lines.sort((one, other) => numberOf(idOf(one)) - numberOf(idOf(other)))
-  return [...now.head, ...lines, '', ...updateNotes(was.notes, now.notes)].join('\n')
+  const notes = notesThatCount([...was.notes, ...now.notes], lines.map(idOf))
+  return [...now.head, ...lines, '', ...notes].join('\n')
 }
 
 /** Puts newly measured rows into the long page in place of what it had of them; the other rows stay. */
@@ -15,18 +16,21 @@ export function updateFull(old: string, measured: string): string {
   const [was, now] = [sectionsOf(old), sectionsOf(measured)]
   const sections = [...new Map([...was.sections, ...now.sections])]
   sections.sort(([one], [other]) => numberOf(one) - numberOf(other))
-  const notes = updateNotes(was.notes, now.notes)
+  const ids = sections.map(([id]) => id)
+  const notes = notesThatCount([...was.notes, ...now.notes], ids)
   return [notes.join('\n'), '', ...sections.map(([, text]) => `${text.trim()}\n`)].join('\n')
 }
 
-/** A note says by which command rows were measured; a newer one by the same command takes its place. */
-function updateNotes(was: readonly string[], now: readonly string[]): string[] {
-  const commands = new Set(now.map(commandOf))
-  return [...was.filter((note) => !commands.has(commandOf(note))), ...now]
-}
-
-function commandOf(note: string): string {
-  return /`([^`]+)`/.exec(note)?.[1] ?? note
+/** The notes, oldest first, that still tell of a row: each says by which command rows were measured, and a row is what it was measured as last. */
+function notesThatCount(notes: readonly string[], ids: readonly string[]): string[] {
+  const told = new Set<string>()
+  const counts = notes.toReversed().filter((note) => {
+    const named = /`([^`]+)`/.exec(note)?.[1]?.match(/\bB\d+\b/g) ?? ids
+    const untold = named.filter((id) => !told.has(id))
+    for (const id of untold) told.add(id)
+    return untold.length > 0
+  })
+  return counts.toReversed()
 }
 
 function idOf(line: string): string {

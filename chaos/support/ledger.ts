@@ -19,6 +19,7 @@ export class Ledger {
   readonly runtimes = new Map<string, KnownRuntime>()
   readonly deleted = new Set<string>()
   readonly snapshots = new Set<string>()
+  readonly deletedSnapshots = new Set<string>()
   /** The host that each policy allows, by the policy's name. */
   readonly policies = new Map<string, string>()
   /** The version of each secret, by its name. */
@@ -73,7 +74,8 @@ export class Ledger {
   async #verifySnapshots(): Promise<number> {
     for (const id of this.snapshots)
       expect(JSON.parse((await call('GET', `${snapshotsPath}/${id}`)).text).state, id).toBe('ready')
-    return this.snapshots.size
+    for (const id of this.deletedSnapshots) expect((await call('GET', `${snapshotsPath}/${id}`)).status, id).toBe(404)
+    return this.snapshots.size + this.deletedSnapshots.size
   }
 
   async #verifySettings(): Promise<number> {

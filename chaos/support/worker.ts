@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Answer, type CallOptions, call, runtimesPath } from '../../e2e/support/api.ts'
+import { snapshotsPath } from '../../e2e/support/test-snapshots.ts'
 import type { Chance } from './chance.ts'
 import type { KnownRuntime, Ledger } from './ledger.ts'
 
-/** The most runtimes that one worker has at a time. */
+/** The most runtimes, and the most snapshots, that one worker has at a time. */
 const runtimesMax = 2
+const snapshotsMax = 2
 
 /** What a request is answered with, as tests look into it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
@@ -22,6 +24,7 @@ export class Worker {
   readonly #ledger: Ledger
   readonly #chance: Chance
   readonly #mine = new Map<string, KnownRuntime>()
+  readonly #snapshots: string[] = []
   #lost: Lost | null = null
   #made = 0
   /** Answers that say neither yes nor come again. */
@@ -106,8 +109,24 @@ export class Worker {
   }
 
   #snapshot({ id }: KnownRuntime): Promise<void> {
+    const oldest = this.#snapshots.length < snapshotsMax ? undefined : this.#snapshots.shift()
+    if (oldest !== undefined) return this.#deleteSnapshot(oldest)
     const send = keyed(`${runtimesPath}/${id}/snapshot`, { kind: this.#chance.pick(['memory', 'filesystem']) })
-    return this.#try(send, ({ snapshot_id }) => this.#ledger.snapshots.add(snapshot_id))
+    const acknowledge = ({ snapshot_id }: Json) => {
+      this.#snapshots.push(snapshot_id)
+      this.#ledger.snapshots.add(snapshot_id)
+    }
+    return this.#try(send, acknowledge, [201], ['runtime_paused'])
+  }
+
+  #deleteSnapshot(id: string): Promise<void> {
+    this.#ledger.snapshots.delete(id)
+    // Sent again after a lost answer, it may find none.
+    return this.#try(
+      () => call('DELETE', `${snapshotsPath}/${id}`),
+      () => this.#ledger.deletedSnapshots.add(id),
+      [204, 404],
+    )
   }
 
   #policy(): Promise<void> {
@@ -147,17 +166,21 @@ export class Worker {
     await this.#try(revoke, () => this.#ledger.revokedKeys.add(key), [204, 404])
   }
 
-  /** Sends a request. What is acknowledged is written down; what is lost is sent again by `recover`. */
+  /** Sends a request. What is acknowledged is written down; what is lost is sent again by `recover`. `refusals` are the errors that are no surprise. */
   async #try(
     send: () => Promise<Answer>,
     acknowledge: (json: Json) => void,
     expected: readonly number[] = [201],
+    refusals: readonly string[] = [],
   ): Promise<void> {
-    const settle = (answer: Answer) => {
-      if (expected.includes(answer.status)) {
+    const settle = ({ status, text }: Answer) => {
+      if (expected.includes(status)) {
         this.#ledger.acknowledged += 1
-        acknowledge(answer.text === '' ? null : JSON.parse(answer.text))
-      } else if (answer.status !== 503 && answer.status !== 429) this.surprises.push(`${answer.status} ${answer.text}`)
+        acknowledge(text === '' ? null : JSON.parse(text))
+        return
+      }
+      const comesAgain = status === 503 || status === 429
+      if (!comesAgain && !refusals.includes(JSON.parse(text).error.code)) this.surprises.push(`${status} ${text}`)
     }
     try {
       settle(await send())

@@ -5,6 +5,9 @@ const head = ['| row | what |', '| --- | --- |']
 const note = (command: string, day: string) => `Measured ${day} by \`${command}\`: a machine.`
 const table = (lines: readonly string[], ...notes: readonly string[]) => [...head, ...lines, '', ...notes].join('\n')
 
+/** By which commands a section says that it was measured. */
+const commandsOf = (section: string) => section.match(/(?<=`)node [^`]+/g)
+
 describe('the short table', () => {
   const old = table(['| B1 | a |', '| B7 | b |', '| B7 | c |'], note('node bench/all.ts', 'then'))
 
@@ -28,6 +31,14 @@ describe('the short table', () => {
     expect(second).toBe(
       table(['| B1 | a |', '| B7 | e |'], note('node bench/all.ts', 'then'), note('node bench/all.ts B7', 'later')),
     )
+  })
+
+  test('forgets a command whose rows were all measured again', () => {
+    const first = updateSummary(old, table(['| B7 | d |'], note('node bench/all.ts B7 --rounds 5', 'now')))
+    const second = updateSummary(first, table(['| B1 | f |', '| B7 | e |'], note('node bench/all.ts B1 B7', 'later')))
+    expect(commandsOf(second)).toEqual(['node bench/all.ts B1 B7'])
+    const third = updateSummary(second, table(['| B1 | g |'], note('node bench/all.ts B1 --rounds 9', 'at last')))
+    expect(commandsOf(third)).toEqual(['node bench/all.ts B1 B7', 'node bench/all.ts B1 --rounds 9'])
   })
 })
 
