@@ -46,13 +46,22 @@ export class Comeback {
     this.#clock?.stop()
     try {
       await sleep(breakPauseMs * (this.#breaks - 1), undefined, { signal: this.#signal })
-      await this.#gate.whenOpen(this.#signal)
-      this.#holds = this.#gate.holds
-      const row = await findRuntime(this.#service, this.#ref)
-      if (row.state !== 'running' && row.state !== 'pausing') throw notRunning(row)
+      while (!(await this.#isBack())) await this.#service.transitions.settled(this.#ref.runtimeId)
     } finally {
       this.#clock?.go()
     }
+  }
+
+  /** Waits until requests are let in. False where the row is ahead of that: it says `paused`, and the way is not closed yet. */
+  async #isBack(): Promise<boolean> {
+    const { transitions } = this.#service
+    await this.#gate.whenOpen(this.#signal)
+    this.#holds = this.#gate.holds
+    const row = await findRuntime(this.#service, this.#ref)
+    if (row.state === 'running' || row.state === 'pausing') return true
+    const isClosing = transitions.has(this.#ref.runtimeId) || !this.#gate.isOpen
+    if (row.state === 'paused' && isClosing) return false
+    throw notRunning(row)
   }
 
   get #gate(): Gate {
