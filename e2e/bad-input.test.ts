@@ -303,13 +303,14 @@ async function check(route: Route, { params, query, body, headers }: FuzzedReque
 }
 
 /** Routes whose answers have no end, or one that is far away. */
-const endless: readonly Route[] = [routes.watchFiles, routes.readArchive]
+const endless: readonly Route[] = [routes.watchFiles, routes.readArchive, routes.listEvents, routes.readRuntimeEvents]
 
-/** Calls the service and answers how a success begins, or a whole failure. */
+/** Calls the service and answers how a stream begins, or a whole page or failure. */
 async function begin(method: string, path: string, options: CallOptions): Promise<Answer> {
   const message = await open(service.url, wireRequest(method, path, options))
   const status = message.statusCode ?? 0
-  const bytes = status < 400 ? Buffer.alloc(0) : await buffer(message)
+  const isWhole = message.headers['content-type']?.startsWith('application/json') === true
+  const bytes = isWhole ? await buffer(message) : Buffer.alloc(0)
   message.destroy()
   return { status, headers: message.headers, bytes, text: bytes.toString() }
 }
