@@ -8,6 +8,8 @@ import { type Subject, timed } from '../support/subject.ts'
 import { type Row, withPoolOf } from './row.ts'
 
 const loads = [100, 300] as const
+/** So many of the baseline's: each takes two hundredths of a processor while it sleeps, and more of them than that get nothing done for hours. */
+const rawLoad = 100
 const makers = 4
 const createsAtLoad = 30
 const pooled = 2
@@ -26,10 +28,11 @@ export const b11: Row = {
     const rounds = options.rounds ?? createsAtLoad
     const series: SeriesReport[] = [...(await creates(stage, { load: 0, rounds }))]
     const verdicts: Verdict[] = []
+    const idle = await idleOfRunsc(stage, raw)
     for (const load of loads) {
       const holt = await idleOfHolt(stage, { load, rounds })
       series.push(...holt.series)
-      verdicts.push(...verdictsOf(load, holt, await idleOfRunsc(stage, { load, raw })))
+      verdicts.push(...verdictsOf(load, holt, idle))
     }
     for (const load of loads)
       verdicts.push(
@@ -47,7 +50,7 @@ export const b11: Row = {
       notes: [
         `Memory is what the control groups hold, anonymous or shared, without the page cache; with runtimes that wait in the pool counted as runtimes. It is read ${restMs / 1000} s after the last create, CPU time over the ${watchedMs / 1000} s after that.`,
         'The daemon stands beside its runtimes, in the same table; `runsc` has none.',
-        'The sleeping runtimes of `runsc` have no guest and no connection.',
+        `The sleeping runtimes of \`runsc\` have no guest and no connection. There are ${rawLoad} of them, whatever they are compared with: what they take while they sleep would be all of this machine.`,
       ],
     }
   },
@@ -92,14 +95,11 @@ async function idleOfHolt(
   }
 }
 
-async function idleOfRunsc(
-  stage: Stage,
-  { load, raw }: { readonly load: number; readonly raw: RawRunner },
-): Promise<Idle> {
+async function idleOfRunsc(stage: Stage, raw: RawRunner): Promise<Idle> {
   // Of one length, for runsc takes the beginning of an id for the id.
-  const ids = Array.from({ length: load }, (_, index) => `idle-${String(index).padStart(4, '0')}`)
+  const ids = Array.from({ length: rawLoad }, (_, index) => `idle-${String(index).padStart(4, '0')}`)
   try {
-    await fromMakers(load, async (index) => {
+    await fromMakers(rawLoad, async (index) => {
       const id = ids[index] ?? ''
       await raw.writeBundle(id, ['/bin/sleep', '7200'])
       await raw.createAndStart(id)
@@ -109,12 +109,12 @@ async function idleOfRunsc(
     await sleep(watchedMs, undefined, { signal: stage.signal })
     return { bytesEach: bytesEach(memory), cpuMs: difference(stage.rawCpuMs(), before) }
   } finally {
-    await fromMakers(load, (index) => raw.remove(ids[index] ?? ''))
+    await fromMakers(rawLoad, (index) => raw.remove(ids[index] ?? ''))
   }
 }
 
 function verdictsOf(load: number, holt: IdleOfHolt, raw: Idle): readonly Verdict[] {
-  const baseline = `idle runsc, ${load}`
+  const baseline = `idle runsc, ${rawLoad}`
   const inMiB = (bytes: number | null) => (bytes === null ? null : bytes / mib)
   const seconds = watchedMs / 1000
   return [
