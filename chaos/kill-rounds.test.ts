@@ -18,6 +18,9 @@ const workers = 4
 /** The longest that a daemon lives. */
 const lifeMs = 3_000
 
+/** What a round may take where the machine is slow: the start, and a look at every fact. */
+const roundMs = 40_000
+
 it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
   'nothing that was acknowledged is lost by a kill -9',
   async () => {
@@ -48,6 +51,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
         })
       }
       expect(clients.flatMap(({ surprises }) => surprises)).toEqual([])
+      if ((round + 1) % 25 === 0) console.log(`${round + 1} rounds, ${ledger.acknowledged} acknowledged`)
     }
     expect(findService()).not.toBeNull()
     // A client that never gets an answer would lose nothing either.
@@ -63,4 +67,5 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
       seed: chance.seed,
     })
   },
+  rounds * roundMs,
 )
