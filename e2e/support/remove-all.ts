@@ -16,8 +16,10 @@ export async function removeAll(service: Service): Promise<void> {
 async function removeRuntimes({ url, key }: Service): Promise<void> {
   const headers = { authorization: `Bearer ${key}` }
   for (const state of runtimeStates.filter((one) => one !== 'terminated')) {
-    for (;;) {
-      const answer = await send(url, { method: 'GET', target: `/v1/agents/runtime?limit=100&state=${state}`, headers })
+    // By the cursor: one that has failed stays in the list when it is deleted.
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query = `limit=100&state=${state}${cursor === '' ? '' : `&cursor=${cursor}`}`
+      const answer = await send(url, { method: 'GET', target: `/v1/agents/runtime?${query}`, headers })
       const { data, next_cursor } = pageOf(Runtime).parse(JSON.parse(answer.bytes.toString()))
       await Promise.all(
         data.map(async ({ runtime_id }) => {
@@ -29,7 +31,7 @@ async function removeRuntimes({ url, key }: Service): Promise<void> {
           if (status !== 204) throw new Error(`cannot delete ${runtime_id}: ${status} ${bytes.toString()}`)
         }),
       )
-      if (next_cursor === null) break
+      cursor = next_cursor
     }
   }
 }
