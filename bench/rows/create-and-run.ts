@@ -121,5 +121,5 @@ function podmanSubject(stage: Stage, raw: RawRunner): Subject | null {
 function podmanAbsence(isolation: Isolation): string {
   return isolation === 'container'
     ? 'podman run: podman is not installed'
-    : 'podman run: compared in B2, it is no gVisor'
+    : 'podman run: no gVisor; B2 is where it is compared, if it is installed'
 }

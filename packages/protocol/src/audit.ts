@@ -41,7 +41,9 @@ export const ListAuditQuery = z.strictObject({
   ...pageQuery,
   project: Text.max(100)
     .optional()
-    .describe('The id of a project, or `all`; needs the scope `operator`. Default: the project of the key.'),
+    .describe(
+      'The id or the name of a project, or `all`; needs the scope `operator`. Default: the project of the key.',
+    ),
   kind: z.enum(auditKinds).optional(),
   key_id: Text.max(100).optional().describe('Only what was done with this key.'),
   route: Text.max(100).optional().describe('Only calls of this route.'),

@@ -16,7 +16,7 @@ const quotaFields = {
   memory_mib: bytes.describe('Memory together of the runtimes that have memory.'),
   disk_mib: bytes.describe('Disks together of all runtimes that have not ended, paused ones among them.'),
   snapshot_bytes: bytes.describe('Snapshots together.'),
-  template_bytes: bytes.describe('Images together of the templates that the project has built.'),
+  template_bytes: bytes.describe('Images and checkpoints together of the templates that the project has built.'),
   builds: count.describe('Builds that run at the same time. More of them wait for their turn.'),
   requests_per_sec: z.number().positive().max(1_000_000).describe('Requests a second, as a mean.'),
   request_burst: z.number().int().min(1).max(1_000_000).describe('Requests at once, after a while without any.'),

@@ -30,7 +30,7 @@ export const Template = z
     cpu: z.number(),
     memory_mib: z.number().int(),
     disk_mib: z.number().int(),
-    size_bytes: z.number().int().nullable(),
+    size_bytes: z.number().int().nullable().describe('Its image and its checkpoint.'),
     env: z.record(z.string(), z.string()),
     user: z.string(),
     workdir: z.string(),

@@ -108,8 +108,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const eventNews = new EventNews()
   const store = eventNews.announce(observeStore(await openOwnStore(options), { metrics, tracer }))
   const controller = new AbortController()
-  const portSecret = await openPortSecret(config.stateDir)
-  const masterKeys = await openMasterKeys(config.stateDir, (options.now ?? Date.now)())
+  const { portSecret, masterKeys } = await openKeyFiles(options, store).catch(async (error) => {
+    await store.close()
+    throw error
+  })
   const outside = options.outside ?? (await openOutside(config, options.log))
   let url = ''
   const opened = {
@@ -180,6 +182,16 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await close()
     throw error
   }
+}
+
+/** Opens what the state directory has beside the store to seal and to sign with. Throws where secrets would be lost by going on. */
+async function openKeyFiles({ config, log, now = Date.now }: ServerOptions, { db }: Store) {
+  const hasSealed = async () =>
+    (await db.selectFrom('sealed_values').select('owner_id').limit(1).executeTakeFirst()) !== undefined
+  // Whoever has no backup of the keys goes on without what they sealed, once and knowing it.
+  const areNeeded = async () => !config.adoptStore && (await hasSealed())
+  const masterKeys = await openMasterKeys(config.stateDir, { now: now(), areNeeded })
+  return { masterKeys, portSecret: await openPortSecret(config.stateDir, log) }
 }
 
 function makeService(

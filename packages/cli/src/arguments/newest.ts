@@ -18,8 +18,9 @@ export async function firstOf<Thing>(
 ): Promise<Thing[]> {
   const things: Thing[] = []
   for await (const thing of list({ limit: Math.min(limit, 100) })) {
-    if (things.length === limit) break
     things.push(thing)
+    // Not a thing later: the next one may be pages away.
+    if (things.length === limit) break
   }
   return things
 }

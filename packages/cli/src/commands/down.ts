@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { runDaemonVerb } from '../daemon/run-daemon-verb.ts'
-import { findDaemon } from '../daemon/state.ts'
+import { findDaemon, findUnit } from '../daemon/state.ts'
 import { stopProcess } from '../daemon/stop-daemon.ts'
 import { printJson, say } from '../output/print.ts'
 import { act } from '../verb.ts'
@@ -8,7 +8,9 @@ import { act } from '../verb.ts'
 const examples = `
 Examples:
   holt down          stop the service; runtimes go on, and the next \`holt up\` finds them again
-  holt down --all    stop it and remove every runtime and everything it made in the kernel`
+  holt down --all    stop it and remove every runtime and everything it made in the kernel
+
+A service that systemd runs is stopped with systemctl stop, or systemd would start it again.`
 
 /** Adds `holt down`: stop the service. */
 export function addDown(program: Command): void {
@@ -22,11 +24,23 @@ export function addDown(program: Command): void {
   act(command, async (options: { all?: boolean; stateDir?: string; json?: boolean }) => {
     if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
     const daemon = await findDaemon()
+    const unit = await findUnit()
+    if (daemon !== null && unit !== null) {
+      throw new Error(
+        `holtd is run by systemd, which would start it again at once. Nothing was stopped; stop it with: systemctl stop ${unit}`,
+      )
+    }
     const how = daemon === null ? 'not_running' : await stopProcess(daemon.pid)
-    if (how === 'not_running') say('holtd does not run')
+    if (how === 'not_running') say(unit === null ? 'holtd does not run' : notNow(unit))
     else say(how === 'ended' ? 'holtd has stopped' : 'holtd did not stop in time and was killed')
     const exitCode = options.all === true ? await runDaemonVerb(['purge']) : 0
+    if (options.all === true && exitCode === 0) say('its runtimes are removed, with all that it had in the kernel')
     if (options.json === true) printJson({ daemon: how, purged: options.all === true && exitCode === 0 })
     return exitCode
   })
+}
+
+/** What is said where the last service of a unit has not ended in order. */
+function notNow(unit: string): string {
+  return `holtd does not run now; unless it is stopped, systemd may start it again: systemctl stop ${unit}`
 }

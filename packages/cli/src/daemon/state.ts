@@ -24,16 +24,25 @@ export function daemonProgram(): string {
 
 /** The service that runs over this state directory; null when none does. A pid that another process has now does not count. */
 export async function findDaemon(): Promise<{ readonly pid: number } | null> {
-  let holder: { pid?: unknown; start_time?: unknown }
-  try {
-    holder = JSON.parse(await readFile(join(stateDir(), 'holtd.pid'), 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null
-    throw error
-  }
-  const { pid, start_time } = holder ?? {}
+  const { pid, start_time } = await readHolder()
   if (typeof pid !== 'number' || start_time === undefined) return null
   return (await startTimeOf(pid)) === String(start_time) ? { pid } : null
+}
+
+/** The unit of systemd that runs the service, or has run one that did not end in order: it starts the next one. Null: there is none. */
+export async function findUnit(): Promise<string | null> {
+  const { unit } = await readHolder()
+  return typeof unit === 'string' ? unit : null
+}
+
+/** What the service has written of itself; nothing where it has not, or where that cannot be read. */
+async function readHolder(): Promise<{ pid?: unknown; start_time?: unknown; unit?: unknown }> {
+  try {
+    return JSON.parse(await readFile(join(stateDir(), 'holtd.pid'), 'utf8')) ?? {}
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return {}
+    throw error
+  }
 }
 
 /** Whether exactly this process still runs. */

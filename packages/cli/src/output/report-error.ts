@@ -3,7 +3,7 @@ import { say, styled } from './print.ts'
 
 /** Tells an error in lines: what happened, each wrong field, what to do next, and what the operator can look up. */
 export function reportError(error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   say(`${styled('red', 'error')}: ${message.split('\n').map(printable).join('\n  ')}`)
   if (error instanceof HoltError) {
     for (const { pointer, message } of error.details?.issues ?? [])
@@ -12,6 +12,13 @@ export function reportError(error: unknown): void {
   const hint = hintOf(error)
   if (hint !== undefined) say(`${styled('yellow', 'hint')}: ${printable(hint)}`)
   if (error instanceof HoltApiError && error.requestId !== null) say(`request: ${printable(error.requestId)}`)
+}
+
+/** A file that is missing is told by its name alone, without the call that looked for it. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code, path } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' && path !== undefined ? `there is no ${path}` : error.message
 }
 
 /** Text that came from elsewhere, on one line and without control characters that a terminal would obey. */
@@ -26,6 +33,7 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   command_not_found: 'See which there are: holt ps RUNTIME',
   cursor_expired: 'Begin with the oldest that is kept: leave --cursor out.',
   delivery_not_found: 'See which there are: holt webhook deliveries WEBHOOK',
+  forbidden: 'See which scopes this key has: holt whoami',
   invalid_request: 'Correct what is named above.',
   is_directory: 'Name a file, or copy everything in it with -r.',
   key_not_found: 'See which there are: holt key ls',
@@ -33,6 +41,8 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   policy_not_found: 'See which there are: holt policy ls',
   port_not_listening: 'Start the server inside, or wait for it: holt port RUNTIME PORT --wait 30',
   provider_not_found: 'See which there are: holt provider ls',
+  quota_exceeded:
+    'Pause or delete what is not needed, or have the operator raise the quota (holt whoami shows them): holt project set PROJECT --quota',
   runtime_not_found: 'See which there are: holt ls',
   runtime_not_running: 'See its state and the reason: holt get RUNTIME',
   runtime_paused: 'Resume it: holt resume RUNTIME',

@@ -41,6 +41,13 @@ test('a file that is there is kept unless --overwrite is given', async () => {
   expect((await readdir(cwd)).sort()).toEqual(['a', 'b'])
 })
 
+test('a file that is not there is told by its name', async () => {
+  expect(await cp('nothere', 'mine:/a')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error: there is no \S*nothere\n$/),
+  })
+})
+
 test('a directory needs -r, and arrives at exactly the destination', async () => {
   await mkdir(join(cwd, 'tree/sub'), { recursive: true })
   await writeFile(join(cwd, 'tree/sub/file'), 'x')

@@ -120,11 +120,39 @@ test('down never touches a process that has only the pid', async () => {
   await writeFile(path, real)
 })
 
+test.each([['down'], ['down', '--all']])(
+  '%s %s leaves a service that systemd would start again to systemd, and says how',
+  async (...args) => {
+    await holt(['up'])
+    const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
+    const real = await readFile(path, 'utf8')
+    await writeFile(path, JSON.stringify({ ...JSON.parse(real), unit: 'holtd.service' }))
+    const ended = await holt(args.filter(Boolean))
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('systemctl stop holtd.service') })
+    expect(await startTimeOf(await pidOf())).not.toBeNull()
+    expect(existsSync(join(env.HOLT_STATE_DIR ?? '', 'purged'))).toBe(false)
+    await writeFile(path, real)
+  },
+)
+
+test('down says that systemd may start a service again which has just died', async () => {
+  await holt(['up'])
+  const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
+  const real = await readFile(path, 'utf8')
+  await writeFile(path, JSON.stringify({ pid: process.pid, start_time: '1', unit: 'holtd.service' }))
+  expect(await holt(['down'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('systemctl stop holtd.service'),
+  })
+  await writeFile(path, real)
+})
+
 test('down --all also removes what the installation made', async () => {
   await holt(['up'])
   expect(await holt(['down', '--all', '--json'])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('"purged": true'),
+    stderr: expect.stringContaining('its runtimes are removed'),
   })
   expect(existsSync(join(env.HOLT_STATE_DIR ?? '', 'purged'))).toBe(true)
 })

@@ -15,6 +15,6 @@ export const auditRoutes = {
     query: ListAuditQuery,
     body: none,
     answers: { 200: answer(pageOf(AuditEntry).meta({ id: 'AuditPage' }), 'A page of entries, newest first.') },
-    errors: [],
+    errors: ['project_not_found'],
   },
 } as const satisfies Record<string, Route>

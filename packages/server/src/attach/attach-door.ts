@@ -1,14 +1,14 @@
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { attachFrameBytes, attachProtocol, HoltError, routes } from '@holt/protocol'
 import { WebSocketServer } from 'ws'
+import { auditedParams } from '../audit/audit-request.ts'
 import { admitCaller } from '../auth/admit-caller.ts'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
 import type { Watched } from '../auth/open-streams.ts'
 import { invalidRequest } from '../http/field-issues.ts'
 import { parseQuery } from '../http/parse-query.ts'
-import type { UpgradeDoor } from '../http/upgrades.ts'
+import { toHoltError } from '../http/send-error.ts'
+import type { Upgrade, UpgradeDoor } from '../http/upgrades.ts'
 import type { Service } from '../service.ts'
 import { Attachment } from './attachment.ts'
 import { findAttachable } from './find-attachable.ts'
@@ -32,29 +32,36 @@ export function attachDoor(service: Service): UpgradeDoor {
   return {
     claims: ({ method, headers, url }) =>
       method === route.method && headers.upgrade?.toLowerCase() === 'websocket' && pattern.test(url ?? ''),
-    open: (request, socket, head) => open(service, { server, request, socket, head }),
+    open: (upgrade) => open(service, server, upgrade),
   }
 }
 
-interface Opening {
-  readonly server: WebSocketServer
-  readonly request: IncomingMessage
-  readonly socket: Duplex
-  readonly head: Buffer
+async function open(service: Service, server: WebSocketServer, upgrade: Upgrade): Promise<void> {
+  const { request, requestId, tell } = upgrade
+  const claim = { authorization: authorizationOf(request.headers), peer: request.socket.remoteAddress }
+  const caller = await admitCaller(service, claim, tell)
+  const answered = writeDown(service, upgrade, caller)
+  try {
+    await attach(service, server, { ...upgrade, caller })
+    answered(101)
+  } catch (error) {
+    const failure = toHoltError(error, service.log, requestId)
+    answered(failure.status)
+    throw failure
+  }
 }
 
-async function open(service: Service, { server, request, socket, head }: Opening): Promise<void> {
-  const caller = await admitCaller(service, {
-    authorization: authorizationOf(request.headers),
-    peer: request.socket.remoteAddress,
-  })
+async function attach(
+  service: Service,
+  server: WebSocketServer,
+  { request, socket, head, caller }: Upgrade & { readonly caller: Caller },
+): Promise<void> {
   requireScope(caller, route.scope)
   requireHandshake(request.headers)
   const { params, query } = parseTarget(request.url ?? '')
   const found = await findAttachable(service, { caller, params, query })
   const room = roomsOf(service).open(caller.projectId, params)
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
-  writeDown(service, request.socket, { caller, params })
   // Where nothing but the handshake is left to do, the library does it before it returns, or destroys a connection that is gone.
   server.handleUpgrade(request, socket, head, (ws) => {
     const attachment = new Attachment({ ws, service, ref, ...found, room, query, caller })
@@ -62,23 +69,29 @@ async function open(service: Service, { server, request, socket, head }: Opening
   })
 }
 
-/** An attachment passes no route: its entry of the audit log is written here, and ends with it. */
+/**
+ * An attachment passes no route: its entry of the audit log is begun here, before anything is refused, and ends with the connection. Answers what is told of
+ * how the request was answered; a client that was gone before that leaves an entry without a status.
+ */
 function writeDown(
   { audit }: Service,
-  socket: Socket,
-  { caller, params }: { caller: Caller; params: { runtime_id: string; command_id: string } },
-): void {
-  const { projectId, keyId, keyName } = caller
+  { request, requestId }: Upgrade,
+  { projectId, keyId, keyName }: Caller,
+): (status: number) => void {
   const entry = audit.begin({
     projectId,
     kind: 'inside',
     key: { keyId, name: keyName },
-    address: socket.remoteAddress ?? 'unknown',
+    address: request.socket.remoteAddress ?? 'unknown',
     route: 'attachCommand',
-    params,
-    requestId: null,
+    params: auditedParams(namedIn(request.url ?? '')),
+    requestId,
   })
-  socket.once('close', () => audit.end(entry, 101))
+  let status: number | null = null
+  request.socket.once('close', () => audit.end(entry, status))
+  return (answered) => {
+    status = answered
+  }
 }
 
 function outletOf(socket: Socket): Watched {
@@ -93,16 +106,19 @@ function outletOf(socket: Socket): Watched {
 
 /** The parameters and the query of a request's target, as the route has them. */
 function parseTarget(target: string) {
-  const raw = pattern.exec(target)?.groups ?? {}
-  const params = route.params.safeParse(
-    Object.fromEntries(Object.entries(raw).map(([name, text]) => [name, decoded(text)])),
-  )
+  const params = route.params.safeParse(namedIn(target))
   const query = route.query.safeParse(parseQuery(target), { reportInput: true })
   if (params.success && query.success) return { params: params.data, query: query.data }
   throw invalidRequest([
     ...(params.success ? [] : [{ error: params.error, prefix: '/path' as const }]),
     ...(query.success ? [] : [{ error: query.error, prefix: '/query' as const }]),
   ])
+}
+
+/** What the path of a target names. */
+function namedIn(target: string): Readonly<Record<string, string>> {
+  const raw = pattern.exec(target)?.groups ?? {}
+  return Object.fromEntries(Object.entries(raw).map(([name, text]) => [name, decoded(text)]))
 }
 
 function decoded(text: string): string {

@@ -21,7 +21,7 @@ export interface OpenEntry {
 
 /** Writes an entry, or completes the one that is there. */
 export async function writeEntry(changes: Queries, entry: OpenEntry): Promise<void> {
-  const known = { subject_id: entry.subjectId, status: entry.status, last_at: entry.lastAt }
+  const known = { subject_id: entry.subjectId, status: entry.status, last_at: entry.lastAt, count: entry.count }
   await changes
     .insertInto('audit')
     .values({
@@ -35,7 +35,6 @@ export async function writeEntry(changes: Queries, entry: OpenEntry): Promise<vo
       route: entry.route,
       params_json: JSON.stringify(entry.params),
       request_id: entry.requestId,
-      count: entry.count,
       ...known,
     })
     .onConflict((conflict) => conflict.column('audit_id').doUpdateSet(known))

@@ -1,36 +1,30 @@
-import { type AuditEntry, HoltError, type ListAuditQuery } from '@holt/protocol'
+import { type AuditEntry, HoltError, isIdParam } from '@holt/protocol'
 import { type Answer, answerPage, type Call, type Handlers } from '../http/call.ts'
+import { findProject } from '../projects/find-project.ts'
 import type { AuditRow } from '../store/event-tables.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
-import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
+import { encodeCursor, pageOfRows } from '../store/page-cursor.ts'
+import { findEntries } from './read-audit.ts'
 
 /** The route of the audit log. */
 export const auditHandlers = { listAudit } satisfies Partial<Handlers>
 
 async function listAudit({ service, caller, query }: Call<'listAudit'>): Promise<Answer> {
-  const { project = caller.projectId } = query
-  if (project !== caller.projectId && !caller.scopes.has('operator'))
+  const { project: reference = caller.projectId } = query
+  if (reference !== caller.projectId && !caller.scopes.has('operator'))
     throw new HoltError('forbidden', 'This key lacks the scope operator.', { details: { scope: 'operator' } })
+  const project = await projectOf(service.store.db, reference)
   await service.audit.flush()
-  const rows = await matching(service.store.db, { ...query, project })
-    .where('seq', '<', seqBefore(query.cursor))
-    .orderBy('seq', 'desc')
-    .limit(query.limit + 1)
-    .execute()
-  return answerPage(pageOfRows(rows, query.limit, { present, log: service.log }))
+  const { rows, lookedTo } = await findEntries(service.store.db, { ...query, project })
+  const page = pageOfRows(rows, query.limit, { present, log: service.log })
+  return answerPage(lookedTo === null ? page : { ...page, next_cursor: page.next_cursor ?? encodeCursor(lookedTo) })
 }
 
-function matching(db: Queries, { project, kind, key_id, route, subject, since, until }: ListAuditQuery) {
-  let rows = db.selectFrom('audit').selectAll()
-  if (project !== undefined && project !== 'all') rows = rows.where('project_id', '=', project)
-  if (kind !== undefined) rows = rows.where('kind', '=', kind)
-  if (key_id !== undefined) rows = rows.where('key_id', '=', key_id)
-  if (route !== undefined) rows = rows.where('route', '=', route)
-  if (subject !== undefined) rows = rows.where('subject_id', '=', subject)
-  if (since !== undefined) rows = rows.where('at', '>=', Date.parse(since))
-  if (until !== undefined) rows = rows.where('at', '<', Date.parse(until))
-  return rows
+/** The project that is meant by a name or an id. One that was deleted is known by its id alone, and its entries stay. */
+async function projectOf(db: Queries, reference: string): Promise<string> {
+  if (reference === 'all' || isIdParam('project_id', reference)) return reference
+  return (await findProject(db, reference)).project_id
 }
 
 function present(row: AuditRow): AuditEntry {

@@ -12,8 +12,11 @@ const batchSize = 100
 /** The most entries that wait while they cannot be written, on a full disk say. */
 const maxWaiting = 10_000
 
-/** Calls without a valid key are counted for so long before they are one entry. */
+/** Calls without a valid key that are one entry come within so long of the first of them. */
 const failedMs = 60_000
+
+/** How late such a call may be in the log. */
+const failedFlushMs = 5_000
 
 /** The most addresses that are counted apart at once; the others are counted together. */
 const maxAddresses = 1000
@@ -24,7 +27,8 @@ export type AuditedCall = Pick<OpenEntry, 'projectId' | 'kind' | 'key' | 'addres
 
 /**
  * Who did what. An entry is written in the transaction of the first event of its call, so that no change is without one; all else is written in batches beside
- * the calls, when they begin and again when they have ended. A daemon that is killed loses the entries of its last fifth of a second that go with no event.
+ * the calls, when they begin and again when they have ended. A daemon that is killed loses the entries of its last fifth of a second that go with no event, and the calls
+ * without a valid key of its last five seconds.
  */
 export class AuditLog {
   readonly #store: Store
@@ -33,7 +37,10 @@ export class AuditLog {
   #waiting = new Set<OpenEntry>()
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
-  readonly #failed = new Map<string, { count: number; at: number; lastAt: number }>()
+  /** By address: what counts the calls without a valid key. */
+  readonly #failed = new Map<string, OpenEntry>()
+  /** Those that have counted more than the database knows. */
+  readonly #counted = new Set<OpenEntry>()
   #failedTimer: NodeJS.Timeout | null = null
   #lost = 0
 
@@ -63,23 +70,32 @@ export class AuditLog {
   failedAuthentication(address: string): void {
     const at = this.#now()
     const key = this.#failed.has(address) || this.#failed.size < maxAddresses ? address : otherAddresses
-    const { count, at: first } = this.#failed.get(key) ?? { count: 0, at }
-    this.#failed.set(key, { count: count + 1, at: first, lastAt: at })
-    this.#failedTimer ??= setTimeout(() => this.#writeFailed(), failedMs).unref()
+    const open = this.#failed.get(key)
+    const entry = open === undefined || isOver(open, at) ? failedEntry(key, at) : open
+    entry.count += 1
+    entry.lastAt = at
+    this.#failed.set(key, entry)
+    this.#counted.add(entry)
+    this.#failedTimer ??= setTimeout(() => this.#noteFailed(), failedFlushMs).unref()
   }
 
-  /** Writes what waits. */
+  /** Writes what waits, and what has been counted. */
   async flush(): Promise<void> {
+    this.#noteFailed()
+    await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
     this.#flushing = this.#flushing.then(() => this.#write())
     await this.#flushing
   }
 
-  /** Writes everything, also what is still being counted. */
+  /** Writes everything, and counts no longer. */
   async close(): Promise<void> {
-    this.#writeFailed()
     await this.flush()
+    if (this.#failedTimer !== null) clearTimeout(this.#failedTimer)
   }
 
   #add(entry: OpenEntry): void {
@@ -88,30 +104,18 @@ export class AuditLog {
       return
     }
     this.#waiting.add(entry)
-    this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
+    this.#timer ??= setTimeout(() => void this.#flush(), flushMs).unref()
   }
 
-  #writeFailed(): void {
+  /** Puts down what has been counted, and forgets the addresses whose minute is over. */
+  #noteFailed(): void {
     if (this.#failedTimer !== null) clearTimeout(this.#failedTimer)
     this.#failedTimer = null
-    for (const [address, { count, at, lastAt }] of this.#failed) {
-      this.#add({
-        auditId: makeId('audit'),
-        projectId: null,
-        kind: 'auth_failed',
-        at,
-        key: null,
-        address,
-        route: null,
-        params: {},
-        requestId: null,
-        subjectId: null,
-        status: 401,
-        count,
-        lastAt,
-      })
-    }
-    this.#failed.clear()
+    for (const entry of this.#counted) this.#add(entry)
+    this.#counted.clear()
+    const now = this.#now()
+    for (const [address, entry] of this.#failed) if (isOver(entry, now)) this.#failed.delete(address)
+    if (this.#failed.size > 0) this.#failedTimer = setTimeout(() => this.#noteFailed(), failedFlushMs).unref()
   }
 
   async #write(): Promise<void> {
@@ -139,4 +143,28 @@ export class AuditLog {
       { durable: 'later' },
     )
   }
+}
+
+/** The entry of calls without a valid key, before the first is counted. */
+function failedEntry(address: string, at: number): OpenEntry {
+  return {
+    auditId: makeId('audit'),
+    projectId: null,
+    kind: 'auth_failed',
+    at,
+    key: null,
+    address,
+    route: null,
+    params: {},
+    requestId: null,
+    subjectId: null,
+    status: 401,
+    count: 0,
+    lastAt: at,
+  }
+}
+
+/** Whether an entry counts no more. A clock that was set back ends it as well. */
+function isOver({ at }: OpenEntry, now: number): boolean {
+  return now < at || now - at >= failedMs
 }

@@ -27,7 +27,7 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
     key: { keyId, name: keyName },
     address: request.ip,
     route: name,
-    params: paramsOf(request.params as Readonly<Record<string, string>>),
+    params: auditedParams(request.params as Readonly<Record<string, string>>),
     requestId: request.id,
   })
   const response = reply.raw
@@ -35,7 +35,8 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
   return entry
 }
 
-function paramsOf(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+/** A path's parameters as the log keeps them: not longer than an id or a name can be, and as every store can keep them. */
+export function auditedParams(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, value.slice(0, maxParamLength).replaceAll('\0', '')]),
   )

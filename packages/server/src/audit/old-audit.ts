@@ -4,8 +4,9 @@ import type { Queries } from '../store/open-store.ts'
 
 const dayMs = 24 * 3600 * 1000
 
-/** How many rows are removed at once, so that nobody waits for long. */
+/** How many rows are removed at once, and how many counted, so that nobody waits for long. */
 const stepRows = 2000
+const countedRows = 20_000
 
 /** Entries of a project and kind on top of what is kept. */
 interface Surplus {
@@ -18,16 +19,27 @@ interface Surplus {
 export class OldAudit {
   readonly #service: Pick<Service, 'store' | 'now'>
   readonly #kept: typeof keptAudit
-  /** Null: to be counted. A count looks at the whole log while nothing else runs, so one serves until all of it is removed. */
+  readonly #countedRows: number
+  /** A count that is under way: up to where, and what it came to so far. */
+  #count: { until: number; from: number; readonly found: Surplus[] } | null = null
+  /** Null: to be counted. A count looks at the whole log, so one serves until all of it is removed. */
   #surplus: readonly Surplus[] | null = null
 
-  constructor(service: Pick<Service, 'store' | 'now'>, kept: typeof keptAudit = keptAudit) {
+  constructor(service: Pick<Service, 'store' | 'now'>, kept: typeof keptAudit = keptAudit, counted = countedRows) {
     this.#service = service
     this.#kept = kept
+    this.#countedRows = counted
   }
 
   /** Removes some of them. Answers whether there may be more. */
   async removeSome(): Promise<boolean> {
+    // What has been counted is removed by its number: nothing of it may go in between as too old.
+    if (this.#count === null && this.#surplus === null && (await this.#removeOld())) return true
+    if (this.#surplus === null && !(await this.#countSome())) return true
+    return this.#removeSurplus()
+  }
+
+  async #removeOld(): Promise<boolean> {
     const { store, now } = this.#service
     const old = await store.db
       .selectFrom('audit')
@@ -36,26 +48,44 @@ export class OldAudit {
       .orderBy('at')
       .limit(stepRows)
       .execute()
-    if (old.length > 0) {
-      await this.#remove(old)
-      return true
-    }
-    this.#surplus ??= await this.#count()
-    for (const surplus of this.#surplus) await this.#removeFirst(surplus)
-    const left = this.#surplus.filter(({ rows }) => rows > 0)
+    if (old.length > 0) await this.#remove(old)
+    return old.length > 0
+  }
+
+  async #removeSurplus(): Promise<boolean> {
+    for (const surplus of this.#surplus ?? []) await this.#removeFirst(surplus)
+    const left = (this.#surplus ?? []).filter(({ rows }) => rows > 0)
     this.#surplus = left.length > 0 ? left : null
     return left.length > 0
   }
 
-  async #count(): Promise<Surplus[]> {
-    const spans = await this.#service.store.db
+  /** Counts some of the log. Answers whether that was the rest of what was there when the count began. */
+  async #countSome(): Promise<boolean> {
+    const { db } = this.#service.store
+    this.#count ??= { until: await lastSeq(db), from: 0, found: [] }
+    const { until, from, found } = this.#count
+    const some = db
       .selectFrom('audit')
-      .select(({ fn }) => ['project_id', 'kind', fn.countAll().as('rows')] as const)
+      .select(['seq', 'project_id', 'kind'])
+      .where('seq', '>', from)
+      .where('seq', '<=', until)
+      .orderBy('seq')
+      .limit(this.#countedRows)
+    const spans = await db
+      .selectFrom(some.as('some'))
+      .select(({ fn }) => ['project_id', 'kind', fn.countAll().as('rows'), fn.max('seq').as('last')] as const)
       .groupBy(['project_id', 'kind'])
       .execute()
-    return spans
-      .map(({ project_id, kind, rows }) => ({ projectId: project_id, kind, rows: Number(rows) - this.#kept[kind] }))
-      .filter(({ rows }) => rows > 0)
+    for (const { project_id: projectId, kind, rows } of spans) {
+      const known = found.find((each) => each.projectId === projectId && each.kind === kind)
+      if (known === undefined) found.push({ projectId, kind, rows: Number(rows) - this.#kept[kind] })
+      else known.rows += Number(rows)
+    }
+    this.#count.from = spans.reduce((last, span) => Math.max(last, Number(span.last)), from)
+    if (spans.length > 0 && this.#count.from < until) return false
+    this.#count = null
+    this.#surplus = found.filter(({ rows }) => rows > 0)
+    return true
   }
 
   async #removeFirst(surplus: Surplus): Promise<void> {
@@ -78,4 +108,12 @@ export class OldAudit {
     }
     await this.#service.store.change(remove, { durable: 'later' })
   }
+}
+
+async function lastSeq(db: Queries): Promise<number> {
+  const row = await db
+    .selectFrom('audit')
+    .select(({ fn }) => fn.max('seq').as('last'))
+    .executeTakeFirst()
+  return Number(row?.last ?? 0)
 }

@@ -32,7 +32,7 @@ export async function finishBuild(service: Service, build: BuildUnderWay, result
     if (build.stop.signal.aborted) throw build.stop.signal.reason
     const template = await templateRow(changes, { projectId, templateId })
     if (template === undefined) throw new BuildStop('cancelled')
-    const more = result.sizeBytes - (template.size_bytes ?? 0)
+    const more = keptBytes(result) - (template.size_bytes ?? 0)
     await requireQuotas(service, changes, { projectId, adds: { template_bytes: more } })
     await pointTemplate(changes, { template, build, result, at })
     if (result.checkpoint !== null)
@@ -149,6 +149,11 @@ export async function leaveTemplate(
   await tellTemplate(changes, template, { to, buildId, at })
 }
 
+/** What a template keeps on the disk: its image, and the checkpoint that its runtimes are restored from. */
+function keptBytes({ sizeBytes, checkpoint }: BuildResult): number {
+  return sizeBytes + (checkpoint?.sizeBytes ?? 0)
+}
+
 async function pointTemplate(
   changes: Queries,
   { template, build, result, at }: { template: TemplateRow; build: BuildUnderWay; result: BuildResult; at: number },
@@ -167,7 +172,7 @@ async function pointTemplate(
       cpu: size.cpu,
       memory_mib: size.memoryMiB,
       disk_mib: size.diskMiB,
-      size_bytes: result.sizeBytes,
+      size_bytes: keptBytes(result),
       env_json: JSON.stringify(settings.env),
       user: settings.user,
       workdir: settings.workdir,

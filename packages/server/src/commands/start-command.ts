@@ -12,6 +12,7 @@ import { followOutput } from './follow-output.ts'
 import { presentCommand } from './present-command.ts'
 import { rlimitsOf } from './rlimits-of.ts'
 import { RunningTimeout } from './running-timeout.ts'
+import { shortenResult } from './shorten-result.ts'
 
 /** Time for the guest to answer a start, and how much longer than the command's own timeout a wait lasts. */
 const graceMs = 30_000
@@ -38,7 +39,8 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
     const items = await runOrFollow(runtime, request, { comeback: new Comeback(service, { ref, signal }), signal })
     return { status: 200, items: decodeOutput(items, request.id as Id<'command'>) }
   }
-  return { status: 200, json: await waitFor(call, { runtime, request, timeoutMs }) }
+  const result = await waitFor(call, { runtime, request, timeoutMs })
+  return { status: 200, json: result, shorten: (maxBytes) => shortenResult(result, maxBytes) }
 }
 
 function modeOf({ body, headers }: Call<'startCommand'>): 'waited' | 'streamed' | 'background' {

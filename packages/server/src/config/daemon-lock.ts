@@ -4,32 +4,57 @@ import { z } from 'zod'
 import { readIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
 
-const Holder = z.object({ pid: z.number().int().positive(), start_time: z.string() })
+const Holder = z.object({
+  pid: z.number().int().positive(),
+  start_time: z.string(),
+  unit: z.string().nullable().optional(),
+})
 
-/** A process that holds the state directory: its pid, and its start time in clock ticks since boot, so that a reused pid is not mistaken for it. */
+/**
+ * A process that holds the state directory: its pid, its start time in clock ticks since boot, so that a reused pid is not mistaken for it, and the unit of systemd that
+ * starts it again when it ends.
+ */
 export type LockHolder = z.infer<typeof Holder>
 
 /** The daemon that runs over this state directory; null when none does. */
 export async function findDaemon(stateDir: string): Promise<LockHolder | null> {
-  const text = await readIfThere(lockPath(stateDir))
-  const holder = Holder.safeParse(parse(text ?? ''))
-  if (!holder.success) return null
-  return (await startTimeOf(holder.data.pid)) === holder.data.start_time ? holder.data : null
+  const holder = await readHolder(stateDir)
+  if (holder === null) return null
+  return (await startTimeOf(holder.pid)) === holder.start_time ? holder : null
 }
 
-/** Takes the state directory for this process. Fails while another daemon holds it. */
-export async function takeLock(stateDir: string): Promise<void> {
+/**
+ * The unit of systemd that runs the daemon of this state directory, or that has run the last one where that did not end in order: such a unit may start the next one any moment.
+ * Null: there is none.
+ */
+export async function findUnit(stateDir: string): Promise<string | null> {
+  return (await readHolder(stateDir))?.unit ?? null
+}
+
+/** What to type so that no daemon runs over a state directory. What a unit runs, the unit starts again, so that has to be stopped. */
+export function stopCommand(unit: string | null | undefined): string {
+  return unit == null ? 'holt down' : `systemctl stop ${unit}`
+}
+
+/** Takes the state directory for this process, which a unit of systemd may run. Fails while another daemon holds it. */
+export async function takeLock(stateDir: string, unit: string | null = null): Promise<void> {
   const holder = await findDaemon(stateDir)
   if (holder !== null && holder.pid !== process.pid)
     throw new Error(`holtd runs already as process ${holder.pid} over ${stateDir}`)
   const startTime = await startTimeOf(process.pid)
-  await writeDurably(lockPath(stateDir), `${JSON.stringify({ pid: process.pid, start_time: startTime ?? '' })}\n`)
+  const ours: LockHolder = { pid: process.pid, start_time: startTime ?? '', unit }
+  await writeDurably(lockPath(stateDir), `${JSON.stringify(ours)}\n`)
 }
 
 /** Lets go of the state directory. */
 export async function releaseLock(stateDir: string): Promise<void> {
   const holder = await findDaemon(stateDir)
   if (holder?.pid === process.pid) await rm(lockPath(stateDir), { force: true })
+}
+
+async function readHolder(stateDir: string): Promise<LockHolder | null> {
+  const holder = Holder.safeParse(parse((await readIfThere(lockPath(stateDir))) ?? ''))
+  return holder.success ? holder.data : null
 }
 
 /** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null when there is no such process, or only a zombie that nobody has waited for. */

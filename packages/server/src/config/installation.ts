@@ -12,10 +12,21 @@ export async function openInstallation(stateDir: string): Promise<string> {
   await chmod(stateDir, 0o700)
   const path = join(stateDir, 'installation.json')
   const existing = await readIfThere(path)
-  if (existing !== null) return Installation.parse(JSON.parse(existing)).id
+  if (existing !== null) return idIn(existing)
   const id = randomText(8)
   await writeDurably(path, `${JSON.stringify({ id })}\n`)
   return id
+}
+
+function idIn(text: string): string {
+  try {
+    return Installation.parse(JSON.parse(text)).id
+  } catch {
+    // With another id it would not know its own runtimes.
+    throw new Error(
+      'installation.json in the state directory is not readable; restore it from a backup, or write {"id":"ID"} where ID is the name of the directory below /run/holt',
+    )
+  }
 }
 
 /** A file's text; null where there is none. */

@@ -1,7 +1,7 @@
 import type { Engine } from '@holt/engine'
 import { removeRunDir } from '@holt/engine-host'
 import type { ServerConfig } from '../config/config.ts'
-import { findDaemon, releaseLock, takeLock } from '../config/daemon-lock.ts'
+import { findDaemon, releaseLock, stopCommand, takeLock } from '../config/daemon-lock.ts'
 import { openInstallation } from '../config/installation.ts'
 import { recordEvent } from '../events/record-event.ts'
 import { endedStates } from '../runtimes/states.ts'
@@ -14,7 +14,8 @@ const stepTimeoutMs = 60_000
 
 /** Removes every runtime and kernel object of the installation; templates and keys stay. The daemon must not run. Answers what could not be removed. */
 export async function purge(config: ServerConfig): Promise<readonly string[]> {
-  if ((await findDaemon(config.stateDir)) !== null) throw new Error('holtd runs: stop it first (holt down)')
+  const daemon = await findDaemon(config.stateDir)
+  if (daemon !== null) throw new Error(`holtd runs: stop it first (${stopCommand(daemon.unit)})`)
   const installationId = await openInstallation(config.stateDir)
   await takeLock(config.stateDir)
   try {

@@ -4,6 +4,7 @@ import { readAgentTemplates } from '../agents/agent-template.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { releaseLock, takeLock } from '../config/daemon-lock.ts'
 import { openInstallation } from '../config/installation.ts'
+import { ownUnit } from '../config/service-unit.ts'
 import { version } from '../config/version.ts'
 import { createServer } from '../create-server.ts'
 import type { Log } from '../service.ts'
@@ -31,7 +32,7 @@ export async function serve(config: ServerConfig): Promise<void> {
 
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
   const installationId = await openInstallation(config.stateDir)
-  await takeLock(config.stateDir)
+  await takeLock(config.stateDir, await ownUnit())
   const engine = await openEngine(config, { installationId, log, guest: 'needed' })
   const baseSource =
     config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage, baseRecipeDir)

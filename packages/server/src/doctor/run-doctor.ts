@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineFacts } from '@holt/engine'
 import { Readiness, randomText } from '@holt/protocol'
 import type { ServerConfig } from '../config/config.ts'
 import { readCredentials } from '../config/credentials.ts'
-import { findDaemon } from '../config/daemon-lock.ts'
+import { findDaemon, type LockHolder } from '../config/daemon-lock.ts'
 import { readIfThere } from '../config/installation.ts'
 import { makeLog } from '../daemon/make-log.ts'
 import { openEngine } from '../daemon/open-engine.ts'
@@ -14,6 +14,7 @@ import { readMachineFacts } from './facts.ts'
 import { checkKernel } from './kernel-checks.ts'
 import { checkLeftovers, readLeftovers } from './leftover-checks.ts'
 import { checkBaseTools, checkGuest, checkNode, checkPort, checkRoot } from './machine-checks.ts'
+import { checkDiskQuotas, checkQuotas } from './quota-checks.ts'
 import { checkDisk, checkMasterKeys, checkStateDir, readDiskFacts } from './state-checks.ts'
 import { checkStore } from './store-checks.ts'
 import { checkTimeSource } from './time-source.ts'
@@ -26,9 +27,10 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
   const { stateDir } = config
   const daemon = await findDaemon(stateDir)
   const facts = await readMachineFacts()
+  const disk = await readDiskFacts(stateDir)
   const guest = await checkGuest(config, facts.arch)
   const isolation =
-    daemon !== null ? await askDaemon(config, daemon.pid) : guest.status === 'ok' ? await askEngine(config) : []
+    daemon !== null ? await askDaemon(config, daemon) : guest.status === 'ok' ? await askEngine(config) : []
   const hierarchies = [...new Set(facts.cgroups.controllers.values())]
   return [
     checkNode(process.versions.node),
@@ -36,7 +38,9 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
     ...checkKernel(facts),
     ...(await checkTimeSource()),
     await checkStateDir(stateDir),
-    ...checkDisk(stateDir, await readDiskFacts(stateDir)),
+    ...checkDisk(stateDir, disk),
+    checkQuotas(config, { memoryMiB: facts.memoryMiB, cpus: availableParallelism(), diskMiB: disk.sizeMiB }),
+    checkDiskQuotas(facts),
     await checkStore(config),
     await checkMasterKeys(config),
     ...checkLeftovers(await readLeftovers({ stateDir, installationId: await installationOf(stateDir), hierarchies })),
@@ -54,7 +58,7 @@ async function installationOf(stateDir: string): Promise<string | null> {
 }
 
 /** A daemon that runs knows best. */
-async function askDaemon({ stateDir }: ServerConfig, pid: number): Promise<readonly Check[]> {
+async function askDaemon({ stateDir }: ServerConfig, { pid, unit }: LockHolder): Promise<readonly Check[]> {
   const credentials = await readCredentials(stateDir)
   try {
     const response = await fetch(`${credentials?.url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
@@ -62,7 +66,8 @@ async function askDaemon({ stateDir }: ServerConfig, pid: number): Promise<reado
     const state = reasons.length === 0 ? ok('holtd', `ready at ${credentials?.url}`) : warn('holtd', reasons.join(' '))
     return [state, ...isolationChecks(isolation)]
   } catch {
-    return [mustFix('holtd', `process ${pid} runs and does not answer`, 'holt down && holt up')]
+    const fix = unit == null ? 'holt down && holt up' : `systemctl restart ${unit}`
+    return [mustFix('holtd', `process ${pid} runs and does not answer`, fix)]
   }
 }
 

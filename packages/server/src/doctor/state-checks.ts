@@ -17,6 +17,7 @@ const memoryFilesystems: ReadonlyMap<number, string> = new Map([
 
 /** What is known of the disk of a directory. */
 export interface DiskFacts {
+  readonly sizeMiB: number
   readonly freeMiB: number
   readonly inodes: number
   readonly freeInodes: number
@@ -34,8 +35,9 @@ export interface MountFacts {
 /** Looks at the disk of a directory, or of where it will be. */
 export async function readDiskFacts(path: string): Promise<DiskFacts> {
   const place = await existing(path)
-  const { bavail, bsize, files, ffree, type } = await statfs(place)
+  const { blocks, bavail, bsize, files, ffree, type } = await statfs(place)
   return {
+    sizeMiB: Math.floor((blocks * bsize) / 2 ** 20),
     freeMiB: Math.floor((bavail * bsize) / 2 ** 20),
     inodes: files,
     freeInodes: ffree,

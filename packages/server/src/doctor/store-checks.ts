@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { findUnit, stopCommand } from '../config/daemon-lock.ts'
 import { migrations } from '../store/migrations/migrations.ts'
 import { type StorePlace, storePlace } from '../store/open-store.ts'
 import { findDamage } from '../store/require-integrity.ts'
@@ -12,20 +13,21 @@ const oldestPostgres = 150_000
 /** Whether the store can be used by this version. It is only read. */
 export async function checkStore(settings: Parameters<typeof storePlace>[0]): Promise<Check> {
   const place: StorePlace = storePlace(settings)
-  return place.type === 'sqlite' ? checkFile(place.path) : checkPostgres(place.url)
+  return place.type === 'sqlite' ? checkFile(place.path, settings.stateDir) : checkPostgres(place.url)
 }
 
 /** Whether the database file is whole, and not a newer version's. */
-async function checkFile(path: string): Promise<Check> {
+async function checkFile(path: string, stateDir: string): Promise<Check> {
   if ((await stat(path).catch(() => null)) === null) return ok('store', 'the first start makes it')
   const damage = findDamage(path)
   if (damage !== null) {
     // A daemon that runs would write on into the file that was moved. What is in the log beside it is needed to get out what can be read.
+    const stop = stopCommand(await findUnit(stateDir))
     const aside = join(dirname(path), 'damaged-store')
     return mustFix(
       'store',
       `${path} is damaged: ${damage}`,
-      `holt down && mkdir ${aside} && mv ${path}* ${aside} && holt import BACKUP`,
+      `${stop} && mkdir ${aside} && mv ${path}* ${aside} && holt import BACKUP`,
     )
   }
   try {

@@ -6,7 +6,15 @@ import { findRuntime } from '../runtimes/find-runtime.ts'
 import { hasEnded } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
 import { eventItems } from './event-items.ts'
-import { type EventFilter, eventsAfter, eventsBefore, logPosition, presentEvent } from './read-events.ts'
+import {
+  type EventFilter,
+  eventsAfter,
+  eventsBefore,
+  logPosition,
+  presentEvent,
+  reachAfter,
+  reachBefore,
+} from './read-events.ts'
 
 /** The routes of the log of events. */
 export const eventHandlers = { listEvents, readRuntimeEvents } satisfies Partial<Handlers>
@@ -71,6 +79,8 @@ async function oldestFirst(
   const data = rows.slice(0, limit).map(presentEvent)
   const shown = data.at(-1)
   if (rows.length > limit && shown !== undefined) return pageOf(data, shown.cursor, true)
+  const reach = reachAfter(filter, cursor, last)
+  if (reach < last) return pageOf(data, reach, true)
   return pageOf(data, Math.max(last, shown?.cursor ?? 0), false)
 }
 
@@ -79,14 +89,14 @@ async function newestFirst(
   filter: EventFilter,
   { cursor, limit }: { cursor: number | 'latest'; limit: number },
 ): Promise<EventPage> {
-  const before = cursor === 'latest' || cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
-  const { last } = await logPosition(store.db, filter.projectId)
+  const { last, removed } = await logPosition(store.db, filter.projectId)
+  const before = cursor === 'latest' || cursor === 0 ? last + 1 : Math.min(cursor, last + 1)
   const rows = await eventsBefore(store.db, filter, before, limit + 1)
   await store.settled()
   const data = rows.slice(0, limit).map(presentEvent)
   const oldest = data.at(-1)
-  const more = rows.length > limit && oldest !== undefined
-  return { data, next_cursor: more ? String(oldest.cursor) : null, last_cursor: last }
+  const reach = rows.length > limit && oldest !== undefined ? oldest.cursor : reachBefore(filter, before)
+  return { data, next_cursor: reach > removed + 1 ? String(reach) : null, last_cursor: last }
 }
 
 function pageOf(data: Event[], lastCursor: number, more: boolean): EventPage {

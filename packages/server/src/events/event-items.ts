@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import type { EventItem } from '@holt/protocol'
 import { News } from '../news.ts'
 import type { Service } from '../service.ts'
-import { type EventFilter, eventsAfter, logPosition, presentEvent } from './read-events.ts'
+import { type EventFilter, eventsAfter, logPosition, presentEvent, reachAfter } from './read-events.ts'
 
 /** How many events are read at once. */
 const batch = 500
@@ -36,6 +37,7 @@ export async function* eventItems(
   gone.addEventListener('abort', leave)
   try {
     while (!gone.aborted) {
+      const start = at
       const over = !follow || (await isOver())
       const { last } = await logPosition(store.db, projectId)
       const rows = last > at ? await eventsAfter(store.db, filter, at, batch) : []
@@ -51,7 +53,13 @@ export async function* eventItems(
         yield presentEvent(row)
       }
       if (rows.length === batch) continue
-      at = Math.max(at, last)
+      const reach = reachAfter(filter, start, last)
+      at = Math.max(at, reach)
+      if (reach < last) {
+        // Others have their turn between two looks at a long log.
+        await setImmediate()
+        continue
+      }
       if (over) {
         yield { type: 'end', cursor: at }
         return

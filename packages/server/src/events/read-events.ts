@@ -15,19 +15,36 @@ export interface EventFilter {
 /** True of every event of a log; the index by cursor holds these, and serves only statements that say so with this literal. */
 export const inLog = sql<boolean>`cursor > 0`
 
-/** Up to `limit` events after a cursor, the oldest first. */
+/** How many events one query looks at where it chooses by type, for which there is no index: SQLite is read while nothing else runs. */
+export const examinedEvents = 20_000
+
+/** Up to `limit` events after a cursor and up to `reachAfter`, the oldest first. */
 export async function eventsAfter(db: Queries, filter: EventFilter, after: number, limit: number): Promise<EventRow[]> {
-  return matching(db, filter).where('cursor', '>', after).orderBy('cursor', 'asc').limit(limit).execute()
+  let query = matching(db, filter).where('cursor', '>', after)
+  if (filter.types !== undefined) query = query.where('cursor', '<=', after + examinedEvents)
+  return query.orderBy('cursor', 'asc').limit(limit).execute()
 }
 
-/** Up to `limit` events before a cursor, the newest first. */
+/** How far `eventsAfter` looks in a log that ends with `last`. */
+export function reachAfter({ types }: EventFilter, after: number, last: number): number {
+  return types === undefined ? last : Math.min(last, after + examinedEvents)
+}
+
+/** Up to `limit` events before a cursor and not before `reachBefore`, the newest first. */
 export async function eventsBefore(
   db: Queries,
   filter: EventFilter,
   before: number,
   limit: number,
 ): Promise<EventRow[]> {
-  return matching(db, filter).where('cursor', '<', before).orderBy('cursor', 'desc').limit(limit).execute()
+  let query = matching(db, filter).where('cursor', '<', before)
+  if (filter.types !== undefined) query = query.where('cursor', '>=', reachBefore(filter, before))
+  return query.orderBy('cursor', 'desc').limit(limit).execute()
+}
+
+/** The first event that `eventsBefore` looks at. */
+export function reachBefore({ types }: EventFilter, before: number): number {
+  return types === undefined ? 1 : Math.max(1, before - examinedEvents)
 }
 
 /** The last cursor of a project's log, and the last one that was removed as too old; 0 where there is none. */

@@ -37,7 +37,12 @@ export interface Call<Name extends RouteName> {
 
 /** An answer: JSON, JSON that is written down already, bytes or items as they come, or nothing. */
 export type Answer =
-  | { readonly status: number; readonly json: unknown }
+  | {
+      readonly status: number
+      readonly json: unknown
+      /** The same in about so many bytes, for who sends the request again: a long answer is not kept whole. */
+      readonly shorten?: (maxBytes: number) => unknown
+    }
   | { readonly status: number; readonly writtenJson: Buffer }
   | { readonly status: number; readonly bytes: Readable; readonly headers: Readonly<Record<string, string>> }
   | { readonly status: number; readonly items: AsyncIterable<StreamItem> }

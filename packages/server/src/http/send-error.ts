@@ -4,6 +4,7 @@ import { type ErrorBody, HoltError, makeId } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import type { Log } from '../service.ts'
+import { isDiskFailed } from '../store/disk-failed.ts'
 import { isDiskFull } from '../store/disk-full.ts'
 import { isUnstorableText } from '../store/unstorable-text.ts'
 import { ClientGone } from './gone-signal.ts'
@@ -29,6 +30,13 @@ export function toHoltError(error: unknown, log: Log, requestId: string): HoltEr
     log.error({ err: error, request_id: requestId }, 'the database cannot be written: the disk is full')
     return new HoltError('disk_full', "The disk of the service's state directory is full.", { cause: error })
   }
+  if (isDiskFailed(error)) {
+    log.error({ err: error, request_id: requestId }, 'the database cannot be used: its disk fails or is read-only')
+    return new HoltError('unavailable', 'The database of the service cannot be read or written.', {
+      hint: "Have the operator look at the disk of the service's state directory; the log of the service has the reason.",
+      cause: error,
+    })
+  }
   if (isUnstorableText(error))
     return new HoltError('invalid_request', 'Text of the request has a NUL character.', { cause: error })
   if (error instanceof ClientGone) log.debug({ request_id: requestId }, error.message)
@@ -47,6 +55,20 @@ export function standingHeaders(requestId: string): Record<string, string> {
   return { 'x-request-id': requestId, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 }
 
+/** The headers of an answer that is an error. */
+export function errorHeaders({ status, details }: HoltError, requestId: string): Record<string, string> {
+  const retryAfter = details?.retry_after_secs
+  return {
+    ...standingHeaders(requestId),
+    'content-type': 'application/json; charset=utf-8',
+    ...(status === 426 ? { upgrade: 'websocket' } : {}),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(status === 503 || status === 429
+      ? { 'retry-after': String(typeof retryAfter === 'number' ? retryAfter : 1) }
+      : {}),
+  }
+}
+
 /** Answers a request with an error. */
 export function sendError(
   request: FastifyRequest,
@@ -54,32 +76,31 @@ export function sendError(
   { error, log }: { error: unknown; log: Log },
 ): FastifyReply {
   const failure = toHoltError(error, log, request.id)
-  if (failure.status === 426) reply.header('upgrade', 'websocket')
-  if (failure.status === 401) reply.header('www-authenticate', 'Bearer')
-  const retryAfter = failure.details?.retry_after_secs
-  if (failure.status === 503 || failure.status === 429)
-    reply.header('retry-after', String(typeof retryAfter === 'number' ? retryAfter : 1))
   return reply
     .code(failure.status)
-    .headers({ ...standingHeaders(request.id), 'content-type': 'application/json; charset=utf-8' })
+    .headers(errorHeaders(failure, request.id))
     .send(JSON.stringify(errorBody(failure, request.id)))
 }
 
-/** Answers with an error where there is no reply to write to, and hangs up. */
+/** Answers with an error where there is no reply to write to, and hangs up. `headers` are what the answer has besides those of every error. */
 export function answerOnSocket(
   socket: Duplex,
-  { error, requestId = makeId('request') }: { error: HoltError; requestId?: string },
+  {
+    error,
+    requestId = makeId('request'),
+    headers = {},
+  }: { error: HoltError; requestId?: string; headers?: Readonly<Record<string, string>> },
 ): void {
   const body = JSON.stringify(errorBody(error, requestId))
-  const headers = [
-    `HTTP/1.1 ${error.status} ${error.code}`,
-    'Content-Type: application/json; charset=utf-8',
-    `X-Request-Id: ${requestId}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ]
+  const all = {
+    ...headers,
+    ...errorHeaders(error, requestId),
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.on('error', () => socket.destroy())
-  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  socket.end(`HTTP/1.1 ${error.status} ${error.code}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
 }
 
 function logged(error: EngineError, log: Log, requestId: string): HoltError {

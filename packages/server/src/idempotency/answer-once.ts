@@ -9,6 +9,7 @@ import type { Service } from '../service.ts'
 import type { Store } from '../store/open-store.ts'
 import { canonical } from './canonical.ts'
 import { type HashedBody, isSameBody } from './hashed-body.ts'
+import { maxKeptAnswerBytes } from './kept-bytes.ts'
 import { closeRecord, dropRecord, findRecord, type IdempotencyRecord, openRecord, type RecordRef } from './records.ts'
 import { openSealed, seal } from './sealed-answer.ts'
 
@@ -77,11 +78,13 @@ async function answerAndKeep(
 ): Promise<Answer> {
   let made = 0
   const newId = (kind: IdKind) => `${idPrefixes[kind]}${made++ === 0 ? record.resource_id : randomText(20)}`
-  const keep = async (status: number, json: unknown) => {
+  const keep = async (status: number, json: unknown, shorten?: Shorten) => {
     const ofBytes = once.bytes?.fingerprint()
     if (ofBytes === null) return // Not all of the body was read, so that the same one could not be told from others.
     const whole = ofBytes === undefined ? fingerprint : `${fingerprint} ${ofBytes}`
-    await closeRecord(service, ref, { fingerprint: whole, status, body: seal(JSON.stringify(json), once.secret) })
+    const text = keptText(json, shorten)
+    const body = text === null ? null : seal(text, once.secret)
+    await closeRecord(service, ref, { fingerprint: whole, status, body })
   }
   try {
     const answer = await once.answer(newId)
@@ -96,15 +99,25 @@ async function answerAndKeep(
   }
 }
 
+type Shorten = (maxBytes: number) => unknown
+
+/** An answer as it is kept; null where it is too long for that, also in short. A result with all of its output may have 50 MiB, and any key may ask for thousands. */
+function keptText(json: unknown, shorten?: Shorten): string | null {
+  const whole = JSON.stringify(json)
+  if (Buffer.byteLength(whole) <= maxKeptAnswerBytes) return whole
+  const short = shorten === undefined ? whole : JSON.stringify(shorten(maxKeptAnswerBytes))
+  return Buffer.byteLength(short) <= maxKeptAnswerBytes ? short : null
+}
+
 /** What was done is told though its answer cannot be kept: the request again runs under the same ids, and finds what was made. */
 async function keepIfItCan(
   { log }: Service,
   answer: Answer,
-  keep: (status: number, json: unknown) => Promise<void>,
+  keep: (status: number, json: unknown, shorten?: Shorten) => Promise<void>,
 ): Promise<void> {
   try {
     await failpoint('idempotency.answered')
-    if ('json' in answer) await keep(answer.status, answer.json)
+    if ('json' in answer) await keep(answer.status, answer.json, answer.shorten)
     else if (answer.status === 204) await keep(204, null)
     await failpoint('idempotency.kept')
   } catch (err) {
@@ -123,7 +136,8 @@ function mayHaveHappened({ closing }: Service, error: unknown): boolean {
 }
 
 function keptAnswer({ secret }: Once, { status, body }: { status: number; body: string | null }): Answer {
-  const text = body === null ? null : openSealed(body, secret)
+  if (body === null) throw notKept()
+  const text = openSealed(body, secret)
   if (text === null) throw mismatch() // Another key of the project made that request: its answer is not this caller's.
   const json = JSON.parse(text)
   if (status >= 400) throw new HoltError(json.code, json.message, { hint: json.hint, details: json.details })
@@ -132,4 +146,11 @@ function keptAnswer({ secret }: Once, { status, body }: { status: number; body: 
 
 function mismatch(): HoltError {
   return new HoltError('idempotency_mismatch', 'This Idempotency-Key was used for another request.')
+}
+
+/** That it is not done twice holds without the answer as well. */
+function notKept(): HoltError {
+  return new HoltError('conflict', 'The request with this Idempotency-Key was answered, and the answer is not kept.', {
+    hint: 'Look at what it has done; to have it done once more, send it with another key.',
+  })
 }

@@ -1,6 +1,7 @@
 import { randomText } from '@holt/protocol'
 import type { Service } from '../service.ts'
-import type { Queries } from '../store/open-store.ts'
+import type { Changes, Queries } from '../store/open-store.ts'
+import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
 
 /** Whose record, and under which `Idempotency-Key`. */
 export interface RecordRef {
@@ -8,7 +9,7 @@ export interface RecordRef {
   readonly key: string
 }
 
-/** What is known of a request. `status` is null until it has been answered. */
+/** What is known of a request. `status` is null until it has been answered; `body` also where the answer was too long to keep, or was let go of for newer ones. */
 export interface IdempotencyRecord {
   readonly fingerprint: string
   /** What the id is made of that its request gives to what it makes. */
@@ -19,7 +20,7 @@ export interface IdempotencyRecord {
 
 /** The record of a request, if there is one. */
 export async function findRecord(
-  { store }: Service,
+  { store }: Pick<Service, 'store'>,
   { projectId, key }: RecordRef,
 ): Promise<IdempotencyRecord | undefined> {
   return store.db
@@ -32,7 +33,7 @@ export async function findRecord(
 
 /** Notes a request before anything of it is done. */
 export async function openRecord(
-  { store, now }: Service,
+  { store, now }: Pick<Service, 'store' | 'now'>,
   { projectId, key }: RecordRef,
   fingerprint: string,
 ): Promise<IdempotencyRecord> {
@@ -42,20 +43,28 @@ export async function openRecord(
   return record
 }
 
-/** Keeps what a request was answered. */
+/** Keeps what a request was answered. Where the project's answers take more than `maxBytes` then, its oldest are let go of. */
 export async function closeRecord(
-  { store }: Service,
+  { store }: Pick<Service, 'store'>,
   { projectId, key }: RecordRef,
   answered: Pick<IdempotencyRecord, 'fingerprint' | 'status' | 'body'>,
+  maxBytes: number = maxKeptBytesOfProject,
 ): Promise<void> {
-  const change = (changes: Queries) =>
-    changes
+  const change = async (changes: Changes) => {
+    await changes
       .updateTable('idempotency')
       .set(answered)
       .where('project_id', '=', projectId)
       .where('idempotency_key', '=', key)
       .execute()
-  await store.change(change, { durable: 'later' })
+    await countKept(store, changes, { projectId, bytes: answered.body?.length ?? 0, maxBytes })
+  }
+  try {
+    await store.change(change, { durable: 'later' })
+  } catch (error) {
+    recountKept(store, projectId)
+    throw error
+  }
 }
 
 /** Forgets a request that nothing came of. */

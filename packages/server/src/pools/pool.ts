@@ -106,7 +106,8 @@ export class Pool {
 
   /** How many more should be made now. One that is too old counts as one too few, so that the new one is there before the old one goes. */
   lacking(at: number): number {
-    if (at < this.#retryAt) return 0
+    // A pause that seems longer than any is one of a clock that was set back meanwhile.
+    if (at < this.#retryAt && this.#retryAt - at <= longestRetryMs) return 0
     const old = this.size > 0 && this.#hasOld(at) ? 1 : 0
     return Math.max(0, this.size + old - this.#ready.length - this.#making)
   }

@@ -2,17 +2,13 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { PortStream } from '@holt/engine'
+import type { Upgrade } from '../http/upgrades.ts'
 import type { Visit } from './enter-port.ts'
 import { type RawHeaders, requestHeaders, responseHeaders } from './forward-headers.ts'
 import { answerOf, sendBack, sendOn } from './forward-request.ts'
 
 /** A client's connection that HTTP has let go of. */
-export interface Upgraded {
-  readonly request: IncomingMessage
-  readonly socket: Duplex
-  /** What came after the request's headers. */
-  readonly head: Buffer
-}
+export type Upgraded = Pick<Upgrade, 'request' | 'socket' | 'head'>
 
 /** Gives a client a raw connection to a port. */
 export async function forwardTcp(visit: Visit, { socket, head }: Upgraded): Promise<void> {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { makeId } from '@holt/protocol'
 import { dropRestOfBody } from '../http/drop-rest-of-body.ts'
-import { errorBody, standingHeaders, toHoltError } from '../http/send-error.ts'
+import { errorBody, errorHeaders, toHoltError } from '../http/send-error.ts'
 import type { UpgradeDoor } from '../http/upgrades.ts'
 import type { Service } from '../service.ts'
 import { runFor } from '../telemetry/request-context.ts'
@@ -34,7 +34,7 @@ export function portRequests(service: Service): PortRequests {
 export function portDoor(service: Service): UpgradeDoor {
   return {
     claims: (request) => upgradeOf(request) !== null && destinationOf(request, service.config.portDomain) === 'port',
-    open: async (request, socket, head) => {
+    open: async ({ request, socket, head }) => {
       const client = socket as Socket
       client.setTimeout(0)
       const visit = await enterPort(service, { request, client, cut: () => client.resetAndDestroy() })
@@ -117,11 +117,6 @@ function sendFailure(
   }
   const failure = toHoltError(error, service.log, requestId)
   response.once('finish', () => dropRestOfBody(request))
-  response.writeHead(failure.status, {
-    ...standingHeaders(requestId),
-    'content-type': 'application/json; charset=utf-8',
-    ...(failure.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-    ...(failure.status === 503 || failure.status === 429 ? { 'retry-after': '1' } : {}),
-  })
+  response.writeHead(failure.status, errorHeaders(failure, requestId))
   response.end(request.method === 'HEAD' ? undefined : JSON.stringify(errorBody(failure, requestId)))
 }

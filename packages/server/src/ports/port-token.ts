@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere } from '../config/installation.ts'
 import { writeDurably } from '../config/write-durably.ts'
+import type { Log } from '../service.ts'
 
 /** What a token says: who may come in where, until when. */
 export interface PortGrant {
@@ -16,11 +17,13 @@ export interface PortGrant {
   readonly expiresAtSecs: number
 }
 
-/** The secret that tokens are made with. It stays in the state directory; without it every token is worthless. */
-export async function openPortSecret(stateDir: string): Promise<Buffer> {
+/** The secret that tokens are made with. It stays in the state directory; without it every token is worthless, and all that is lost by a new one is those. */
+export async function openPortSecret(stateDir: string, log: Log): Promise<Buffer> {
   const path = join(stateDir, 'port-secret')
   const existing = await readIfThere(path)
   if (existing !== null && /^[0-9a-f]{64}\n$/.test(existing)) return Buffer.from(existing.trim(), 'hex')
+  if (existing !== null)
+    log.warn({}, 'port-secret is damaged and made anew: earlier links to ports open nothing any more')
   const secret = randomBytes(32)
   await writeDurably(path, `${secret.toString('hex')}\n`)
   return secret

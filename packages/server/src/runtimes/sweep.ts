@@ -13,7 +13,7 @@ const sweepMs = 1000
 /** Old rows are looked for, and the disk's reserve is seen to, once in so many sweeps. */
 const sweepsPerCleaning = 60
 
-/** The audit log is counted to know what is too much, which takes a moment; then some of it goes with each sweep. */
+/** The audit log is counted to know what is too much: some of it with each sweep, and then some of what is too much goes with each. */
 const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
 
 const dayMs = 24 * 3600 * 1000

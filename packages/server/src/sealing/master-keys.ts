@@ -111,11 +111,18 @@ export class MasterKeys {
   }
 }
 
-/** Opens the master keys of a state directory, making the first one where there is none. */
-export async function openMasterKeys(stateDir: string, now: number): Promise<MasterKeys> {
+/** Opens the master keys of a state directory, making the first one where there is none. Throws where a new one would not open what `areNeeded` says is sealed already. */
+export async function openMasterKeys(
+  stateDir: string,
+  { now, areNeeded = async () => false }: { readonly now: number; readonly areNeeded?: () => Promise<boolean> },
+): Promise<MasterKeys> {
   const path = join(stateDir, 'master-keys.json')
   const text = await readIfThere(path)
   if (text !== null) return new MasterKeys(path, parse(text))
+  if (await areNeeded())
+    throw new Error(
+      'master-keys.json is not in the state directory, and no other keys open what is sealed in the store; restore it from a backup. If there is none: HOLT_ADOPT_STORE=1 for one start makes new keys, and secrets have to be set again.',
+    )
   const keys = [newKey(now)]
   await writeDurably(path, textOf(keys))
   return new MasterKeys(path, keys)

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** Room for some thousand small changes. */
@@ -18,8 +18,9 @@ export class DiskReserve {
     this.#path = path
   }
 
-  /** Lays the reserve in, where the disk has room for it. */
+  /** Lays the reserve in, where the disk has room for it. One that an earlier process has left is taken over as it is. */
   fill(): void {
+    this.#held ||= isWhole(this.#path)
     if (this.#held) return
     const { bavail, bsize } = statfsSync(dirname(this.#path))
     if (bavail * bsize < roomBytes) return
@@ -44,4 +45,10 @@ export class DiskReserve {
     rmSync(this.#path, { force: true })
     return true
   }
+}
+
+/** Whether a reserve lies there that holds all of its room: one with holes, as a copy of the state directory may have it, frees nothing. */
+function isWhole(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && found.size === reserveBytes && found.blocks * 512 >= reserveBytes
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Kysely, Transaction } from 'kysely'
+import { endProcess } from './end-process.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 import type { Tables } from './tables.ts'
 
@@ -56,15 +57,9 @@ export async function storeExists(place: StorePlace): Promise<boolean> {
   return (await import('./postgres/schema.ts')).hasSchema(place.url)
 }
 
-/** Opens the store, making and migrating it as needed. `onTaken` is told where another process takes it away; default: that ends this one, by an error that nobody catches. */
-export async function openStore(place: StorePlace, onTaken: (error: Error) => void = endProcess): Promise<Store> {
-  if (place.type === 'sqlite') return openSqliteStore(place.path)
+/** Opens the store, making and migrating it as needed. `onLost` is told where it may not be written to any more, since another process has taken it away or the disk has failed; default: that ends this process, by an error that nobody catches. */
+export async function openStore(place: StorePlace, onLost: (error: Error) => void = endProcess): Promise<Store> {
+  if (place.type === 'sqlite') return openSqliteStore(place.path, { onFailed: onLost })
   const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-  return openPostgresStore({ url: place.url, onTaken })
-}
-
-function endProcess(error: Error): void {
-  queueMicrotask(() => {
-    throw error
-  })
+  return openPostgresStore({ url: place.url, onTaken: onLost })
 }

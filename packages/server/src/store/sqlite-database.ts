@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
+import { isDiskFull } from './disk-full.ts'
 
 /** Statements are few (one per query in the source), so the bound is only a guard against a query built from data. */
 const maxStatements = 500
@@ -29,6 +30,19 @@ export class SqliteFile implements SqliteDatabase {
 
   exec(sql: string): void {
     this.#database.exec(sql)
+  }
+
+  /**
+   * Writes what an earlier process has left in the log into the database itself, so that the log begins anew. Where a sync of it failed, some of the log may be in memory alone and
+   * taken for clean: what came after it would be synced, and lost with it.
+   */
+  foldLog(): void {
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      if (!isDiskFull(error)) throw error
+      // A start has to succeed on a full disk, so that room can be made; the log stays as it is.
+    }
   }
 
   close(): void {

@@ -5,6 +5,7 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { isDiskFull } from './disk-full.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { Durability } from './durability.ts'
+import { endProcess } from './end-process.ts'
 import { migrations } from './migrations/migrations.ts'
 import { refuseNewer } from './migrations/refuse-newer.ts'
 import type { Changes, Store } from './open-store.ts'
@@ -12,21 +13,35 @@ import { requireIntegrity } from './require-integrity.ts'
 import { SqliteFile } from './sqlite-database.ts'
 import type { Tables } from './tables.ts'
 
+interface SqliteStoreOptions {
+  /** Told when a sync has failed, after which no change resolves any more. Default: that ends this process. */
+  readonly onFailed?: (error: Error) => void
+  /** Makes a file durable. */
+  readonly sync?: (file: number) => Promise<void>
+}
+
 /** Opens the database file, making and migrating it as needed. `:memory:` is a store that ends with the process. */
-export function openSqliteStore(path: string): Store {
+export function openSqliteStore(
+  path: string,
+  { onFailed = endProcess, sync = promisify(fdatasync) }: SqliteStoreOptions = {},
+): Store {
   requireIntegrity(path)
   const file = new SqliteFile(path)
   if (path !== ':memory:') chmodSync(path, 0o600)
   try {
     migrateSqlite(file)
+    file.foldLog()
   } catch (error) {
     file.close()
     throw error
   }
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: file }) })
   let wal = path === ':memory:' ? null : openSync(`${path}-wal`, 'r')
-  const durability = new Durability(async () => {
-    if (wal !== null) await promisify(fdatasync)(wal)
+  const durability = new Durability({
+    sync: async () => {
+      if (wal !== null) await sync(wal)
+    },
+    onFailed,
   })
   const reserve = path === ':memory:' ? null : new DiskReserve(`${path}-reserve`)
   reserve?.fill()
@@ -52,10 +67,13 @@ export function openSqliteStore(path: string): Store {
     refillReserve: () => reserve?.fill(),
     close: async () => {
       await db.destroy()
-      await durability.settled()
-      if (wal !== null) closeSync(wal)
-      wal = null
-      file.close()
+      try {
+        await durability.settled()
+      } finally {
+        if (wal !== null) closeSync(wal)
+        wal = null
+        file.close()
+      }
     },
   }
 }

@@ -34,7 +34,7 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
   if (images === null) throw new Error('this engine keeps no images')
   let rows = await ensureSystemTemplates(service, { projectId, source: source.name })
   try {
-    rows = await Promise.all(rows.map((row) => beginAnew(service, row)))
+    rows = await Promise.all(rows.map((row) => beginAnew(service, row, images)))
     const recipeDigest = await digestOf(source, images)
     const made = await ensureImage(service, { rows, source, recipeDigest, images })
     for (const [index, row] of rows.entries()) {
@@ -55,10 +55,11 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
   }
 }
 
-/** Clears away what an earlier process left half-made. A template that failed then is tried again. */
-async function beginAnew(service: Service, row: TemplateRow): Promise<TemplateRow> {
+/** Clears away what an earlier process left half-made. A template that failed then is tried again, and one whose image is gone (as after an import of rows alone) is not ready. */
+async function beginAnew(service: Service, row: TemplateRow, images: ImageStore): Promise<TemplateRow> {
   const cleared = await removeUnfinished(service, row)
-  return cleared.state === 'failed'
+  const isLost = cleared.image_digest !== null && !(await images.has(cleared.image_digest as ImageDigest))
+  return cleared.state === 'failed' || isLost
     ? updateTemplate(service, cleared, { state: 'building', state_reason_json: null })
     : cleared
 }

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import { typesMatching } from '@holt/protocol'
-import { eventsAfter, logPosition, presentEvent } from '../events/read-events.ts'
+import { type EventFilter, eventsAfter, logPosition, presentEvent, reachAfter } from '../events/read-events.ts'
 import type { Service } from '../service.ts'
 import type { DeliveryRow, EventRow, WebhookRow } from '../store/event-tables.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -32,11 +33,25 @@ export async function nextMessage(service: Service, row: WebhookRow, looked: num
     )
   const types = JSON.parse(row.types_json) as readonly string[]
   const filter = { projectId: row.project_id, types: types.length === 0 ? undefined : typesMatching(types) }
-  const [event] = last > from ? await eventsAfter(store.db, filter, from, 1) : []
+  const event = await firstAfter(store.db, filter, { from, last })
   if (event === undefined) return { type: 'none', dueAt, looked: Math.max(from, last) }
   // What somebody outside has heard of is not taken back by a power cut.
   await store.settled()
   return { type: 'event', event, body: bodyOf(event) }
+}
+
+async function firstAfter(
+  db: Queries,
+  filter: EventFilter,
+  { from, last }: { from: number; last: number },
+): Promise<EventRow | undefined> {
+  for (let at = from; at < last; at = reachAfter(filter, at, last)) {
+    const [event] = await eventsAfter(db, filter, at, 1)
+    if (event !== undefined) return event
+    // Others have their turn between two looks at a long log.
+    await setImmediate()
+  }
+  return undefined
 }
 
 async function firstRetry(db: Queries, webhookId: string, maxTries: number | null): Promise<DeliveryRow | undefined> {

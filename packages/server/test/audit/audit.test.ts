@@ -1,8 +1,10 @@
 import { type AuditEntry, type Route, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import { AuditLog } from '../../src/audit/audit-log.ts'
 import { auditKindOf } from '../../src/audit/audited-route.ts'
 import { OldAudit } from '../../src/audit/old-audit.ts'
-import { startTestServer } from '../support/start-test-server.ts'
+import { attach, type Refused, type TestAttachment } from '../support/attach.ts'
+import { keepingLog, startTestServer } from '../support/start-test-server.ts'
 import { openTestStore, storedRows } from '../support/test-store.ts'
 
 const path = '/v1/agents/audit'
@@ -34,6 +36,29 @@ test('every call that changes something is in the log: who, what, with which key
   expect(text).not.toContain(key)
 })
 
+test('a terminal is in the log with what was answered, also one that was refused', async () => {
+  const { ask, makeRuntime, makeKey, server } = await startTestServer()
+  const runtime_id = await makeRuntime()
+  const json = { command: 'sleep', background: true }
+  const { command_id } = (await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json })).json
+  const at = (id: string) => `${server.url}/v1/agents/runtime/${runtime_id}/commands/${id}/attach`
+  const writer = await makeKey('runtime:write')
+  const forbidden = (await attach(at(command_id), { key: writer.key })) as Refused
+  const none = `cm${'a'.repeat(20)}`
+  const missing = (await attach(at(none), { key: server.adminKey })) as Refused
+  const open = (await attach(at(command_id), { key: server.adminKey })) as TestAttachment
+  open.ws.terminate()
+  const entries = async () => (await ask('GET', `${path}?route=attachCommand`)).json.data
+  const about = (subject_id: string, status: number) => {
+    return { kind: 'inside', params: { runtime_id, command_id: subject_id }, subject_id, status }
+  }
+  await expect.poll(entries).toMatchObject([
+    { ...about(command_id, 101), request_id: expect.stringMatching(/^rq[a-z0-9]{20}$/) },
+    { ...about(none, 404), request_id: missing.json.error.request_id },
+    { ...about(command_id, 403), request_id: forbidden.json.error.request_id, key: { key_id: writer.key_id } },
+  ])
+})
+
 test('a change and its entry are one transaction', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
@@ -63,6 +88,38 @@ test('calls without a valid key are counted by address', async () => {
   expect(rows).toMatchObject([{ project_id: null, address: '127.0.0.1', count: 3, status: 401 }])
 })
 
+test('calls without a valid key are in the log before their minute is over, as one entry', async () => {
+  const store = await openTestStore()
+  let now = 0
+  const audit = new AuditLog(store, keepingLog().log, () => now)
+  const fail = (times: number) => {
+    for (let count = 0; count < times; count += 1) audit.failedAuthentication('127.0.0.1')
+  }
+  const rows = () => store.db.selectFrom('audit').select(['at', 'count', 'last_at']).orderBy('seq').execute()
+  fail(2)
+  // By itself, too: nobody has to ask.
+  await expect.poll(rows, { timeout: 30_000 }).toEqual([{ at: 0, count: 2, last_at: 0 }])
+  now = 59_999
+  fail(1)
+  await audit.flush()
+  const first = { at: 0, count: 3, last_at: 59_999 }
+  expect(await rows()).toEqual([first])
+  now = 60_000
+  fail(1)
+  await audit.flush()
+  expect(await rows()).toEqual([first, { at: 60_000, count: 1, last_at: 60_000 }])
+  await audit.close()
+  await store.close()
+})
+
+test('whoever reads the log sees how many calls without a valid key there were until then', async () => {
+  const { ask } = await startTestServer()
+  for (const count of [1, 2]) {
+    await ask('GET', '/v1/agents/runtime', { key: 'holt_wrong' })
+    expect((await ask('GET', `${path}?project=all&kind=auth_failed`)).json.data).toMatchObject([{ count }])
+  }
+})
+
 test('filters and pages choose', async () => {
   const { ask, makeRuntime, makeKey } = await startTestServer()
   const since = new Date().toISOString()
@@ -74,6 +131,18 @@ test('filters and pages choose', async () => {
   expect((await ask('GET', `${path}?kind=inside`)).json.data).toEqual([])
   expect((await ask('GET', `${path}?until=${since}`)).json.data).toEqual([])
   expect((await ask('GET', `${path}?since=${since}`)).json.data).toHaveLength(4)
+})
+
+test('an operator names a project by its name too, and hears where there is none', async () => {
+  const { ask } = await startTestServer()
+  const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'team' } })).json
+  const { key } = (await ask('POST', '/v1/agents/key', { json: { name: 'k', scopes: ['admin'], project: 'team' } }))
+    .json
+  await ask('POST', '/v1/agents/key', { key, json: { name: 'other', scopes: ['admin'] } })
+  const byName = (await ask('GET', `${path}?project=team`)).json
+  expect(byName.data).toMatchObject([{ route: 'createKey', project_id }])
+  expect((await ask('GET', `${path}?project=${project_id}`)).json).toEqual(byName)
+  expect((await ask('GET', `${path}?project=nobody`)).json.error.code).toBe('project_not_found')
 })
 
 test('nobody but an operator sees other projects, and no route changes an entry', async () => {

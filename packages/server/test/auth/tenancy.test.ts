@@ -68,6 +68,7 @@ async function setUp() {
   const { delivery_id } = await make(`webhook/${webhook_id}/test`, {})
   const { template_id } = (await ask('GET', '/v1/agents/template/mine')).json
   const context = await ask('POST', '/v1/agents/template/context', { body: await tarOf({ a: 'one' }) })
+  const { snapshot_id } = await make(`runtime/${runtime_id}/snapshot`, { name: 'mine' })
   const own: Readonly<Record<string, string>> = {
     runtime_id,
     command_id,
@@ -79,6 +80,7 @@ async function setUp() {
     build_id,
     webhook_id,
     delivery_id,
+    snapshot_id,
     context_id: context.json.context_id,
     name: 'mine',
     port: '3000',
@@ -86,8 +88,13 @@ async function setUp() {
   return { ...server, own, foreign: (await makeProject(server, 'another')).key }
 }
 
+/** A route's path with ids in it. Throws for a parameter that has none: its path would lead nowhere, and that is a 404 as well. */
 const fill = (path: string, ids: Readonly<Record<string, string>>) =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const id = ids[name]
+    if (id === undefined) throw new Error(`${path} has no ${name} here`)
+    return id
+  })
 
 /** Ids of the right form that nothing has. */
 const missing = {
@@ -103,6 +110,13 @@ const missing = {
   build_id: `bd${'a'.repeat(20)}`,
   webhook_id: `wh${'a'.repeat(20)}`,
   delivery_id: `wd${'a'.repeat(20)}`,
+  snapshot_id: `sn${'a'.repeat(20)}`,
+}
+
+/** An answer's error, but for what is another with each request. */
+function withoutRequest({ json }: { readonly json: { readonly error: { readonly request_id: string } } }): object {
+  const { request_id: _, ...error } = json.error
+  return error
 }
 
 test('what belongs to another project is the same 404 as what is not there, on every route', async () => {
@@ -115,9 +129,8 @@ test('what belongs to another project is the same 404 as what is not there, on e
       await ask(method, fill(path, missing) + query, request),
     ]
     expect([name, theirs.status]).toEqual([name, 404])
-    const { request_id: _, ...error } = theirs.json.error
-    const { request_id: __, ...expected } = none.json.error
-    expect([name, error]).toEqual([name, expected])
+    expect([name, withoutRequest(theirs)]).toEqual([name, withoutRequest(none)])
+    expect([name, theirs.json.error.code]).not.toEqual([name, 'route_not_found'])
   }
   const runtime = `/v1/agents/runtime/${own.runtime_id}`
   expect((await ask('GET', runtime)).json).toMatchObject({ state: 'running', metadata: {} })
@@ -128,6 +141,30 @@ test('what belongs to another project is the same 404 as what is not there, on e
   expect((await ask('GET', '/v1/agents/secret/mine')).json.version).toBe(1)
   expect((await ask('GET', '/v1/agents/identity-provider/mine')).json.version).toBe(1)
   expect((await ask('GET', `/v1/agents/webhook/${own.webhook_id}`)).json.description).toBe('')
+  expect((await ask('GET', '/v1/agents/snapshot/mine')).json).toMatchObject({ snapshot_id: own.snapshot_id })
+})
+
+test('what a create names of another project is the same 404 as what is not there', async () => {
+  const { ask, own, foreign } = await setUp()
+  const runtime = { template: 'base-small' }
+  const creates: readonly (readonly [path: string, id: keyof typeof missing, body: (id: string) => object])[] = [
+    ['runtime', 'snapshot_id', (snapshot) => ({ snapshot })],
+    ['runtime', 'template_id', (template) => ({ template })],
+    ['runtime', 'policy_id', (network_policy) => ({ ...runtime, network_policy })],
+    ['template/build', 'template_id', (from_template) => ({ name: 'other', from_template })],
+  ]
+  for (const [path, id, body] of creates) {
+    // By its name as well as by its id.
+    for (const [mine, nobodys] of [
+      [own[id] ?? '', missing[id]],
+      ['mine', 'none'],
+    ] as const) {
+      const create = (named: string) => ask('POST', `/v1/agents/${path}`, { key: foreign, json: body(named) })
+      const [theirs, none] = [await create(mine), await create(nobodys)]
+      expect([id, theirs.status, withoutRequest(theirs)]).toEqual([id, 404, withoutRequest(none)])
+    }
+  }
+  expect((await ask('GET', '/v1/agents/runtime', { key: foreign })).json.data).toEqual([])
 })
 
 test('what is for operators is the same 403 whatever it is about', async () => {

@@ -136,6 +136,7 @@ test('the builder is told all that was asked for', async () => {
 
 test('a checkpoint of the build is the template\'s, and "starts" says what it is good for', async () => {
   const server = await setUp()
+  let checkpointBytes = 0
   server.builder.script = async ({ host }) => {
     const imageDigest = await importImage(host, 'app')
     const { runtime } = await startStep(host, imageDigest)
@@ -144,11 +145,15 @@ test('a checkpoint of the build is the template\'s, and "starts" says what it is
       .ability('checkpoints')
       ?.take(runtime.id, checkpointId, AbortSignal.timeout(5000))
     await runtime[Symbol.asyncDispose]()
+    checkpointBytes = checkpoint?.sizeBytes ?? 0
     return { imageDigest, checkpoint: checkpoint ?? null }
   }
   const template = async () => (await server.ask('GET', `${templates}/app`)).json
   await ended(server, (await build(server, { memory: '4GiB', cpu: 1 })).json.build_id)
-  expect(await template()).toMatchObject({ has_checkpoint: true, starts: null })
+  expect(await template()).toMatchObject({ has_checkpoint: true, starts: null, size_bytes: 123 + checkpointBytes })
+  expect(checkpointBytes).toBeGreaterThan(0)
+  const { use } = (await server.ask('GET', '/v1/agents/project/default')).json
+  expect(use.template_bytes).toBe(123 + checkpointBytes)
   const restored = async (body: object) => {
     const id = await server.makeRuntime({ template: 'app', ...body })
     return (await server.engine.inspect(id))?.restored

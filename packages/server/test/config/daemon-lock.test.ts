@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { readCredentials, writeCredentials } from '../../src/config/credentials.ts'
-import { findDaemon, releaseLock, takeLock } from '../../src/config/daemon-lock.ts'
+import { findDaemon, findUnit, releaseLock, stopCommand, takeLock } from '../../src/config/daemon-lock.ts'
 import { openInstallation } from '../../src/config/installation.ts'
 
 let dir = ''
@@ -38,6 +38,18 @@ test('a lock of a process that runs is respected; of one that has ended, or anot
   await ended
   expect(await findDaemon(dir)).toBeNull()
   await takeLock(dir)
+})
+
+test('the unit that runs the daemon is known, also when that one has died, and told with what stops it', async () => {
+  const path = join(dir, 'holtd.pid')
+  expect(stopCommand(await findUnit(dir))).toBe('holt down')
+  await writeFile(path, JSON.stringify({ pid: process.pid, start_time: '1', unit: 'holtd.service' }))
+  expect(await findDaemon(dir)).toBeNull()
+  expect(stopCommand(await findUnit(dir))).toBe('systemctl stop holtd.service')
+  await takeLock(dir, 'holt-eu.service')
+  expect((await findDaemon(dir))?.unit).toBe('holt-eu.service')
+  await takeLock(dir)
+  expect(stopCommand(await findUnit(dir))).toBe('holt down')
 })
 
 test('a lock of a zombie, which nobody has waited for, holds nothing', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -31,6 +31,18 @@ async function holtd(args: readonly string[], env: Readonly<Record<string, strin
 
 test("version is the package's", async () => {
   expect(await holtd(['version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+})
+
+test('the help names every setting that is read', async () => {
+  const { code, stdout } = await holtd(['--help'])
+  expect(code).toBe(0)
+  const settings = ['config.ts', 'tracing-settings.ts'].map(
+    (name) => new URL(`../../src/config/${name}`, import.meta.url),
+  )
+  const sources = await Promise.all(settings.map((url) => readFile(url, 'utf8')))
+  const names = sources.flatMap((source) => source.match(/^ +(?:HOLT|OTEL)_[A-Z_]+(?=[:,])/gm) ?? [])
+  expect(names.length).toBeGreaterThan(30)
+  for (const name of names) expect(stdout).toMatch(new RegExp(`\\b${name.trim()}\\b`))
 })
 
 test.each([[['nothing']], [['serve', 'more']], [['doctor', '--xml']], [['version', '--json']]])(

@@ -40,6 +40,12 @@ test('the unit leaves mounts and system calls of runtimes alone', async () => {
   expect(text).toMatch(/^Delegate=yes$/m)
 })
 
+test('the unit sets no limit to a start, which a migration of a large store may need', async () => {
+  const text = await readFile(unit, 'utf8')
+  expect(text.match(/^TimeoutStartSec=.*$/gm)).toEqual(['TimeoutStartSec=infinity'])
+  expect(text).not.toMatch(/^TimeoutSec=/m)
+})
+
 test('the unit starts the program that is there', async () => {
   const [, node, main] = /^ExecStart=(\S+) .*?(\/\S+main\.ts) serve$/m.exec(await readFile(unit, 'utf8')) ?? []
   const root = fileURLToPath(new URL('../../../../', import.meta.url))

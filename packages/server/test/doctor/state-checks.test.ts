@@ -24,6 +24,7 @@ async function makeDir(): Promise<string> {
 }
 
 const disk: DiskFacts = {
+  sizeMiB: 200_000,
   freeMiB: 100_000,
   inodes: 1_000_000,
   freeInodes: 900_000,
@@ -68,6 +69,7 @@ test('the disk of a directory that is not there yet is that of the one above', a
   const dir = await makeDir()
   const facts = await readDiskFacts(join(dir, 'a', 'b'))
   expect(facts.freeMiB).toBeGreaterThan(0)
+  expect(facts.sizeMiB).toBeGreaterThanOrEqual(facts.freeMiB)
   expect(facts.mount.options).toContain('rw')
 })
 
@@ -104,6 +106,9 @@ test('a store is whole, damaged, of a newer version, or not there yet', async ()
   expect(status).toBe('fix')
   // A daemon that runs is stopped first, and the log goes with the file.
   expect(fix).toMatch(/^holt down && mkdir (\S+) && mv \S+\/holt\.db\* \1 && holt import BACKUP$/)
+  // A unit tries again to start over the damaged file, and is not to do so over the new one.
+  await writeFile(join(stateDir, 'holtd.pid'), JSON.stringify({ pid: 1, start_time: '0', unit: 'holtd.service' }))
+  expect((await check()).fix).toMatch(/^systemctl stop holtd\.service && mkdir /)
 })
 
 test('a store that cannot be looked into now is not called damaged', async () => {

@@ -1,11 +1,8 @@
 import { type Event, eventTypes } from '@holt/protocol'
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { expect, test } from 'vitest'
 import { eventsAfter, eventsBefore } from '../../src/events/read-events.ts'
 import { removeOldEvents } from '../../src/events/remove-old-events.ts'
-import { SqliteFile } from '../../src/store/sqlite-database.ts'
-import { migrateSqlite } from '../../src/store/sqlite-store.ts'
-import type { Tables } from '../../src/store/tables.ts'
+import { plansOf } from '../support/plans-of.ts'
 import { readItems } from '../support/read-items.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { openTestStore, tamper } from '../support/test-store.ts'
@@ -186,24 +183,12 @@ test('an event of a moment at which the clock was behind takes nothing with it',
 })
 
 test('a page of the log is found by an index, however long the log is', async () => {
-  const asked: string[] = []
-  const db = new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (any) => new SqliteIntrospector(any),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
-    log: ({ query }) => void asked.push(query.sql),
+  const plans = await plansOf(async (db) => {
+    await eventsAfter(db, { projectId: 'pr' }, 5, 3)
+    await eventsBefore(db, { projectId: 'pr' }, 5, 3)
+    await eventsAfter(db, { projectId: 'pr', subjectId: 'rt' }, 5, 3)
   })
-  await eventsAfter(db, { projectId: 'pr' }, 5, 3)
-  await eventsBefore(db, { projectId: 'pr' }, 5, 3)
-  await eventsAfter(db, { projectId: 'pr', subjectId: 'rt' }, 5, 3)
-  const file = new SqliteFile(':memory:')
-  migrateSqlite(file)
-  const plans = asked.map((sql) => file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([]) as { detail: string }[])
-  file.close()
-  expect(plans.flat().map(({ detail }) => detail)).toEqual([
+  expect(plans).toEqual([
     expect.stringContaining('events_cursor (project_id=? AND cursor>?'),
     expect.stringContaining('events_cursor (project_id=? AND cursor>? AND cursor<?'),
     expect.stringContaining('events_subject (project_id=? AND subject_id=? AND cursor>?'),

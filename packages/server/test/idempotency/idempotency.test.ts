@@ -1,10 +1,12 @@
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { closeRecord, findRecord, openRecord, type RecordRef } from '../../src/idempotency/records.ts'
 import { openSealed, seal } from '../../src/idempotency/sealed-answer.ts'
+import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
-import { storedBytes } from '../support/test-store.ts'
+import { openTestStore, storedBytes, storedRows } from '../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
 const create = ({ ask }: TestServer, key: string, json: object = {}) =>
@@ -79,6 +81,64 @@ test('a command is not started twice', async () => {
     expect(second.text).toBe(first.text)
   }
   expect((await server.ask('GET', commands)).json.data).toHaveLength(2)
+})
+
+test('of a long result the beginning of its output is kept', async () => {
+  const server = await startTestServer()
+  const commands = `${path}/${await server.makeRuntime()}/commands`
+  const json = { command: 'fill 3000000', max_output_bytes: 4_000_000 }
+  const run = () => server.ask('POST', commands, { json, headers: { 'idempotency-key': 'k1' } })
+  const [first, second] = [(await run()).json, (await run()).json]
+  expect([first.stdout.length, first.truncated.stdout]).toEqual([3_000_000, false])
+  expect(second).toEqual({ ...first, stdout: expect.any(String), truncated: { stdout: true, stderr: false } })
+  expect(second.stdout.length).toBeGreaterThan(500_000)
+  expect(first.stdout.startsWith(second.stdout)).toBe(true)
+  const [row] = await storedRows(server.stateDir, "SELECT body FROM idempotency WHERE idempotency_key = 'k1'")
+  expect(row.body.length).toBeLessThan(1.5 * 2 ** 20)
+})
+
+test('a request whose answer is too long to be kept is not done twice', async () => {
+  const server = await startTestServer()
+  const commands = `${path}/${await server.makeRuntime()}/commands`
+  const json = { argv: ['true', ...Array.from({ length: 10 }, () => 'x'.repeat(128 * 1024))], background: true }
+  const run = () => server.ask('POST', commands, { json, headers: { 'idempotency-key': 'k1' } })
+  expect((await run()).status).toBe(201)
+  const again = await run()
+  expect([again.status, again.json.error.code]).toEqual([409, 'conflict'])
+  expect((await server.ask('GET', commands)).json.data).toHaveLength(1)
+})
+
+test("a project's oldest answers are let go of for newer ones, and nobody else's", async () => {
+  const store = await openTestStore()
+  onTestFinished(() => store.close())
+  const projectId = await ensureDefaultProject(store, 1)
+  const other = 'prother00000000000000'
+  const project = await store.db
+    .selectFrom('projects')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  await store.db
+    .insertInto('projects')
+    .values({ ...project, project_id: other, name: 'other' })
+    .execute()
+  let at = 0
+  const keep = async (ref: RecordRef) => {
+    await openRecord({ store, now: () => at++ }, ref, 'f')
+    await closeRecord({ store }, ref, { fingerprint: 'f', status: 200, body: 'x'.repeat(1000) }, 8000)
+  }
+  const kept = async (ref: RecordRef) => (await findRecord({ store }, ref))?.body !== null
+  await keep({ projectId: other, key: 'a' })
+  for (const key of 'abcdefgh') await keep({ projectId, key })
+  expect(await kept({ projectId, key: 'a' })).toBe(true)
+  await keep({ projectId, key: 'i' })
+  const found = await Promise.all([...'abcdefghi'].map((key) => kept({ projectId, key })))
+  expect(found).toEqual([false, false, true, true, true, true, true, true, true])
+  expect((await findRecord({ store }, { projectId, key: 'a' }))?.status).toBe(200)
+  expect(await kept({ projectId: other, key: 'a' })).toBe(true)
+  for (const key of 'klmn') await keep({ projectId, key })
+  const rows = await store.db.selectFrom('idempotency').select('body').where('project_id', '=', projectId).execute()
+  expect(rows.filter(({ body }) => body !== null)).toHaveLength(7)
 })
 
 test('the secret of a new key is answered again and is not in the database', async () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
 import { ProjectQuotas } from '../../src/projects/project-quotas.ts'
 import { noQuotas } from '../../src/projects/stored-quotas.ts'
+import { attach, TestAttachment } from '../support/attach.ts'
 import { makeProject } from '../support/own-project.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 import { openTestStore } from '../support/test-store.ts'
@@ -32,6 +33,33 @@ test('a project asks as often as its quota says, is told how much is left, and o
   now += 1000
   const later = await Promise.all([1, 2, 3].map(() => team.ask('GET', list)))
   expect(later.map(({ status }) => status).toSorted()).toEqual([200, 200, 429])
+})
+
+test('an upgrade that is refused says what any other answer does', async () => {
+  const server = await startTestServer({ monotonic: () => 0 })
+  const team = await makeProject(server, 'team', { requests_per_sec: 2, request_burst: 5 })
+  const target = `/v1/agents/runtime/rt${'a'.repeat(20)}/commands/cm${'a'.repeat(20)}/attach`
+  const upgrade = async (key: string) => {
+    const refused = await attach(`${server.server.url}${target}`, { key })
+    if (refused instanceof TestAttachment) throw new Error('it was let in')
+    const { date: _, 'x-request-id': id, ...headers } = refused.headers
+    expect(id).toBe(refused.json.error.request_id)
+    return { status: refused.status, headers }
+  }
+  const standing = {
+    'cache-control': 'no-store',
+    connection: 'close',
+    'content-length': expect.stringMatching(/^\d+$/),
+    'content-type': 'application/json; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+  }
+  expect(await upgrade('holt_wrong')).toEqual({ status: 401, headers: { ...standing, 'www-authenticate': 'Bearer' } })
+  const limits = { 'ratelimit-limit': '5', 'ratelimit-remaining': '0', 'ratelimit-reset': '3' }
+  for (const left of [4, 3, 2, 1, 0]) {
+    const { status, headers } = await upgrade(team.key)
+    expect([status, headers['ratelimit-remaining']]).toEqual([404, String(left)])
+  }
+  expect(await upgrade(team.key)).toEqual({ status: 429, headers: { ...standing, ...limits, 'retry-after': '1' } })
 })
 
 test('a changed quota holds at once', async () => {

@@ -17,7 +17,7 @@ const keysIn = async (dir: string) =>
   JSON.parse(await readFile(join(dir, 'master-keys.json'), 'utf8')).keys as { key: string }[]
 
 test('what is sealed opens for its owner, and for nothing else', async () => {
-  const keys = await openMasterKeys(await place(), 1)
+  const keys = await openMasterKeys(await place(), { now: 1 })
   const part = fc.string({ unit: 'grapheme', maxLength: 20 })
   const owners = fc.record({
     purpose: part,
@@ -41,13 +41,16 @@ test.each([
   { ownerId: 'se2' },
   { version: 2 },
 ])('a value cannot stand in the place of %j', async (other) => {
-  const keys = await openMasterKeys(await place(), 1)
+  const keys = await openMasterKeys(await place(), { now: 1 })
   const sealed = keys.seal('hunter22', owner)
   expect(() => keys.open(sealed, { ...owner, ...other })).toThrow()
 })
 
 test('a changed byte, a cut tag and another key do not open', async () => {
-  const [keys, others] = [await openMasterKeys(await place(), 1), await openMasterKeys(await place(), 1)]
+  const [keys, others] = [
+    await openMasterKeys(await place(), { now: 1 }),
+    await openMasterKeys(await place(), { now: 1 }),
+  ]
   const sealed = keys.seal('hunter22', owner)
   const bytes = Buffer.from(sealed.text, 'base64')
   for (let index = 0; index < bytes.length; index += 1) {
@@ -61,15 +64,15 @@ test('a changed byte, a cut tag and another key do not open', async () => {
 })
 
 test('two sealings of one value have nothing in common', async () => {
-  const keys = await openMasterKeys(await place(), 1)
+  const keys = await openMasterKeys(await place(), { now: 1 })
   expect(keys.seal('hunter22', owner).text).not.toBe(keys.seal('hunter22', owner).text)
 })
 
 test('the keys are in a file of their own that only its owner reads, and the same after a restart', async () => {
   const dir = await place()
-  const sealed = (await openMasterKeys(dir, 1)).seal('hunter22', owner)
+  const sealed = (await openMasterKeys(dir, { now: 1 })).seal('hunter22', owner)
   expect((await stat(join(dir, 'master-keys.json'))).mode & 0o777).toBe(0o600)
-  expect((await openMasterKeys(dir, 2)).open(sealed, owner)).toBe('hunter22')
+  expect((await openMasterKeys(dir, { now: 2 })).open(sealed, owner)).toBe('hunter22')
 })
 
 test.each(['', 'no json', '{}', '{"keys":[]}', '{"keys":[{"id":"aaaaaaaaaaaa","key":"c2hvcnQ=","created_at":1}]}'])(
@@ -77,7 +80,7 @@ test.each(['', 'no json', '{}', '{"keys":[]}', '{"keys":[{"id":"aaaaaaaaaaaa","k
   async (text) => {
     const dir = await place()
     await writeFile(join(dir, 'master-keys.json'), text)
-    const failure = await openMasterKeys(dir, 1).catch((error: Error) => error)
+    const failure = await openMasterKeys(dir, { now: 1 }).catch((error: Error) => error)
     expect((failure as Error).message).toContain('restore it from a backup')
     expect((failure as Error).message).not.toContain('c2hvcnQ=')
     expect(await readFile(join(dir, 'master-keys.json'), 'utf8')).toBe(text)
@@ -120,7 +123,7 @@ test('a rotation seals everything anew and forgets the old key; runtimes notice 
 test('a rotation that was killed half-way is finished by the next start', async () => {
   const server = await withSecrets()
   await server.server.close()
-  const keys: MasterKeys = await openMasterKeys(server.stateDir, 2)
+  const keys: MasterKeys = await openMasterKeys(server.stateDir, { now: 2 })
   await keys.add(3)
   expect(await keysIn(server.stateDir)).toHaveLength(2)
   const again = await server.restart()

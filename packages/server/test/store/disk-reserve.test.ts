@@ -1,10 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { recordEvent } from '../../src/events/record-event.ts'
 import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
+import { DiskReserve } from '../../src/store/disk-reserve.ts'
 import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -63,3 +74,38 @@ test.skipIf(!isRoot)(
     expect(existsSync(reserve)).toBe(true)
   },
 )
+
+test.skipIf(!isRoot)(
+  'a reserve that the process before has left is given up as well, where the disk has no room for another',
+  async () => {
+    const disk = smallDisk()
+    const path = join(disk, 'holt.db')
+    const before = openSqliteStore(path)
+    const projectId = await ensureDefaultProject(before, 1)
+    await before.close()
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc(60 * 2 ** 20))
+
+    const store = openSqliteStore(path)
+    onTestFinished(() => store.close())
+    fillDisk(join(disk, 'rest'))
+    const data = { text: 'x'.repeat(100_000) }
+    await store.change((changes) =>
+      recordEvent(changes, { projectId, type: 'runtime.updated', subjectId: 'x', data, at: 1 }),
+    )
+    expect(existsSync(`${path}-reserve`)).toBe(false)
+  },
+)
+
+test.skipIf(!isRoot)('half a reserve of the process before is not taken for one', async () => {
+  const disk = smallDisk()
+  const reserve = join(disk, 'reserve')
+  writeFileSync(reserve, '')
+  truncateSync(reserve, 8 * 2 ** 20)
+  writeFileSync(join(disk, 'ballast'), Buffer.alloc(60 * 2 ** 20))
+  const held = new DiskReserve(reserve)
+  held.fill()
+  expect(held.release()).toBe(false)
+  rmSync(join(disk, 'ballast'))
+  held.fill()
+  expect(held.release()).toBe(true)
+})

@@ -4,12 +4,16 @@ import { Durability } from '../../src/store/durability.ts'
 /** A disk whose syncs end when the test says so. */
 function slowDisk() {
   const syncs: PromiseWithResolvers<void>[] = []
-  const durability = new Durability(() => {
-    const sync = Promise.withResolvers<void>()
-    syncs.push(sync)
-    return sync.promise
+  const failures: Error[] = []
+  const durability = new Durability({
+    sync: () => {
+      const sync = Promise.withResolvers<void>()
+      syncs.push(sync)
+      return sync.promise
+    },
+    onFailed: (error) => void failures.push(error),
   })
-  return { syncs, durability }
+  return { syncs, durability, failures }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -68,17 +72,20 @@ test('a sync that began before a commit does not count for it', async () => {
   await second
 })
 
-test('who waits for a sync that fails is told, and the next one tries again', async () => {
-  const { durability, syncs } = slowDisk()
+test('after a sync that failed nothing is durable any more: the disk is not asked again, and the owner is told once', async () => {
+  const { durability, syncs, failures } = slowDisk()
   durability.committed()
   const first = durability.settled()
-  const told = expect(first).rejects.toThrow('broken')
   await turn()
   durability.committed()
   const second = durability.settled()
-  syncs[0]?.reject(new Error('broken'))
+  const told = Promise.all([first, second].map((waiting) => expect(waiting).rejects.toThrow('did not take')))
+  const broken = new Error('broken')
+  syncs[0]?.reject(broken)
   await told
-  await turn()
-  syncs[1]?.resolve()
-  await second
+  expect(failures).toMatchObject([{ cause: broken }])
+
+  await expect(durability.settled()).rejects.toBe(failures[0])
+  expect(() => durability.committed()).toThrow('did not take')
+  expect([syncs.length, failures.length]).toEqual([1, 1])
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -80,4 +80,41 @@ test('a statement by itself is synced by SQLite, also after a transaction, wheth
   await store.change(() => Promise.reject(new Error('no'))).catch(() => undefined)
   expect(await synchronous()).toBe(full)
   await store.close()
+})
+
+test('no change is acknowledged once the disk has failed to sync, also one that waits for no disk', async () => {
+  const failures: Error[] = []
+  let failing = false
+  const sync = async () => {
+    if (!failing) return
+    failing = false // As Linux does, which tells of a failed write once.
+    throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' })
+  }
+  const store = openSqliteStore(await place(), { sync, onFailed: (error) => void failures.push(error) })
+  const project = await ensureDefaultProject(store, 1)
+  const change = (options?: { durable: 'now' | 'later' }) =>
+    store.change((changes) => changes.insertInto('events').values(event(project)).execute(), options)
+  await change()
+  failing = true
+  await expect(change()).rejects.toThrow('did not take')
+  await expect(change()).rejects.toThrow('did not take')
+  await expect(change({ durable: 'later' })).rejects.toThrow('did not take')
+  await expect(store.settled()).rejects.toThrow('did not take')
+  expect(failures).toHaveLength(1)
+  await expect(store.close()).rejects.toThrow('did not take')
+})
+
+test('a start writes the log of a process that was killed into the database, and trusts it no further', async () => {
+  const [path, copy, alone] = [await place(), await place(), await place()]
+  const killed = openSqliteStore(path)
+  const project = await ensureDefaultProject(killed, 1)
+  for (const suffix of ['', '-wal']) await copyFile(`${path}${suffix}`, `${copy}${suffix}`)
+  await killed.close()
+
+  const store = openSqliteStore(copy)
+  await copyFile(copy, alone)
+  await store.close()
+  const found = openSqliteStore(alone)
+  expect(await found.db.selectFrom('projects').select('project_id').execute()).toContainEqual({ project_id: project })
+  await found.close()
 })

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { AttachServerFrame, attachProtocol } from '@holt/protocol'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
@@ -5,6 +6,7 @@ import { type ClientOptions, WebSocket } from 'ws'
 /** What came over a WebSocket that was not opened. */
 export interface Refused {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   readonly json: any
 }
@@ -85,7 +87,11 @@ export async function attach(
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, json: JSON.parse(String(Buffer.concat(chunks))) }),
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          json: JSON.parse(String(Buffer.concat(chunks))),
+        }),
       )
     })
   })

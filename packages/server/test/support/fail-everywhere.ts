@@ -194,12 +194,12 @@ async function expectTruth(server: TestServer, engine: FakeEngine): Promise<void
     return there.filter(({ id }) => !known.has(id)).map(({ id }) => id)
   }
   await expect.poll(strangers, patience).toEqual([])
-  expect(
+  const sealedOfEnded = () =>
     rows(
       server,
       `SELECT owner_id AS id FROM sealed_values JOIN runtimes ON owner_id = runtime_id WHERE ended_at IS NOT NULL`,
-    ),
-  ).toEqual([])
+    )
+  await expect.poll(sealedOfEnded, patience).toEqual([])
 }
 
 /** Checkpoints and images that no row names are collected, and nothing of a runtime stays. */

@@ -1,9 +1,10 @@
 import { BuilderError } from '@holt/builder'
-import { EngineError } from '@holt/engine'
+import { EngineError, type ImageDigest } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { expect, test, vi } from 'vitest'
 import type { BaseSource } from '../../src/index.ts'
 import { startTestServer, tinySource } from '../support/start-test-server.ts'
+import { storedRows } from '../support/test-store.ts'
 
 const images = (engine: FakeEngine) => engine.ability('images')?.list()
 const checkpoints = (engine: FakeEngine) => engine.ability('checkpoints')?.list()
@@ -71,6 +72,26 @@ test('are made anew when the recipe changes, and the old image goes unless a run
   await second.restart({ baseSource: counting('two', 'new tree') })
   expect((await images(first.engine))?.map(({ digest }) => digest)).toEqual([now.image_digest])
   expect(await checkpoints(first.engine)).toHaveLength(3)
+})
+
+test('are not ready while their image is made that is not there any more', async () => {
+  const first = await startTestServer({ baseSource: counting() })
+  const { digest } = (await images(first.engine))?.[0] ?? {}
+  await first.close()
+  await first.engine.ability('images')?.remove(digest ?? ('' as ImageDigest))
+  const states: string[] = []
+  const watching: BaseSource = {
+    ...counting(),
+    make: async (options) => {
+      const rows = await storedRows(first.stateDir, "SELECT state FROM templates WHERE kind = 'system'")
+      states.push(...rows.map(({ state }) => state))
+      return counting().make(options)
+    },
+  }
+  const second = await first.restart({ baseSource: watching })
+  expect(states).toEqual(['building', 'building', 'building'])
+  expect((await second.ask('GET', '/v1/agents/template/base-small')).json.state).toBe('ready')
+  await second.makeRuntime()
 })
 
 test('a create while they are made says how far that is', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { maxKeptAnswerBytes } from '../../idempotency/kept-bytes.ts'
 
 /** The version of the format, which is not that of the schema in it. */
 export const dumpVersion = 1
@@ -32,8 +33,8 @@ export type DumpHeader = z.infer<typeof Header>
 /** A line after the first one: a row, where a table's own count stands, or the end. */
 export type DumpLine = Exclude<z.infer<typeof Line>, { readonly end: unknown }>
 
-/** The longest line: the largest row is a request's stored answer, of some MiB. */
-const maxLineBytes = 64 * 2 ** 20
+/** The longest line. The largest row is a request's kept answer; earlier versions kept longer ones, and their dumps are read as well. */
+const maxLineBytes = 64 * maxKeptAnswerBytes
 
 /** Writes lines, and at last one with the digest of all bytes before it, without which the dump is not whole. */
 export async function* encodeDump(header: DumpHeader, lines: AsyncIterable<DumpLine>): AsyncGenerator<string> {

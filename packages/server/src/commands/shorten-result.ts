@@ -1,0 +1,30 @@
+import type { CommandResult } from '@holt/protocol'
+
+/** A result with no more output than fits into so many bytes of JSON: the beginning of each stream, and `truncated` says so. What else it has is not cut, and may be too long by itself. */
+export function shortenResult(result: CommandResult, maxBytes: number): CommandResult {
+  const cut = { stdout: true, stderr: true }
+  const rest = jsonBytes({ ...result, stdout: '', stderr: '', truncated: cut })
+  const half = Math.max(0, Math.floor((maxBytes - rest) / 2))
+  const [stdout, stderr] = [beginning(result.stdout, half), beginning(result.stderr, half)]
+  const truncated = {
+    stdout: result.truncated.stdout || stdout.length < result.stdout.length,
+    stderr: result.truncated.stderr || stderr.length < result.stderr.length,
+  }
+  return { ...result, stdout, stderr, truncated }
+}
+
+/** The longest beginning of a text that takes no more than so many bytes within the quotes of a JSON string. */
+function beginning(text: string, maxBytes: number): string {
+  let [fits, end] = [0, Math.min(text.length, maxBytes)]
+  while (fits < end) {
+    const middle = Math.ceil((fits + end) / 2)
+    if (jsonBytes(text.slice(0, middle)) - 2 <= maxBytes) fits = middle
+    else end = middle - 1
+  }
+  const cutsPair = fits < text.length && /[\uD800-\uDBFF]$/.test(text.slice(Math.max(0, fits - 1), fits))
+  return text.slice(0, cutsPair ? fits - 1 : fits)
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}

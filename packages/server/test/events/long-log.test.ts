@@ -1,0 +1,72 @@
+import type { Event } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { eventsAfter, eventsBefore, examinedEvents } from '../../src/events/read-events.ts'
+import { plansOf } from '../support/plans-of.ts'
+import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { openTestStore } from '../support/test-store.ts'
+
+const path = '/v1/agents/event'
+const type = 'webhook.deleted'
+
+/** A server whose log is longer than what one query looks at, with two events of a type: near its beginning, and its last one. */
+async function setUp(): Promise<{ server: TestServer; projectId: string; cursors: readonly number[]; last: number }> {
+  const first = await startTestServer()
+  await first.makeKey('runtime:read')
+  const projectId = (await first.ask('GET', '/v1/agents/whoami')).json.project.project_id
+  const begun = (await first.ask('GET', `${path}?cursor=latest`)).json.last_cursor
+  await first.close()
+  const store = await openTestStore(first.stateDir)
+  const last = begun + examinedEvents + 100
+  const cursors = [begun + 1, last]
+  const about = { project_id: projectId, subject_id: projectId, at: Date.now(), data_json: '{}', key_id: null }
+  for (let cursor = begun + 1; cursor <= last; cursor += 500) {
+    const rows = Array.from({ length: Math.min(500, last + 1 - cursor) }, (_, index) => ({
+      ...about,
+      cursor: cursor + index,
+      event_id: `ev${String(cursor + index).padStart(20, '0')}`,
+      type: cursors.includes(cursor + index) ? type : 'project.updated',
+    }))
+    await store.db.insertInto('events').values(rows).execute()
+  }
+  await store.db.updateTable('log_positions').set({ last }).where('project_id', '=', projectId).execute()
+  await store.close()
+  return { server: await first.restart(), projectId, cursors, last }
+}
+
+test('events of a rare type are found in a long log, over short pages and in a stream', async () => {
+  const { server, cursors, last } = await setUp()
+  const pages = async (query: string) => {
+    const found: Event[][] = []
+    let cursor = '0'
+    for (;;) {
+      const { json } = await server.ask('GET', `${path}?type=${type}&cursor=${cursor}${query}`)
+      found.push(json.data)
+      if (json.next_cursor === null) return found.map((page) => page.map((event) => event.cursor))
+      cursor = json.next_cursor
+    }
+  }
+  expect(await pages('')).toEqual([[cursors[0]], [cursors[1]]])
+  expect(await pages('&order=desc')).toEqual([[cursors[1]], [cursors[0]]])
+  const page = (await server.ask('GET', `${path}?type=${type}`)).json
+  expect(page.last_cursor).toBe(examinedEvents)
+  const stream = await server.ask('GET', `${path}?type=${type}`, { headers: { accept: 'application/x-ndjson' } })
+  const items = stream.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(items.map((item) => item.cursor)).toEqual([...cursors, last])
+})
+
+test('what chooses by type is found by an index, and looks at so many', async () => {
+  const filter = { projectId: 'pr', types: ['runtime.running'] as const }
+  const plans = await plansOf(async (db) => {
+    await eventsAfter(db, filter, 5, 3)
+    await eventsBefore(db, filter, 5, 3)
+    await eventsAfter(db, { ...filter, subjectId: 'rt' }, 5, 3)
+  })
+  expect(plans).toEqual([
+    expect.stringContaining('events_cursor (project_id=? AND cursor>? AND cursor<?'),
+    expect.stringContaining('events_cursor (project_id=? AND cursor>? AND cursor<?'),
+    expect.stringContaining('events_subject (project_id=? AND subject_id=? AND cursor>? AND cursor<?'),
+  ])
+})

@@ -1,0 +1,24 @@
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { SqliteFile } from '../../src/store/sqlite-database.ts'
+import { migrateSqlite } from '../../src/store/sqlite-store.ts'
+import type { Tables } from '../../src/store/tables.ts'
+
+/** How SQLite would answer what a function asks a database, a line for each step. What it asks is answered with nothing. */
+export async function plansOf(ask: (db: Kysely<Tables>) => Promise<unknown>): Promise<readonly string[]> {
+  const asked: string[] = []
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (any) => new SqliteIntrospector(any),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+    log: ({ query }) => void asked.push(query.sql),
+  })
+  await ask(db)
+  const file = new SqliteFile(':memory:')
+  migrateSqlite(file)
+  const plans = asked.map((sql) => file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all([]) as { detail: string }[])
+  file.close()
+  return plans.flat().map(({ detail }) => detail)
+}
