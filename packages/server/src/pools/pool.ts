@@ -36,11 +36,14 @@ export class Pool {
   #ready: PoolMember[] = []
   #making = 0
   #failures = 0
+  /** By the monotonic clock, as a clock that is set must not make a pause longer. */
   #retryAt = 0
+  readonly #monotonic: () => number
 
-  constructor(templateName: string, shape: PoolShape) {
+  constructor(templateName: string, shape: PoolShape, monotonic: () => number) {
     this.templateName = templateName
     this.#shape = shape
+    this.#monotonic = monotonic
   }
 
   get shape(): PoolShape {
@@ -106,8 +109,7 @@ export class Pool {
 
   /** How many more should be made now. One that is too old counts as one too few, so that the new one is there before the old one goes. */
   lacking(at: number): number {
-    // A pause that seems longer than any is one of a clock that was set back meanwhile.
-    if (at < this.#retryAt && this.#retryAt - at <= longestRetryMs) return 0
+    if (this.#monotonic() < this.#retryAt) return 0
     const old = this.size > 0 && this.#hasOld(at) ? 1 : 0
     return Math.max(0, this.size + old - this.#ready.length - this.#making)
   }
@@ -118,14 +120,14 @@ export class Pool {
   }
 
   /** Counts a member that is being made, and what came of it. */
-  async making<Result>(make: () => Promise<Result>, now: () => number): Promise<Result> {
+  async making<Result>(make: () => Promise<Result>): Promise<Result> {
     this.#making += 1
     try {
       const result = await make()
       this.#failures = 0
       return result
     } catch (error) {
-      this.#retryAt = now() + Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures)
+      this.#retryAt = this.#monotonic() + Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures)
       this.#failures += 1
       throw error
     } finally {

@@ -134,7 +134,7 @@ export class Pools {
 
   #poolOf(shape: PoolShape, templateName: string): Pool {
     const key = poolKey(shape)
-    const pool = this.#pools.get(key) ?? new Pool(templateName, shape)
+    const pool = this.#pools.get(key) ?? new Pool(templateName, shape, this.#service().monotonic)
     this.#pools.set(key, pool)
     return pool
   }
@@ -237,7 +237,7 @@ export class Pools {
     this.#track(async () => {
       try {
         const signal = AbortSignal.any([service.closing, AbortSignal.timeout(makeTimeoutMs)])
-        const member = await pool.making(() => makeMember(service, shape, signal), service.now)
+        const member = await pool.making(() => makeMember(service, shape, signal))
         // Meanwhile the template may be another one, or gone.
         if (this.#pools.get(poolKey(shape)) !== pool || !pool.add(member)) this.discard(member)
       } catch (error) {
