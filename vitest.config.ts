@@ -7,6 +7,8 @@ export default defineConfig({
     globalSetup: ['packages/server/test/support/test-cluster.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What is waited for comes within milliseconds, and within seconds on a machine that does much else.
+    expect: { poll: { timeout: 10_000, interval: 20 } },
     // Real runtimes share two cores: more files at once only wait for each other.
     maxWorkers: 2,
   },

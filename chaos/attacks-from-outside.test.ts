@@ -1,15 +1,17 @@
 import { Command, CommandResult } from '@holt/protocol'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { success } from '../e2e/support/api.ts'
 import { service } from '../e2e/support/facts.ts'
 import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
 import { until } from '../e2e/support/until.ts'
+import { attackOf } from './support/attacker/attacks.ts'
 import { clients } from './support/attacker/clients.ts'
 import { strangers } from './support/attacker/strangers.ts'
 import type { Target } from './support/attacker/target.ts'
 import { Chance } from './support/chance.ts'
 import { long, short } from './support/length.ts'
 import { OwnProject } from './support/own-project.ts'
+import { proveAttacked } from './support/prove-attacked.ts'
 import { runAttacker } from './support/run-attacker.ts'
 import { withstand } from './support/withstand.ts'
 
@@ -56,8 +58,19 @@ describe.each([
   it.each(names)(
     '%s',
     async (name) => {
-      await withstand({ name, bystander, growthMiB }, () => runAttacker(name, { target, ms: attackMs }))
+      const tally = await withstand({ name, bystander, growthMiB }, () => runAttacker(name, { target, ms: attackMs }))
+      proveAttacked(attackOf(name).evidence, tally)
     },
     attackMs + 150_000,
   )
+})
+
+it.each([
+  ['its key', { key: 'holt_none' }],
+  ['its path', { runtimePath: '/v1/agents/runtime/rtnone', commandPath: '/v1/agents/runtime/rtnone/commands/cmnone' }],
+])('an attack that is turned away for %s is none', async (_, wrong) => {
+  for (const name of ['uploads that stop', 'downloads that nobody reads', 'frames as fast as they go']) {
+    const tally = await runAttacker(name, { target: { ...target, ...wrong }, ms: 1_000 })
+    expect(() => proveAttacked(attackOf(name).evidence, tally), JSON.stringify(tally)).toThrow()
+  }
 })

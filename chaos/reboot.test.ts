@@ -1,41 +1,22 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { crash, restart } from '../e2e/support/crash.ts'
 import { service } from '../e2e/support/facts.ts'
-import { cgroupsOf, processesOf } from '../e2e/support/host.ts'
 import { listBelongings } from '../e2e/support/leaks.ts'
 import { nothingLeft, stateOf } from '../e2e/support/lifecycle/states.ts'
 import { stateDir } from '../e2e/support/service-process.ts'
 import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
-import { until } from '../e2e/support/until.ts'
+import { loseRuntime } from './support/lose-runtime.ts'
 import { recordResult } from './support/record-result.ts'
 
 /** Ends a runtime as a reboot does: its processes, cgroups and mounts are gone, and its record is of another boot. The rest of the machine is not asked. */
 async function loseInReboot({ id }: TestRuntime): Promise<void> {
   const dir = join(stateDir, 'runtimes', id)
-  await until('its processes are gone', async () => {
-    const pids = processesOf(id)
-    for (const pid of pids) tryKill(pid)
-    return pids.length === 0
-  })
-  for (const group of cgroupsOf(id)) execFileSync('rmdir', [group])
-  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
-  for (const point of mounts.filter((one) => one.startsWith(`${dir}/`)).reverse()) execFileSync('umount', [point])
+  await loseRuntime(id, dir)
   const record = join(dir, 'runtime.json')
   const before = JSON.parse(readFileSync(record, 'utf8'))
   writeFileSync(record, `${JSON.stringify({ ...before, bootId: 'another-boot' })}\n`)
-}
-
-function tryKill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It ended in between.
-  }
 }
 
 it('after a reboot runtimes that ran have failed with it, what is paused or put aside is as it was, and nothing is left', async () => {

@@ -9,7 +9,8 @@ import { TestAttachment } from './support/attach.ts'
 import { describeClasses } from './support/classes.ts'
 import { crash, restart, restartWith } from './support/crash.ts'
 import { service } from './support/facts.ts'
-import { cgroupsOf, daemonPid } from './support/host.ts'
+import { cgroupsOf, daemonPid, isFrozen } from './support/host.ts'
+import { closeConnections } from './support/http.ts'
 import { LivingProcess } from './support/lifecycle/living-process.ts'
 import { stateOf } from './support/lifecycle/states.ts'
 import { Ticker } from './support/lifecycle/ticker.ts'
@@ -188,16 +189,47 @@ describe.skipIf(withoutGvisor)('time that is lost', () => {
     expect(daemonPid()).toBe(pid)
   })
 
+  it('while the daemon is stopped: who came meanwhile finds a runtime that was not paused as idle, and what nobody uses is', async () => {
+    const idleSecs = 15
+    const settings = { idle_timeout_secs: idleSecs, timeout_secs: null }
+    await using idle = await createRuntime(settings)
+    await using due = await createRuntime({ timeout_secs: idleSecs, on_timeout: 'terminate' })
+    await using first = await createRuntime({ ...settings, auto_resume: false })
+    await using second = await createRuntime({ ...settings, auto_resume: false })
+    const used = [first, second]
+    const uses = () => Promise.all(used.map((runtime) => runtime.call('GET', '/files/stat', { query: { path: '/' } })))
+    await uses()
+    await until('they are frozen', async () => used.every(({ id }) => isFrozen(id)))
+    for (const { id } of [idle, due]) expect(cgroupsOf(id)).not.toEqual([])
+    const pid = daemonPid()
+    process.kill(pid, 'SIGSTOP')
+    await sleep((idleSecs + 2) * 1000)
+    closeConnections() // Who comes anew is let in later than whoever is connected.
+    const answers = uses()
+    await sleep(200)
+    process.kill(pid, 'SIGCONT')
+    expect((await answers).map(({ status, text }) => [status, text.includes('runtime_paused')])).toEqual(
+      used.map(() => [200, false]),
+    )
+    for (const runtime of used) await change(runtime, { idle_timeout_secs: null })
+    expect(await stateOf(due, 'terminated')).toMatchObject({ state_reason: { code: 'timeout' } })
+    expect(await stateOf(idle, 'paused')).toMatchObject({ state_reason: { code: 'idle' } })
+    for (const runtime of used) expect(await runtime.refresh()).toMatchObject({ state: 'running' })
+    expect(daemonPid()).toBe(pid)
+  })
+
   describe('when the wall clock is set', () => {
     const folder = mkdtempSync(join(tmpdir(), 'holt-clock-'))
     const clock = join(folder, 'offset')
+    const preload = new URL('support/shifted-clock.mjs', import.meta.url).pathname
+    const settings = { NODE_OPTIONS: `--import=${preload}`, HOLT_E2E_CLOCK: clock }
     const setClock = async (offsetMs: number) => {
       writeFileSync(clock, String(offsetMs))
       process.kill(daemonPid(), 'SIGUSR2')
     }
     beforeAll(async () => {
-      const preload = new URL('support/shifted-clock.mjs', import.meta.url).pathname
-      await restartWith({ NODE_OPTIONS: `--import=${preload}`, HOLT_E2E_CLOCK: clock })
+      writeFileSync(clock, '0')
+      await restartWith(settings)
     })
     afterAll(async () => {
       await restartWith({})
@@ -205,13 +237,20 @@ describe.skipIf(withoutGvisor)('time that is lost', () => {
     })
 
     it.each([
-      { way: 'forwards', hours: 2 },
-      { way: 'backwards', hours: -2 },
-    ])('$way, a runtime has as long as it had', async ({ hours }) => {
+      { way: 'forwards', hours: 2, runs: true },
+      { way: 'backwards', hours: -2, runs: true },
+      { way: 'forwards while no daemon runs', hours: 2, runs: false },
+      { way: 'backwards while no daemon runs', hours: -2, runs: false },
+    ])('$way, a runtime has as long as it had', async ({ hours, runs }) => {
       await using long = await createRuntime({ timeout_secs: 600, idle_timeout_secs: 300 })
       await using short = await createRuntime({ timeout_secs: 4, on_timeout: 'terminate' })
       const jumpMs = hours * 3600_000
-      await setClock(jumpMs)
+      if (runs) await setClock(jumpMs)
+      else {
+        await crash()
+        writeFileSync(clock, String(jumpMs))
+        await restart(settings)
+      }
       /** Waits until the deadline of what runs is so far from where it was. */
       const moved = (byMs: number) =>
         until('the deadline has moved', async () => {

@@ -17,6 +17,17 @@ import { until } from './support/until.ts'
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 
+/** The kinds of SSH host key that the source has; RSA's would take eight forks at once too long. */
+const hostKeys = ['ecdsa', 'ed25519'] as const
+
+/** The public part of each private host key of a runtime, which its `.pub` file has to be as well. */
+async function hostKeysOf(runtime: TestRuntime): Promise<readonly string[]> {
+  const said = await runtime.sh('for key in /etc/ssh/ssh_host_*_key; do ssh-keygen -y -f $key; cat $key.pub; done')
+  const keys = said.split('\n').map((line) => line.split(' ').slice(0, 2).join(' '))
+  expect(keys.filter((_, index) => index % 2 === 1)).toEqual(keys.filter((_, index) => index % 2 === 0))
+  return keys.filter((_, index) => index % 2 === 0)
+}
+
 const deleteAll = (runtimes: readonly TestRuntime[]) => Promise.all(runtimes.map((runtime) => runtime.delete()))
 
 describe.skipIf(withoutGvisor)('eight forks', () => {
@@ -32,6 +43,7 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
   let ticker: Ticker
   let children: TestRuntime[] = []
   let kept: string[]
+  let keysBefore: readonly string[]
   const everywhere = () => [source, ...children]
   beforeAll(async () => {
     expect((await call('POST', '/v1/agents/secret', { json: attached })).status).toBe(201)
@@ -45,7 +57,8 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
       timeout_secs: 1800,
     })
     // Host keys as an image has them that runs sshd.
-    await source.sh('mkdir -p /etc/ssh; if command -v ssh-keygen; then ssh-keygen -A; fi')
+    for (const kind of hostKeys) await source.sh(`ssh-keygen -q -t ${kind} -N '' -f /etc/ssh/ssh_host_${kind}_key`)
+    keysBefore = await hostKeysOf(source)
     living = await LivingProcess.start(source, 8)
     await living.add(5)
     expect(await living.connect('db.example.com', 5432)).toBe('connected')
@@ -77,13 +90,20 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
     const identities = await Promise.all(everywhere().map((runtime) => living.in(runtime).identity()))
     for (const field of Object.keys(identities[0] as Identity) as (keyof Identity)[])
       expect(new Set(identities.map((one) => one[field])).size, field).toBe(count + 1)
-    const look =
-      'hostname; cat /etc/machine-id; head -c 16 /dev/urandom | sha256sum; cat /etc/ssh/*.pub 2>/dev/null || true'
+    const look = 'hostname; cat /etc/machine-id; head -c 16 /dev/urandom | sha256sum'
     const said = await Promise.all(everywhere().map((runtime) => runtime.sh(look)))
     const lines = said.flatMap((text) => text.split('\n').filter((line) => line !== ''))
+    expect(lines).toHaveLength(3 * (count + 1))
     expect(new Set(lines).size).toBe(lines.length)
     for (const [index, { hostname }] of identities.entries())
       expect(await everywhere()[index]?.sh('cat /etc/hosts')).toContain(hostname)
+  })
+
+  it('have SSH host keys of their own, of each kind that the source has, and it keeps its own', async () => {
+    const keys = await Promise.all(everywhere().map(hostKeysOf))
+    for (const each of keys) expect(each).toHaveLength(hostKeys.length)
+    expect(keys[0]).toEqual(keysBefore)
+    expect(new Set(keys.flat()).size).toBe((count + 1) * hostKeys.length)
   })
 
   it('begin with its processes, memory and files, and go on apart', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Command, CommandResult, FileInfo, pageOf, Runtime, Upload, WatchItem } from '@holt/protocol'
+import { Command, CommandResult, EventPage, FileInfo, pageOf, Runtime, Upload, WatchItem } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { TestAttachment } from './support/attach.ts'
@@ -314,6 +314,81 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect((await living.exchange('after')).received ?? '').not.toBe('after')
     expect(await living.connect('db.example.com', 5432)).toBe('connected')
     expect(await living.exchange('again')).toEqual({ end: 'end', received: 'again' })
+  })
+})
+
+describe.skipIf(withoutGvisor)('an attachment', () => {
+  let runtime: TestRuntime
+  let terminals: readonly string[]
+  beforeAll(async () => {
+    runtime = await createRuntime()
+    const json = { command: 'stty -echo; echo ready; cat', pty: { cols: 80, rows: 24 }, background: true }
+    const started = [0, 1].map(() => runtime.call('POST', '/commands', { json }))
+    const commands = (await Promise.all(started)).map((answer) => success(answer, 201, Command))
+    terminals = commands.map(({ command_id }) => `${runtime.path}/commands/${command_id}`)
+  })
+  afterAll(() => runtime?.delete())
+
+  /** How often it has been brought back. */
+  const resumes = async () => {
+    const query = { subject: runtime.id, type: 'runtime.resuming', limit: 100 }
+    return success(await call('GET', '/v1/agents/event', { query }), 200, EventPage).data.length
+  }
+  const shows = (attachments: readonly TestAttachment[], text: string) =>
+    until(`it shows ${text}`, async () => attachments.every((one) => one.text.endsWith(text)), 60_000)
+  const paused = async () => expect((await runtime.refresh()).state).toBe('paused')
+
+  it('wakes a paused runtime, and many at once resume it once', async () => {
+    const before = await resumes()
+    await runtime.pause()
+    const attachments = [0, 1, 2, 3, 4, 5].map(
+      (index) => new TestAttachment(`${terminals[index % 2]}`, { write: true }),
+    )
+    try {
+      await shows(attachments, 'ready\r\n')
+      expect(await resumes()).toBe(before + 1)
+      for (const one of attachments.slice(0, 2)) one.say({ type: 'write', takeover: true })
+      for (const one of attachments.slice(0, 2)) one.type('woken\r')
+      await shows(attachments, 'ready\r\nwoken\r\n')
+    } finally {
+      for (const one of attachments) one.close()
+    }
+  })
+
+  it('that is open while it is paused does not wake it, but what is typed does, once for several that type', async () => {
+    const before = await resumes()
+    using one = new TestAttachment(`${terminals[0]}`, { write: true, takeover: true })
+    using other = new TestAttachment(`${terminals[1]}`, { write: true, takeover: true })
+    using watcher = new TestAttachment(`${terminals[0]}`)
+    await shows([one, other, watcher], 'woken\r\n')
+    for (let round = 1; round <= 3; round += 1) {
+      await runtime.pause()
+      await sleep(1500) // That nothing wakes it takes a while to see.
+      await paused()
+      expect(await resumes()).toBe(before + round - 1)
+      for (const writer of [one, other]) writer.type(`round ${round}\r`)
+      await shows([one, other, watcher], `round ${round}\r\n`)
+      expect(await resumes()).toBe(before + round)
+    }
+    const rounds = 'ready\r\nwoken\r\nround 1\r\nround 2\r\nround 3\r\n'
+    for (const { text } of [one, other, watcher]) expect(text).toBe(rounds)
+  })
+
+  it('is refused without auto_resume, and one that is open is told so of what is typed', async () => {
+    const before = await resumes()
+    using open = new TestAttachment(`${terminals[0]}`, { write: true, takeover: true })
+    await shows([open], 'round 3\r\n')
+    success(await call('PATCH', runtime.path, { json: { auto_resume: false } }), 200, Runtime)
+    await runtime.pause()
+    using refused = new TestAttachment(`${terminals[0]}`, { write: true })
+    expect(await refused.closed).toBe(1006)
+    open.type('nobody hears this\r')
+    await until('it is told', async () => open.last('error')?.code === 'runtime_paused')
+    await paused()
+    expect(await resumes()).toBe(before)
+    await runtime.resume()
+    open.type('heard\r')
+    await shows([open], 'round 3\r\nheard\r\n')
   })
 })
 

@@ -1,7 +1,7 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CreateRuntimeInput, NewKey, pageOf, Runtime } from '@holt/protocol'
+import { CreateRuntime, type CreateRuntimeInput, NewKey, pageOf, Runtime } from '@holt/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
@@ -11,6 +11,7 @@ import { cpuTimeOf, initOf } from './support/host.ts'
 import { listBelongings } from './support/leaks.ts'
 import { LivingProcess } from './support/lifecycle/living-process.ts'
 import { nothingLeft } from './support/lifecycle/states.ts'
+import { Ticker } from './support/lifecycle/ticker.ts'
 import { sumOf } from './support/metrics.ts'
 import { forgetArrivals, readArrivals } from './support/rig/arrivals.ts'
 import { placesOf } from './support/rig/find-text.ts'
@@ -23,6 +24,13 @@ import { until } from './support/until.ts'
 /** Making a member is a create. */
 const fillTimeoutMs = 60_000
 
+/** What of a create says what its runtime is made of. All else is said to one that is there already. */
+const madeOf = ['template', 'snapshot', 'isolation', 'cpu', 'memory']
+
+/** Whether this machine lets a disk grow that is mounted: for that the kernel wants CAP_SYS_RESOURCE, number 24 (capabilities(7)). */
+const growsDisks =
+  (BigInt(`0x${/^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]}`) >> 24n) % 2n === 1n
+
 describeClasses('a pool', (isolation) => {
   const floor = 2
   const settings = { HOLT_POOL_MIN: `${floor}`, HOLT_POOL_MAX: '6', HOLT_ISOLATION: isolation }
@@ -32,17 +40,22 @@ describeClasses('a pool', (isolation) => {
   /** Members that wait, of a template. */
   const ready = (template = 'base-small') => sumOf('holt_pool_members', { template, isolation, state: 'ready' })
   const hits = () => sumOf('holt_pool_hits_total')
+  /** Creates of a template that a pool had one for, and that it had none for. */
+  const claims = async (template: string) => ({
+    hits: await sumOf('holt_pool_hits_total', { template, isolation }),
+    misses: await sumOf('holt_pool_misses_total', { template, isolation }),
+  })
   const filled = (count: number, template?: string) =>
     until(`${count} members wait`, async () => (await ready(template)) >= count, fillTimeoutMs)
   /** The runtimes that exist on the machine, whoever has them. */
   const existing = () => readdirSync(join(service.stateDir, 'runtimes'))
 
-  /** The members, once none is being made or taken away. */
-  const atRest = () =>
+  /** The members, once none is being made or taken away. `owned` are the runtimes that are somebody's. */
+  const atRest = (...owned: readonly string[]) =>
     until(
       'what exists is what waits',
       async () => {
-        const found = existing()
+        const found = existing().filter((id) => !owned.includes(id))
         const [all, waiting] = [await sumOf('holt_pool_members'), await sumOf('holt_pool_members', { state: 'ready' })]
         return waiting >= floor && found.length === waiting && all === waiting ? found : null
       },
@@ -84,20 +97,48 @@ describeClasses('a pool', (isolation) => {
     })
   })
 
-  it('gives one to a create, whatever its client sets, and makes another', async () => {
-    const network_policy = { allow: [{ host: 'api.example.com', methods: ['GET'] }] }
-    const asked = {
-      name: `pooled-${isolation}`,
-      env: { OF: 'create', PATH_OF: '/srv' },
-      metadata: { of: 'pool' },
-      timeout_secs: 900,
-      on_timeout: 'terminate',
-    } as const
+  const network_policy = { allow: [{ host: 'api.example.com', methods: ['GET' as const] }] }
+  const asked = {
+    name: `pooled-${isolation}`,
+    env: { OF: 'create', PATH_OF: '/srv' },
+    metadata: { of: 'pool' },
+    timeout_secs: 900,
+    on_timeout: 'terminate' as const,
+    auto_resume: false,
+    secrets: [secret.name],
+  } satisfies CreateRuntimeInput
+  /** All that a client can say of a runtime that is there already. */
+  const sayable: CreateRuntimeInput = {
+    ...asked,
+    idle_timeout_secs: isolation === 'gvisor' ? 800 : null,
+    disk: growsDisks ? '6GiB' : '4GiB',
+    network_policy,
+    cloud: 'aws',
+    region: 'us-east-1',
+  }
+
+  it('knows of every field of a create whether it says what a runtime is made of', () => {
+    const fields = Object.keys(CreateRuntime.shape).filter((field) => !madeOf.includes(field))
+    expect(Object.keys(sayable).sort()).toEqual(fields.sort())
+  })
+
+  it.each(Object.entries(sayable))('has one for a create that sets its %s', async (field, value) => {
     const members = await atRest()
-    const { runtime, pooled } = await create({ ...asked, network_policy, secrets: [secret.name] })
+    // A secret is for hosts, which a policy has to allow.
+    const { runtime, pooled } = await create({ [field]: value, ...(field === 'secrets' ? { network_policy } : {}) })
+    await using _ = runtime
+    expect({ pooled, isMember: members.includes(runtime.id) }).toEqual({ pooled: true, isMember: true })
+    expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+  })
+
+  it('gives one to a create, whatever its client sets, and makes another', async () => {
+    const members = await atRest()
+    const { runtime, pooled } = await create(sayable)
     expect(pooled).toBe(true)
     expect(members).toContain(runtime.id)
-    expect(runtime.data).toMatchObject({ ...asked, isolation, state: 'running', secrets: [secret.name] })
+    expect(runtime.data).toMatchObject({ ...asked, isolation, state: 'running' })
+    expect(runtime.data.idle_timeout_secs).toBe(sayable.idle_timeout_secs)
+    expect(runtime.data.disk_mib).toBe(Number.parseInt(`${sayable.disk}`, 10) * 1024)
     const lived = Date.now() - Date.parse(runtime.data.created_at)
     expect(
       Math.abs(Date.parse(`${runtime.data.expires_at}`) - Date.parse(runtime.data.created_at) - 900_000),
@@ -111,15 +152,27 @@ describeClasses('a pool', (isolation) => {
     await filled(floor)
   })
 
-  it('gives a larger disk than its own, from the pool or not', async () => {
-    const { runtime } = await create({ disk: '6GiB' })
+  const larger = growsDisks
+    ? 'from the pool'
+    : 'not from the pool: without CAP_SYS_RESOURCE no disk grows that is mounted'
+  it(`gives a larger disk than its own, ${larger}`, async () => {
+    const members = await atRest()
+    const { runtime, pooled } = await create({ disk: '6GiB' })
+    await using _ = runtime
+    expect({ pooled, isMember: members.includes(runtime.id) }).toEqual({ pooled: growsDisks, isMember: growsDisks })
     expect(runtime.data.disk_mib).toBe(6 * 1024)
     expect(Number(await runtime.sh("df -m --output=size / | tail -1 | tr -d ' '"))).toBeGreaterThan(5.4 * 1024)
-    await runtime.delete()
+    await runtime.sh('head -c 64M /dev/urandom > /srv/random; test $(stat -c %s /srv/random) = 67108864')
   })
 
   it('gives runtimes that are nobody but themselves', async () => {
-    const made = [await createRuntime(), await createRuntime(), await createRuntime()]
+    const made: TestRuntime[] = []
+    for (let index = 0; index < 3; index += 1) {
+      await filled(1)
+      const { runtime, pooled } = await create()
+      expect(pooled).toBe(true)
+      made.push(runtime)
+    }
     const look = 'hostname; cat /etc/machine-id; head -c 16 /dev/urandom | sha256sum'
     const lines = (await Promise.all(made.map((runtime) => runtime.sh(look)))).flatMap((text) => text.split('\n'))
     expect(new Set(lines).size).toBe(9)
@@ -158,17 +211,24 @@ describeClasses('a pool', (isolation) => {
   })
 
   it('answers a repeated create with the same runtime', async () => {
+    await filled(1)
+    const before = await hits()
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const ask = () => call('POST', runtimesPath, { json: {}, headers })
     const [first, second] = [await ask(), await ask()]
     expect(second.text).toBe(first.text)
+    expect(await hits()).toBe(before + 1)
     await new TestRuntime(success(first, 201, Runtime)).delete()
   })
 
   it('grows with what is asked for, and serves a burst that is larger than it', async () => {
+    const before = await claims('base-small')
     const made = await Promise.all(Array.from({ length: 5 }, () => createRuntime()))
     expect(new Set(made.map(({ id }) => id)).size).toBe(5)
     for (const runtime of made) expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+    const after = await claims('base-small')
+    expect(after.hits + after.misses).toBe(before.hits + before.misses + 5)
+    expect(after.hits).toBeGreaterThan(before.hits)
     await filled(floor + 1)
     expect(await ready()).toBeLessThanOrEqual(6)
     await Promise.all(made.map((runtime) => runtime.delete()))
@@ -185,19 +245,44 @@ describeClasses('a pool', (isolation) => {
     await until('the dead are gone', async () => existing().every((id) => !waiting.includes(id)), fillTimeoutMs)
   }, 120_000)
 
-  it('is there still for the next daemon', async () => {
-    const members = await atRest()
-    await crash()
-    await restart(settings)
-    await filled(floor)
-    // It keeps as many as it needs: what was asked for is forgotten with the daemon.
-    expect(existing().filter((id) => members.includes(id)).length).toBeGreaterThanOrEqual(floor)
-    const { runtime, pooled } = await create()
-    expect(pooled).toBe(true)
-    expect(members).toContain(runtime.id)
-    expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
-    await runtime.delete()
-  })
+  it('is there still for the next daemon, and so are runtimes that came out of it, running and paused', async () => {
+    await atRest()
+    const { runtime: running, pooled: ofPool } = await create()
+    const ticker = await Ticker.start(running)
+    const owned = [running]
+    const asleep = isolation === 'gvisor' ? (await create()).runtime : null
+    const living = asleep === null ? null : await LivingProcess.start(asleep)
+    if (asleep !== null) {
+      owned.push(asleep)
+      await living?.add(3)
+      await asleep.pause()
+    }
+    expect(ofPool).toBe(true)
+    const ids = owned.map(({ id }) => id)
+    for (const stop of [crash, () => restartWith(settings)]) {
+      const members = await atRest(...ids)
+      const inits = new Map(members.map((id) => [id, initOf(id)]))
+      const init = initOf(running.id)
+      const paused = await asleep?.refresh()
+      await stop()
+      await restart(settings)
+      await filled(floor)
+      expect(initOf(running.id)).toBe(init)
+      await ticker.goesOn(await ticker.count())
+      expect(await asleep?.refresh()).toEqual(paused)
+      // It keeps as many as it needs: what was asked for is forgotten with the daemon.
+      const kept = (await atRest(...ids)).filter((id) => members.includes(id))
+      expect(kept.length).toBeGreaterThanOrEqual(floor)
+      for (const id of kept) expect(initOf(id), id).toBe(inits.get(id))
+      const { runtime, pooled } = await create()
+      expect(pooled).toBe(true)
+      expect(kept).toContain(runtime.id)
+      expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+      await runtime.delete()
+    }
+    if (living !== null) expect((await living.look()).total).toBe(3)
+    for (const runtime of owned) await runtime.delete()
+  }, 180_000)
 
   it('leaves nothing half made when the daemon is killed in a claim or while it makes members', async () => {
     for (const afterMs of [0, 5, 15, 40, 100]) {
@@ -226,12 +311,25 @@ describeClasses('a pool', (isolation) => {
     const release = (word: string) =>
       built({ name: custom, from_template: 'base-small', steps: [{ run: `echo ${word} > /workspace/release` }] })
     await release('first')
+    const base = await atRest()
     await (await createRuntime({ template: custom })).delete()
-    await filled(1, custom)
+    const members = async () => {
+      await filled(2, custom)
+      return (await atRest()).filter((id) => !base.includes(id))
+    }
+    const old = await members()
+    expect(old).toHaveLength(2)
     await release('second')
+    // Nobody asks for one: that the template is another one is enough.
+    await until('the old ones are gone', async () => !existing().some((id) => old.includes(id)), fillTimeoutMs)
+    const renewed = await members()
     for (let index = 0; index < 3; index += 1) {
-      await using runtime = await createRuntime({ template: custom })
+      await filled(1, custom)
+      const { runtime, pooled } = await create({ template: custom })
+      expect(pooled).toBe(true)
+      if (index === 0) expect(renewed).toContain(runtime.id)
       expect(await runtime.sh('cat /workspace/release')).toBe('second')
+      await runtime.delete()
     }
     expect((await call('DELETE', `${templatesPath}/${custom}`)).status).toBe(204)
     await until(
@@ -240,6 +338,35 @@ describeClasses('a pool', (isolation) => {
       fillTimeoutMs,
     )
   }, 240_000)
+
+  it('is told of by metrics as it is: hits, misses, size and age', async () => {
+    const template = 'base-medium'
+    const pool = { template, isolation }
+    expect(await claims(template)).toEqual({ hits: 0, misses: 0 })
+    expect(await sumOf('holt_pool_size_wanted', pool)).toBe(0)
+    const startedAt = performance.now()
+    const first = await create({ template })
+    expect(first.pooled).toBe(false)
+    expect(await claims(template)).toEqual({ hits: 0, misses: 1 })
+    await first.runtime.delete()
+    await filled(2, template)
+    expect(await sumOf('holt_pool_size_wanted', pool)).toBe(2)
+    const age = await sumOf('holt_pool_age_seconds', pool)
+    await sleep(1100)
+    const older = await sumOf('holt_pool_age_seconds', pool)
+    expect(older).toBeGreaterThanOrEqual(age + 1)
+    expect(older * 1000).toBeLessThan(performance.now() - startedAt)
+    const claimedAt = performance.now()
+    for (let hits = 1; hits <= 2; hits += 1) {
+      const { runtime, pooled } = await create({ template })
+      expect(pooled).toBe(true)
+      expect(await claims(template)).toEqual({ hits, misses: 1 })
+      await runtime.delete()
+    }
+    await filled(2, template)
+    expect((await sumOf('holt_pool_age_seconds', pool)) * 1000).toBeLessThan(performance.now() - claimedAt)
+    expect(await sumOf('holt_pool_size_wanted')).toBeLessThanOrEqual(6)
+  }, 120_000)
 
   it('is told of by metrics, to who may read them', async () => {
     const { text } = await call('GET', '/metrics')

@@ -246,6 +246,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
     await source.sh(
       'cd /srv; mkdir d; head -c 8M /dev/urandom > d/random; ln d/random hard; ln -s d/random soft; truncate -s 1G hole; mkfifo fifo; chown -R user d; chmod 4711 d/random; rm -rf /usr/share/doc; find . -type f -size -100M | xargs sha256sum > /sums; stat -c "%n %A %U %F %h" * > /stats',
     )
+    await source.sh('mkdir -p /etc/ssh; cd /etc/ssh; echo old | tee ssh_host_ed25519_key > ssh_host_ed25519_key.pub')
     const [ticker, living] = [await Ticker.start(source), await LivingProcess.start(source)]
     const { ticks: before } = await living.look()
     snapshot = await source.snapshot({ kind: 'filesystem', name: named('files') })
@@ -271,6 +272,18 @@ describeClasses('a filesystem snapshot', (isolation) => {
     expect(await runtime.sh('hostname')).not.toBe(await source.sh('hostname'))
     expect(await runtime.sh('echo $OF')).toBe('source')
     expect(await runtime.sh('cat /etc/machine-id')).not.toBe(await source.sh('cat /etc/machine-id'))
+  })
+
+  it('has none of its host keys in what is made of it, each of which has its own', async () => {
+    await using first = await createRuntime({ snapshot: named('files'), isolation })
+    await using second = await createRuntime({ snapshot: named('files'), isolation })
+    const [one, other] = await Promise.all(
+      [first, second].map((runtime) => runtime.sh('cut -d" " -f1,2 /etc/ssh/ssh_host_ed25519_key.pub')),
+    )
+    expect(one).toMatch(/^ssh-ed25519 AAAA/)
+    expect(other).toMatch(/^ssh-ed25519 AAAA/)
+    expect(other).not.toBe(one)
+    for (const runtime of [first, second]) await runtime.sh('! grep -rqx old /etc/ssh')
   })
 
   it('boots in each class, and in another size', async () => {

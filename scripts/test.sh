@@ -64,7 +64,11 @@ vitest_run() {
 	count_report "$name" vitest "$results/$name.json" "$status"
 }
 
+# With PostgreSQL as the store: what counts, keeps an order, answers once or changes state. `npm run test:postgres` runs all of the service's tests there.
+readonly ON_POSTGRES=(packages/server/test/{audit,events,idempotency,keys,lifecycle,pools,projects,snapshots,webhooks})
+
 vitest_run unit
+HOLT_TEST_DATABASE=postgres vitest_run postgres "${ON_POSTGRES[@]}"
 vitest_run end-to-end --config e2e/vitest.config.ts
 vitest_run chaos --config chaos/vitest.config.ts
 

@@ -1,9 +1,12 @@
+import { type CreateRuntimeInput, Runtime } from '@holt/protocol'
 import { expect } from 'vitest'
-import { type Answer, call, runtimesPath } from '../../e2e/support/api.ts'
+import { type Answer, call, runtimesPath, success } from '../../e2e/support/api.ts'
+import { attemptAll, https, rigAuthority, trustRig } from '../../e2e/support/egress-probe.ts'
 import { buildsPath, endOf, templatesPath } from '../../e2e/support/test-build.ts'
-import { createRuntime, type TestRuntime } from '../../e2e/support/test-runtime.ts'
-import { callSnapshot, snapshotsPath } from '../../e2e/support/test-snapshots.ts'
+import { createRuntime, TestRuntime } from '../../e2e/support/test-runtime.ts'
+import { callSnapshot, deleteSnapshots, snapshotsPath } from '../../e2e/support/test-snapshots.ts'
 import { until } from '../../e2e/support/until.ts'
+import { long } from './length.ts'
 
 /** What the service is made to do, at each step of which it fails once. */
 export interface Scenario {
@@ -40,19 +43,56 @@ async function idsOf(path: string, id: string, states: readonly string[]): Promi
   return data.flatMap((one) => (states.includes(one.state ?? '') ? (one[id] ?? '') : []))
 }
 
+/** A create, which is told from others by what `json` does not have: its metadata. */
+function creating(json: object) {
+  const of = crypto.randomUUID()
+  return {
+    json: { ...json, metadata: { case: of } },
+    act(key: string): Promise<Answer> {
+      return call('POST', runtimesPath, { json: this.json, headers: keyed(key) })
+    },
+    /** Holds what runs against the answer, looks at it and removes it. */
+    async check(again: Answer, look: (runtime: TestRuntime) => Promise<void> = async () => {}): Promise<void> {
+      const running = await idsOf(`${runtimesPath}?metadata.case=${of}`, 'runtime_id', ['running'])
+      expect(running).toEqual(again.status === 201 ? [JSON.parse(again.text).runtime_id] : [])
+      for (const id of running) {
+        const runtime = new TestRuntime(success(await call('GET', `${runtimesPath}/${id}`), 200, Runtime))
+        await look(runtime)
+        await runtime.delete()
+      }
+    },
+  }
+}
+
 const create = (isolation: 'gvisor' | 'container'): Scenario => ({
   name: `create ${isolation}`,
   prepare: async () => {
-    const of = crypto.randomUUID()
-    const json = { isolation, metadata: { case: of } }
+    const made = creating({ isolation })
     return {
-      act: (key) => call('POST', runtimesPath, { json, headers: keyed(key) }),
+      act: (key) => made.act(key),
       check: async (again) => {
-        const running = await idsOf(`${runtimesPath}?metadata.case=${of}`, 'runtime_id', ['running'])
-        expect(running).toEqual(again.status === 201 ? [JSON.parse(again.text).runtime_id] : [])
-        for (const id of running) expect((await call('DELETE', `${runtimesPath}/${id}`)).status).toBe(204)
-        await using runtime = await createRuntime(json)
+        await made.check(again)
+        await using runtime = await createRuntime(made.json)
         expect((await runtime.run('echo works')).stdout).toBe('works\n')
+      },
+    }
+  },
+})
+
+const createFrom = (kind: 'memory' | 'filesystem'): Scenario => ({
+  name: `create from a ${kind} snapshot`,
+  prepare: async () => {
+    const source = await withFile()
+    const { snapshot_id } = await source.snapshot({ kind })
+    await source.delete()
+    const made = creating({ snapshot: snapshot_id })
+    return {
+      act: (key) => made.act(key),
+      check: async (again) => {
+        await made.check(again, expectKept)
+        await using runtime = await createRuntime({ snapshot: snapshot_id })
+        await expectKept(runtime)
+        await deleteSnapshots(snapshot_id)
       },
     }
   },
@@ -189,10 +229,70 @@ const build: Scenario = {
   },
 }
 
+const policiesPath = '/v1/agents/network-policy'
+
+const hosts = { before: 'api.example.com', after: 'other.example.com' }
+
+/** A policy with one host. */
+const allowing = (host: string) => ({ allow: [{ host }] })
+
+/** Holds that programs inside reach the one host and not the other. */
+async function expectReach(runtime: TestRuntime, { yes, no }: { readonly yes: string; readonly no: string }) {
+  const [reached, refused] = await attemptAll(runtime, [https(yes), https(no)])
+  expect(reached).toMatchObject({ end: 'end', issuer: rigAuthority })
+  expect(refused?.end).toBe('no name')
+}
+
+/** A runtime that reaches the first host. */
+async function withNetwork(network_policy: CreateRuntimeInput['network_policy']): Promise<TestRuntime> {
+  const runtime = await createRuntime({ isolation: 'gvisor', network_policy })
+  await trustRig(runtime)
+  await expectReach(runtime, { yes: hosts.before, no: hosts.after })
+  return runtime
+}
+
+const network: Scenario = {
+  name: "change of a runtime's network",
+  prepare: async () => {
+    const runtime = await withNetwork(allowing(hosts.before))
+    return {
+      act: () => runtime.call('PUT', '/network', { json: { network_policy: allowing(hosts.after) } }),
+      check: async (again) => {
+        expect(again.status, again.text).toBe(200)
+        await expectReach(runtime, { yes: hosts.after, no: hosts.before })
+        await runtime.delete()
+      },
+    }
+  },
+}
+
+const policy: Scenario = {
+  name: 'change of a policy',
+  prepare: async () => {
+    const name = `p-${crypto.randomUUID()}`
+    const path = `${policiesPath}/${name}`
+    const answer = await call('POST', policiesPath, { json: { name, ...allowing(hosts.before) } })
+    expect(answer.status, answer.text).toBe(201)
+    const runtime = await withNetwork(name)
+    return {
+      act: () => call('PUT', path, { json: allowing(hosts.after) }),
+      check: async (again) => {
+        expect(again.status, again.text).toBe(200)
+        await expectReach(runtime, { yes: hosts.after, no: hosts.before })
+        await runtime.delete()
+        expect((await call('DELETE', path)).status).toBe(204)
+      },
+    }
+  },
+}
+
 /** All of them; what is done in the class `container` only where that differs. */
 export const scenarios: readonly Scenario[] = [
   create('gvisor'),
   create('container'),
+  createFrom('memory'),
+  // Its preparation writes an image for each failure.
+  ...(long ? [createFrom('filesystem')] : []),
   remove('gvisor'),
   remove('container'),
   command,
@@ -202,4 +302,6 @@ export const scenarios: readonly Scenario[] = [
   snapshot('filesystem'),
   fork,
   build,
+  network,
+  policy,
 ]

@@ -1,12 +1,13 @@
 // Loaded into the daemon before its program (`node --import`): a wall clock that can be set apart from the machine's, as an operator or NTP sets it. The monotonic clock stays.
-// SIGUSR2 has it read its offset in milliseconds from the file that HOLT_E2E_CLOCK names.
+// It begins with its offset in milliseconds out of the file that HOLT_E2E_CLOCK names, and SIGUSR2 has it read that again.
 import { readFileSync } from 'node:fs'
 
 const realNow = Date.now.bind(Date)
-let offsetMs = 0
+const read = () => Number(readFileSync(process.env.HOLT_E2E_CLOCK, 'utf8'))
+let offsetMs = read()
 
 process.on('SIGUSR2', () => {
-  offsetMs = Number(readFileSync(process.env.HOLT_E2E_CLOCK, 'utf8'))
+  offsetMs = read()
 })
 
 const now = () => realNow() + offsetMs

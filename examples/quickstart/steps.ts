@@ -45,7 +45,7 @@ export class Steps {
 A stranger's code was tested, repaired and fetched back in ${duration(this.#inTheJobMs)} (${duration(performance.now() - this.#beganMs)} with the start of Holt).
 It ran in a runtime of its own, without a network, which is gone. The repaired project: ${result}
 
-Next:
+Next:${exported()}
   ${holt} run -- python -c 'print(6 * 7)'
   ${holt} create -n mine && ${holt} exec mine -- bash -lc 'python --version; node --version; git --version'
   ${holt} --help
@@ -71,3 +71,9 @@ function duration(ms: number): string {
 const colours = process.stdout.isTTY && !process.env.NO_COLOR
 const green = (text: string) => (colours ? `\u001b[32m${text}\u001b[39m` : text)
 const dim = (text: string) => (colours ? `\u001b[2m${text}\u001b[22m` : text)
+
+/** Where this program was told another state directory, the commands that come next have to be told as well. */
+function exported(): string {
+  const { HOLT_STATE_DIR: dir = '' } = process.env
+  return dir === '' ? '' : `\n  export HOLT_STATE_DIR='${dir}'   # where this Holt keeps everything`
+}

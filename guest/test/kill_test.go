@@ -178,7 +178,7 @@ func TestSignalsFromInsideDoNotEndTheGuest(t *testing.T) {
 func TestIdleItIsSmallAndKeepsFewSupervisors(t *testing.T) {
 	g := start(t)
 	g.exec(object{"command": "true"})
-	if kib := g.residentKiB(); kib > 12<<10 {
+	if kib := g.residentKiB(); kib > 13<<10 {
 		t.Fatalf("%d KiB", kib)
 	}
 	for i := range 6 {

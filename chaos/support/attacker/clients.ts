@@ -1,7 +1,6 @@
-import type { Socket } from 'node:net'
-import { drip, head, lanes, pour } from './lanes.ts'
+import { drip, head, type Lane, lanes, pour } from './lanes.ts'
 import { handshake } from './strangers.ts'
-import type { Attack, Target } from './target.ts'
+import type { Attack, Evidence, Target } from './target.ts'
 
 const mib = 2 ** 20
 const json = { 'content-type': 'application/json' }
@@ -13,9 +12,16 @@ const bodies = {
   brackets: Buffer.alloc(4 * mib, '['),
 }
 
+/** What begins as gzip does (RFC 1952) and goes on as nothing does. */
+const brokenGzip = Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0]), Buffer.alloc(mib, 0xff)])
+
+/** What a project is told that asks for more than it may at once. */
+const limited = { rate_limited: 0, quota_exceeded: 0 }
+
 /** Sends the same request again and again over one connection, each when the answer of the one before has begun. */
-function again(socket: Socket, ...request: readonly (string | Buffer)[]): void {
+function again({ socket, note }: Lane, ...request: readonly (string | Buffer)[]): void {
   const send = () => {
+    note()
     for (const part of request) socket.write(part)
   }
   socket.on('data', send)
@@ -32,129 +38,193 @@ function frame(opcode: number, payload: Buffer, announced = payload.length): Buf
 }
 
 /** Attaches, and says the rest once the service has agreed. */
-function attached(target: Target, query: string, say: (socket: Socket) => void): (socket: Socket) => void {
-  return (socket) => {
+function attached(target: Target, query: string, say: (lane: Lane) => void): (lane: Lane) => void {
+  return (lane) => {
+    const { socket } = lane
     socket.write(head(target, `GET ${target.commandPath}/attach?${query}`, handshake))
     socket.once('data', (data) => {
-      if (String(data).startsWith('HTTP/1.1 101')) say(socket)
+      if (String(data).startsWith('HTTP/1.1 101')) say(lane)
     })
+  }
+}
+
+/** Sends JSON for a new runtime, the same again and again. */
+function askFor(body: Buffer, evidence: Evidence): Attack {
+  return {
+    evidence,
+    run: (target, ms) =>
+      lanes(target, ms, { count: 8 }, (lane) => {
+        const headers = { ...json, 'content-length': body.length }
+        again(lane, head(target, 'POST /v1/agents/runtime', headers), body)
+      }),
   }
 }
 
 /** What a client with a key of a project of its own can do. */
 export const clients = {
-  'bodies that come byte by byte': (target, over) =>
-    lanes(target, over, { count: 500 }, (socket) => {
-      socket.write(head(target, 'POST /v1/agents/runtime', { ...json, 'content-length': 4 * mib }))
-      drip(socket, ' ', 500)
-    }),
+  'bodies that come byte by byte': {
+    evidence: { least: { opened: 500, pieces: 500 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 500 }, (lane) => {
+        lane.socket.write(head(target, 'POST /v1/agents/runtime', { ...json, 'content-length': 4 * mib }))
+        drip(lane, ' ', 500)
+      }),
+  },
 
-  'bodies that stop before their end': (target, over) =>
-    lanes(target, over, { count: 200 }, (socket) => {
-      socket.write(head(target, 'POST /v1/agents/runtime', { ...json, 'content-length': 4 * mib }))
-      socket.write(bodies.text.subarray(0, 3 * mib))
-    }),
+  'bodies that stop before their end': {
+    evidence: { least: { opened: 200, bytes_sent: 100 * mib }, answers: { rate_limited: 10 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 200 }, ({ socket }) => {
+        socket.write(head(target, 'POST /v1/agents/runtime', { ...json, 'content-length': 4 * mib }))
+        socket.write(bodies.text.subarray(0, 3 * mib))
+      }),
+  },
 
-  'bodies without end': (target, over) =>
-    lanes(target, over, { count: 20 }, (socket) => {
-      socket.write(head(target, 'POST /v1/agents/runtime', { ...json, 'transfer-encoding': 'chunked' }))
-      pour(socket, `10000\r\n${' '.repeat(65_536)}\r\n`)
-    }),
+  'bodies without end': {
+    evidence: { least: { opened: 20, bytes_sent: 80 * mib }, answers: { too_large: 5, ...limited } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 20 }, (lane) => {
+        lane.socket.write(head(target, 'POST /v1/agents/runtime', { ...json, 'transfer-encoding': 'chunked' }))
+        pour(lane, `10000\r\n${' '.repeat(65_536)}\r\n`)
+      }),
+  },
 
-  'JSON of one large text': (target, over) =>
-    lanes(target, over, { count: 8 }, (socket) =>
-      again(
-        socket,
-        head(target, 'POST /v1/agents/runtime', { ...json, 'content-length': bodies.text.length }),
-        bodies.text,
+  'JSON of one large text': askFor(bodies.text, {
+    least: { opened: 8, bytes_sent: 16 * mib },
+    answers: { invalid_request: 2 },
+  }),
+
+  'JSON of very many values': askFor(bodies.fields, {
+    least: { opened: 8, bytes_sent: 8 * mib },
+    answers: { invalid_request: 2 },
+  }),
+
+  'JSON of brackets alone': askFor(bodies.brackets, {
+    least: { opened: 8, bytes_sent: 16 * mib },
+    answers: { invalid_request: 2 },
+  }),
+
+  'requests by the thousand in one breath': {
+    evidence: { least: { opened: 60, closed: 10, bytes_sent: mib }, answers: { 200: 1 } },
+    run: (target, ms) => {
+      const request = head(target, 'GET /v1/agents/runtime')
+      return lanes(target, ms, { count: 50, reads: false, asksFirst: [request] }, (lane) =>
+        pour(lane, request.repeat(500)),
+      )
+    },
+  },
+
+  'archives that are none': {
+    evidence: { least: { opened: 8, bytes_sent: 8 * mib }, answers: { invalid_archive: 2, ...limited } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 8 }, (lane) => {
+        const headers = { 'content-length': brokenGzip.length }
+        again(lane, head(target, 'POST /v1/agents/template/context', headers), brokenGzip)
+      }),
+  },
+
+  'uploads that stop': {
+    evidence: { least: { opened: 100, bytes_sent: 50 * mib } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 100 }, ({ socket, index }) => {
+        const path = `${target.runtimePath}/files/content?path=/tmp/stopped-${index}`
+        socket.write(head(target, `PUT ${path}`, { 'content-length': 2 ** 30 }))
+        socket.write(Buffer.alloc(mib))
+      }),
+  },
+
+  'downloads that nobody reads': {
+    evidence: { least: { opened: 100 }, answers: { 200: 10 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 100, reads: false }, ({ socket }) =>
+        socket.write(head(target, `GET ${target.runtimePath}/files/content?path=${target.largeFile}`)),
       ),
-    ),
+  },
 
-  'JSON of very many values': (target, over) =>
-    lanes(target, over, { count: 8 }, (socket) => {
-      const headers = { ...json, 'content-length': bodies.fields.length }
-      again(socket, head(target, 'POST /v1/agents/runtime', headers), bodies.fields)
-    }),
+  'event streams that nobody reads': {
+    evidence: { least: { opened: 200 }, answers: { 200: 10 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 200, reads: false }, ({ socket }) =>
+        socket.write(head(target, `GET ${target.commandPath}/output?follow=true`, { accept: 'text/event-stream' })),
+      ),
+  },
 
-  'JSON of brackets alone': (target, over) =>
-    lanes(target, over, { count: 8 }, (socket) => {
-      const headers = { ...json, 'content-length': bodies.brackets.length }
-      again(socket, head(target, 'POST /v1/agents/runtime', headers), bodies.brackets)
-    }),
-
-  'requests by the thousand in one breath': (target, over) =>
-    lanes(target, over, { count: 50, reads: false }, (socket) =>
-      pour(socket, head(target, 'GET /v1/agents/runtime').repeat(500)),
-    ),
-
-  'uploads that stop': (target, over) =>
-    lanes(target, over, { count: 100 }, (socket, index) => {
-      const path = `${target.runtimePath}/files/content?path=/tmp/stopped-${index}`
-      socket.write(head(target, `PUT ${path}`, { 'content-length': 2 ** 30 }))
-      socket.write(Buffer.alloc(mib))
-    }),
-
-  'downloads that nobody reads': (target, over) =>
-    lanes(target, over, { count: 100, reads: false }, (socket) =>
-      socket.write(head(target, `GET ${target.runtimePath}/files/content?path=${target.largeFile}`)),
-    ),
-
-  'event streams that nobody reads': (target, over) =>
-    lanes(target, over, { count: 200, reads: false }, (socket) =>
-      socket.write(head(target, `GET ${target.commandPath}/output?follow=true`, { accept: 'text/event-stream' })),
-    ),
-
-  'clients that vanish': (target, over) =>
-    lanes(target, over, { count: 50 }, (socket, index) => {
+  'clients that vanish': {
+    evidence: { least: { opened: 100, closed: 50 }, answers: { 200: 2 } },
+    run: (target, ms) => {
       const body = JSON.stringify({ command: 'sleep 0.1' })
-      if (index % 2 === 0)
-        socket.write(
-          head(target, `POST ${target.runtimePath}/commands`, { ...json, 'content-length': body.length }) + body,
-        )
-      else socket.write(head(target, `GET ${target.commandPath}/output?follow=true`))
-      setTimeout(() => socket.resetAndDestroy(), 100)
-    }),
+      const requests = [
+        head(target, `POST ${target.runtimePath}/commands`, { ...json, 'content-length': body.length }) + body,
+        head(target, `GET ${target.commandPath}/output?follow=true`),
+      ] as const
+      return lanes(target, ms, { count: 50, asksFirst: requests }, ({ socket, index }) => {
+        socket.write(requests[index % 2 === 0 ? 0 : 1])
+        setTimeout(() => socket.resetAndDestroy(), 100)
+      })
+    },
+  },
 
-  'attachments by the hundred': (target, over) =>
-    lanes(target, over, { count: 200 }, (socket) =>
-      socket.write(head(target, `GET ${target.commandPath}/attach`, handshake)),
-    ),
-
-  'frames that announce more than any may have': (target, over) =>
-    lanes(
-      target,
-      over,
-      { count: 20 },
-      attached(target, '', (socket) => socket.write(frame(2, Buffer.alloc(1000), 2 ** 40))),
-    ),
-
-  'frames as fast as they go': (target, over) =>
-    lanes(
-      target,
-      over,
-      { count: 8 },
-      attached(target, 'write=true&takeover=true', (socket) =>
-        pour(socket, frame(1, Buffer.from('{"type":"write","takeover":true}'))),
+  'attachments by the hundred': {
+    evidence: { least: { opened: 200 }, answers: { 101: 10, ...limited } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 200 }, ({ socket }) =>
+        socket.write(head(target, `GET ${target.commandPath}/attach`, handshake)),
       ),
-    ),
+  },
 
-  'pings as fast as they go': (target, over) =>
-    lanes(
-      target,
-      over,
-      { count: 8 },
-      attached(target, '', (socket) => pour(socket, frame(9, Buffer.alloc(100)))),
-    ),
+  'frames that announce more than any may have': {
+    evidence: { least: { opened: 25, closed: 5, pieces: 10 }, answers: { 101: 10 } },
+    run: (target, ms) =>
+      lanes(
+        target,
+        ms,
+        { count: 20 },
+        attached(target, '', ({ socket, note }) => {
+          note()
+          socket.write(frame(2, Buffer.alloc(1000), 2 ** 40))
+        }),
+      ),
+  },
 
-  'visits to a port': (target, over) =>
-    lanes(target, over, { count: 300 }, (socket, index) => {
-      socket.write(head(target, `GET ${target.proxyPath}/`))
-      if (index % 2 === 0) setTimeout(() => socket.resetAndDestroy(), 50)
-    }),
+  'frames as fast as they go': {
+    evidence: { least: { opened: 8, pieces: 1_000 }, answers: { 101: 4 } },
+    run: (target, ms) =>
+      lanes(
+        target,
+        ms,
+        { count: 8 },
+        attached(target, 'write=true&takeover=true', (lane) =>
+          pour(lane, frame(1, Buffer.from('{"type":"write","takeover":true}'))),
+        ),
+      ),
+  },
 
-  'bodies to a port that nobody takes': (target, over) =>
-    lanes(target, over, { count: 60 }, (socket) => {
-      socket.write(head(target, `POST ${target.proxyPath}/`, { 'content-length': 2 ** 40 }))
-      pour(socket, Buffer.alloc(65_536))
-    }),
+  'pings as fast as they go': {
+    evidence: { least: { opened: 8, pieces: 1_000 }, answers: { 101: 4 } },
+    run: (target, ms) =>
+      lanes(
+        target,
+        ms,
+        { count: 8 },
+        attached(target, '', (lane) => pour(lane, frame(9, Buffer.alloc(100)))),
+      ),
+  },
+
+  'visits to a port': {
+    evidence: { least: { opened: 300, closed: 150 }, answers: { 200: 10, ...limited } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 300 }, ({ socket, index }) => {
+        socket.write(head(target, `GET ${target.proxyPath}/`))
+        if (index % 2 === 0) setTimeout(() => socket.resetAndDestroy(), 50)
+      }),
+  },
+
+  'bodies to a port that nobody takes': {
+    evidence: { least: { opened: 60, bytes_sent: 4 * mib }, answers: { 501: 1, ...limited } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 60 }, (lane) => {
+        lane.socket.write(head(target, `POST ${target.proxyPath}/`, { 'content-length': 2 ** 40 }))
+        pour(lane, Buffer.alloc(65_536))
+      }),
+  },
 } as const satisfies Record<string, Attack>

@@ -1,6 +1,16 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { countAnswers } from './count-answers.ts'
 import type { Tally, Target } from './target.ts'
+
+/** How long an answer is waited for that nobody has read until then. */
+const lateMs = 5_000
+
+/** The same of an answer before anybody attacks. */
+const calmMs = 20_000
+
+/** So many connections are opened in one go. */
+const batch = 100
 
 /** How an attacker's connections are opened. */
 export interface Lanes {
@@ -8,54 +18,119 @@ export interface Lanes {
   readonly count: number
   /** How many addresses of loopback they come from, each a peer of its own; default: 127.0.0.1, as everybody else. */
   readonly addresses?: number
-  /** Whether what the service answers is read; default: yes. */
+  /** Whether what the service answers is read; default: yes. Of what is not, the beginning is looked at when it is over. */
   readonly reads?: boolean
+  /** Each is asked once beforehand, over a connection that is read: so it is known what those are answered that are cut before they are. */
+  readonly asksFirst?: readonly string[]
 }
 
-/** Keeps connections open until it is over, and does something over each of them. Answers how many were opened, and how many the service closed. */
+/** What is done over a connection. */
+export interface Lane {
+  readonly socket: Socket
+  readonly index: number
+  /** Notes a piece that was sent. */
+  readonly note: () => void
+}
+
+/** Keeps connections open and does something over each of them: for a time that begins when each has been begun, since thousands take a slow machine long. */
 export async function lanes(
-  { port }: Target,
-  over: AbortSignal,
-  { count, addresses = 0, reads = true }: Lanes,
-  use: (socket: Socket, index: number) => void,
+  target: Target,
+  ms: number,
+  { count, addresses = 0, reads = true, asksFirst = [] }: Lanes,
+  use: (lane: Lane) => void,
 ): Promise<Tally> {
-  const tally = { opened: 0, closed: 0, bytes_read: 0 }
+  const tally: Tally = { opened: 0, closed: 0, bytes_sent: 0, bytes_read: 0, pieces: 0, answers: {} }
+  const end = new AbortController()
+  const over = end.signal
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const note = () => {
+    tally.pieces += 1
+  }
   const lane = async (index: number) => {
     while (!over.aborted) {
-      const localAddress = addresses === 0 ? undefined : `127.0.1.${1 + (index % addresses)}`
-      const socket = connect({ port, host: '127.0.0.1', ...(localAddress === undefined ? {} : { localAddress }) })
+      const socket = open(target, addresses === 0 ? undefined : `127.0.1.${1 + (index % addresses)}`)
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-      socket.on('error', () => {}) // Being cut is what an attacker expects.
+      const look = countAnswers(tally.answers)
+      const onData = (data: Buffer) => {
+        tally.bytes_read += data.length
+        look(data)
+      }
       socket.once('connect', () => {
         tally.opened += 1
-        use(socket, index)
+        use({ socket, index, note })
       })
-      if (reads) socket.on('data', (data) => (tally.bytes_read += data.length))
+      if (reads) socket.on('data', onData)
       else socket.pause()
-      const end = () => void socket.destroy()
-      over.addEventListener('abort', end)
+      const hangUp = () => void (reads ? socket.destroy() : readOnce(socket, lateMs, onData))
+      over.addEventListener('abort', hangUp)
       await closed
-      over.removeEventListener('abort', end)
+      over.removeEventListener('abort', hangUp)
+      tally.bytes_sent += socket.bytesWritten - socket.writableLength
       if (!over.aborted) tally.closed += 1
+      await begun
       await sleep(20)
     }
   }
-  await Promise.all(Array.from({ length: count }, (_, index) => lane(index)))
-  return tally
+  for (const request of asksFirst) await askOnce(target, { request, answers: tally.answers })
+  const all: Promise<void>[] = []
+  for (let index = 0; index < count; index += 1) {
+    all.push(lane(index))
+    // What has been opened is looked at in between.
+    if (index % batch === batch - 1) await sleep(1)
+  }
+  begin()
+  setTimeout(() => end.abort(), ms)
+  await Promise.all(all)
+  return { ...tally, answers: Object.fromEntries(Object.entries(tally.answers).filter(([, count]) => count > 0)) }
+}
+
+function open({ port }: Target, localAddress: string | undefined): Socket {
+  const socket = connect({ port, host: '127.0.0.1', ...(localAddress === undefined ? {} : { localAddress }) })
+  socket.on('error', () => {}) // Being cut is what an attacker expects.
+  return socket
+}
+
+/** Reads the beginning of what nobody has read so far, and hangs up. */
+function readOnce(socket: Socket, timeoutMs: number, onData: (data: Buffer) => void): void {
+  const timer = setTimeout(() => socket.destroy(), timeoutMs)
+  socket.once('close', () => clearTimeout(timer))
+  socket.once('data', (data) => {
+    onData(data)
+    socket.destroy()
+  })
+  socket.resume()
+}
+
+async function askOnce(
+  target: Target,
+  { request, answers }: { readonly request: string; readonly answers: Record<string, number> },
+): Promise<void> {
+  const socket = open(target, undefined)
+  socket.write(request)
+  await new Promise<void>((resolve) => {
+    socket.once('close', () => resolve())
+    readOnce(socket, calmMs, countAnswers(answers))
+  })
 }
 
 /** Writes the same again and again for as long as the connection takes it. */
-export function pour(socket: Socket, bytes: Buffer | string): void {
+export function pour({ socket, note }: Lane, bytes: Buffer | string): void {
   const more = () => {
-    while (!socket.destroyed && socket.write(bytes)) if (socket.writableLength > 2 ** 20) return
+    while (!socket.destroyed) {
+      note()
+      if (!socket.write(bytes) || socket.writableLength > 2 ** 20) return
+    }
   }
   socket.on('drain', more)
   more()
 }
 
 /** Writes a byte now and then, so that nobody can say nothing had come. */
-export function drip(socket: Socket, byte: string, everyMs: number): void {
-  const timer = setInterval(() => socket.write(byte), everyMs)
+export function drip({ socket, note }: Lane, byte: string, everyMs: number): void {
+  const timer = setInterval(() => {
+    note()
+    socket.write(byte)
+  }, everyMs)
   socket.once('close', () => clearInterval(timer))
 }
 

@@ -1,54 +1,94 @@
 import { randomBytes } from 'node:crypto'
+import { short } from '../length.ts'
 import { drip, head, lanes, pour } from './lanes.ts'
 import type { Attack } from './target.ts'
 
+const mib = 2 ** 20
+
+/** More strangers than are let in at once, so that some of them have to go. */
+const crowd = { opened: 1_200, closed: 100 }
+
+/** What is said to who has sent no request within 15 s; before that nobody has a reason to say anything. */
+const late = short({}, { invalid_request: 0 })
+
+/** What those are told who have no key: that, and that they ask too often. */
+const refused = { unauthenticated: 5, rate_limited: 0 }
+
 /** What can be done without a key. */
 export const strangers = {
-  '5,000 connections that say nothing, from ten addresses': (target, over) =>
-    lanes(target, over, { count: 5_000, addresses: 10 }, () => {}),
+  '5,000 connections that say nothing, from ten addresses': {
+    evidence: { least: crowd, answers: late },
+    run: (target, ms) => lanes(target, ms, { count: 5_000, addresses: 10 }, () => {}),
+  },
 
-  '3,000 connections that say nothing, from the address of everybody else': (target, over) =>
-    lanes(target, over, { count: 3_000 }, () => {}),
+  '3,000 connections that say nothing, from the address of everybody else': {
+    evidence: { least: crowd, answers: late },
+    run: (target, ms) => lanes(target, ms, { count: 3_000 }, () => {}),
+  },
 
-  'headers that come byte by byte': (target, over) =>
-    lanes(target, over, { count: 2_000 }, (socket) => {
-      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX: ')
-      drip(socket, 'x', 500)
-    }),
+  'headers that come byte by byte': {
+    evidence: { least: { ...crowd, pieces: 500 }, answers: late },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 2_000 }, (lane) => {
+        lane.socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX: ')
+        drip(lane, 'x', 500)
+      }),
+  },
 
-  'headers without end': (target, over) =>
-    lanes(target, over, { count: 50 }, (socket) => {
-      socket.write('GET /healthz HTTP/1.1\r\n')
-      pour(socket, 'a:b\r\n'.repeat(10_000))
-    }),
+  'headers without end': {
+    evidence: { least: { opened: 60, closed: 20, bytes_sent: 5 * mib }, answers: { too_large: 1 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 50 }, (lane) => {
+        lane.socket.write('GET /healthz HTTP/1.1\r\n')
+        pour(lane, 'a:b\r\n'.repeat(10_000))
+      }),
+  },
 
-  'bytes that are no HTTP': (target, over) =>
-    lanes(target, over, { count: 50 }, (socket) => pour(socket, randomBytes(65_536))),
+  'bytes that are no HTTP': {
+    evidence: { least: { opened: 60, closed: 20, bytes_sent: 5 * mib }, answers: { invalid_request: 1 } },
+    run: (target, ms) => lanes(target, ms, { count: 50 }, (lane) => pour(lane, randomBytes(65_536))),
+  },
 
-  'answers that nobody reads, asked for by the thousand in one breath': (target, over) =>
-    lanes(target, over, { count: 50, reads: false }, (socket) =>
-      pour(socket, 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000)),
-    ),
+  'answers that nobody reads, asked for by the thousand in one breath': {
+    evidence: { least: { opened: 60, closed: 10, bytes_sent: mib }, answers: { 200: 1 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 50, reads: false, asksFirst: [description] }, (lane) =>
+        pour(lane, description.repeat(1_000)),
+      ),
+  },
 
-  'keys that are none, as fast as they are refused': (target, over) =>
-    lanes(target, over, { count: 20 }, (socket) => {
-      const ask = () => socket.write(head({ key: `holt_${randomBytes(20).toString('hex')}` }, 'GET /v1/agents/runtime'))
-      socket.on('data', ask)
-      ask()
-    }),
+  'keys that are none, as fast as they are refused': {
+    evidence: { least: { opened: 20 }, answers: { unauthenticated: 20, rate_limited: 1 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 20 }, ({ socket }) => {
+        const ask = () =>
+          socket.write(head({ key: `holt_${randomBytes(20).toString('hex')}` }, 'GET /v1/agents/runtime'))
+        socket.on('data', ask)
+        ask()
+      }),
+  },
 
-  'bodies behind a wrong key that never end': (target, over) =>
-    lanes(target, over, { count: 50 }, (socket) => {
-      const headers = { 'content-type': 'application/json', 'content-length': 2 ** 40 }
-      socket.write(head({ key: 'holt_none' }, 'POST /v1/agents/runtime', headers))
-      pour(socket, Buffer.alloc(65_536, 0x20))
-    }),
+  'bodies behind a wrong key that never end': {
+    evidence: { least: { opened: 50, bytes_sent: 10 * mib }, answers: refused },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 50 }, (lane) => {
+        const headers = { 'content-type': 'application/json', 'content-length': 2 ** 40 }
+        lane.socket.write(head({ key: 'holt_none' }, 'POST /v1/agents/runtime', headers))
+        pour(lane, Buffer.alloc(65_536, 0x20))
+      }),
+  },
 
-  'upgrades without a key': (target, over) =>
-    lanes(target, over, { count: 200 }, (socket) =>
-      socket.write(head({ key: 'holt_none' }, `GET ${target.commandPath}/attach`, handshake)),
-    ),
+  'upgrades without a key': {
+    evidence: { least: { opened: 200, closed: 50 }, answers: refused },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 200 }, ({ socket }) =>
+        socket.write(head({ key: 'holt_none' }, `GET ${target.commandPath}/attach`, handshake)),
+      ),
+  },
 } as const satisfies Record<string, Attack>
+
+/** A request that anybody may send, with a large answer. */
+const description = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'
 
 /** The headers of a WebSocket handshake (RFC 6455, 4.1). */
 export const handshake = {

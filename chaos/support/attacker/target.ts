@@ -13,7 +13,34 @@ export interface Target {
 }
 
 /** What an attack came to, as counts. */
-export type Tally = Record<string, number>
+interface Counts {
+  /** Connections that were opened, and of those how many were closed before the end. */
+  opened: number
+  closed: number
+  bytes_sent: number
+  bytes_read: number
+  /** What was sent piece by piece: bytes that drip, frames, and what is poured. */
+  pieces: number
+}
 
-/** Goes on until it is over. */
-export type Attack = (target: Target, over: AbortSignal) => Promise<Tally>
+/** What an attack came to. Answers are counted by the code of their error, or else by their status. */
+export interface Tally extends Counts {
+  readonly answers: Record<string, number>
+}
+
+/**
+ * What an attack came to at the least where it was one, on the slowest machine. Other answers than these mean that it was turned away at the door, for its path, its key or its form:
+ * then nothing was attacked.
+ */
+export interface Evidence {
+  readonly least: Partial<Counts>
+  /** How many there were of each at the least. */
+  readonly answers?: Readonly<Record<string, number>>
+}
+
+/** What is done to the service. */
+export interface Attack {
+  readonly evidence: Evidence
+  /** Goes on for a time once it has begun. */
+  run(target: Target, ms: number): Promise<Tally>
+}

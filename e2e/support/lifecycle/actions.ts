@@ -24,7 +24,8 @@ type LifecycleAction = { readonly runtime: number; readonly cutMs: Cut } & (
 export type Action =
   | UseAction
   | LifecycleAction
-  | { readonly type: 'create'; readonly snapshot: number; readonly cutMs: Cut }
+  /** Of the default template where `snapshot` is null, which is what pools have. */
+  | { readonly type: 'create'; readonly snapshot: number | null; readonly cutMs: Cut }
   | { readonly type: 'deleteSnapshot'; readonly snapshot: number }
   | { readonly type: 'check'; readonly runtime: number }
   | { readonly type: 'crash' }
@@ -62,7 +63,8 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 6, arbitrary: on('pause', { busy, cutMs }) },
   { weight: 3, arbitrary: on('resume', { cutMs }) },
   { weight: 4, arbitrary: on('snapshot', { kind: fc.constantFrom('memory', 'memory', 'filesystem'), busy, cutMs }) },
-  { weight: 4, arbitrary: fc.record({ type: fc.constant('create'), snapshot: which, cutMs }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('create'), snapshot: which, cutMs }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('create'), snapshot: fc.constant(null), cutMs }) },
   { weight: 4, arbitrary: on('fork', { count: fc.integer({ min: 1, max: 2 }), busy, cutMs }) },
   { weight: 2, arbitrary: on('deleteRuntime', { cutMs }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('deleteSnapshot'), snapshot: which }) },

@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FileInfo, pageOf, Runtime, Snapshot } from '@holt/protocol'
 import { expect } from 'vitest'
 import { type Answer, call, runtimesPath, success } from '../api.ts'
-import { crash, restart } from '../crash.ts'
+import { crash, restart, restartWith } from '../crash.ts'
+import { sumOf } from '../metrics.ts'
+import type { Settings } from '../service-process.ts'
 import { createRuntime, TestRuntime } from '../test-runtime.ts'
 import { callSnapshot, deleteSnapshots, snapshotsPath } from '../test-snapshots.ts'
+import { until } from '../until.ts'
 import type { Action, Cut } from './actions.ts'
 import { checkRuntime, modelDir } from './check-runtime.ts'
 import { bytesOfSeed, type Expected, filesOf, untouched, withEntry } from './expected.ts'
@@ -13,6 +16,12 @@ import { nameOf, useRuntime } from './use-runtime.ts'
 
 /** So many runtimes and snapshots are there at once at the most, so that the machine is not what is tested. */
 const most = { runtimes: 4, snapshots: 3 }
+
+/** The service as users have it, with pools, as small as `most` is. */
+const withPools = { HOLT_POOL_MIN: '2', HOLT_POOL_MAX: '4' }
+
+/** Time to fill a pool on a busy machine. */
+const fillTimeoutMs = 60_000
 
 /** A runtime and what it has to hold. */
 interface Inhabited {
@@ -32,14 +41,34 @@ type Of<Type extends Action['type']> = Extract<Action, { type: Type }>
 export class World {
   readonly #runtimes: Inhabited[] = []
   readonly #snapshots: Kept[] = []
+  readonly #settings: Settings
+  #claims = 0
 
-  /** Makes the first runtime. */
-  static async begin(): Promise<World> {
-    const world = new World()
+  private constructor(settings: Settings) {
+    this.#settings = settings
+  }
+
+  /** Makes the first runtime, which comes out of a pool where there are `pools`. */
+  static async begin({ pools }: { readonly pools: boolean }): Promise<World> {
+    const world = new World(pools ? withPools : {})
+    if (pools) {
+      await restartWith(withPools)
+      await until(
+        'a member waits',
+        async () => (await sumOf('holt_pool_members', { state: 'ready' })) > 0,
+        fillTimeoutMs,
+      )
+    }
     const runtime = await createRuntime({ timeout_secs: null })
-    await runtime.sh(`mkdir -p ${modelDir}`)
+    expect(await sumOf('holt_pool_hits_total')).toBe(pools ? 1 : 0)
+    await inhabit(runtime)
     world.#runtimes.push({ runtime, expected: untouched })
     return world
+  }
+
+  /** How many creates a pool had a runtime for, as far as the daemons told that answered them. */
+  get claims(): number {
+    return this.#claims
   }
 
   /** Does an action to both; what cannot be done is left out. */
@@ -79,6 +108,8 @@ export class World {
   async end(): Promise<void> {
     for (const one of this.#runtimes) one.expected = await checkRuntime(one.runtime, one.expected)
     await this.clear()
+    await this.#countClaims()
+    if (this.#settings === withPools) await restartWith({})
   }
 
   /** Deletes everything. */
@@ -89,8 +120,9 @@ export class World {
 
   async #crash(): Promise<void> {
     const before = await Promise.all(this.#runtimes.map(({ runtime }) => runtime.refresh()))
+    await this.#countClaims()
     await crash()
-    await restart()
+    await restart(this.#settings)
     for (const [index, { runtime }] of this.#runtimes.entries())
       expect(await settled(runtime)).toMatchObject({ state: before[index]?.state })
   }
@@ -156,13 +188,16 @@ export class World {
   }
 
   async #create({ snapshot, cutMs }: Of<'create'>): Promise<void> {
-    const kept = this.#snapshots[snapshot % this.#snapshots.length]
+    const kept = snapshot === null ? null : this.#snapshots[snapshot % this.#snapshots.length]
     if (kept === undefined || this.#runtimes.length >= most.runtimes) return
     const metadata = { of: crypto.randomUUID() }
-    const json = { snapshot: kept.id, metadata, timeout_secs: null }
+    const json = { metadata, timeout_secs: null, ...(kept === null ? {} : { snapshot: kept.id }) }
     const answer = await this.#send(cutMs, () => call('POST', runtimesPath, { json }))
-    if (answer !== null) expect(success(answer, 201, Runtime)).toMatchObject({ state: 'running', snapshot_id: kept.id })
-    await this.#adopt(metadata, kept.expected)
+    const wanted = { state: 'running', snapshot_id: kept?.id ?? null }
+    if (answer !== null) expect(success(answer, 201, Runtime)).toMatchObject(wanted)
+    const made = await this.#adopt(metadata, kept?.expected ?? untouched)
+    if (answer !== null) expect(made, answer.text).toHaveLength(1)
+    if (kept === null) for (const runtime of made) await inhabit(runtime)
   }
 
   async #fork(one: Inhabited, { count, busy, cutMs }: Of<'fork'>): Promise<void> {
@@ -173,13 +208,13 @@ export class World {
     const json = { count, metadata }
     const answer = await this.#send(cutMs, () => one.runtime.call('POST', '/fork', { json }))
     const made = await this.#adopt(metadata, one.expected)
-    if (answer !== null) expect(made, answer.text).toBe(count)
+    if (answer !== null) expect(made, answer.text).toHaveLength(count)
     expect((await settled(one.runtime)).state).toBe('running')
     await command?.(cutMs !== null)
   }
 
-  /** Takes up the runtimes that a create or a fork made, whether or not it was answered; answers how many run. */
-  async #adopt(metadata: { of: string }, expected: Expected): Promise<number> {
+  /** Takes up the runtimes that a create or a fork made, whether or not it was answered; answers those that run. */
+  async #adopt(metadata: { of: string }, expected: Expected): Promise<readonly TestRuntime[]> {
     const query = { 'metadata.of': metadata.of }
     const { data } = success(await call('GET', runtimesPath, { query }), 200, pageOf(Runtime))
     const found = data.map((one) => new TestRuntime(one))
@@ -188,7 +223,7 @@ export class World {
     for (const [index, { state }] of states.entries())
       if (state !== 'running') expect(['failed', 'terminated'], found[index]?.id).toContain(state)
     this.#runtimes.push(...running.map((runtime) => ({ runtime, expected })))
-    return running.length
+    return running
   }
 
   async #deleteRuntime(one: Inhabited, { cutMs }: Of<'deleteRuntime'>): Promise<void> {
@@ -210,12 +245,23 @@ export class World {
   /** Sends a request, and where `cutMs` says so kills the daemon meanwhile; then the answer is lost, unless it came before. */
   async #send(cutMs: Cut, request: () => Promise<Answer>): Promise<Answer | null> {
     if (cutMs === null) return request()
+    await this.#countClaims()
     const answer = request().catch(() => null) // The daemon dies while it answers.
     await sleep(cutMs)
     await crash()
-    await restart()
+    await restart(this.#settings)
     return answer
   }
+
+  /** Adds what the daemon that runs has counted, which it takes with it. */
+  async #countClaims(): Promise<void> {
+    this.#claims += await sumOf('holt_pool_hits_total')
+  }
+}
+
+/** Makes the place where the files of the model are. */
+async function inhabit(runtime: TestRuntime): Promise<void> {
+  await runtime.sh(`mkdir -p ${modelDir}`)
 }
 
 /** Runs a command over what happens next; answers what expects that it ran as if nothing had happened, unless its answer may be lost. */

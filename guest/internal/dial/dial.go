@@ -33,7 +33,7 @@ func Forever(ctx context.Context, path string, serve func(net.Conn)) {
 		conn, err := dialer.DialContext(ctx, "unix", path)
 		if err == nil {
 			owntime.Met()
-			serve(conn)
+			serve(hostConn{conn})
 			_ = conn.Close() // usually closed already
 			lost, delay = owntime.Now(), firstDelay
 		}
@@ -44,6 +44,15 @@ func Forever(ctx context.Context, path string, serve func(net.Conn)) {
 		}
 		delay = next(delay, owntime.Now()-lost)
 	}
+}
+
+// hostConn is a connection to the host. The host takes a checkpoint as soon as it sees that the guest has closed it, which may be before any other
+// instruction of the guest's: from then on the runtime may stand still.
+type hostConn struct{ net.Conn }
+
+func (c hostConn) Close() error {
+	owntime.Alone(0)
+	return c.Conn.Close()
 }
 
 // next is the delay that follows delay when the connection has been gone for so long of the runtime's own time: one that

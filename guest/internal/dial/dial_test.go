@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"holt.dev/guest/internal/owntime"
 )
 
 func TestDelaysGrowWithTheTimeWithoutAHost(t *testing.T) {
@@ -50,4 +52,26 @@ func TestDialsAgainWheneverItIsLost(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+func TestIsAloneFromTheMomentAtWhichTheHostMayKnow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const stood = 2 * time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	own := make(chan time.Duration, 1)
+	go Forever(ctx, path, func(c net.Conn) {
+		cancel()
+		before := owntime.Now()
+		_ = c.Close()
+		time.Sleep(stood) // as one sees it who is written down here
+		own <- owntime.Now() - before
+	})
+	if took := <-own; took > stood/2 {
+		t.Fatalf("%s of the runtime's own passed while it stood still for %s", took, stood)
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/process"
-	"holt.dev/guest/internal/supervise"
 )
 
 // Request is who the runtime is to be.
@@ -68,8 +67,6 @@ type State struct {
 	seeded *Names
 	// hostLines are those that /etc/hosts has been given, whoever the runtime was then.
 	hostLines [][]byte
-	// Pool runs the programs that make what a runtime is known by.
-	Pool *supervise.Pool
 	// LetGo is called when the runtime becomes another one: whoever waited for something of the one before does not come back.
 	LetGo func()
 	// LimitPids enforces a number of processes on everything that commands start.

@@ -43,7 +43,6 @@ func Main() int {
 	go pool.Prepare()
 	processes := process.NewTable(pool)
 	state := &identity.State{
-		Pool:  pool,
 		LetGo: processes.LetGo,
 		LimitPids: func(max int64) error {
 			join, err := identity.LimitPids(max)

@@ -12,6 +12,7 @@ import { canResizeMounted } from './disks/grow-disk.ts'
 import { ContainerDriver } from './drivers/container-driver.ts'
 import { GvisorDriver } from './drivers/gvisor-driver.ts'
 import { type Claim, claimInstallation } from './host/claim-installation.ts'
+import { startsAtOnce } from './host/describe-host.ts'
 import type { Host } from './host/host.ts'
 import { installGuest, removeOldGuests } from './host/install-guest.ts'
 import { probeRunsc } from './host/probe-runners.ts'
@@ -79,7 +80,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
     runtimes,
     observers,
     locks: new KeyedLock(),
-    starts: new Gate(Math.max(2, availableParallelism())),
+    starts: new Gate(startsAtOnce),
     removals: new Gate(Math.max(8, 2 * availableParallelism())),
   }
   const endLauncher = guest === null ? () => {} : shareLauncher(guest.path)

@@ -111,6 +111,8 @@ export interface EngineFacts {
   /** Host architecture as Node names it: `x64`, `arm64`. */
   readonly arch: string
   readonly cpus: number
+  /** How many runtimes `ensure` starts at once; more wait for their turn. */
+  readonly startsAtOnce: number
   readonly memoryMiB: number
   readonly diskFreeMiB: number
   readonly isolation: Readonly<Record<Isolation, IsolationFacts>>

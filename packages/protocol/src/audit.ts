@@ -20,7 +20,11 @@ export const AuditEntry = z
       .object({ key_id: idSchema('key'), name: z.string() })
       .nullable()
       .describe('Which key, by its name then.'),
-    address: z.string().describe('The address that the connection came from.'),
+    address: z
+      .string()
+      .describe(
+        "The address that the connection came from; `operator` (and no key) in a project's log of what an operator of another project did to it.",
+      ),
     route: z.string().nullable().describe('What was called, by its name in the OpenAPI description: `createRuntime`.'),
     params: z.record(z.string(), z.string()).describe('What was named in the path.'),
     subject_id: z.string().nullable().describe('What was made, changed or removed.'),
@@ -47,7 +51,11 @@ export const ListAuditQuery = z.strictObject({
   kind: z.enum(auditKinds).optional(),
   key_id: Text.max(100).optional().describe('Only what was done with this key.'),
   route: Text.max(100).optional().describe('Only calls of this route.'),
-  subject: Text.max(100).optional().describe('Only what was done to the thing with this id.'),
+  subject: Text.max(100)
+    .optional()
+    .describe(
+      'Only what was done to the thing with this id or name, or inside it: the commands and files of a runtime.',
+    ),
   since: z.iso.datetime({ offset: true }).optional(),
   until: z.iso.datetime({ offset: true }).optional(),
 })

@@ -57,7 +57,7 @@ export const Webhook = z
     description: z.string(),
     state: z.enum(['active', 'disabled']),
     state_reason: z
-      .object({ code: z.enum(['by_request', 'gone', 'failing']), message: z.string() })
+      .object({ code: z.enum(['by_request', 'gone', 'failing', 'imported']), message: z.string() })
       .nullable()
       .describe('Why it is disabled.'),
     cursor: z

@@ -10,7 +10,7 @@ export interface AuditFilter {
   readonly keyId?: string
   /** A route by its name: `createRuntime`. */
   readonly route?: string
-  /** The id of what was made, changed or removed. */
+  /** The id or the name of what was made, changed or removed, or of the runtime that something was done in. */
   readonly subject?: string
   /** RFC 3339. */
   readonly since?: string

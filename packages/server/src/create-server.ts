@@ -22,11 +22,14 @@ import { OAuthTokens } from './identity/oauth-tokens.ts'
 import { SigningKeys } from './identity/signing-keys.ts'
 import { WorkloadTokens } from './identity/workload-tokens.ts'
 import { ensureAdminKey, ensureDefaultProject } from './keys/bootstrap.ts'
+import { ClockWatch } from './lifecycle/clock-watch.ts'
+import { type HostClock, openHostClock } from './lifecycle/host-clock.ts'
 import { Transitions } from './lifecycle/transitions.ts'
 import { RequestRates } from './limits/request-rates.ts'
 import type { Rate } from './limits/token-buckets.ts'
 import { RuntimeLinks } from './links/runtime-links.ts'
 import { Metrics } from './metrics/metrics.ts'
+import { markMissing } from './missing/mark-missing.ts'
 import { AddressBook } from './network/address-book.ts'
 import { DecisionLog } from './network/decision-log.ts'
 import { type Outside, openOutside } from './network/open-outside.ts'
@@ -80,6 +83,8 @@ export interface ServerOptions {
   readonly now?: () => number
   /** Default: `now` where it is given, else the machine's own. */
   readonly monotonic?: () => number
+  /** Default: one by `monotonic` or `now` where they are given, else the machine's own. */
+  readonly hostClock?: HostClock
   readonly freeMemoryMiB?: () => Promise<number | null>
   readonly limits?: ConnectionLimits
   readonly portLimits?: Partial<PortLimits>
@@ -130,6 +135,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Both keys stay: what is sealed opens as before, and the next start tries again.
     options.log.error({ err }, 'a rotation of the master key could not be finished')
   })
+  const clock = await ClockWatch.open(service)
   const projectId = await ensureDefaultProject(store, service.now())
   await failInterrupted(service).catch((err: unknown) => {
     // They are shown as they were until the next start; the service is of use without.
@@ -139,12 +145,16 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // They are shown as being written until the next start, and can be deleted.
     options.log.error({ err }, 'the snapshots that an earlier process left could not be ended')
   })
+  await markMissing(service).catch((err: unknown) => {
+    // They are shown as they were until the next start, and whoever uses one is told.
+    options.log.error({ err }, 'what is missing in the state directory could not be looked for')
+  })
   await ensureAgentTemplates(service, systemProjectId)
   const following = await beginFollowing(service)
   const cleared = clearResidue(service)
   service.builds.runAfter(cleared)
   const known = (await readCredentials(config.stateDir))?.key ?? null
-  const adminKey = await ensureAdminKey(store, { projectId, known, now: service.now() })
+  const adminKey = await ensureAdminKey(service, { projectId, known, now: service.now() })
   const app = createApp(service, handlers, options.limits ?? limitsFor(openFilesLimit()))
   const background: Promise<unknown>[] = [following.ended, cleared]
   const close = async () => {
@@ -172,7 +182,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       source === null ? null : keepBaseTemplates(service, { projectId: systemProjectId, source }, templateRetryMs)
     background.push(
       templates?.ended ?? Promise.resolve(),
-      sweepForever(service),
+      sweepForever(service, clock),
       service.pools.keep(),
       service.usage.keep(),
       metrics.process.keep(controller.signal),
@@ -209,6 +219,8 @@ function makeService(
   { store, eventNews, metrics, tracer, portSecret, masterKeys, outside, closing, url }: Opened,
 ): Service {
   const { now = Date.now, monotonic = clocks.now ?? (() => performance.now()) } = clocks
+  const given = clocks.monotonic ?? clocks.now
+  const { hostClock = given === undefined ? openHostClock() : { bootId: 'given', uptime: given } } = clocks
   const parts = { store, masterKeys, now, issuer: () => config.issuer ?? url() }
   const signingKeys = new SigningKeys(parts)
   const addresses = new AddressBook(store, log)
@@ -219,6 +231,7 @@ function makeService(
     log,
     now,
     monotonic,
+    hostClock,
     freeMemoryMiB: freeMemoryMiB ?? (async () => null),
     recentKeys: new RecentKeys(),
     rates: new RequestRates(monotonic, failureRate),

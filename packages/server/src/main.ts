@@ -7,24 +7,29 @@ const usage = `holtd: the Holt service
   holtd [serve]          run the service
   holtd doctor [--json]  check this machine; what is missing is a line that begins with FIX:
   holtd purge            remove every runtime and kernel object of the installation
-  holtd export FILE      write the store to a file, or with - to stdout; the service may run
-  holtd import FILE      fill an empty store from such a file, or with - from stdin
+  holtd export FILE [--force]           write the store to a file, or with - to stdout; the service may run
+  holtd import FILE [--keep-webhooks]   fill an empty store from such a file, or with - from stdin
+  holtd settings         print which settings here are others than those of the daemon that runs, as JSON
   holtd version          print the version
 
 Settings come from the environment: HOLT_STATE_DIR HOLT_HOST HOLT_PORT HOLT_ALLOW_REMOTE HOLT_PORT_DOMAIN HOLT_ISOLATION
 HOLT_BASE_IMAGE HOLT_DEBIAN_MIRROR HOLT_RUN_DIR HOLT_LOG_LEVEL HOLT_CLOUD HOLT_REGION HOLT_RUNSC HOLT_GVISOR_PLATFORM HOLT_GUEST
 HOLT_MEMORY_OVERCOMMIT HOLT_EGRESS_RESOLVERS HOLT_EGRESS_ALLOWED_NETWORKS HOLT_EGRESS_OVERRIDES HOLT_EGRESS_CA_FILE HOLT_ISSUER
-HOLT_BUILDS_AT_ONCE HOLT_BUILD_CACHE_SIZE HOLT_POOL_MIN HOLT_POOL_MAX HOLT_REGISTRY_MIRRORS HOLT_REGISTRY_INSECURE
+HOLT_BUILDS_AT_ONCE HOLT_BUILD_CACHE_SIZE HOLT_BUILD_CONTEXTS_SIZE HOLT_POOL_MIN HOLT_POOL_MAX HOLT_REGISTRY_MIRRORS HOLT_REGISTRY_INSECURE
 HOLT_RESERVE_MEMORY HOLT_RESERVE_DISK HOLT_PROJECT_QUOTAS HOLT_DATABASE_URL HOLT_ADOPT_STORE
 OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_SDK_DISABLED OTEL_TRACES_SAMPLER_ARG
 `
 
+/** The option that a verb takes. */
+const optionOf: Readonly<Record<string, string>> = { doctor: '--json', export: '--force', import: '--keep-webhooks' }
+
 /** Exit codes: 0 done, 1 failed, 2 wrong arguments or settings. */
 async function main([verb = 'serve', ...options]: readonly string[]): Promise<number | null> {
   process.umask(0o077)
-  const json = verb === 'doctor' && options[0] === '--json'
-  const file = verb === 'export' || verb === 'import' ? options[0] : undefined
-  if (options.length > (json || file !== undefined ? 1 : 0)) return misused()
+  const words = options.filter((option) => option !== optionOf[verb])
+  const has = words.length < options.length
+  const [file] = verb === 'export' || verb === 'import' ? words : []
+  if (words.length > (file === undefined ? 0 : 1) || file?.startsWith('--') === true) return misused()
   switch (verb) {
     case 'version':
       process.stdout.write(`${version}\n`)
@@ -36,13 +41,15 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
     case 'serve':
       return serve(parseConfig(process.env))
     case 'doctor':
-      return doctor(parseConfig(process.env), json)
+      return doctor(parseConfig(process.env), has)
+    case 'settings':
+      return settings(parseConfig(process.env))
     case 'purge':
       return purge(parseConfig(process.env))
     case 'export':
-      return file === undefined ? misused() : exportTo(parseConfig(process.env), file)
+      return file === undefined ? misused() : exportTo(parseConfig(process.env), file, has)
     case 'import':
-      return file === undefined ? misused() : importFrom(parseConfig(process.env), file)
+      return file === undefined ? misused() : importFrom(parseConfig(process.env), file, has)
     default:
       return misused()
   }
@@ -65,23 +72,32 @@ async function doctor(config: ServerConfig, json: boolean): Promise<number> {
   return checks.some(({ status }) => status === 'fix') ? 1 : 0
 }
 
+async function settings({ stateDir }: ServerConfig): Promise<number> {
+  const changed = await (await import('./config/running-settings.ts')).changedSettings(stateDir, process.env)
+  process.stdout.write(`${JSON.stringify({ changed })}\n`)
+  return 0
+}
+
 async function purge(config: ServerConfig): Promise<number> {
   const left = await (await import('./daemon/purge.ts')).purge(config)
   for (const line of left) process.stderr.write(`error: could not remove ${line}\n`)
   return left.length === 0 ? 0 : 1
 }
 
-async function exportTo(config: ServerConfig, file: string): Promise<number> {
-  await (await import('./daemon/transfer.ts')).exportTo(config, file)
+async function exportTo(config: ServerConfig, file: string, force: boolean): Promise<number> {
+  await (await import('./daemon/transfer.ts')).exportTo(config, file, { force })
   process.stderr.write(
     'what is secret is sealed in it: keep master-keys.json of the state directory, but not beside it; images and checkpoints are files there too\n',
   )
   return 0
 }
 
-async function importFrom(config: ServerConfig, file: string): Promise<number> {
-  const { rows, schema } = await (await import('./daemon/transfer.ts')).importFrom(config, file)
-  process.stderr.write(`took in ${rows} rows of schema ${schema}\n`)
+async function importFrom(config: ServerConfig, file: string, keepWebhooks: boolean): Promise<number> {
+  const [{ importFrom }, { wordsOf }] = await Promise.all([
+    import('./daemon/transfer.ts'),
+    import('./daemon/import-words.ts'),
+  ])
+  process.stderr.write(wordsOf(await importFrom(config, file, { keepWebhooks }), config))
   return 0
 }
 

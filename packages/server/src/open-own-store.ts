@@ -5,6 +5,7 @@ import { referenced } from './builds/collect.ts'
 import { BuildPaths } from './builds/paths.ts'
 import type { ServerConfig } from './config/config.ts'
 import { readStoreId, writeStoreId } from './config/store-file.ts'
+import { countMissing, findMissing } from './missing/find-missing.ts'
 import type { Log } from './service.ts'
 import { openStore, type Queries, type Store, type StorePlace, storeExists, storePlace } from './store/open-store.ts'
 
@@ -22,7 +23,8 @@ interface OwnStoreOptions {
 /**
  * Opens the store, if it is the one that the state directory belongs to. What no row knows is removed from there, and so a store that is empty or another one's would have
  * everything removed. Store and directory have the same id from their first start together. Where one of them has none yet (the store is an earlier version's, the file is
- * lost), they belong together if rows know what is there. Throws `ForeignStore`, whose message names the ways out, and has changed nothing of the directory then.
+ * lost), they belong together if rows know what is there. A store that knows of files does not belong to a directory without any, unless an import has said so. Throws
+ * `ForeignStore`, whose message names the ways out, and has changed nothing of the directory then.
  */
 export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Promise<Store> {
   const { stateDir, adoptStore } = config
@@ -35,10 +37,11 @@ export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Pr
   }
   const store = await openStore(place)
   try {
-    const id = await idOf(store.db)
+    const id = await storeIdOf(store.db)
     if (id !== null && id === noted) return store
     const belongings = await listBelongings(engine, stateDir)
     const knows = (id === null || noted === null) && (await knowsSome(store.db, belongings))
+    if (countOf(belongings) === 0 && id !== null) await requireFiles(store.db, { place, stateDir, adoptStore, log })
     if (countOf(belongings) > 0 && !knows) {
       if (!adoptStore) throw refusal('is not the one of this state directory: it', { place, stateDir, belongings })
       log.warn(countsOf(belongings), 'HOLT_ADOPT_STORE: what the store does not know of the state directory is removed')
@@ -64,7 +67,27 @@ async function bind(parts: {
   if (id !== noted) await writeStoreId(stateDir, id)
 }
 
-async function idOf(db: Queries): Promise<string | null> {
+/** Refuses a directory that has nothing of what a store knows of, as one that is not mounted. Base templates are made anew, and do not count. */
+async function requireFiles(
+  db: Queries,
+  { place, stateDir, adoptStore, log }: { place: StorePlace; stateDir: string; adoptStore: boolean; log: Log },
+): Promise<void> {
+  const nothing = { images: new Set<string>(), checkpoints: new Set<string>() }
+  const counts = countMissing(await findMissing(db, nothing))
+  if (Object.values(counts).every((count) => count === 0)) return
+  if (adoptStore) return log.warn(counts, 'HOLT_ADOPT_STORE: the store is taken without the files of what it knows')
+  const { snapshots, templates, runtimes } = counts
+  throw new ForeignStore(
+    [
+      `the store ${nameOf(place)} knows ${snapshots} snapshots, ${templates} templates and ${runtimes} paused runtimes, and ${stateDir} has none of their files`,
+      'Either set HOLT_STATE_DIR and HOLT_DATABASE_URL to those that belong together, mount or copy what is missing (images/ and checkpoints/), or import a dump of its rows (`holtd import FILE`).',
+      'Or go on without: HOLT_ADOPT_STORE=1 for one start takes this store, and says of each what it lacks.',
+    ].join('\n'),
+  )
+}
+
+/** The id of a store; null where an earlier version has given none. */
+export async function storeIdOf(db: Queries): Promise<string | null> {
   const row = await db.selectFrom('store_facts').select('value').where('name', '=', 'id').executeTakeFirst()
   return row?.value ?? null
 }
@@ -113,14 +136,17 @@ function refusal(
     belongings,
   }: { readonly place: StorePlace; readonly stateDir: string; readonly belongings: Belongings },
 ): ForeignStore {
-  const store = place.type === 'sqlite' ? place.path : 'in the database of HOLT_DATABASE_URL'
   const { checkpoints, images, files } = countsOf(belongings)
   return new ForeignStore(
     [
-      `the store ${store} ${why} does not know what is in ${stateDir}: ${checkpoints} checkpoints, ${images} images, ${files} files of builds`,
+      `the store ${nameOf(place)} ${why} does not know what is in ${stateDir}: ${checkpoints} checkpoints, ${images} images, ${files} files of builds`,
       'A service over it would remove all of that. Nothing of it was changed, and runtimes go on as they are.',
       'Either set HOLT_STATE_DIR and HOLT_DATABASE_URL to those that belong together, or fill an empty store (`holtd import FILE`).',
       'Or begin anew: HOLT_ADOPT_STORE=1 for one start takes this store, and removes what it does not know.',
     ].join('\n'),
   )
+}
+
+function nameOf(place: StorePlace): string {
+  return place.type === 'sqlite' ? place.path : 'in the database of HOLT_DATABASE_URL'
 }

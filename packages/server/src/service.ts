@@ -9,6 +9,7 @@ import type { EventNews } from './events/event-news.ts'
 import type { OAuthTokens } from './identity/oauth-tokens.ts'
 import type { SigningKeys } from './identity/signing-keys.ts'
 import type { WorkloadTokens } from './identity/workload-tokens.ts'
+import type { HostClock } from './lifecycle/host-clock.ts'
 import type { Transitions } from './lifecycle/transitions.ts'
 import type { RequestRates } from './limits/request-rates.ts'
 import type { RuntimeLinks } from './links/runtime-links.ts'
@@ -46,6 +47,7 @@ export interface Service {
   readonly now: () => number
   /** Milliseconds of a clock that is never set; it begins anywhere. */
   readonly monotonic: () => number
+  readonly hostClock: HostClock
   /** Memory that the host could give away now; null where it is not known. */
   readonly freeMemoryMiB: () => Promise<number | null>
   readonly recentKeys: RecentKeys

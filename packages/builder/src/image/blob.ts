@@ -37,7 +37,7 @@ export async function* layerBytes(
 ): AsyncGenerator<Uint8Array> {
   const blob = createHash('sha256')
   const content = createHash('sha256')
-  const source = createReadStream(layer.path, { highWaterMark: 2 ** 20 })
+  const source = fileBytes(layer.path)
   try {
     const input = options.verify ? hashed(source, blob) : source
     for await (const chunk of await uncompressed(layer, input)) {
@@ -52,12 +52,15 @@ export async function* layerBytes(
     throw new BuilderError('image_invalid', `Layer ${layer.descriptor.digest} cannot be uncompressed.`, {
       cause: error,
     })
-  } finally {
-    source.destroy()
   }
   if (!options.verify) return
   if (sha256(blob) !== layer.descriptor.digest) throw damaged(layer.descriptor.digest)
   if (sha256(content) !== layer.diffId) throw damaged(layer.diffId)
+}
+
+/** The bytes of a file, which is opened when they are asked for: a stream that fails before anybody listens to it would end the service. */
+async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path, { highWaterMark: 2 ** 20 })
 }
 
 async function* hashed(source: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {

@@ -12,7 +12,7 @@ const examples = `
 Examples:
   holt audit                                  the newest 50 entries, newest first
   holt audit --key ky4f… --since 2030-01-01   what was done with a key
-  holt audit --subject rt9a…                  who did something to a runtime, or in it
+  holt audit --subject mine                   who did something to a runtime, or in it
   holt audit --project all --kind auth_failed calls without a valid key (scope operator)`
 
 interface AuditOptions {
@@ -35,7 +35,7 @@ export function addAudit(program: Command): void {
     .description('show who did what, with which key, from where (needs a key with the scope admin)')
     .addOption(kind.choices([...auditKinds]))
     .option('--key <key>', 'only what was done with this key')
-    .option('--subject <id>', 'only what was done to the thing with this id')
+    .option('--subject <thing>', 'only what was done to the thing with this id or name, or inside it')
     .option('--route <name>', 'only calls of this route, as createRuntime')
     .option('--since <date>', 'only from then on: 2030-01-01 or 2030-01-01T12:00:00Z')
     .option('--until <date>', 'only before then')
@@ -58,7 +58,7 @@ async function showAudit(options: AuditOptions): Promise<number> {
   else {
     printTable(entries, [
       ['AT', ({ at }) => at],
-      ['WHO', (entry) => entry.key?.name ?? ''],
+      ['WHO', whoOf],
       ['KEY', (entry) => entry.key?.key_id ?? ''],
       ['FROM', ({ address }) => address],
       ['WHAT', (entry) => entry.route ?? entry.kind],
@@ -68,6 +68,11 @@ async function showAudit(options: AuditOptions): Promise<number> {
     ])
   }
   return 0
+}
+
+/** An operator of another project is shown as such, without the key. */
+function whoOf({ key, kind }: AuditEntry): string {
+  return key?.name ?? (kind === 'auth_failed' ? '' : 'an operator')
 }
 
 function momentOf(option: string, text: string | undefined): string | undefined {

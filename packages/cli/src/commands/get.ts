@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
-import { print, printJson } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printFields } from '../output/fields.ts'
+import { printJson } from '../output/print.ts'
 import { act } from '../verb.ts'
 
 const examples = `
@@ -21,12 +21,7 @@ export function addGet(program: Command): void {
   act(command, async (text: string, { json }: { json?: boolean }) => {
     const runtime = await findRuntime(connect(), text)
     if (json === true) printJson(runtime)
-    else for (const [name, value] of Object.entries(runtime.toJSON())) print(`${name.padEnd(18)} ${shown(value)}`)
+    else printFields(runtime.toJSON())
     return 0
   })
-}
-
-function shown(value: unknown): string {
-  if (value === null) return '-'
-  return printable(typeof value === 'string' ? value : JSON.stringify(value))
 }

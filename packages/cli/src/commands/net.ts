@@ -90,11 +90,14 @@ async function showLog(
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an item')
   const runtime = await findRuntime(connect(), text)
+  let isEmpty = true
   for await (const item of runtime.network.log(dropUndefined({ follow, denied, cursor }))) {
+    isEmpty &&= item.type === 'end'
     if (options.json === true) print(JSON.stringify(item))
     else if (item.type === 'dropped') say(`holt: ${item.dropped_items} decisions are no longer kept`)
     else if (item.type !== 'end') print(printable(lineOf(item)))
   }
+  if (isEmpty && options.json !== true) say(denied === true ? 'Nothing was denied.' : 'It has tried to reach nothing.')
   return 0
 }
 

@@ -5,8 +5,8 @@ import { doToEach } from '../arguments/do-to-each.ts'
 import { findRuntime, findRuntimeId } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
 import { amount } from '../copy/transfer-line.ts'
+import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
 import { ageOf, mib, printTable } from '../output/table.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb.ts'
@@ -92,9 +92,7 @@ function addReaders(group: Command): void {
   act(get, async (text: string, { json }: { json?: boolean }) => {
     const snapshot = await connect().snapshots.get(text)
     if (json === true) printJson(snapshot)
-    else
-      for (const [name, value] of Object.entries(snapshot))
-        print(`${name.padEnd(18)} ${printable(typeof value === 'string' ? value : (JSON.stringify(value) ?? '-'))}`)
+    else printFields(snapshot)
     return 0
   })
 }

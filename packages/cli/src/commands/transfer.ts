@@ -6,10 +6,14 @@ const examples = {
   export: `
 Examples:
   holt export store.jsonl          while the service runs, or when it does not
+  holt export --force store.jsonl  where there is such a file already
   holt export - | zstd > store.jsonl.zst`,
   import: `
+What is missing in the state directory (images, checkpoints) is told. Webhooks send nothing until they are enabled, since the store may be a copy.
+
 Examples:
   holt import store.jsonl
+  holt import --keep-webhooks store.jsonl   where the store that it was made of is used no more
   HOLT_DATABASE_URL=postgres://holt@db.example.com/holt holt import store.jsonl`,
 } as const
 
@@ -18,18 +22,26 @@ const words = {
   import: 'fill the empty store of a service that does not run from such a file (-: stdin)',
 } as const
 
+const options = {
+  export: ['--force', 'overwrite a file that is there'],
+  import: ['--keep-webhooks', 'let webhooks go on sending'],
+} as const
+
 /** Adds `holt export` and `holt import`: the store of the service on this machine, as a file that any store of this version or a newer one takes in. */
 export function addTransfer(program: Command): void {
   for (const verb of ['export', 'import'] as const) {
+    const [flag, what] = options[verb]
     const command = program
       .command(verb)
       .description(words[verb])
       .argument('<file>')
+      .option(flag, what)
       .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
       .addHelpText('after', examples[verb])
-    act(command, async (file: string, options: { stateDir?: string }) => {
-      if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
-      return runDaemonVerb([verb, file])
+    act(command, async (file: string, given: { stateDir?: string; force?: boolean; keepWebhooks?: boolean }) => {
+      if (given.stateDir !== undefined) process.env.HOLT_STATE_DIR = given.stateDir
+      const isGiven = given.force === true || given.keepWebhooks === true
+      return runDaemonVerb(isGiven ? [verb, file, flag] : [verb, file])
     })
   }
 }

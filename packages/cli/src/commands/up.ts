@@ -3,11 +3,13 @@ import type { Command } from 'commander'
 import { isolationOption } from '../arguments/create-options.ts'
 import { port } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
-import { startDaemon } from '../daemon/start-daemon.ts'
-import { defaultPort, findDaemon, logPath, stateDir } from '../daemon/state.ts'
+import { type ChangedSetting, changedSettings } from '../daemon/run-daemon-verb.ts'
+import { environmentOf, startDaemon } from '../daemon/start-daemon.ts'
+import { defaultPort, defaultStateDir, findDaemon, findUnit, logPath, stateDir } from '../daemon/state.ts'
 import { waitReady } from '../daemon/wait-ready.ts'
 import { ourCommand } from '../our-command.ts'
 import { printJson, say, styled } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
 import { act } from '../verb.ts'
 
 interface UpOptions {
@@ -61,12 +63,24 @@ async function up(options: UpOptions): Promise<number> {
     },
   })
   const url = readCredentialsFile()?.url ?? ''
-  if (running !== null && options.port !== undefined && new URL(url).port !== String(options.port)) {
-    say(`It runs already, on another port; to change that: ${ourCommand()} down, then up again`)
-  }
-  if (options.json === true) printJson({ url, state_dir: stateDir(), ...readiness })
+  const env = environmentOf(options)
+  const changed = running === null ? [] : await changedSettings(env)
+  if (options.json === true) printJson({ url, state_dir: stateDir(), ...readiness, changed_settings: changed })
   else tellNext(url, running !== null)
+  if (changed.length > 0) await tellChanged(changed)
   return 0
+}
+
+/** Says what a start would change of a service that runs already. */
+async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
+  const unit = await findUnit()
+  say('')
+  say('It runs with other settings than those here:')
+  const shown = (value: string | null) => (value === null ? 'not set' : printable(value))
+  for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} there, ${shown(here)} here`)
+  if (unit === null) say(`To apply those here: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`)
+  else
+    say(`To apply those here, put them into the settings of its unit, then: systemctl restart ${unit} (runtimes go on)`)
 }
 
 function connectTo(credentials: { url: string; key: string }) {
@@ -77,6 +91,7 @@ function tellNext(url: string, ranAlready: boolean): void {
   const holt = ourCommand()
   say(`${styled('green', '✓')} Holt ${ranAlready ? 'runs already' : 'is ready'} at ${styled('bold', url)}`)
   say('')
+  if (stateDir() !== defaultStateDir) say(`  export HOLT_STATE_DIR=${stateDir()}   # for the commands below`)
   say(`  ${holt} run -- python -c 'print(6 * 7)'   run something in a new runtime`)
   say(`  ${holt} create -n mine                    keep a runtime; then: ${holt} exec mine -- sh -c 'id; ls'`)
   say(`  ${holt} --help                            everything else`)

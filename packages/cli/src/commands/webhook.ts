@@ -4,6 +4,7 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import { doToEach } from '../arguments/do-to-each.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
+import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printable } from '../output/report-error.ts'
 import { ageOf, printTable } from '../output/table.ts'
@@ -135,9 +136,7 @@ function addReaders(group: Command): void {
   act(get, async (id: string, { json }: { json?: boolean }) => {
     const webhook = await connect().webhooks.get(id)
     if (json === true) printJson(webhook)
-    else
-      for (const [name, value] of Object.entries(webhook))
-        print(`${name.padEnd(22)} ${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    else printFields(webhook)
     return 0
   })
   const deliveries = group

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { daemonProgram, stateDir } from './state.ts'
 
 /** Runs a verb of the service's program in the foreground, with its input and output as ours, and answers its exit code. */
@@ -10,4 +11,24 @@ export async function runDaemonVerb(args: readonly string[]): Promise<number> {
   })
   const [exitCode] = (await once(child, 'exit')) as [number | null]
   return exitCode ?? 1
+}
+
+/** A setting that is not as it was when the service was started; null: not set. */
+export interface ChangedSetting {
+  readonly name: string
+  readonly running: string | null
+  readonly here: string | null
+}
+
+/** The settings of `env` that are others than those of the service that runs. Throws with what the program says where a setting is wrong. */
+export async function changedSettings(env: NodeJS.ProcessEnv): Promise<readonly ChangedSetting[]> {
+  const args = ['--disable-warning=ExperimentalWarning', daemonProgram(), 'settings']
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
+  const [words, complaint, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ])
+  if (exitCode !== 0) throw new Error(complaint.trim().replace(/^error: /, ''))
+  return (JSON.parse(words) as { readonly changed: readonly ChangedSetting[] }).changed
 }

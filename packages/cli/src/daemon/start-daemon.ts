@@ -35,16 +35,21 @@ export async function startDaemon({ port, isolation }: StartOptions): Promise<St
     cwd: '/',
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
-    env: {
-      ...process.env,
-      HOLT_STATE_DIR: stateDir(),
-      HOLT_PORT: String(port),
-      ...(isolation === undefined ? {} : { HOLT_ISOLATION: isolation }),
-    },
+    env: environmentOf({ port, isolation }),
   })
   await once(child, 'spawn')
   child.unref()
   return { pid: child.pid ?? 0, ended: () => endOf(child), lastWords: () => wordsSince(size) }
+}
+
+/** What a service that is started so has its settings from; without a port that of the environment, or its own default. */
+export function environmentOf({ port, isolation }: { port?: number | undefined; isolation?: string | undefined }) {
+  return {
+    ...process.env,
+    HOLT_STATE_DIR: stateDir(),
+    ...(port === undefined ? {} : { HOLT_PORT: String(port) }),
+    ...(isolation === undefined ? {} : { HOLT_ISOLATION: isolation }),
+  }
 }
 
 function endOf(child: ChildProcess): string | null {

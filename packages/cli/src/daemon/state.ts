@@ -2,9 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** Where the service keeps everything unless told otherwise. */
+export const defaultStateDir = '/var/lib/holt'
+
 /** The directory in which the service keeps everything. */
 export function stateDir(): string {
-  return process.env.HOLT_STATE_DIR || '/var/lib/holt'
+  return process.env.HOLT_STATE_DIR || defaultStateDir
 }
 
 /** Where the service's words go. */

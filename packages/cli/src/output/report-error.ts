@@ -72,8 +72,14 @@ const optionsHere: Readonly<Record<string, string>> = {
 }
 
 function hintOf(error: unknown): string | undefined {
-  if (error instanceof HoltApiError) return hintsHere[error.code] ?? error.hint
+  if (error instanceof HoltApiError) return named(hintsHere[error.code], error) ?? error.hint
   if (error instanceof HoltError) return error.hint
   if (!(error instanceof HoltConnectionError)) return undefined
   return error.reason === 'refused' ? 'Start the service: holt up' : 'See what the service does: holt status'
+}
+
+/** A hint with the runtime that the error is about, so that it can be typed as it stands. */
+function named(hint: string | undefined, { details }: HoltApiError): string | undefined {
+  const id = details?.runtime_id
+  return typeof id === 'string' ? hint?.replace('RUNTIME', printable(id)) : hint
 }

@@ -44,7 +44,7 @@ describe('pause and resume', () => {
     const refused = await run('exec', 'mine', '--', 'true')
     expect(refused).toMatchObject({
       code: 125,
-      stderr: expect.stringContaining('hint: Resume it: holt resume RUNTIME'),
+      stderr: expect.stringContaining(`hint: Resume it: holt resume ${mine.runtime_id}\n`),
     })
   })
 })

@@ -201,6 +201,18 @@ describe('net', () => {
     expect(lines.map((line) => JSON.parse(line).type)).toEqual(['request', 'end'])
   })
 
+  test('a log without anything in it says so', async () => {
+    service.decisions.splice(0)
+    service.decisions.push({ type: 'end', cursor: 1 })
+    expect(await run(['net', 'log', 'mine'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'It has tried to reach nothing.\n',
+    })
+    expect((await run(['net', 'log', 'mine', '--denied'])).stderr).toBe('Nothing was denied.\n')
+    expect((await run(['net', 'log', 'mine', '--json'])).stderr).toBe('')
+  })
+
   test('suggest prints options', async () => {
     expect(await run(['net', 'suggest', 'mine'])).toMatchObject({
       stdout: '--allow api.example.com\n',

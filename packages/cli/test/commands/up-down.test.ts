@@ -58,6 +58,22 @@ test('up again does nothing', async () => {
   expect(await pidOf()).toBe(pid)
 })
 
+test('up beside a service with other settings says which, and what applies them', async () => {
+  await holt(['up'])
+  const changed = [
+    { name: 'HOLT_POOL_MAX', running: '10', here: null },
+    { name: 'HOLT_ISOLATION', running: null, here: 'container' },
+  ]
+  const again = await holt(['up'], { FAKE_CHANGED: JSON.stringify({ changed }) })
+  expect(again.code).toBe(0)
+  expect(again.stderr).toContain(
+    '  HOLT_POOL_MAX: 10 there, not set here\n  HOLT_ISOLATION: not set there, container here\n',
+  )
+  expect(again.stderr).toMatch(/To apply those here: \S+ down && \S+ up/)
+  const { stdout } = await holt(['up', '--json'], { FAKE_CHANGED: JSON.stringify({ changed }) })
+  expect(JSON.parse(stdout).changed_settings).toEqual(changed)
+})
+
 test('up --json says where it is', async () => {
   const { stdout } = await holt(['up', '--json'])
   expect(JSON.parse(stdout)).toMatchObject({ url: `http://127.0.0.1:${port}`, status: 'ready' })

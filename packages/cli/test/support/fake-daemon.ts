@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TestService } from '../../../sdk/test/support/test-service.ts'
 
@@ -15,6 +15,7 @@ const verbs: Readonly<Record<string, () => Promise<void>>> = {
   serve,
   purge: async () => writeFile(join(stateDir, 'purged'), ''),
   doctor: async () => console.log(process.argv.includes('--json') ? '{"checks":[]}' : 'ok node'),
+  settings: async () => console.log(process.env.FAKE_CHANGED ?? '{"changed":[]}'),
   export: async () => console.log(`the rows, for ${process.argv[3]}`),
   import: async () => void process.stdin.pipe(process.stdout),
 }
@@ -45,7 +46,8 @@ async function serve(): Promise<void> {
     if (mode === 'template') service.ready = false
   }
   await service.listen(Number(process.env.HOLT_PORT))
-  await writeFile(join(stateDir, 'credentials.json'), JSON.stringify({ url: service.url, key: service.key }), {
-    mode: 0o600,
-  })
+  // In one step, as the real one writes it: whoever waits for it reads it at any moment.
+  const written = join(stateDir, 'credentials.json.new')
+  await writeFile(written, JSON.stringify({ url: service.url, key: service.key }), { mode: 0o600 })
+  await rename(written, join(stateDir, 'credentials.json'))
 }

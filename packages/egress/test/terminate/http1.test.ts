@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { exchange, hostName, makePassage, type Passage, secretOf, upstreamContext } from './harness.ts'
 
 const real = 'sk-the-real-value-0123456789'
@@ -417,6 +417,22 @@ describe('WebSocket', () => {
     expect(await exchange(await passage.enter(), head('GET /ws HTTP/1.1', ...fields), whole)).toMatch(
       /^HTTP\/1\.1 426 /,
     )
+  })
+
+  test('is not asked for before the answers before it were taken', async () => {
+    const { passage, arrived } = await passageTo(({ url }, response) => {
+      if (url === '/ws') response.writeHead(426).end('no sockets')
+      else response.writeHead(204, { 'x-long': 'x'.repeat(48 * 1024) }).end()
+    })
+    const socket = await passage.enter()
+    socket.pause()
+    socket.write(head('GET / HTTP/1.1').repeat(90))
+    socket.write(head('GET /ws HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket'))
+    const all = vi.waitFor(() => expect(arrived).toHaveLength(91), { timeout: 2000 })
+    await expect(all).rejects.toThrow()
+    const answers = exchange(socket, '', (text) => text.includes('no sockets'))
+    socket.resume()
+    expect(await answers).toContain('HTTP/1.1 426 ')
   })
 
   test('to a path that is not allowed is refused', async () => {

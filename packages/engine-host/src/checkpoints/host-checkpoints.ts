@@ -63,7 +63,9 @@ export class HostCheckpoints {
   async draft(checkpointId: string, spec: RuntimeSpec, guest: string): Promise<Draft> {
     const target = this.#layout.checkpoint(checkpointId)
     const dir = this.#temporary()
-    await mkdir(dir, { mode: 0o700 })
+    await mkdir(dir, { mode: 0o700 }).catch((error: unknown) => {
+      throw noSpaceFor(checkpointId, error)
+    })
     const discard = () => rm(dir, { recursive: true, force: true })
     const publish = async () => {
       try {
@@ -77,9 +79,7 @@ export class HostCheckpoints {
         return infoOf(manifest)
       } catch (error) {
         await discard()
-        throw hasCode(error, 'ENOSPC', 'EDQUOT')
-          ? new EngineError('no_space', `no space for checkpoint ${checkpointId}`, { cause: error })
-          : error
+        throw noSpaceFor(checkpointId, error)
       }
     }
     return { dir, publish, discard }
@@ -216,4 +216,10 @@ export class HostCheckpoints {
       throw error
     }
   }
+}
+
+/** What a failure to write a checkpoint is. */
+function noSpaceFor(checkpointId: string, error: unknown): unknown {
+  if (!hasCode(error, 'ENOSPC', 'EDQUOT')) return error
+  return new EngineError('no_space', `no space for checkpoint ${checkpointId}`, { cause: error })
 }

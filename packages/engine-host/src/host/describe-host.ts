@@ -9,6 +9,9 @@ import { probeRunc, probeRunsc, type Runner } from './probe-runners.ts'
 /** This engine's name and version. */
 const ENGINE = 'host 0.1.0'
 
+/** A start is mostly work for a processor. Three at the least: where pools make two at a time, a create has a place of its own. */
+export const startsAtOnce = Math.max(3, availableParallelism())
+
 /** What a description is made of. */
 export interface DescribeInput {
   readonly stateDir: string
@@ -31,6 +34,7 @@ export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
     engine: ENGINE,
     arch: arch(),
     cpus: availableParallelism(),
+    startsAtOnce,
     memoryMiB: Math.floor(totalmem() / 2 ** 20),
     diskFreeMiB: Math.floor((disk.bavail * disk.bsize) / 2 ** 20),
     isolation: { gvisor: factsOf(gvisor, true), container: factsOf(container, false) },

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { HostCheckpoints } from '../../src/checkpoints/host-checkpoints.ts'
 import { type CheckpointMaker, cpuFeaturesOf, findDifference, parseManifest } from '../../src/checkpoints/manifest.ts'
 import { layoutOf } from '../../src/layout.ts'
+import { recordDurability } from '../support/record-durability.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 
 const maker: CheckpointMaker = {
@@ -58,6 +59,21 @@ test('publishes a checkpoint as a whole and finds it again', async () => {
   await checkpoints.remove('cp')
   await checkpoints.remove('cp')
   expect(await readdir(layout.checkpoints)).toEqual([])
+})
+
+test('has its name when all of it is durable, and is answered when the name is', async () => {
+  await using dir = await temporaryDirectory()
+  const { publish } = await prepare(dir.path)
+  using record = await recordDurability(dir.path)
+  await publish()
+  record.expectStages([
+    ['sync checkpoints/.tmp/checkpoint.img', 'sync checkpoints/.tmp/pages.img'],
+    ['sync checkpoints/.tmp/manifest.json.tmp'],
+    ['rename checkpoints/.tmp/manifest.json.tmp checkpoints/.tmp/manifest.json'],
+    ['sync checkpoints/.tmp'],
+    ['rename checkpoints/.tmp checkpoints/cp'],
+    ['sync checkpoints'],
+  ])
 })
 
 test('leaves nothing of a checkpoint that failed, or that nobody finished', async () => {

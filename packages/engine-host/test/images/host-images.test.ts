@@ -5,6 +5,7 @@ import { type Entry, writeTar } from '@holt/erofs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { HostImages } from '../../src/images/host-images.ts'
 import type { Layout } from '../../src/layout.ts'
+import { recordDurability } from '../support/record-durability.ts'
 
 const content = Buffer.alloc(2 ** 20, 'x')
 const common = { mode: 0o644, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 }
@@ -40,6 +41,17 @@ test('an image that would be larger than it may be is refused while it comes, an
   // The same name again and again: the tree has one file, and the disk would have all of them.
   await expect(images.import(writeTar(files(50)), signal, { maxBytes })).rejects.toMatchObject({ kind: 'invalid' })
   expect(await readdir(join(dir, 'images'))).toHaveLength(1)
+})
+
+test('an image has its name when all of it is durable, and is answered when the name is', async () => {
+  using record = await recordDurability(dir)
+  const { digest } = await images.import(writeTar(files(1)), signal)
+  record.expectStages([
+    ['sync images/.tmp'],
+    ['sync images/.tmp'],
+    [`rename images/.tmp images/${digest.slice(7)}.erofs`],
+    ['sync images'],
+  ])
 })
 
 test('whoever imports learns the digest before the image is there, and can refuse it', async () => {

@@ -30,6 +30,7 @@ const tests = {
     const facts = await engine.describe()
     expect(facts.isolation[subject.isolation].available).toBe(true)
     expect(facts.cpus).toBeGreaterThan(0)
+    expect(facts.startsAtOnce).toBeGreaterThan(1)
     expect(facts.memoryMiB).toBeGreaterThan(0)
   },
   'makes a runtime, and making it again with the same spec does nothing': async ({ engine, spec, signal }) => {

@@ -73,6 +73,7 @@ export class FakeEngine implements Engine {
       engine: 'fake 0.1.0',
       arch: 'x64',
       cpus: 8,
+      startsAtOnce: 8,
       memoryMiB: 64 * 1024,
       diskFreeMiB: 1024 * 1024,
       isolation: {

@@ -19,6 +19,7 @@ export function runningOf(call: TestCall): Record<string, unknown> {
 /** The runtime a call names, which must run and is not resumed by it. */
 export function awakeOf(call: TestCall): Record<string, unknown> {
   const runtime = runtimeOf(call)
-  if (runtime.state === 'paused') throw new HoltError('runtime_paused', 'The runtime is paused')
+  if (runtime.state === 'paused')
+    throw new HoltError('runtime_paused', 'The runtime is paused', { details: { runtime_id: runtime.runtime_id } })
   return runtime
 }

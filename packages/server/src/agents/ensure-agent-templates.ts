@@ -2,11 +2,22 @@ import { makeId } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import { defaultTag } from '../templates/find-template.ts'
 
-/** Makes a row for each agent template that has none. What there is stays as it is, but for the size of one that nobody has built. */
+/**
+ * Makes a row for each agent template that has none. What there is stays as it is, but for the size of one that nobody has built. Where nothing is to be changed nothing is written: a start has to succeed on
+ * a full disk.
+ */
 export async function ensureAgentTemplates({ store, now, agents }: Service, projectId: string): Promise<void> {
   const at = now()
+  const known = await store.db
+    .selectFrom('templates')
+    .select(['name', 'state', 'cpu', 'memory_mib', 'disk_mib'])
+    .where('project_id', '=', projectId)
+    .where('tag', '=', defaultTag)
+    .execute()
   for (const { name, cpu, memoryMiB, diskMiB } of agents.all()) {
     const size = { cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
+    const row = known.find((one) => one.name === name)
+    if (row !== undefined && (row.state !== 'unbuilt' || isSame(row, size))) continue
     await store.db
       .insertInto('templates')
       .values({
@@ -44,4 +55,10 @@ export async function ensureAgentTemplates({ store, now, agents }: Service, proj
       )
       .execute()
   }
+}
+
+type Size = Readonly<Record<'cpu' | 'memory_mib' | 'disk_mib', number>>
+
+function isSame(a: Size, b: Size): boolean {
+  return a.cpu === b.cpu && a.memory_mib === b.memory_mib && a.disk_mib === b.disk_mib
 }

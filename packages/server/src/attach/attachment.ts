@@ -27,6 +27,9 @@ const maxUnsentBytes = 1024 * 1024
 /** How long a connection that was told to close has to do so. */
 const farewellMs = 1_000
 
+/** The most of a close frame beside its code. */
+const maxReasonBytes = 123
+
 /** How long a command that has taken nothing is left alone; the guest itself has waited for it. */
 const refusedInputPauseMs = 50
 
@@ -233,7 +236,7 @@ export class Attachment implements Member {
     const { ws } = this.#parts
     this.#end()
     ws.resume() // Else the client's own farewell would not be read.
-    ws.close(attachCloseCodes[why], reason.slice(0, 120))
+    ws.close(attachCloseCodes[why], cutReason(reason))
     const timer = setTimeout(() => ws.terminate(), farewellMs)
     ws.once('close', () => clearTimeout(timer))
   }
@@ -243,6 +246,11 @@ export class Attachment implements Member {
     this.#endTenure()
     this.#parts.room.leave(this)
   }
+}
+
+/** As much of a reason as a close frame takes (RFC 6455, 5.5): 123 bytes, and no part of a character. A guest's words may be of any length. */
+function cutReason(reason: string): string {
+  return new TextDecoder().decode(Buffer.from(reason).subarray(0, maxReasonBytes), { stream: true })
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '@holt/protocol'
+import { type AuditEntry, makeId } from '@holt/protocol'
 import type { Queries } from '../store/open-store.ts'
 
 /** What is known of a call. Subject, status and end become known while it is answered. */
@@ -17,6 +17,20 @@ export interface OpenEntry {
   status: number | null
   count: number
   lastAt: number
+  /** What the logs of other projects have of the call, where an operator's key has changed something of theirs. */
+  readonly told: OpenEntry[]
+}
+
+/** What stands for an operator's address in the log of a project that is not his. */
+const operatorAddress = 'operator'
+
+/** What a project's log has of a call that changes something of it with a key of another project, an operator's: everything but which key that was, and from where. */
+export function entryFor(entry: OpenEntry, projectId: string): OpenEntry {
+  const known = entry.told.find((told) => told.projectId === projectId)
+  if (known !== undefined) return known
+  const told = { ...entry, auditId: makeId('audit'), projectId, key: null, address: operatorAddress, told: [] }
+  entry.told.push(told)
+  return told
 }
 
 /** Writes an entry, or completes the one that is there. */

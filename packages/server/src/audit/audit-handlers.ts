@@ -1,4 +1,5 @@
 import { type AuditEntry, HoltError, isIdParam } from '@holt/protocol'
+import { sql } from 'kysely'
 import { type Answer, answerPage, type Call, type Handlers } from '../http/call.ts'
 import { findProject } from '../projects/find-project.ts'
 import type { AuditRow } from '../store/event-tables.ts'
@@ -16,7 +17,8 @@ async function listAudit({ service, caller, query }: Call<'listAudit'>): Promise
     throw new HoltError('forbidden', 'This key lacks the scope operator.', { details: { scope: 'operator' } })
   const project = await projectOf(service.store.db, reference)
   await service.audit.flush()
-  const { rows, lookedTo } = await findEntries(service.store.db, { ...query, project })
+  const subjects = query.subject === undefined ? [] : await idsOf(service.store.db, project, query.subject)
+  const { rows, lookedTo } = await findEntries(service.store.db, { ...query, project, subjects })
   const page = pageOfRows(rows, query.limit, { present, log: service.log })
   return answerPage(lookedTo === null ? page : { ...page, next_cursor: page.next_cursor ?? encodeCursor(lookedTo) })
 }
@@ -25,6 +27,34 @@ async function listAudit({ service, caller, query }: Call<'listAudit'>): Promise
 async function projectOf(db: Queries, reference: string): Promise<string> {
   if (reference === 'all' || isIdParam('project_id', reference)) return reference
   return (await findProject(db, reference)).project_id
+}
+
+/** The tables of what has a name, and the column of its id. */
+const named = [
+  ['runtimes', 'runtime_id'],
+  ['snapshots', 'snapshot_id'],
+  ['templates', 'template_id'],
+  ['policies', 'policy_id'],
+  ['secrets', 'secret_id'],
+  ['providers', 'provider_id'],
+  ['keys', 'key_id'],
+  ['projects', 'project_id'],
+] as const
+
+/** The most things of a kind that a name is taken for: the newest. */
+const maxNamesakes = 20
+
+/** What is meant by an id or a name: itself, and the ids of what has or had that name and is still known. */
+async function idsOf(db: Queries, project: string, subject: string): Promise<readonly string[]> {
+  const found = await Promise.all(
+    named.map(async ([table, id]) => {
+      const { rows } = await sql<{ id: string }>`SELECT ${sql.ref(id)} AS id FROM ${sql.table(table)}
+        WHERE name = ${subject} AND ${project === 'all' ? sql`1 = 1` : sql`project_id = ${project}`}
+        ORDER BY created_at DESC LIMIT ${sql.lit(maxNamesakes)}`.execute(db)
+      return rows.map((row) => row.id)
+    }),
+  )
+  return [subject, ...found.flat()]
 }
 
 function present(row: AuditRow): AuditEntry {

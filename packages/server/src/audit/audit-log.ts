@@ -1,6 +1,7 @@
 import { makeId } from '@holt/protocol'
 import type { Log } from '../service.ts'
 import type { Store } from '../store/open-store.ts'
+import { isUnstorable } from '../store/unstorable.ts'
 import { type OpenEntry, writeEntry } from './audit-entry.ts'
 
 /** How late a call may be in the log that changes nothing of the database by itself: a command, a file. */
@@ -54,16 +55,19 @@ export class AuditLog {
   begin(call: AuditedCall): OpenEntry {
     const at = this.#now()
     const subjectId = Object.values(call.params).at(-1) ?? null
-    const entry = { ...call, auditId: makeId('audit'), at, subjectId, status: null, count: 1, lastAt: at }
+    const entry = { ...call, auditId: makeId('audit'), at, subjectId, status: null, count: 1, lastAt: at, told: [] }
     this.#add(entry)
     return entry
   }
 
   /** Ends an entry. `status` is null where the client was gone before there was an answer. */
   end(entry: OpenEntry, status: number | null): void {
-    entry.status = status
-    entry.lastAt = this.#now()
-    this.#add(entry)
+    const lastAt = this.#now()
+    for (const one of [entry, ...entry.told]) {
+      one.status = status
+      one.lastAt = lastAt
+      this.#add(one)
+    }
   }
 
   /** Counts a call without a valid key. */
@@ -135,13 +139,25 @@ export class AuditLog {
     this.#lost = 0
   }
 
+  /** Writes entries at once, or each apart where the store does not take one of them: that one is dropped, or all behind it would wait for ever. */
   async #writeBatch(entries: readonly OpenEntry[]): Promise<void> {
-    await this.#store.change(
-      async (changes) => {
-        for (const entry of entries) await writeEntry(changes, entry)
-      },
-      { durable: 'later' },
-    )
+    try {
+      await this.#store.change(
+        async (changes) => {
+          for (const entry of entries) await writeEntry(changes, entry)
+        },
+        { durable: 'later' },
+      )
+    } catch (error) {
+      if (!isUnstorable(error)) throw error
+      const [entry] = entries
+      if (entries.length > 1) for (const one of entries) await this.#writeBatch([one])
+      else
+        this.#log.error(
+          { err: error, audit_id: entry?.auditId },
+          'an audit entry was dropped: the store does not take it',
+        )
+    }
   }
 }
 
@@ -161,6 +177,7 @@ function failedEntry(address: string, at: number): OpenEntry {
     status: 401,
     count: 0,
     lastAt: at,
+    told: [],
   }
 }
 

@@ -1,4 +1,5 @@
 import { KeyedLock } from '../keyed-lock.ts'
+import { ProjectRoom } from '../limits/project-room.ts'
 import type { EgressGateway } from '../network/runtime-networks.ts'
 import type { Service } from '../service.ts'
 import { BuildLogs } from './build-log.ts'
@@ -18,6 +19,8 @@ export class Builds {
   readonly paths: BuildPaths
   readonly builder: Builder
   readonly gateway: EgressGateway
+  /** What contexts take that are on their way here. */
+  readonly uploads: ProjectRoom
   /** One create of a project at a time, so that equal ones find each other. */
   readonly creates = new KeyedLock()
   /** Users of a cache mount, one after another. */
@@ -35,6 +38,7 @@ export class Builds {
     this.logs = new BuildLogs(store, log)
     this.collector = new Collector(service)
     this.paths = new BuildPaths(config.stateDir)
+    this.uploads = new ProjectRoom({ maxBytes: Number.POSITIVE_INFINITY, maxBytesOfProject: config.buildContextsBytes })
     this.builder = builder
     this.gateway = gateway
     this.#queue = new BuildQueue({

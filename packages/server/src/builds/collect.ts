@@ -1,6 +1,7 @@
 import { type CheckpointInfo, failpoint, type ImageInfo } from '@holt/engine'
 import { checkpointOf } from '../checkpoint-id.ts'
 import { isEngineError } from '../engine-errors.ts'
+import { lacksFiles } from '../missing/files-missing.ts'
 import { notEnded } from '../runtimes/not-ended.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -71,16 +72,18 @@ export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
     .select(['image_digest', 'checkpoint_id', 'pause_checkpoint_id', 'state'])
     .where(notEnded)
     .execute()
-  const snapshots = await db.selectFrom('snapshots').select(['image_digest', 'checkpoint_id', 'state']).execute()
+  const snapshots = await db
+    .selectFrom('snapshots')
+    .select(['image_digest', 'checkpoint_id', 'state', 'state_reason_json'])
+    .execute()
   const members = await db.selectFrom('pool_members').select(['image_digest', 'checkpoint_id', 'state']).execute()
   const cached = await db.selectFrom('build_cache').select(['image_digest', 'checkpoint_id']).execute()
   const pulled = await db.selectFrom('pulled_images').select('image_digest').execute()
   const made = await db.selectFrom('build_resources').select('resource_id').execute()
   const ids = [
-    ...[...templates, ...cached, ...snapshots.filter(({ state }) => state !== 'failed')].flatMap((row) => [
-      row.image_digest,
-      row.checkpoint_id,
-    ]),
+    ...[...templates, ...cached, ...snapshots.filter((row) => row.state !== 'failed' || lacksFiles(row))].flatMap(
+      (row) => [row.image_digest, row.checkpoint_id],
+    ),
     // A runtime that was restored does not need its checkpoint any more.
     ...runtimes.flatMap((row) => [
       row.image_digest,

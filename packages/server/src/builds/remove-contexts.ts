@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { HoltError } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
 
@@ -18,22 +19,59 @@ export async function removeOldContexts(service: Service): Promise<void> {
   await remove(service, await old.execute())
 }
 
-/** Removes the contexts of a project that are too many. */
+/** Removes the contexts of a project that are too many, or together too large. Those that builds need count first. */
 export async function removeExcess(service: Service, projectId: string): Promise<void> {
-  const excess = service.store.db
+  const rows = await contextsOf(service, projectId)
+  const [needed, others] = [rows.filter((row) => isNeeded(service, row)), rows.filter((row) => !isNeeded(service, row))]
+  let bytes = bytesOf(needed)
+  const excess = others.filter(({ file_bytes }, index) => {
+    bytes += file_bytes
+    return needed.length + index >= maxOfProject || bytes > service.config.buildContextsBytes
+  })
+  await remove(service, excess)
+}
+
+/** Refuses a context that would not fit beside those that the project's builds have or wait with. */
+export async function requireContextRoom(
+  service: Service,
+  { projectId, bytes }: { projectId: string; bytes: number },
+): Promise<void> {
+  const rows = await contextsOf(service, projectId)
+  const needed = bytesOf(rows.filter((row) => isNeeded(service, row)))
+  const limit = service.config.buildContextsBytes
+  if (needed + bytes <= limit) return
+  throw new HoltError(
+    'quota_exceeded',
+    `The contexts of a project may take ${limit} bytes; its builds need ${needed}, and this one has ${bytes}.`,
+    { hint: 'Leave out what the build does not need (.dockerignore), or wait until builds have ended.' },
+  )
+}
+
+/** The contexts of a project, those first that were used last. */
+async function contextsOf({ store }: Service, projectId: string): Promise<readonly BuildContextRow[]> {
+  return store.db
     .selectFrom('build_contexts')
     .selectAll()
     .where('project_id', '=', projectId)
     .orderBy('used_at', 'desc')
-    .limit(1000)
-    .offset(maxOfProject)
-  await remove(service, await excess.execute())
+    .execute()
 }
 
-/** A context that a build has, or waits with, or that was used since it was looked at, stays. */
-async function remove({ store, builds }: Service, rows: readonly BuildContextRow[]): Promise<void> {
-  for (const { project_id, context_id, used_at } of rows) {
-    if (builds.holds.isHeld(context_id) || builds.needsContext(context_id)) continue
+function bytesOf(rows: readonly BuildContextRow[]): number {
+  return rows.reduce((sum, { file_bytes }) => sum + file_bytes, 0)
+}
+
+/** Whether a build has a context, or waits with it. */
+function isNeeded({ builds }: Service, { context_id }: BuildContextRow): boolean {
+  return builds.holds.isHeld(context_id) || builds.needsContext(context_id)
+}
+
+/** A context that is needed, or that was used since it was looked at, stays. */
+async function remove(service: Service, rows: readonly BuildContextRow[]): Promise<void> {
+  const { store, builds } = service
+  for (const row of rows) {
+    if (isNeeded(service, row)) continue
+    const { project_id, context_id, used_at } = row
     const { numDeletedRows } = await store.db
       .deleteFrom('build_contexts')
       .where('project_id', '=', project_id)

@@ -8,10 +8,12 @@ import { createGunzip } from 'node:zlib'
 import { BuilderError, inspectContext } from '@holt/builder'
 import { failpoint } from '@holt/engine'
 import { type BuildContext, HoltError } from '@holt/protocol'
+import { passOn } from '../http/pass-on.ts'
+import type { ProjectRoom } from '../limits/project-room.ts'
 import type { Service } from '../service.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
 import { moment } from '../store/moment.ts'
-import { contextKeptMs, removeExcess } from './remove-contexts.ts'
+import { contextKeptMs, removeExcess, requireContextRoom } from './remove-contexts.ts'
 
 /** The most that a context may have, packed and unpacked. */
 const maxBytes = 4 * 2 ** 30
@@ -37,11 +39,13 @@ export async function storeContext(service: Service, upload: Upload): Promise<Bu
   await mkdir(builds.paths.contexts, { recursive: true, mode: 0o700 })
   const path = builds.paths.context(contextId)
   const part = `${path}.part`
+  using uploading = new Uploading(builds.uploads, projectId)
   try {
-    const { sha256, sizeBytes, fileBytes } = await receive(upload, part)
+    const { sha256, sizeBytes, fileBytes } = await receive(upload, { path: part, take: uploading.take })
     await failpoint('context.received')
     const earlier = await findSame(service, { projectId, sha256 })
     if (earlier !== null) return earlier
+    await requireContextRoom(service, { projectId, bytes: fileBytes })
     const { entries } = await inspect(part, upload.gone)
     const at = now()
     await rename(part, path)
@@ -64,6 +68,32 @@ export async function storeContext(service: Service, upload: Upload): Promise<Bu
     throw new HoltError('conflict', 'The same context was removed while it was stored.')
   } finally {
     await rm(part, { force: true })
+  }
+}
+
+/** The bytes of one upload in the room that its project has for all of them. */
+class Uploading implements Disposable {
+  readonly #room: ProjectRoom
+  readonly #projectId: string
+  #bytes = 0
+
+  constructor(room: ProjectRoom, projectId: string) {
+    this.#room = room
+    this.#projectId = projectId
+  }
+
+  /** Takes room for more bytes; the error where there is none. */
+  readonly take = (bytes: number): HoltError | null => {
+    if (this.#room.take(this.#projectId, bytes) !== null)
+      return new HoltError('rate_limited', 'The project uploads too many large contexts at once.', {
+        details: { retry_after_secs: 10 },
+      })
+    this.#bytes += bytes
+    return null
+  };
+
+  [Symbol.dispose](): void {
+    this.#room.give(this.#projectId, this.#bytes)
   }
 }
 
@@ -96,7 +126,7 @@ async function findSame(
 /** Writes the body into a file, unpacked where it is packed, and durably. */
 async function receive(
   { body, gone }: Upload,
-  path: string,
+  { path, take }: { path: string; take: (bytes: number) => HoltError | null },
 ): Promise<{ sha256: string; sizeBytes: number; fileBytes: number }> {
   const hash = createHash('sha256')
   let sizeBytes = 0
@@ -118,14 +148,15 @@ async function receive(
   const counted = new Transform({
     transform: (chunk: Buffer, _, done) => {
       fileBytes += chunk.length
-      if (fileBytes > maxBytes) return done(tooLarge())
+      const refused = fileBytes > maxBytes ? tooLarge() : take(chunk.length)
+      if (refused !== null) return done(refused)
       room.then((bytes) => done(fileBytes > bytes ? diskFull() : null, chunk), done)
     },
   })
   try {
     const unpack = (await startsAsGzip(body, watchdog.signal)) ? createGunzip() : new PassThrough()
     const file = createWriteStream(path, { mode: 0o600 })
-    await pipeline(body, sent, unpack, counted, file, { signal: AbortSignal.any([gone, watchdog.signal]) })
+    await pipeline(passOn(body, sent), unpack, counted, file, { signal: AbortSignal.any([gone, watchdog.signal]) })
     const handle = await open(path, 'r')
     await handle.sync().finally(() => handle.close())
     return { sha256: hash.digest('hex'), sizeBytes, fileBytes }

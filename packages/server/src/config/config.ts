@@ -105,6 +105,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_POOL_MAX: wholeNumber(0, 10_000).default(64),
     HOLT_BUILDS_AT_ONCE: wholeNumber(1, 64).default(2),
     HOLT_BUILD_CACHE_SIZE: amount.default(20 * 1024),
+    HOLT_BUILD_CONTEXTS_SIZE: amount.default(10 * 1024),
     HOLT_REGISTRY_MIRRORS: RegistryMirrors,
     HOLT_REGISTRY_INSECURE: InsecureRegistries,
     HOLT_RESERVE_MEMORY: amount.optional(),
@@ -115,6 +116,9 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_ADOPT_STORE: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
     ...tracingSettings,
   })
+
+/** The variables that are settings. */
+export const settingNames: readonly string[] = Object.keys(environment({ allowRemote: true }).shape)
 
 /** Where and how the service runs. */
 export interface ServerConfig {
@@ -146,6 +150,8 @@ export interface ServerConfig {
   readonly buildsAtOnce: number
   /** What may be kept of earlier builds so that later ones are quicker. */
   readonly buildCacheBytes: number
+  /** What the uploaded build contexts of a project may take, unpacked. */
+  readonly buildContextsBytes: number
   readonly egress: EgressConfig
   readonly registries: RegistryConfig
   /** Null: nothing is traced. */
@@ -193,6 +199,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     pools: { floor: data.HOLT_POOL_MIN, ceiling: data.HOLT_POOL_MAX },
     buildsAtOnce: data.HOLT_BUILDS_AT_ONCE,
     buildCacheBytes: data.HOLT_BUILD_CACHE_SIZE * 2 ** 20,
+    buildContextsBytes: data.HOLT_BUILD_CONTEXTS_SIZE * 2 ** 20,
     egress: {
       resolvers: data.HOLT_EGRESS_RESOLVERS,
       allowedNetworks: data.HOLT_EGRESS_ALLOWED_NETWORKS,

@@ -1,6 +1,9 @@
-import { readFile, rm } from 'node:fs/promises'
+import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isDiskFull } from '../store/disk-full.ts'
+import { giveUpReserve } from '../store/disk-reserve.ts'
+import { databasePath } from '../store/open-store.ts'
 import { readIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
 
@@ -36,14 +39,40 @@ export function stopCommand(unit: string | null | undefined): string {
   return unit == null ? 'holt down' : `systemctl stop ${unit}`
 }
 
-/** Takes the state directory for this process, which a unit of systemd may run. Fails while another daemon holds it. */
+/**
+ * Takes the state directory for this process, which a unit of systemd may run. Fails while another daemon holds it. Where the disk is full it gives up what the store has in reserve, so that a service can
+ * be started by which room is made.
+ */
 export async function takeLock(stateDir: string, unit: string | null = null): Promise<void> {
   const holder = await findDaemon(stateDir)
   if (holder !== null && holder.pid !== process.pid)
     throw new Error(`holtd runs already as process ${holder.pid} over ${stateDir}`)
   const startTime = await startTimeOf(process.pid)
   const ours: LockHolder = { pid: process.pid, start_time: startTime ?? '', unit }
-  await writeDurably(lockPath(stateDir), `${JSON.stringify(ours)}\n`)
+  const text = `${JSON.stringify(ours)}\n`
+  giveUpReserve(databasePath(stateDir))
+  try {
+    await writeDurably(lockPath(stateDir), text)
+  } catch (cause) {
+    if (!isDiskFull(cause)) throw cause
+    await overwrite(lockPath(stateDir), text).catch(() => {
+      throw fullDisk(stateDir, cause)
+    })
+  }
+}
+
+/** Writes over the lock that an earlier daemon has left, which has its room already. One that is cut off half-way names nobody. */
+async function overwrite(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'r+')
+  await file.write(text, 0)
+  await file.truncate(Buffer.byteLength(text))
+  await file.sync()
+}
+
+/** Why a daemon cannot start where there is no room left, and what to do. */
+export function fullDisk(stateDir: string, cause: unknown): Error {
+  const why = `the file system of ${stateDir} is full, or has no inode left`
+  return new Error(`${why}: make some room there first; runtimes go on meanwhile`, { cause })
 }
 
 /** Lets go of the state directory. */

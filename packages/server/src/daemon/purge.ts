@@ -3,9 +3,11 @@ import { removeRunDir } from '@holt/engine-host'
 import type { ServerConfig } from '../config/config.ts'
 import { findDaemon, releaseLock, stopCommand, takeLock } from '../config/daemon-lock.ts'
 import { openInstallation } from '../config/installation.ts'
+import { readStoreId } from '../config/store-file.ts'
 import { recordEvent } from '../events/record-event.ts'
+import { storeIdOf } from '../open-own-store.ts'
 import { endedStates } from '../runtimes/states.ts'
-import { openStore, type Store, storePlace } from '../store/open-store.ts'
+import { openStore, type Store, storeExists, storePlace } from '../store/open-store.ts'
 import { makeLog } from './make-log.ts'
 import { openEngine, runDirOf } from './open-engine.ts'
 
@@ -19,6 +21,7 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
   const installationId = await openInstallation(config.stateDir)
   await takeLock(config.stateDir)
   try {
+    await requireOwnStore(config)
     const log = makeLog({ logLevel: 'warn' })
     const engine = await openEngine(config, { installationId, log, guest: 'none' })
     const left = await purgeEngine(engine, config)
@@ -27,6 +30,23 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
   } finally {
     await releaseLock(config.stateDir)
   }
+}
+
+/** Refuses a store that is another state directory's: runtimes of others would be said to be removed. Where one of them has no id yet, as before a first start, nothing is to be known. */
+export async function requireOwnStore(config: Pick<ServerConfig, 'stateDir' | 'databaseUrl'>): Promise<void> {
+  const place = storePlace(config)
+  const noted = await readStoreId(config.stateDir)
+  if (noted === null || !(await storeExists(place))) return
+  const store = await openStore(place)
+  try {
+    const id = await storeIdOf(store.db)
+    if (id === null || id === noted) return
+  } finally {
+    await store.close()
+  }
+  throw new Error(
+    `the store is not the one of ${config.stateDir}, and nothing was removed: set HOLT_STATE_DIR and HOLT_DATABASE_URL to those that belong together`,
+  )
 }
 
 /** Removes what the engine has of an installation, and closes it whatever happens. Answers what could not be removed. */

@@ -2,12 +2,14 @@ import { sweepScratch } from '@holt/builder'
 import { failpointsAreArmed } from '@holt/engine'
 import { readAgentTemplates } from '../agents/agent-template.ts'
 import type { ServerConfig } from '../config/config.ts'
-import { releaseLock, takeLock } from '../config/daemon-lock.ts'
+import { fullDisk, releaseLock, takeLock } from '../config/daemon-lock.ts'
 import { openInstallation } from '../config/installation.ts'
+import { noteSettings } from '../config/running-settings.ts'
 import { ownUnit } from '../config/service-unit.ts'
 import { version } from '../config/version.ts'
 import { createServer } from '../create-server.ts'
 import type { Log } from '../service.ts'
+import { isDiskFull } from '../store/disk-full.ts'
 import { openTracer } from '../telemetry/open-tracer.ts'
 import { imageSource, recipeSource } from '../templates/recipe-source.ts'
 import { freeMemoryMiB } from './free-memory.ts'
@@ -33,13 +35,18 @@ export async function serve(config: ServerConfig): Promise<void> {
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
   const installationId = await openInstallation(config.stateDir)
   await takeLock(config.stateDir, await ownUnit())
+  await noteSettings(config.stateDir, process.env)
   const engine = await openEngine(config, { installationId, log, guest: 'needed' })
   const baseSource =
     config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage, baseRecipeDir)
   void sweep(log)
   const agentTemplates = await readAgentTemplates(agentTemplatesDir)
   const tracer = await openTracer(config, { log, installationId })
-  const server = await createServer({ config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB })
+  const server = await createServer({ config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB }).catch(
+    (cause) => {
+      throw isDiskFull(cause) ? fullDisk(config.stateDir, cause) : cause
+    },
+  )
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
   await tellManager('READY=1')
 

@@ -1,19 +1,28 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { mkdir, rename, rm, rmdir } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { listStored } from '@holt/engine-host'
+import { BuildPaths } from '../builds/paths.ts'
 import type { ServerConfig } from '../config/config.ts'
 import { releaseLock, takeLock } from '../config/daemon-lock.ts'
-import { openInstallation } from '../config/installation.ts'
-import { storePlace } from '../store/open-store.ts'
+import { writeStoreId } from '../config/store-file.ts'
+import { countMissing, findMissing, type Missing } from '../missing/find-missing.ts'
+import { storeIdOf } from '../open-own-store.ts'
+import { openStore, storePlace } from '../store/open-store.ts'
 import { exportStore, type Imported, importStore } from '../store/transfer/transfer.ts'
 
 /** The name of a file that stands for the standard streams. */
 const standard = '-'
 
-/** Writes the store to a file of mode 0600, or to stdout. The daemon may run. A file is there when it is whole, and was there before otherwise. */
-export async function exportTo(config: ServerConfig, file: string): Promise<void> {
+/**
+ * Writes the store to a file of mode 0600, or to stdout. The daemon may run. A file is there when it is whole, and was there before otherwise: then it is refused, unless `force`
+ * says that it may go.
+ */
+export async function exportTo(config: ServerConfig, file: string, { force = false } = {}): Promise<void> {
+  if (file !== standard && !force && existsSync(file))
+    throw new Error(`${file} is there already, and is kept: name another file, or say --force`)
   const lines = Readable.from(exportStore(storePlace(config), Date.now()))
   if (file === standard) return pipeline(lines, process.stdout, { end: false })
   const temporary = `${file}.${randomBytes(8).toString('hex')}.part`
@@ -27,15 +36,41 @@ export async function exportTo(config: ServerConfig, file: string): Promise<void
   }
 }
 
-/** Fills the empty store of an installation from a file, or from stdin. The daemon must not run. */
-export async function importFrom(config: ServerConfig, file: string): Promise<Imported> {
+/** What an import has taken in, and how much of it the state directory has no files for. */
+export interface ImportResult extends Imported {
+  readonly missing: Readonly<Record<keyof Missing, number>>
+}
+
+/** Fills the empty store of an installation from a file, or from stdin. The daemon must not run. What is refused leaves nothing behind. */
+export async function importFrom(
+  config: ServerConfig,
+  file: string,
+  options: { readonly keepWebhooks?: boolean } = {},
+): Promise<ImportResult> {
   const { stateDir } = config
-  await openInstallation(stateDir)
+  const made = await mkdir(stateDir, { recursive: true, mode: 0o700 })
   await takeLock(stateDir)
   try {
     const dump = file === standard ? process.stdin : createReadStream(file)
-    return await importStore(storePlace(config), { stateDir, dump })
+    const imported = await importStore(storePlace(config), { stateDir, dump, ...options })
+    return { ...imported, missing: await settle(config) }
   } finally {
     await releaseLock(stateDir)
+    if (made !== undefined) await rmdir(stateDir).catch(() => {}) // What was taken in is there, and stays.
+  }
+}
+
+/** Answers what the state directory lacks. One that has nothing at all is the store's from now on, since whoever imports has been told. */
+async function settle(config: ServerConfig): Promise<ImportResult['missing']> {
+  const { stateDir } = config
+  const store = await openStore(storePlace(config))
+  try {
+    const { images, checkpoints } = await listStored(stateDir)
+    const id = await storeIdOf(store.db)
+    const isEmpty = images.length + checkpoints.length === 0 && !existsSync(new BuildPaths(stateDir).contexts)
+    if (id !== null && isEmpty) await writeStoreId(stateDir, id)
+    return countMissing(await findMissing(store.db, { images: new Set(images), checkpoints: new Set(checkpoints) }))
+  } finally {
+    await store.close()
   }
 }

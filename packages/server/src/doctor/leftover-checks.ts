@@ -4,7 +4,7 @@ import { type Check, ok, warn } from './check.ts'
 
 /** What of this machine may be left of installations. */
 export interface LeftoverFacts {
-  /** Cgroups of installations in which there is no process, those of this one left out. */
+  /** Cgroups of installations in which there is no process, those of this one and of such as run left out. */
   readonly emptyCgroups: readonly string[]
   /** Loop devices whose file in this state directory has been deleted. */
   readonly deadLoops: readonly string[]
@@ -15,12 +15,16 @@ export async function readLeftovers({
   stateDir,
   installationId,
   hierarchies,
+  sockets = '/proc/net/unix',
 }: {
   readonly stateDir: string
   readonly installationId: string | null
   readonly hierarchies: readonly string[]
+  /** The list of Unix sockets of this machine. */
+  readonly sockets?: string
 }): Promise<LeftoverFacts> {
-  const groups = await Promise.all(hierarchies.map((point) => emptyGroups(point, installationId)))
+  const kept = new Set([...(await runningInstallations(sockets)), ...(installationId === null ? [] : [installationId])])
+  const groups = await Promise.all(hierarchies.map((point) => emptyGroups(point, kept)))
   return { emptyCgroups: groups.flat(), deadLoops: await deadLoops(stateDir) }
 }
 
@@ -28,7 +32,7 @@ export async function readLeftovers({
 export function checkLeftovers({ emptyCgroups, deadLoops }: LeftoverFacts): readonly Check[] {
   const checks: Check[] = []
   if (emptyCgroups.length > 0) {
-    const message = `${emptyCgroups.length} cgroups of other installations have no processes; if those are gone`
+    const message = `${emptyCgroups.length} cgroups of other installations, which do not run, have no processes; if those are gone`
     checks.push(warn('leftover cgroups', message, `find ${emptyCgroups.join(' ')} -depth -type d -exec rmdir {} +`))
   }
   if (deadLoops.length > 0)
@@ -36,19 +40,29 @@ export function checkLeftovers({ emptyCgroups, deadLoops }: LeftoverFacts): read
   return checks.length > 0 ? checks : [ok('leftovers', 'none')]
 }
 
-async function emptyGroups(point: string, installationId: string | null): Promise<readonly string[]> {
+/** The installations whose engine is open: each has a socket in the abstract namespace that is named after it (`claimInstallation`), which `/proc/net/unix` lists with an `@`. */
+async function runningInstallations(sockets: string): Promise<readonly string[]> {
+  const text = await readFile(sockets, 'utf8').catch(() => '') // Not Linux.
+  return [...text.matchAll(/ @holt-installation-([a-z0-9]{8})$/gm)].map(([, id = '']) => id)
+}
+
+async function emptyGroups(point: string, kept: ReadonlySet<string>): Promise<readonly string[]> {
   const names = await readdir(point).catch(() => []) // Unmounted since it was listed.
-  const foreign = names.filter((name) => /^holt-[a-z0-9]{8}$/.test(name) && name !== `holt-${installationId}`)
   const found: string[] = []
-  for (const name of foreign) if (await isEmpty(join(point, name))) found.push(join(point, name))
+  for (const name of names) {
+    const id = /^holt-([a-z0-9]{8})$/.exec(name)?.[1]
+    if (id !== undefined && !kept.has(id) && (await isEmpty(join(point, name)))) found.push(join(point, name))
+  }
   return found
 }
 
+/** Whether there is no process in a cgroup, nor in any below it. */
 async function isEmpty(group: string): Promise<boolean> {
-  const below = await readdir(group, { withFileTypes: true }).catch(() => []) // Removed since it was listed.
-  const groups = [group, ...below.filter((entry) => entry.isDirectory()).map(({ name }) => join(group, name))]
-  const texts = await Promise.all(groups.map((each) => readFile(join(each, 'cgroup.procs'), 'utf8').catch(() => '')))
-  return texts.every((text) => text.trim() === '')
+  const text = await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => '') // Removed since it was listed.
+  if (text.trim() !== '') return false
+  const below = await readdir(group, { withFileTypes: true }).catch(() => [])
+  for (const entry of below) if (entry.isDirectory() && !(await isEmpty(join(group, entry.name)))) return false
+  return true
 }
 
 /** The kernel says `(deleted)` behind the name of a file that is gone (`/sys/block/loopN/loop/backing_file`). */

@@ -1,5 +1,6 @@
 import { type EventType, makeId } from '@holt/protocol'
-import { noteSubject, writeEntry } from '../audit/audit-entry.ts'
+import { entryFor, noteSubject, writeEntry } from '../audit/audit-entry.ts'
+import { systemProjectId } from '../projects/system-project.ts'
 import type { Queries } from '../store/open-store.ts'
 import { actingRequest } from './acting.ts'
 import { noteProject } from './event-news.ts'
@@ -47,6 +48,10 @@ export async function recordEvent(changes: Queries, event: NewEvent): Promise<vo
   if (acting === null || acting.entry === null) return
   noteSubject(acting.entry, subjectId, 'event')
   await writeEntry(changes, acting.entry)
+  if (!isForeign || projectId === systemProjectId) return
+  const told = entryFor(acting.entry, projectId)
+  noteSubject(told, subjectId, 'event')
+  await writeEntry(changes, told)
 }
 
 /** A key of another project, an operator's, is none of this project's business. */

@@ -1,5 +1,6 @@
 import { type Readable, Transform } from 'node:stream'
 import { EngineError } from '@holt/engine'
+import { passOn } from '../http/pass-on.ts'
 
 /**
  * Passes a body on if it has exactly `length` bytes, and breaks it off otherwise: a guest that announces fewer bytes than it sends would write
@@ -17,10 +18,5 @@ export function exactLength(body: Readable, length: number): Readable {
       done(left === 0 ? null : new EngineError('failed', 'the guest sent less than it announced'))
     },
   })
-  body.once('error', (error) => counted.destroy(error))
-  body.once('close', () => {
-    if (!body.readableEnded) counted.destroy(new EngineError('unavailable', 'the guest broke off'))
-  })
-  counted.once('close', () => body.destroy())
-  return body.pipe(counted)
+  return passOn(body, counted, new EngineError('unavailable', 'the guest broke off'))
 }

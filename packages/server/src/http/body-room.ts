@@ -1,11 +1,11 @@
 import { HoltError } from '@holt/protocol'
-import { MemoryRoom } from './memory-room.ts'
+import { ProjectRoom } from '../limits/project-room.ts'
 
 const mib = 2 ** 20
 
 /** Counts the bytes of JSON bodies that are kept until they are whole: 128 MiB of all projects, and of one the largest body sixteen times. */
 export class BodyRoom {
-  readonly #room = new MemoryRoom({ maxBytes: 128 * mib, maxBytesOfProject: 64 * mib })
+  readonly #room = new ProjectRoom({ maxBytes: 128 * mib, maxBytesOfProject: 64 * mib })
 
   /** Takes room for more bytes. Throws `rate_limited` where the project has its part, `unavailable` where there is none. */
   take(projectId: string, bytes: number): void {

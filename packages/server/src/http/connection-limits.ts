@@ -14,6 +14,9 @@ export interface ConnectionLimits {
   readonly maxHeaderBytes: number
   /** Requests of one connection that wait for their answers. */
   readonly maxPipelined: number
+  /** Requests of all connections that wait for others of their connection; with so many, each connection may have no more than `maxPipelinedInCrowd`. */
+  readonly maxWaiting: number
+  readonly maxPipelinedInCrowd: number
   /** Requests and streams of one project that are under way. */
   readonly maxRequestsPerProject: number
 }
@@ -27,6 +30,8 @@ export const connectionLimits: ConnectionLimits = {
   maxStrangers: 1024,
   maxHeaderBytes: 16 * 1024,
   maxPipelined: 64,
+  maxWaiting: 4096,
+  maxPipelinedInCrowd: 4,
   maxRequestsPerProject: 1024,
 }
 

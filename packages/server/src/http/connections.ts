@@ -52,6 +52,8 @@ export class Connections {
   readonly #strangers = new Groups<Connection>()
   /** Those of clients that are at rest, by project, the one that rests longest first. */
   readonly #resting = new Groups<Connection>()
+  /** Requests of all connections that wait for those before them. */
+  #waiting = 0
   readonly #onDrop: (why: DropReason) => void
   readonly #timer: NodeJS.Timeout
 
@@ -77,7 +79,7 @@ export class Connections {
 
   /**
    * Answers a request when those before it on its connection have been answered, and taken. Node tells of all that come in one breath at once; answered at once, a
-   * client that reads nothing would have them all kept for it. A connection on which more wait than anybody needs is cut.
+   * client that reads nothing would have them all kept for it. A connection on which more wait than anybody needs is cut, and what else came with them is read no further.
    */
   inTurn(socket: Socket, response: ServerResponse, answer: () => void): void {
     const connection = this.#all.get(socket)
@@ -87,9 +89,19 @@ export class Connections {
     this.#stir(connection)
     // Many parts of the service want to know when an answer is over.
     response.setMaxListeners(32).once('close', () => this.#end(connection, response.shouldKeepAlive))
-    if (connection.requests > this.#limits.maxPipelined) this.#drop(connection, 'requests')
-    else if (connection.requests > 1) connection.waiting.push(answer)
-    else this.#answer(connection, answer)
+    if (connection.requests > this.#maxPipelined) {
+      this.#drop(connection, 'requests')
+      stopParsing(socket)
+    } else if (connection.requests > 1) {
+      connection.waiting.push(answer)
+      this.#waiting += 1
+    } else this.#answer(connection, answer)
+  }
+
+  /** How many requests a connection may have under way: where very many wait in all, few. So what they take is bounded, and who sends some at once is served. */
+  get #maxPipelined(): number {
+    const { maxPipelined, maxPipelinedInCrowd, maxWaiting } = this.#limits
+    return this.#waiting < maxWaiting ? maxPipelined : Math.min(maxPipelined, maxPipelinedInCrowd)
   }
 
   /** Leaves a connection to others until its request is answered. It counts, and is not taken away. */
@@ -134,13 +146,20 @@ export class Connections {
 
   #end(connection: Connection, goesOn: boolean): void {
     // After an answer that says it is the last there is none, whatever was read along with its request.
-    if (!goesOn) connection.waiting.length = 0
+    if (!goesOn) this.#forgetWaiting(connection)
     connection.requests -= 1
     connection.lent = false
     if (!this.#all.has(connection.socket)) return
     this.#place(connection)
     const next = connection.waiting.shift()
-    if (next !== undefined) this.#answer(connection, next)
+    if (next === undefined) return
+    this.#waiting -= 1
+    this.#answer(connection, next)
+  }
+
+  #forgetWaiting({ waiting }: Connection): void {
+    this.#waiting -= waiting.length
+    waiting.length = 0
   }
 
   /**
@@ -171,6 +190,7 @@ export class Connections {
 
   #forget(connection: Connection): void {
     this.#all.delete(connection.socket)
+    this.#forgetWaiting(connection)
     this.#stir(connection)
     this.#strangers.delete(connection.peer, connection)
   }
@@ -204,5 +224,18 @@ export class Connections {
         connection.movedAt = now
       } else if (now - connection.movedAt > this.#limits.unreadTimeoutMs) this.#drop(connection, 'unread')
     }
+  }
+}
+
+/**
+ * Has Node make no more requests of the bytes that have come already: a piece of 64 KiB may have two thousand, and each is kept until the event loop comes round to close the connection.
+ * Node has no call for that. Its parser stops where its owner says that another protocol begins, by a 2 (`parserOnIncoming` of `lib/_http_server.js`).
+ */
+function stopParsing(socket: Socket): void {
+  const { parser } = socket as Socket & { readonly parser?: { onIncoming: (next: { upgrade: boolean }) => number } }
+  if (parser == null) return
+  parser.onIncoming = (next) => {
+    next.upgrade = false
+    return 2
   }
 }

@@ -9,12 +9,13 @@ const maxDroppedBytes = 2 ** 20
 /** Takes in what is left of an unread body for a while, and then hangs up. */
 export function dropRestOfBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
+  const { socket } = request
   let droppedBytes = 0
   request.on('data', (chunk: Buffer) => {
     droppedBytes += chunk.length
     if (droppedBytes > maxDroppedBytes) request.pause()
   })
   request.resume()
-  const timer = setTimeout(() => request.socket.destroy(), lingerMs).unref()
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
   request.once('close', () => clearTimeout(timer)).once('error', () => clearTimeout(timer))
 }

@@ -1,15 +1,19 @@
 import type { ServerResponse } from 'node:http'
+import { HoltError } from '@holt/protocol'
+import { ProjectRoom } from '../limits/project-room.ts'
 import { tooManyBodies } from './body-room.ts'
-import { MemoryRoom } from './memory-room.ts'
 
 const mib = 2 ** 20
 
 /** What a piece may have that is not counted. So a command with little to say is whole, and a small request is taken, however much others keep. */
 export const freeBytes = 16 * 1024
 
-/** What requests under way keep in memory until they are answered: their bodies, and the output of commands that they wait for. Written as JSON, output may take six times that. */
+/**
+ * What requests under way keep in memory until their answers have left: their bodies, the output of commands that they wait for, and what they have looked up. Written as JSON, output may take six times
+ * that.
+ */
 export class KeptMemory {
-  readonly #room = new MemoryRoom({ maxBytes: 256 * mib, maxBytesOfProject: 64 * mib })
+  readonly #room = new ProjectRoom({ maxBytes: 256 * mib, maxBytesOfProject: 64 * mib })
 
   /** Opens the account of one request; all of it is given back when its answer has ended or its client is gone. */
   open(projectId: string, response: ServerResponse): KeptByRequest {
@@ -22,12 +26,12 @@ export class KeptMemory {
 
 /** What one request keeps. */
 export class KeptByRequest {
-  readonly #room: MemoryRoom
+  readonly #room: ProjectRoom
   readonly #projectId: string
   #bytes = 0
   #closed = false
 
-  constructor(room: MemoryRoom, projectId: string) {
+  constructor(room: ProjectRoom, projectId: string) {
     this.#room = room
     this.#projectId = projectId
   }
@@ -43,6 +47,12 @@ export class KeptByRequest {
     if (full !== null) throw tooManyBodies(full)
   }
 
+  /** Keeps the answer to what only looks something up, until its client has taken it. Throws as `takeBody` does. */
+  takeAnswer(bytes: number): void {
+    const full = this.#take(Math.max(0, bytes - freeBytes))
+    if (full !== null) throw tooManyAnswers(full)
+  }
+
   /** Gives everything back; what comes later is for nobody, and finds no room. */
   close(): void {
     this.#closed = true
@@ -56,4 +66,12 @@ export class KeptByRequest {
     if (full === null) this.#bytes += bytes
     return full
   }
+}
+
+function tooManyAnswers(full: 'project' | 'service'): HoltError {
+  return full === 'project'
+    ? new HoltError('rate_limited', 'The clients of the project are slow to take too many large answers at once.', {
+        details: { retry_after_secs: 1 },
+      })
+    : new HoltError('unavailable', 'Clients are slow to take too many large answers at once.')
 }

@@ -57,7 +57,7 @@ export function registerRoutes(
         const { answer, replayed } =
           caller === undefined ? await run() : await actFor({ ...caller, entry: entries.get(request) ?? null }, run)
         if (replayed) reply.header('idempotent-replayed', 'true')
-        return sendAnswer(service, { request, reply, answer, caller: caller ?? null })
+        return sendAnswer(service, { request, reply, answer, caller: caller ?? null, kept: memory.kept })
       },
     })
   }

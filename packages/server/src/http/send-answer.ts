@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/authenticate.ts'
 import type { Service } from '../service.ts'
 import type { Answer } from './call.ts'
+import type { KeptMemory } from './kept-memory.ts'
 import { acceptedFormat, writeItems } from './stream-items.ts'
 
 interface Outgoing {
@@ -10,15 +11,19 @@ interface Outgoing {
   readonly reply: FastifyReply
   readonly answer: Answer
   readonly caller: Caller | null
+  /** Where an answer counts until it has left. */
+  readonly kept: KeptMemory
 }
 
-/** Writes a handler's answer. */
-export function sendAnswer(service: Service, { request, reply, answer, caller }: Outgoing): FastifyReply {
+/** Writes a handler's answer. Throws `rate_limited` or `unavailable` where too many others wait for their clients. */
+export function sendAnswer(service: Service, { request, reply, answer, caller, kept }: Outgoing): FastifyReply {
+  if ('json' in answer || 'writtenJson' in answer) {
+    const written = 'json' in answer ? JSON.stringify(answer.json) : answer.writtenJson
+    // What was done is told in any case; what was looked up can be looked up again.
+    if (caller !== null && request.method === 'GET') kept.open(caller.projectId, reply.raw).takeAnswer(written.length)
+    return reply.code(answer.status).header('content-type', 'application/json; charset=utf-8').send(written)
+  }
   reply.code(answer.status)
-  if ('json' in answer || 'writtenJson' in answer)
-    return reply
-      .header('content-type', 'application/json; charset=utf-8')
-      .send('json' in answer ? JSON.stringify(answer.json) : answer.writtenJson)
   if ('items' in answer) {
     const format = acceptedFormat(request.headers.accept) ?? 'application/x-ndjson'
     reply

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Readable, Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { HoltError } from '@holt/protocol'
+import { passOn } from '../http/pass-on.ts'
 
 /** A body that sends nothing for this long is given up. */
 const quietMs = 60_000
@@ -29,7 +29,8 @@ export function hashedBody(source: Readable, secret: string): HashedBody {
       done()
     },
   })
-  pipeline(source, body).catch(() => {}) // Whoever reads the body sees that it broke off.
+  body.on('error', () => {}) // Whoever reads the body sees that it broke off.
+  passOn(source, body)
   return { body, fingerprint: () => (digest === null ? null : `${bytes}.${digest}`) }
 }
 

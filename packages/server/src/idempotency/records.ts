@@ -2,6 +2,7 @@ import { randomText } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { Changes, Queries } from '../store/open-store.ts'
 import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
+import { countRecord, maxRecordsOfProject } from './kept-records.ts'
 
 /** Whose record, and under which `Idempotency-Key`. */
 export interface RecordRef {
@@ -31,15 +32,20 @@ export async function findRecord(
     .executeTakeFirst()
 }
 
-/** Notes a request before anything of it is done. */
+/** Notes a request before anything of it is done. Where the project has more than `maxRecords` then, its oldest are forgotten. */
 export async function openRecord(
   { store, now }: Pick<Service, 'store' | 'now'>,
   { projectId, key }: RecordRef,
   fingerprint: string,
+  maxRecords: number = maxRecordsOfProject,
 ): Promise<IdempotencyRecord> {
   const record = { fingerprint, resource_id: randomText(20), status: null, body: null }
   const row = { project_id: projectId, idempotency_key: key, ...record, created_at: now() }
-  await store.change((changes) => changes.insertInto('idempotency').values(row).execute(), { durable: 'later' })
+  const change = async (changes: Changes) => {
+    await changes.insertInto('idempotency').values(row).execute()
+    await countRecord(store, changes, { projectId, maxRecords })
+  }
+  await store.change(change, { durable: 'later' })
   return record
 }
 

@@ -1,63 +1,87 @@
 import { makeId, type Scope } from '@holt/protocol'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
+import type { Log } from '../service.ts'
 import type { Store } from '../store/open-store.ts'
 
 /** The name of the project that is there from the start. */
 export const defaultProject = 'default'
 
+/** The name of the key of this machine, and what one is called whose place another has taken. */
+const machineKey = 'admin of this machine'
+const formerMachineKey = 'former admin of this machine'
+
 /** What the key of this machine may do: everything. */
 const machineScopes: readonly Scope[] = ['admin', 'operator']
 
-/** Makes the default project where it is missing, and answers its id. */
+/** Makes the default project where it is missing, and answers its id. Where it is there nothing is written: a start has to succeed on a full disk. */
 export async function ensureDefaultProject({ db }: Store, now: number): Promise<string> {
+  const find = () => db.selectFrom('projects').select('project_id').where('name', '=', defaultProject)
+  const known = await find().executeTakeFirst()
+  if (known !== undefined) return known.project_id
   await db
     .insertInto('projects')
     .values({ project_id: makeId('project'), name: defaultProject, created_at: now, updated_at: now })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
-  const row = await db
-    .selectFrom('projects')
-    .select('project_id')
-    .where('name', '=', defaultProject)
-    .executeTakeFirstOrThrow()
-  return row.project_id
+  return (await find().executeTakeFirstOrThrow()).project_id
 }
 
 /**
  * The key of this machine: the one at hand if it still opens everything, else a new one. So whoever has lost the last key of an operator removes `credentials.json` and starts
- * the service again.
+ * the service again. What had the name before is called a former one, of another machine after an import: it opens the service as before, and nobody but the operator knows who has it.
  */
 export async function ensureAdminKey(
-  { db }: Store,
+  { store, log }: { readonly store: Store; readonly log: Log },
   { projectId, known, now }: { projectId: string; known: string | null; now: number },
 ): Promise<string> {
-  if (known !== null) {
-    const row = await db
-      .selectFrom('keys')
-      .select('scopes_json')
-      .where('project_id', '=', projectId)
-      .where('digest', '=', digestOf(known))
-      .where('revoked_at', 'is', null)
-      .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-      .executeTakeFirst()
-    const scopes: readonly Scope[] = row === undefined ? [] : JSON.parse(row.scopes_json)
-    if (machineScopes.every((scope) => scopes.includes(scope))) return known
-  }
+  if (known !== null && (await opensAll(store, { projectId, secret: known, now }))) return known
   const secret = makeSecret()
-  await db
-    .insertInto('keys')
-    .values({
-      key_id: makeId('key'),
-      project_id: projectId,
-      name: 'admin of this machine',
-      prefix: prefixOf(secret),
-      digest: digestOf(secret),
-      scopes_json: JSON.stringify(machineScopes),
-      expires_at: null,
-      revoked_at: null,
-      created_at: now,
-      last_used_at: null,
-    })
-    .execute()
+  const former = await store.change(async (changes) => {
+    const renamed = await changes
+      .updateTable('keys')
+      .set({ name: formerMachineKey })
+      .where('project_id', '=', projectId)
+      .where('name', '=', machineKey)
+      .where('revoked_at', 'is', null)
+      .returning('key_id')
+      .execute()
+    await changes
+      .insertInto('keys')
+      .values({
+        key_id: makeId('key'),
+        project_id: projectId,
+        name: machineKey,
+        prefix: prefixOf(secret),
+        digest: digestOf(secret),
+        scopes_json: JSON.stringify(machineScopes),
+        expires_at: null,
+        revoked_at: null,
+        created_at: now,
+        last_used_at: null,
+      })
+      .execute()
+    return renamed.map(({ key_id }) => key_id)
+  })
+  if (former.length > 0)
+    log.warn(
+      { key_ids: former },
+      'this machine has a new key; the former ones open the service too: revoke those that nobody needs',
+    )
   return secret
+}
+
+async function opensAll(
+  { db }: Store,
+  { projectId, secret, now }: { projectId: string; secret: string; now: number },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('keys')
+    .select('scopes_json')
+    .where('project_id', '=', projectId)
+    .where('digest', '=', digestOf(secret))
+    .where('revoked_at', 'is', null)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .executeTakeFirst()
+  const scopes: readonly Scope[] = row === undefined ? [] : JSON.parse(row.scopes_json)
+  return machineScopes.every((scope) => scopes.includes(scope))
 }

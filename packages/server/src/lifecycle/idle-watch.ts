@@ -11,6 +11,9 @@ const askMs = { min: 1_000, max: 30_000 }
 /** Time for a guest to say what runs. */
 const answerTimeoutMs = 2_000
 
+/** Looks come every second. After a longer time without one, as when this process was stopped, somebody may have come meanwhile who waits to be let in. */
+const blindMs = 2_500
+
 /** A runtime that runs, as far as its idleness goes. */
 export interface Running {
   readonly project_id: string
@@ -29,18 +32,27 @@ interface Seen {
 
 /**
  * Pauses runtimes that are idle for their `idle_timeout_secs`, and freezes those in which nothing can happen. Idle is: no request, stream, terminal or visit is open, no
- * process runs that was not started with `background`, and no byte passes the gateway. What it has seen is of this process alone: after a start idleness begins anew.
+ * process runs that was not started with `background`, and no byte passes the gateway. What it has seen is of this process alone: after a start idleness begins anew, and after a
+ * time in which it could not look nothing counts as idle before the next look.
  */
 export class IdleWatch {
   readonly #service: Service
   readonly #seen = new Map<string, Seen>()
+  #lookedAt: number
+  /** Whether the last look was the first after a time without any. */
+  #wasBlind = false
 
   constructor(service: Service) {
     this.#service = service
+    this.#lookedAt = service.monotonic()
   }
 
   /** Looks at every runtime that runs. What follows from it nobody waits for. */
   look(running: readonly Running[]): void {
+    // Looks that are always late are believed every other time.
+    this.#wasBlind = this.#isBlind && !this.#wasBlind
+    this.#lookedAt = this.#service.monotonic()
+    if (this.#wasBlind) return
     const ids = new Set(running.map(({ runtime_id }) => runtime_id))
     for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id)
     for (const runtime of running) this.#lookAt(runtime)
@@ -67,6 +79,11 @@ export class IdleWatch {
     if (gate.frozen) {
       if (this.#isDue(runtime, seen)) this.#pause(runtime, seen)
     } else if (now >= seen.askAt && now - gate.lastUsedAt >= this.#askAfterMs(runtime)) void this.#ask(runtime, seen)
+  }
+
+  /** Whether there was no look for so long that nobody knows who waits to be let in. */
+  get #isBlind(): boolean {
+    return this.#service.monotonic() - this.#lookedAt > blindMs
   }
 
   #askAfterMs({ idle_timeout_secs }: Running): number {
@@ -98,7 +115,7 @@ export class IdleWatch {
   }
 
   #isDue({ runtime_id, idle_timeout_secs }: Running, seen: Seen): boolean {
-    if (idle_timeout_secs === null) return false
+    if (idle_timeout_secs === null || this.#wasBlind || this.#isBlind) return false
     const { open, lastUsedAt } = this.#service.links.activity(runtime_id)
     const idleMs = this.#service.monotonic() - Math.max(seen.busyAt, lastUsedAt)
     return open === 0 && idleMs >= idle_timeout_secs * 1000

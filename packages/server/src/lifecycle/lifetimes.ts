@@ -3,7 +3,7 @@ import { failRuntime, startInterrupted } from '../runtimes/fail-runtime.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { Attempts } from './attempts.ts'
-import { ClockWatch } from './clock-watch.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import { forgetEnded } from './forget-ended.ts'
 import { IdleWatch } from './idle-watch.ts'
 import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
@@ -26,9 +26,9 @@ export class Lifetimes {
   readonly #attempts: Attempts
   #looks = 0
 
-  constructor(service: Service) {
+  constructor(service: Service, clock: ClockWatch) {
     this.#service = service
-    this.#clock = new ClockWatch(service)
+    this.#clock = clock
     this.#idle = new IdleWatch(service)
     this.#attempts = new Attempts(service.monotonic)
   }

@@ -15,7 +15,7 @@ export async function findAwake(service: Service, ref: RuntimeRef): Promise<Runt
     if (row.state === 'running') return row
     if (row.state === 'paused' && row.auto_resume === 0)
       throw new HoltError('runtime_paused', 'The runtime is paused, and requests do not resume it.', {
-        details: { state: row.state },
+        details: { runtime_id: row.runtime_id, state: row.state },
       })
     const underWay = row.state === 'pausing' || row.state === 'resuming'
     if (row.state === 'paused' || (row.state === 'resuming' && row.auto_resume === 1)) await resumeRuntime(service, ref)

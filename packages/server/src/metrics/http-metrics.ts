@@ -1,9 +1,13 @@
+import { STATUS_CODES } from 'node:http'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { ConnectionCounts, DropReason } from '../http/connections.ts'
 import type { Service } from '../service.ts'
 
 /** From an answer of memory alone to a restore of much memory, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+
+/** The status that is counted where a client left before its answer began. */
+export const clientLeft = 499
 
 /** A request that has ended. */
 export interface EndedRequest {
@@ -15,6 +19,9 @@ export interface EndedRequest {
   /** Time until its answer began. */
   readonly seconds: number
 }
+
+/** The route that visits to ports are counted as. Their programs say how long they take. */
+const portRoute = 'port'
 
 /** What is counted of requests and streams. */
 export class HttpMetrics {
@@ -28,7 +35,7 @@ export class HttpMetrics {
     const registers = [registry]
     this.#requests = new Counter({
       name: 'holt_http_requests_total',
-      help: 'Requests of the API that have ended. The status 499 is a client that left before its answer began.',
+      help: 'Requests that have ended: of the API by their route, and to programs in runtimes as the route "port". The status 499 is a client that left before its answer began.',
       labelNames: ['method', 'route', 'status'],
       registers,
     })
@@ -85,6 +92,12 @@ export class HttpMetrics {
 
   noteDrop(reason: DropReason): void {
     this.#dropped.inc({ reason })
+  }
+
+  /** Counts a request to a port, with what the program or the service has answered: a status that HTTP does not know is `other`, since programs say what they like. */
+  notePort(method: string, status: number): void {
+    const isKnown = status === clientLeft || STATUS_CODES[status] !== undefined
+    this.#requests.inc({ method, route: portRoute, status: isKnown ? status : 'other' })
   }
 
   /** Notes that a request has begun; what it answers is called at its end. */

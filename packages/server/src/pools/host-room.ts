@@ -25,6 +25,12 @@ export function hasRoom({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom, costM
   return freeMemoryMiB === null || freeMemoryMiB - costMiB >= leftOf(host) + hysteresisMiB
 }
 
+/** The same room with so much less free memory. */
+export function lessMemory<Room extends Pick<HostRoom, 'freeMemoryMiB'>>(room: Room, costMiB: number): Room {
+  const { freeMemoryMiB } = room
+  return { ...room, freeMemoryMiB: freeMemoryMiB === null ? null : freeMemoryMiB - costMiB }
+}
+
 /** Whether members should be given back, so that others have their memory and disk. */
 export function isTight({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom): boolean {
   return diskFreeMiB < diskLeftOf(host) / 2 || (freeMemoryMiB !== null && freeMemoryMiB < leftOf(host))

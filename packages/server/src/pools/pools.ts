@@ -4,13 +4,14 @@ import type { Service } from '../service.ts'
 import { Turns } from '../turns.ts'
 import { adoptMembers } from './adopt-members.ts'
 import { currentShapes } from './current-shapes.ts'
-import { type HostRoom, hasRoom, isTight } from './host-room.ts'
+import { type HostRoom, hasRoom, isTight, lessMemory } from './host-room.ts'
 import { memberCostMiB } from './member-cost.ts'
 import { Pool, type PoolState } from './pool.ts'
 import { makeMember, type PoolMember, removeMember } from './pool-member.ts'
 import { type PoolKey, type PoolShape, poolKey, sameShape } from './pool-shape.ts'
 import { poolSizes } from './pool-sizes.ts'
 import { RefillGate } from './refill-gate.ts'
+import { makingAtOnce } from './refill-rate.ts'
 
 /** How often templates, memory and demand are looked at. A claim is refilled without waiting for that. */
 const lookMs = 1000
@@ -51,7 +52,7 @@ export class Pools {
   readonly #work = new Set<Promise<void>>()
   /** What could not be taken away; it is tried again. */
   readonly #resisting = new Set<string>()
-  /** As was seen last, less what has been begun since. */
+  /** As was seen last, less what is being made. */
   #room: HostRoom | null = null
   #looks = 0
   #making = 0
@@ -147,17 +148,18 @@ export class Pools {
       service.freeMemoryMiB(),
       currentShapes(service),
     ])
-    this.#room = {
+    const room = {
       memoryMiB: facts.memoryMiB,
       freeMemoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
       reserve: service.config.reserve,
     }
-    this.#makingMax = Math.min(8, Math.max(2, Math.floor(facts.cpus / 2)))
+    this.#makingMax = makingAtOnce(facts)
     this.#follow(shapes)
     for (const pool of this.#pools.values()) pool.costMiB ??= await memberCostMiB(service, pool.shape)
     this.#resize()
-    this.#giveBack(this.#room)
+    this.#giveBack(room)
+    this.#room = lessMemory(room, this.#makingMiB)
     this.#retryRemovals()
     this.#gate.wish()
   }
@@ -224,10 +226,14 @@ export class Pools {
       if (pool === undefined) return
       const { costMiB = 0 } = pool
       if (!hasRoom(this.#room, costMiB)) return
-      const { freeMemoryMiB } = this.#room
-      this.#room = { ...this.#room, freeMemoryMiB: freeMemoryMiB === null ? null : freeMemoryMiB - costMiB }
+      this.#room = lessMemory(this.#room, costMiB)
       this.#make(pool)
     }
+  }
+
+  /** What the members that are being made will take: the host may not have missed it yet. */
+  get #makingMiB(): number {
+    return [...this.#pools.values()].reduce((sum, { state, costMiB = 0 }) => sum + state.making * costMiB, 0)
   }
 
   #make(pool: Pool): void {

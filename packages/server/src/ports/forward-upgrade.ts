@@ -10,19 +10,23 @@ import { answerOf, sendBack, sendOn } from './forward-request.ts'
 /** A client's connection that HTTP has let go of. */
 export type Upgraded = Pick<Upgrade, 'request' | 'socket' | 'head'>
 
-/** Gives a client a raw connection to a port. */
-export async function forwardTcp(visit: Visit, { socket, head }: Upgraded): Promise<void> {
+/** The status of an upgrade that was agreed to. */
+const switched = 101
+
+/** Gives a client a raw connection to a port. Answers the status that it was given. */
+export async function forwardTcp(visit: Visit, { socket, head }: Upgraded): Promise<number> {
   const connection = await visit.connect()
   socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
   if (head.length > 0) connection.write(head)
   join(socket, connection)
+  return switched
 }
 
-/** Sends an upgrade on to the program, and when that agrees, whatever both say then. Any other answer goes back as it is. */
+/** Sends an upgrade on to the program, and when that agrees, whatever both say then. Any other answer goes back as it is. Answers the status that the client was given. */
 export async function forwardUpgrade(
   visit: Visit,
   { request, socket, head, scheme, upgrade }: Upgraded & { scheme: string; upgrade: string },
-): Promise<void> {
+): Promise<number> {
   const connection = await visit.connect()
   const headers = requestHeaders(request, { target: visit.target, scheme, upgrade })
   const outgoing = sendOn(connection, { request, path: visit.credentials.path, headers })
@@ -37,13 +41,14 @@ export async function forwardUpgrade(
   if (!('first' in outcome)) {
     await answerPlainly(outcome, { visit, request, socket })
     connection.destroy()
-    return
+    return outcome.statusCode ?? switched
   }
   socket.off('close', giveUp)
   socket.write(headOf(outcome.answer, responseHeaders(outcome.answer, visit.target), upgrade), 'latin1')
   if (outcome.first.length > 0) socket.write(outcome.first)
   if (head.length > 0) connection.write(head)
   join(socket, connection)
+  return switched
 }
 
 async function answerPlainly(

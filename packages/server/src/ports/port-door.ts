@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { makeId } from '@holt/protocol'
+import { HoltError, makeId } from '@holt/protocol'
 import { dropRestOfBody } from '../http/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../http/send-error.ts'
-import type { UpgradeDoor } from '../http/upgrades.ts'
+import type { Upgrade, UpgradeDoor } from '../http/upgrades.ts'
+import { clientLeft } from '../metrics/http-metrics.ts'
 import type { Service } from '../service.ts'
 import { runFor } from '../telemetry/request-context.ts'
 import { portCookie } from './credentials.ts'
@@ -22,6 +23,10 @@ export function portRequests(service: Service): PortRequests {
     const destination = destinationOf(request, service.config.portDomain)
     if (destination === 'api') return false
     const requestId = makeId('request')
+    response.once('close', () => {
+      const status = response.headersSent ? response.statusCode : clientLeft
+      service.metrics.http.notePort(request.method ?? 'GET', status)
+    })
     const answered = runFor({ requestId, caller: null, span: null }, () =>
       destination === 'refused' ? Promise.reject(ambiguous()) : answer(service, request, response),
     )
@@ -34,23 +39,32 @@ export function portRequests(service: Service): PortRequests {
 export function portDoor(service: Service): UpgradeDoor {
   return {
     claims: (request) => upgradeOf(request) !== null && destinationOf(request, service.config.portDomain) === 'port',
-    open: async ({ request, socket, head }) => {
-      const client = socket as Socket
-      client.setTimeout(0)
-      const visit = await enterPort(service, { request, client, cut: () => client.resetAndDestroy() })
-      client.once('close', visit.leave)
-      const upgraded = { request, socket, head }
+    open: async (upgrade) => {
+      const note = (status: number) => service.metrics.http.notePort(upgrade.request.method ?? 'GET', status)
       try {
-        if (visit.target.form === 'tcp') await forwardTcp(visit, upgraded)
-        else {
-          const upgrade = upgradeOf(request) ?? 'websocket'
-          await forwardUpgrade(visit, { ...upgraded, scheme: schemeOf(service, visit), upgrade })
-        }
+        note(await visitByUpgrade(service, upgrade))
       } catch (error) {
-        visit.leave()
+        note(error instanceof HoltError ? error.status : 500)
         throw error
       }
     },
+  }
+}
+
+/** Answers the status that the client was given. */
+async function visitByUpgrade(service: Service, { request, socket, head }: Upgrade): Promise<number> {
+  const client = socket as Socket
+  client.setTimeout(0)
+  const visit = await enterPort(service, { request, client, cut: () => client.resetAndDestroy() })
+  client.once('close', visit.leave)
+  const upgraded = { request, socket, head }
+  try {
+    if (visit.target.form === 'tcp') return await forwardTcp(visit, upgraded)
+    const upgrade = upgradeOf(request) ?? 'websocket'
+    return await forwardUpgrade(visit, { ...upgraded, scheme: schemeOf(service, visit), upgrade })
+  } catch (error) {
+    visit.leave()
+    throw error
   }
 }
 

@@ -36,7 +36,7 @@ export async function findRunning(service: Service, ref: RuntimeRef): Promise<Ru
 
 /** The error for a runtime that does not run. */
 export function notRunning(row: RuntimeRow): HoltError {
-  const details = { state: row.state }
+  const details = { runtime_id: row.runtime_id, state: row.state }
   if (row.state === 'terminated' || row.state === 'terminating') {
     return new HoltError('runtime_terminated', `The runtime is ${row.state}.`, { details })
   }

@@ -1,7 +1,9 @@
 import { OldAudit } from '../audit/old-audit.ts'
 import { removeOldBuilds } from '../builds/remove-old-builds.ts'
 import { removeOldEvents } from '../events/remove-old-events.ts'
+import type { ClockWatch } from '../lifecycle/clock-watch.ts'
 import { Lifetimes } from '../lifecycle/lifetimes.ts'
+import { filesMissingPattern } from '../missing/files-missing.ts'
 import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import { removeOldDeliveries } from '../webhooks/remove-old-deliveries.ts'
@@ -22,8 +24,8 @@ const dayMs = 24 * 3600 * 1000
 const keptMs = { runtimes: 7 * dayMs, idempotency: dayMs }
 
 /** Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs. */
-export async function sweepForever(service: Service): Promise<void> {
-  const lifetimes = new Lifetimes(service)
+export async function sweepForever(service: Service, clock: ClockWatch): Promise<void> {
+  const lifetimes = new Lifetimes(service, clock)
   const oldAudit = new OldAudit(service)
   let auditIsLong = false
   for (let count = 0; !service.closing.aborted; count += 1) {
@@ -56,6 +58,8 @@ async function removeOldRows({ store, now, signingKeys }: Service): Promise<void
   await store.db
     .deleteFrom('snapshots')
     .where('state', '=', 'failed')
+    // One whose files are missing stays until they are back, or somebody deletes it.
+    .where('state_reason_json', 'not like', filesMissingPattern)
     .where('created_at', '<', at - keptMs.runtimes)
     .execute()
   await store.db

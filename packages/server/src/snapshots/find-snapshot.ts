@@ -1,4 +1,5 @@
 import { HoltError, isIdParam } from '@holt/protocol'
+import { lacksFiles } from '../missing/files-missing.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { SnapshotRow } from '../store/tables.ts'
 
@@ -17,7 +18,8 @@ export async function findSnapshot(
 }
 
 /** Refuses a snapshot that nothing can be made from. */
-export function requireWritten({ state, name, snapshot_id, state_reason_json }: SnapshotRow): void {
+export function requireWritten(row: SnapshotRow): void {
+  const { state, name, snapshot_id, state_reason_json } = row
   if (state === 'ready') return
   const shown = name ?? snapshot_id
   const details = { state }
@@ -26,6 +28,11 @@ export function requireWritten({ state, name, snapshot_id, state_reason_json }: 
       details: { ...details, retry_after_secs: 1 },
     })
   const reason = state_reason_json === null ? null : (JSON.parse(state_reason_json) as { message: string })
+  if (lacksFiles(row))
+    throw new HoltError('conflict', `The snapshot ${shown} is not whole: ${reason?.message}`, {
+      hint: 'Put the file back and start the service again, or take another one.',
+      details,
+    })
   throw new HoltError('conflict', `The snapshot ${shown} could not be written: ${reason?.message ?? 'it failed'}`, {
     hint: 'Take another one.',
     details,

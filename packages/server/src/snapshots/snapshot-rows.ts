@@ -35,7 +35,7 @@ export async function finishSnapshot(
     projectId: row.project_id,
     adds: { snapshot_bytes: facts.size_bytes ?? 0 },
   })
-  return leaveWriting(changes, row, { facts: { ...facts, state: 'ready' }, reason: null, at: service.now() })
+  return leave(changes, row, { from: 'writing', facts: { ...facts, state: 'ready' }, reason: null, at: service.now() })
 }
 
 /** Says that a snapshot could not be written, and why. One that was deleted meanwhile is as it is, and so is one that is ready though nobody could say so. */
@@ -44,52 +44,72 @@ export async function failSnapshot(
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
   reason: Reason,
 ): Promise<void> {
+  await store.change((changes) => leave(changes, row, { from: 'writing', ...asFailed(reason), at: now() }))
+}
+
+/** Says that a snapshot is not whole any more, and why. */
+export async function markLacking({ store, now }: Service, row: SnapshotRow, reason: Reason): Promise<void> {
+  await store.change((changes) => leave(changes, row, { from: 'ready', ...asFailed(reason), at: now() }))
+}
+
+/** Says that a snapshot that was not whole is so again, unless another one has its name meanwhile. */
+export async function markWhole({ store, now }: Service, row: SnapshotRow): Promise<void> {
   await store.change(async (changes) => {
-    const facts = { state: 'failed', state_reason_json: JSON.stringify(reason) } as const
-    await leaveWriting(changes, row, { facts, reason, at: now() })
+    if ((await namesake(changes, row)) !== undefined) return
+    const facts = { state: 'ready', state_reason_json: null } as const
+    await leave(changes, row, { from: 'failed', facts, reason: null, at: now() })
   })
 }
 
+function asFailed(reason: Reason) {
+  return { facts: { state: 'failed', state_reason_json: JSON.stringify(reason) }, reason } as const
+}
+
 interface Left {
+  readonly from: SnapshotRow['state']
   readonly facts: Partial<SnapshotRow> & Pick<SnapshotRow, 'state'>
   readonly reason: Reason | null
   readonly at: number
 }
 
-async function leaveWriting(
+async function leave(
   changes: Queries,
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
-  { facts, reason, at }: Left,
+  { from, facts, reason, at }: Left,
 ): Promise<SnapshotRow | null> {
   const stored = await changes
     .updateTable('snapshots')
     .set(facts)
     .where('project_id', '=', row.project_id)
     .where('snapshot_id', '=', row.snapshot_id)
-    .where('state', '=', 'writing')
+    .where('state', '=', from)
     .returningAll()
     .executeTakeFirst()
   if (stored === undefined) return null
-  await tell(changes, stored, { from: 'writing', reason, at })
+  await tell(changes, stored, { from, reason, at })
   return stored
 }
 
-async function requireFreeSnapshotName(
-  changes: Queries,
-  { project_id, name }: Pick<Insertable<Tables['snapshots']>, 'project_id' | 'name'>,
-): Promise<void> {
-  if (name == null) return
-  const taken = await changes
+type Named = Pick<Insertable<Tables['snapshots']>, 'project_id' | 'name'>
+
+async function requireFreeSnapshotName(changes: Queries, row: Named): Promise<void> {
+  const taken = await namesake(changes, row)
+  if (taken === undefined) return
+  throw new HoltError('name_taken', `A snapshot named ${row.name} exists.`, {
+    details: { snapshot_id: taken.snapshot_id },
+  })
+}
+
+/** The snapshot that has a name now. */
+async function namesake(changes: Queries, { project_id, name }: Named) {
+  if (name == null) return undefined
+  return changes
     .selectFrom('snapshots')
     .select('snapshot_id')
     .where('project_id', '=', project_id)
     .where('name', '=', name)
     .where('state', '!=', 'failed')
     .executeTakeFirst()
-  if (taken === undefined) return
-  throw new HoltError('name_taken', `A snapshot named ${name} exists.`, {
-    details: { snapshot_id: taken.snapshot_id },
-  })
 }
 
 async function tell(

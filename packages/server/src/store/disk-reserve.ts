@@ -4,6 +4,9 @@ import { dirname } from 'node:path'
 /** Room for some thousand small changes. */
 const reserveBytes = 8 * 2 ** 20
 
+/** What a start takes: the lock, the log and the index of the database, and what it writes down. */
+const start = { bytes: 2 ** 20, files: 8 }
+
 /** The reserve is laid in again only when the disk has room to spare. */
 const roomBytes = 8 * reserveBytes
 
@@ -45,6 +48,19 @@ export class DiskReserve {
     rmSync(this.#path, { force: true })
     return true
   }
+}
+
+/** Gives up the reserve of a database that nobody has open, where a start would find no room. */
+export function giveUpReserve(databasePath: string): void {
+  const { bavail, bsize, files, ffree } = statfsSync(dirname(databasePath))
+  // A file system that makes inodes as they are needed says that it has none.
+  if (bavail * bsize < start.bytes || (files > 0 && ffree < start.files))
+    rmSync(reserveOf(databasePath), { force: true })
+}
+
+/** Where the reserve of a database lies. */
+export function reserveOf(databasePath: string): string {
+  return `${databasePath}-reserve`
 }
 
 /** Whether a reserve lies there that holds all of its room: one with holes, as a copy of the state directory may have it, frees nothing. */

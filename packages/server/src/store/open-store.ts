@@ -44,10 +44,15 @@ interface StoreSettings {
   readonly databaseUrl: string | null
 }
 
+/** Where the database of a state directory lies. */
+export function databasePath(stateDir: string): string {
+  return join(stateDir, 'holt.db')
+}
+
 /** Where the store of an installation is. */
 export function storePlace({ stateDir, databaseUrl }: StoreSettings): StorePlace {
   return databaseUrl === null
-    ? { type: 'sqlite', path: join(stateDir, 'holt.db') }
+    ? { type: 'sqlite', path: databasePath(stateDir) }
     : { type: 'postgres', url: databaseUrl }
 }
 

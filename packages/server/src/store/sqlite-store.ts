@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { failpoint } from '@holt/engine'
 import { Kysely, SqliteDialect } from 'kysely'
 import { isDiskFull } from './disk-full.ts'
-import { DiskReserve } from './disk-reserve.ts'
+import { DiskReserve, reserveOf } from './disk-reserve.ts'
 import { Durability } from './durability.ts'
 import { endProcess } from './end-process.ts'
 import { migrations } from './migrations/migrations.ts'
@@ -43,7 +43,7 @@ export function openSqliteStore(
     },
     onFailed,
   })
-  const reserve = path === ':memory:' ? null : new DiskReserve(`${path}-reserve`)
+  const reserve = path === ':memory:' ? null : new DiskReserve(reserveOf(path))
   reserve?.fill()
   const commit = async <Result>(run: (changes: Changes) => Promise<Result>): Promise<Result> => {
     try {

@@ -285,8 +285,11 @@ interface DecisionsTable {
 
 /** What is known of the store itself. */
 interface StoreFactsTable {
-  /** `id`: which store this is, the same in `store.json` of the state directory that belongs to it. */
-  readonly name: 'id'
+  /**
+   * `id`: which store this is, the same in `store.json` of the state directory that belongs to it. `clock`: the id of a boot, and by how many milliseconds the wall clock that deadlines
+   * agree with was ahead of the host's own in that (`BOOT OFFSET`).
+   */
+  readonly name: 'id' | 'clock'
   readonly value: string
 }
 

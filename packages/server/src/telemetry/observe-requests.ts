@@ -1,10 +1,8 @@
 import { type Route, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { clientLeft } from '../metrics/http-metrics.ts'
 import type { Service } from '../service.ts'
 import { type RequestContext, runFor } from './request-context.ts'
-
-/** The status that is counted where a client left before its answer began. */
-const clientLeft = 499
 
 /** What a client may call its request: it stands in logs and answers as it is. */
 const soundId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -31,6 +29,8 @@ export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: 
     const route = paths.get(request.routeOptions.url ?? '') ?? 'none'
     const { method } = request
     const begunAt = performance.now()
+    // A body that breaks off in a pipeline takes the socket from its request, so that the answer can still be sent (`destroyer` of `lib/internal/streams/destroy.js`).
+    const peer = request.socket.remoteAddress
     const span = tracer.beginRequest(`${method} ${route}`, request.headers, {
       'http.request.method': method,
       'http.route': route,
@@ -49,7 +49,7 @@ export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: 
       })
       span?.end(status >= 500 ? new Error(String(status)) : undefined)
       const facts = { method, route, status, ms: Math.round((now - begunAt) * 10) / 10, key_id: keyId }
-      log.debug({ request_id: request.id, ...facts, peer: request.socket.remoteAddress }, 'a request has ended')
+      log.debug({ request_id: request.id, ...facts, peer }, 'a request has ended')
     })
     runFor(context, done)
   })

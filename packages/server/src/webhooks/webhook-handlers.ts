@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+import { isReachable } from '@holt/egress'
 import { HoltError, type NewWebhook, type Webhook } from '@holt/protocol'
 import { logPosition } from '../events/read-events.ts'
 import { recordEvent } from '../events/record-event.ts'
@@ -27,7 +29,7 @@ export const webhookHandlers = {
 } satisfies Partial<Handlers>
 
 async function createWebhook({ service, caller, body, newId }: Call<'createWebhook'>): Promise<Answer> {
-  requireScheme(service, body.url)
+  requireSendable(service, body.url)
   const { projectId } = caller
   const webhookId = newId('webhook')
   const at = service.now()
@@ -85,7 +87,7 @@ async function listWebhooks({ service, caller, query }: Call<'listWebhooks'>): P
 }
 
 async function updateWebhook({ service, caller, params, body }: Call<'updateWebhook'>): Promise<Answer> {
-  if (body.url !== undefined) requireScheme(service, body.url)
+  if (body.url !== undefined) requireSendable(service, body.url)
   const { projectId } = caller
   const at = service.now()
   const { url, types, description, state } = body
@@ -147,14 +149,29 @@ function hostOf(url: string): string {
   return new URL(url).host
 }
 
-/** What is not encrypted goes only where the operator has said so: with no such network it could never arrive. */
-function requireScheme({ config }: Service, url: string): void {
+/** Refuses an address that nothing could ever be sent to as things are. Whether a name leads to such a place is known when it is dialled, each time anew. */
+function requireSendable({ config }: Service, url: string): void {
+  const { protocol, hostname, port } = new URL(url)
   const { allowedNetworks, overrides } = config.egress
-  if (new URL(url).protocol === 'https:' || allowedNetworks.length + overrides.length > 0) return
-  throw new HoltError('unsupported_setting', 'A webhook is sent over https.', {
-    hint: 'Use an https address. The operator can allow http into networks of HOLT_EGRESS_ALLOWED_NETWORKS.',
-    details: { issues: [{ pointer: '/url', message: 'must begin with https://' }] },
+  if (protocol !== 'https:' && allowedNetworks.length + overrides.length === 0)
+    throw notSendable('A webhook is sent over https.', {
+      hint: 'Use an https address. The operator can allow http into networks of HOLT_EGRESS_ALLOWED_NETWORKS.',
+      message: 'must begin with https://',
+    })
+  const host = hostname.replace(/^\[|\]$|\.$/g, '')
+  const number = Number(port) || (protocol === 'https:' ? 443 : 80)
+  const leadsElsewhere = overrides.some((entry) => entry.host === host && entry.port === number)
+  // RFC 6761, 6.3: these names are loopback, whatever a resolver says.
+  const address = /(?:^|\.)localhost$/.test(host) ? '127.0.0.1' : host
+  if (leadsElsewhere || isIP(address) === 0 || isReachable(address, allowedNetworks)) return
+  throw notSendable(`A webhook is not sent to ${host}: the address is not public.`, {
+    hint: 'Use a public address. The operator can allow others with HOLT_EGRESS_ALLOWED_NETWORKS.',
+    message: 'must be a public host, or in a network that the operator allows',
   })
+}
+
+function notSendable(what: string, { hint, message }: { hint: string; message: string }): HoltError {
+  return new HoltError('unsupported_setting', what, { hint, details: { issues: [{ pointer: '/url', message }] } })
 }
 
 async function show({ store }: Service, row: WebhookRow): Promise<Webhook> {

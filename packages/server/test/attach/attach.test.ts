@@ -1,39 +1,10 @@
-import { AttachClientFrame, attachKeyPrefix, attachProtocol } from '@holt/protocol'
+import { AttachClientFrame, attachKeyPrefix, attachProtocol, HoltError } from '@holt/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryOf } from '../support/arbitrary-of-schema.ts'
-import { attach, type Refused, TestAttachment } from '../support/attach.ts'
-import { startTestServer } from '../support/start-test-server.ts'
+import { startAttachServer as setUp } from '../support/attach-server.ts'
 
 const size = { cols: 80, rows: 24 }
-
-/** A server with a runtime, and what starts commands in it and attaches to them. */
-async function setUp() {
-  const server = await startTestServer()
-  const { ask, makeRuntime } = server
-  const commands = `/v1/agents/runtime/${await makeRuntime()}/commands`
-  const open = async (commandId: string, query = '', how: Parameters<typeof attach>[1] = {}) => {
-    const url = `${server.server.url}${commands}/${commandId}/attach${query}`
-    return attach(url, { key: server.server.adminKey, ...how })
-  }
-  return {
-    ...server,
-    commands,
-    start: async (body: object): Promise<string> =>
-      (await ask('POST', commands, { json: { background: true, ...body } })).json.command_id,
-    open,
-    attached: async (...args: Parameters<typeof open>): Promise<TestAttachment> => {
-      const answer = await open(...args)
-      if (answer instanceof TestAttachment) return answer
-      throw new Error(JSON.stringify(answer))
-    },
-    refused: async (...args: Parameters<typeof open>): Promise<Refused> => {
-      const answer = await open(...args)
-      if (answer instanceof TestAttachment) throw new Error('it was let in')
-      return answer
-    },
-  }
-}
 
 describe('an attachment', () => {
   test('begins with start, carries bytes both ways, and ends with exit, end and 1000', async () => {
@@ -181,6 +152,18 @@ describe('an attachment', () => {
     const one = await attached(await start({ command: 'cat', pty: size }))
     engine.end(commands.split('/')[4] as never, { reason: 'crashed', message: 'by the test' })
     expect((await one.closed).code).toBe(1011)
+  })
+
+  test('ends with 1011 and as much of what the guest says as a close frame takes', async () => {
+    const { start, attached, engine, commands } = await setUp()
+    const id = await start({ command: 'cat', pty: size })
+    const guest = engine.guest(commands.split('/')[4] as never)
+    if (guest === null) throw new Error('there is no guest')
+    guest.processes.output = () => {
+      throw new HoltError('conflict', 'é'.repeat(1000))
+    }
+    const one = await attached(id)
+    expect(await one.closed).toEqual({ code: 1011, reason: 'é'.repeat(61) })
   })
 
   test('is one of 64 at the most', async () => {

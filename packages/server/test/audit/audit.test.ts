@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { type AuditEntry, type Route, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { AuditLog } from '../../src/audit/audit-log.ts'
@@ -79,6 +80,46 @@ test('what is named by its name is found by its id', async () => {
   ])
 })
 
+test('what was done inside a runtime, or to it, is found by its id and by its name', async () => {
+  const { ask, makeRuntime } = await startTestServer()
+  const id = await makeRuntime({ name: 'mine' })
+  const other = await makeRuntime({ name: 'mine2' })
+  for (const each of [other, id])
+    await ask('POST', `/v1/agents/runtime/${each}/commands`, { json: { command: 'true', background: true } })
+  await ask('DELETE', `/v1/agents/runtime/${id}`)
+  for (const subject of [id, 'mine']) {
+    const { data } = (await ask('GET', `${path}?subject=${subject}`)).json
+    const routes = data.map(({ route }: AuditEntry) => route)
+    expect(routes.toSorted()).toEqual(['createRuntime', 'deleteRuntime', 'startCommand'])
+  }
+  for (const none of ['min', 'MINE', '%'])
+    expect((await ask('GET', `${path}?subject=${encodeURIComponent(none)}`)).json.data).toEqual([])
+})
+
+test("an operator's call is in the log of the project that it changes, without the operator's key and address", async () => {
+  const { ask, server } = await startTestServer()
+  await ask('POST', '/v1/agents/project', { json: { name: 'team' } })
+  const admin = { name: 'k', scopes: ['admin'], project: 'team' }
+  const { key } = (await ask('POST', '/v1/agents/key', { json: admin })).json
+  const { json, headers } = await ask('POST', '/v1/agents/key', { json: { ...admin, name: 'ended' } })
+  await ask('DELETE', `/v1/agents/key/${json.key_id}`)
+  await ask('PATCH', '/v1/agents/project/team', { json: { quotas: { runtimes: 3 } } })
+  const { text, json: seen } = await ask('GET', path, { key })
+  expect(seen.data.map(({ route, status }: AuditEntry) => [route, status])).toEqual([
+    ['updateProject', 200],
+    ['revokeKey', 204],
+    ['createKey', 201],
+    ['createKey', 201],
+    ['createProject', 201],
+  ])
+  for (const entry of seen.data) expect(entry).toMatchObject({ key: null, address: 'operator' })
+  expect(seen.data[2]).toMatchObject({ subject_id: json.key_id, request_id: headers.get('x-request-id') })
+  expect(text).not.toContain(server.adminKey)
+  // The operator's own log says whose key it was.
+  const own = (await ask('GET', `${path}?route=updateProject`)).json.data
+  expect(own).toMatchObject([{ key: { name: 'admin of this machine' }, address: '127.0.0.1' }])
+})
+
 test('calls without a valid key are counted by address', async () => {
   // Those are counted as well that are told to stop.
   const server = await startTestServer({ monotonic: () => 0, failureRate: { perSec: 1, burst: 1 } })
@@ -86,6 +127,50 @@ test('calls without a valid key are counted by address', async () => {
   const again = await server.restart()
   const rows = await storedRows(again.stateDir, "SELECT * FROM audit WHERE kind = 'auth_failed'")
   expect(rows).toMatchObject([{ project_id: null, address: '127.0.0.1', count: 3, status: 401 }])
+})
+
+/** Asks for a runtime and vanishes before the service, which stands still meanwhile, knows of the connection. */
+function askAndVanish(url: string, key: string): void {
+  const { hostname, port } = new URL(url)
+  const request = `POST /v1/agents/runtime HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer ${key}\\r\\nContent-Type: application/json\\r\\nContent-Length: 2\\r\\n\\r\\n{}`
+  const program = `const socket = require('net').connect(${port}, '${hostname}', () => socket.write('${request}', () => socket.resetAndDestroy()))`
+  expect(spawnSync(process.execPath, ['-e', program], { timeout: 30_000 }).status).toBe(0)
+}
+
+test('a client that has vanished before it is asked for its address holds nothing up', async () => {
+  const { ask, makeRuntime, server } = await startTestServer()
+  askAndVanish(server.url, server.adminKey)
+  const id = await makeRuntime()
+  await ask('POST', `/v1/agents/runtime/${id}/commands`, { json: { command: 'true', background: true } })
+  const routesOf = async () => ((await ask('GET', path)).json.data as AuditEntry[]).map(({ route }) => route)
+  await expect.poll(routesOf, { timeout: 20_000 }).toContain('startCommand')
+})
+
+test('an entry that the store does not take is dropped, and those beside it are written', async () => {
+  const store = await openTestStore()
+  const { log, logged } = keepingLog()
+  const audit = new AuditLog(store, log, () => 0)
+  const begin = (address: string | null) =>
+    audit.begin({
+      projectId: null,
+      kind: 'change',
+      key: null,
+      address: address as string,
+      route: 'createKey',
+      params: {},
+      requestId: null,
+    })
+  for (const address of ['one', null, 'two']) begin(address)
+  await audit.flush()
+  const rows = await store.db.selectFrom('audit').select('address').orderBy('seq').execute()
+  expect(rows.map(({ address }) => address)).toEqual(['one', 'two'])
+  const told = () => logged.filter(({ message }) => message.includes('was dropped'))
+  expect(told()).toHaveLength(1)
+  begin('three')
+  await audit.flush()
+  expect(told()).toHaveLength(1)
+  await audit.close()
+  await store.close()
 })
 
 test('calls without a valid key are in the log before their minute is over, as one entry', async () => {
@@ -140,7 +225,13 @@ test('an operator names a project by its name too, and hears where there is none
     .json
   await ask('POST', '/v1/agents/key', { key, json: { name: 'other', scopes: ['admin'] } })
   const byName = (await ask('GET', `${path}?project=team`)).json
-  expect(byName.data).toMatchObject([{ route: 'createKey', project_id }])
+  const by = byName.data.map(({ route, address }: AuditEntry) => [route, address])
+  expect(by).toEqual([
+    ['createKey', '127.0.0.1'],
+    ['createKey', 'operator'],
+    ['createProject', 'operator'],
+  ])
+  for (const entry of byName.data) expect(entry).toMatchObject({ project_id })
   expect((await ask('GET', `${path}?project=${project_id}`)).json).toEqual(byName)
   expect((await ask('GET', `${path}?project=nobody`)).json.error.code).toBe('project_not_found')
 })

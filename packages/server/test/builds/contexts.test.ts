@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import type { ServerConfig } from '../../src/config/config.ts'
 import { ended, FakeBuilder, until } from '../support/fake-builder.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 import { tarOf } from '../support/tar-of.ts'
@@ -50,10 +52,13 @@ test('one that is packed is unpacked', async () => {
   expect(json.size_bytes).toBe(gzipSync(tar).length)
 })
 
+const brokenGzip = Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+
 test.each([
   ['nothing of an archive', Buffer.from('this is no tar, and far too short'.repeat(40))],
   ['half an archive', 'half'],
-  ['a broken gzip', Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])],
+  ['a broken gzip', brokenGzip],
+  ['a broken gzip of which most has not come yet', Buffer.concat([brokenGzip, Buffer.alloc(8 * 2 ** 20)])],
 ] as const)('%s is refused, and leaves nothing', async (_, body) => {
   const { upload, files } = await setUp()
   const tar = await tarOf({ a: 'x'.repeat(5000) })
@@ -61,6 +66,31 @@ test.each([
   expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_archive'])
   expect(files()).toEqual([])
 })
+
+test.each([{}, { 'idempotency-key': 'once' }])(
+  'after one that was refused while it came its connection goes on: %j',
+  async (headers) => {
+    const { server } = await setUp()
+    const body = Buffer.concat([brokenGzip, Buffer.alloc(512 * 1024)])
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => agent.destroy())
+    const statusOf = (method: string, to: string, more: object, sent?: Buffer) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const outgoing = request(server.url + to, {
+          method,
+          agent,
+          timeout: 20_000,
+          headers: { authorization: `Bearer ${server.adminKey}`, ...more },
+        })
+        outgoing.once('error', reject).once('timeout', () => outgoing.destroy(new Error('no answer')))
+        outgoing.once('response', (answer) => answer.resume().once('end', () => resolve(answer.statusCode)))
+        outgoing.end(sent)
+      })
+    expect(await statusOf('POST', path, { ...headers, 'content-length': body.length }, body)).toBe(400)
+    expect(await statusOf('GET', '/healthz', {})).toBe(200)
+  },
+  60_000,
+)
 
 test('whatever is sent is an archive or refused', async () => {
   const { upload, files } = await setUp()
@@ -105,6 +135,45 @@ test('of a project two hundred are kept', async () => {
       .map((id) => `${id}.tar`)
       .toSorted(),
   )
+})
+
+test('of a project as many bytes are kept as HOLT_BUILD_CONTEXTS_SIZE says, what a build needs first', async () => {
+  let now = Date.now()
+  const mib = 2 ** 20
+  const server = await setUp({
+    now: () => (now += 1),
+    config: { buildContextsBytes: 2.5 * mib } as ServerConfig,
+  })
+  const tar = (name: string) => tarOf({ [name]: name.repeat(mib) })
+  const { promise: go, resolve } = Promise.withResolvers<void>()
+  server.builder.script = () => go.then(() => undefined)
+  const { context_id } = (await server.upload(await tar('a'))).json
+  const build = { name: 'app', dockerfile: 'FROM x', context_id }
+  await server.ask('POST', '/v1/agents/template/build', { json: build })
+  await until(() => server.builder.runs.length === 1)
+  const later: string[] = []
+  for (const name of ['b', 'c']) later.push((await server.upload(await tar(name))).json.context_id)
+  expect(server.files().toSorted()).toEqual([`${context_id}.tar`, `${later[1]}.tar`].toSorted())
+  const refused = await server.upload(await tarOf({ d: 'd'.repeat(2 * mib) }))
+  expect([refused.status, refused.json.error.code]).toEqual([429, 'quota_exceeded'])
+  expect(server.files()).toHaveLength(2)
+  resolve()
+})
+
+test('uploads under way are bounded together, and give their room back', async () => {
+  const server = await setUp({ config: { buildContextsBytes: 2 ** 20 } as ServerConfig })
+  const half = Buffer.from(await tarOf({ a: 'a'.repeat(600_000) }))
+  const stop = new AbortController()
+  const body = new ReadableStream<Uint8Array>({ start: (stream) => stream.enqueue(half.subarray(0, 590_000)) })
+  const sent = server.ask('POST', path, { body, signal: stop.signal }).catch(() => null)
+  const dir = join(server.stateDir, 'builds', 'contexts')
+  await until(() => existsSync(dir) && server.files().some((name) => statSync(join(dir, name)).size > 500_000))
+  const refused = await server.upload(half)
+  expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limited'])
+  stop.abort()
+  await sent
+  await until(() => server.files().length === 0)
+  expect((await server.upload(half)).status).toBe(201)
 })
 
 test('one that nobody uses goes after a day, and one that a build waits with stays', async () => {

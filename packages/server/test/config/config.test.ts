@@ -169,6 +169,8 @@ test('builds have settings', () => {
   const given = { HOLT_BUILDS_AT_ONCE: '5', HOLT_BUILD_CACHE_SIZE: '512MiB' }
   expect(parseConfig(given)).toMatchObject({ buildsAtOnce: 5, buildCacheBytes: 2 ** 29 })
   expect(parseConfig({ HOLT_BUILD_CACHE_SIZE: '0' }).buildCacheBytes).toBe(0)
+  expect(parseConfig({}).buildContextsBytes).toBe(10 * 2 ** 30)
+  expect(parseConfig({ HOLT_BUILD_CONTEXTS_SIZE: '1GiB' }).buildContextsBytes).toBe(2 ** 30)
   for (const HOLT_BUILD_CACHE_SIZE of ['20', '-1GiB', 'much'])
     expect(() => parseConfig({ HOLT_BUILD_CACHE_SIZE })).toThrow('HOLT_BUILD_CACHE_SIZE')
   for (const HOLT_BUILDS_AT_ONCE of ['0', '65', 'x'])

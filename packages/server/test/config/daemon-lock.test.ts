@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readCredentials, writeCredentials } from '../../src/config/credentials.ts'
 import { findDaemon, findUnit, releaseLock, stopCommand, takeLock } from '../../src/config/daemon-lock.ts'
 import { openInstallation } from '../../src/config/installation.ts'
@@ -50,6 +50,45 @@ test('the unit that runs the daemon is known, also when that one has died, and t
   expect((await findDaemon(dir))?.unit).toBe('holt-eu.service')
   await takeLock(dir)
   expect(stopCommand(await findUnit(dir))).toBe('holt down')
+})
+
+/** A file system of its own on which nothing has room. */
+async function fullDisk(options: string, before: (disk: string) => Promise<void>): Promise<string> {
+  const disk = join(dir, 'disk')
+  await mkdir(disk)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'holt-test', disk])
+  onTestFinished(() => void execFileSync('umount', [disk]))
+  await before(disk)
+  await writeFile(join(disk, 'rest'), Buffer.alloc(2 ** 20)).catch(() => undefined)
+  await expect(writeFile(join(disk, 'more'), 'x')).rejects.toThrow('ENOSPC')
+  await rm(join(disk, 'more'), { force: true })
+  return disk
+}
+
+describe.skipIf(process.getuid?.() !== 0)('on a full disk', () => {
+  const full = 'size=256k'
+  const noInode = 'size=1m,nr_inodes=3'
+  const stale = (disk: string) =>
+    writeFile(join(disk, 'holtd.pid'), `${JSON.stringify({ pid: 999_999_999 })}${' '.repeat(300)}`)
+  const reserve = (disk: string) => writeFile(join(disk, 'holt.db-reserve'), Buffer.alloc(2 ** 16))
+
+  test.each([
+    ['the lock of a daemon that died is written over', full, stale],
+    ['the lock of a daemon that died is written over without an inode', noInode, stale],
+    ['the reserve is given up', full, reserve],
+    ['the reserve is given up for its inode', noInode, reserve],
+  ] as const)('%s', async (_, options, before) => {
+    const disk = await fullDisk(options, before)
+    await takeLock(disk)
+    expect((await findDaemon(disk))?.pid).toBe(process.pid)
+    await releaseLock(disk)
+  })
+
+  test('with neither it says what to do, and leaves nothing', async () => {
+    const disk = await fullDisk(full, async () => {})
+    await expect(takeLock(disk)).rejects.toThrow(`the file system of ${disk} is full`)
+    expect(await readdir(disk)).toEqual(['rest'])
+  })
 })
 
 test('a lock of a zombie, which nobody has waited for, holds nothing', async () => {

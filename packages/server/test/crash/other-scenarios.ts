@@ -113,6 +113,7 @@ function stepping(): FakeBuilder {
 const build: Scenario<string> = {
   name: 'a build makes a template or says why not, and leaves nothing else',
   parts: ['build', 'collect'],
+  last: 'collect.removed',
   options: { builder: stepping() },
   prepare: async () => `t-${crypto.randomUUID()}`,
   act: (server, name, key) =>

@@ -1,7 +1,6 @@
 import { failpointNames } from '@holt/engine'
 import { expect, test, vi } from 'vitest'
 import { expectEverywhere } from '../support/fail-everywhere.ts'
-import { onPostgres } from '../support/test-store.ts'
 import { otherScenarios } from './other-scenarios.ts'
 import { runtimeScenarios } from './runtime-scenarios.ts'
 
@@ -9,8 +8,7 @@ vi.hoisted(() => {
   process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}`
 })
 
-// The death of a server is that of its SQLite file here; PostgreSQL's own tests kill the database and the daemon.
-test.skipIf(onPostgres).each(runtimeScenarios)('$name, wherever it fails', { timeout: 300_000 }, expectEverywhere)
+test.each(runtimeScenarios)('$name, wherever it fails', { timeout: 300_000 }, expectEverywhere)
 
 test('every failpoint of the server is in a scenario', () => {
   const parts = new Set<string>([...runtimeScenarios, ...otherScenarios].flatMap((scenario) => scenario.parts))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { purgeEngine } from '../../src/daemon/purge.ts'
+import { purgeEngine, requireOwnStore } from '../../src/daemon/purge.ts'
 import { startTestServer } from '../support/start-test-server.ts'
-import { testDatabase } from '../support/test-store.ts'
+import { tamper, testDatabase } from '../support/test-store.ts'
 
 test('a checkpoint that resists is named, the others go, and the engine is closed', async () => {
   const { ask, makeRuntime, close, engine, stateDir } = await startTestServer()
@@ -28,4 +28,13 @@ test('a checkpoint that resists is named, the others go, and the engine is close
   expect(await purgeEngine(engine, await testDatabase(stateDir))).toEqual([`${asked[0]}: busy`])
   expect([asked.length, closed]).toEqual([2, true])
   expect(await checkpoints.list()).toHaveLength(before.length + 1)
+})
+
+test("another installation's store is not touched", async () => {
+  const { close, stateDir } = await startTestServer()
+  await close()
+  const database = await testDatabase(stateDir)
+  await requireOwnStore(database)
+  await tamper(stateDir, `UPDATE store_facts SET value = 'aaaaaaaaaaaaaaaaaaaa'`)
+  await expect(requireOwnStore(database)).rejects.toThrow('nothing was removed')
 })

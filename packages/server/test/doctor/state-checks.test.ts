@@ -164,7 +164,7 @@ test('master keys are needed where PostgreSQL has a store, whatever the state di
   expect(await checkMasterKeys(there)).toMatchObject({ status: 'fix', fix: expect.stringContaining('cp BACKUP') })
 }, 60_000)
 
-test('empty groups of other installations are told of, those with processes and our own are not', async () => {
+test('empty groups of other installations are told of, those with processes, of such as run, and our own are not', async () => {
   const point = await makeDir()
   for (const [group, pids] of [
     ['holt-aaaaaaaa', ''],
@@ -172,13 +172,22 @@ test('empty groups of other installations are told of, those with processes and 
     ['holt-bbbbbbbb', ''],
     ['holt-bbbbbbbb/rt2', '123\n'],
     ['holt-cccccccc', ''],
+    ['holt-dddddddd', ''],
+    ['holt-eeeeeeee', ''],
+    ['holt-eeeeeeee/rt3', ''],
+    ['holt-eeeeeeee/rt3/below', '456\n'],
     ['holt-not-one', ''],
     ['other', ''],
   ] as const) {
     await mkdir(join(point, group), { recursive: true })
     await writeFile(join(point, group, 'cgroup.procs'), pids)
   }
-  const facts = await readLeftovers({ stateDir: '/nowhere', installationId: 'cccccccc', hierarchies: [point] })
+  // A neighbour that runs has none of its own yet, or has just paused the last.
+  const sockets = join(await makeDir(), 'unix')
+  await writeFile(sockets, 'Num\n0000: 00000002 00000000 00010000 0001 01 1 @holt-installation-dddddddd\n')
+  const parts = { stateDir: '/nowhere', installationId: 'cccccccc', hierarchies: [point] }
+  const facts = await readLeftovers({ ...parts, sockets })
+  expect((await readLeftovers(parts)).emptyCgroups).toContain(join(point, 'holt-dddddddd'))
   expect(facts).toEqual({ emptyCgroups: [join(point, 'holt-aaaaaaaa')], deadLoops: [] })
   expect(checkLeftovers(facts)).toEqual([
     expect.objectContaining({ name: 'leftover cgroups', status: 'warn', fix: expect.stringContaining('rmdir') }),

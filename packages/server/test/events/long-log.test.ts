@@ -1,36 +1,19 @@
 import type { Event } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { eventsAfter, eventsBefore, examinedEvents } from '../../src/events/read-events.ts'
+import { lengthenLog } from '../support/lengthen-log.ts'
 import { plansOf } from '../support/plans-of.ts'
-import { startTestServer, type TestServer } from '../support/start-test-server.ts'
-import { openTestStore } from '../support/test-store.ts'
+import { startTestServer } from '../support/start-test-server.ts'
 
 const path = '/v1/agents/event'
 const type = 'webhook.deleted'
 
 /** A server whose log is longer than what one query looks at, with two events of a type: near its beginning, and its last one. */
-async function setUp(): Promise<{ server: TestServer; projectId: string; cursors: readonly number[]; last: number }> {
+async function setUp() {
   const first = await startTestServer()
   await first.makeKey('runtime:read')
-  const projectId = (await first.ask('GET', '/v1/agents/whoami')).json.project.project_id
-  const begun = (await first.ask('GET', `${path}?cursor=latest`)).json.last_cursor
-  await first.close()
-  const store = await openTestStore(first.stateDir)
-  const last = begun + examinedEvents + 100
-  const cursors = [begun + 1, last]
-  const about = { project_id: projectId, subject_id: projectId, at: Date.now(), data_json: '{}', key_id: null }
-  for (let cursor = begun + 1; cursor <= last; cursor += 500) {
-    const rows = Array.from({ length: Math.min(500, last + 1 - cursor) }, (_, index) => ({
-      ...about,
-      cursor: cursor + index,
-      event_id: `ev${String(cursor + index).padStart(20, '0')}`,
-      type: cursors.includes(cursor + index) ? type : 'project.updated',
-    }))
-    await store.db.insertInto('events').values(rows).execute()
-  }
-  await store.db.updateTable('log_positions').set({ last }).where('project_id', '=', projectId).execute()
-  await store.close()
-  return { server: await first.restart(), projectId, cursors, last }
+  const { cursors, last } = await lengthenLog(first, { rare: type })
+  return { server: await first.restart(), cursors, last }
 }
 
 test('events of a rare type are found in a long log, over short pages and in a stream', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { WatchItem } from '@holt/protocol'
 import { describe, expect, test } from 'vitest'
@@ -131,10 +130,13 @@ describe('a watch', () => {
 
   test('is cut when its runtime ends', async () => {
     const service = await start()
+    const started = Promise.withResolvers<void>()
     const reading = (async () => {
-      for await (const { type } of watch(service, 'path=/tmp'))
-        if (type === 'start') void sleep(0).then(() => service.ask('DELETE', `/v1/agents/runtime/${service.runtimeId}`))
+      for await (const { type } of watch(service, 'path=/tmp')) if (type === 'start') started.resolve()
     })()
-    await expect(reading).rejects.toThrow()
+    const cut = expect(reading).rejects.toThrow()
+    await started.promise
+    await service.ask('DELETE', `/v1/agents/runtime/${service.runtimeId}`)
+    await cut
   })
 })

@@ -23,16 +23,18 @@ async function start(limits: Partial<ConnectionLimits>) {
     socket.on('error', () => {}).write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
     onTestFinished(() => void socket.destroy())
   })
-  server.on('request', (request, response) =>
-    connections.inTurn(request.socket, response, () => answer(request, response)),
-  )
+  const seen = { requests: 0 }
+  server.on('request', (request, response) => {
+    seen.requests += 1
+    connections.inTurn(request.socket, response, () => answer(request, response))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   onTestFinished(async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
-  return { connections, waiting, dropped, open: (from?: string) => open(port, from) }
+  return { connections, waiting, dropped, seen, open: (from?: string) => open(port, from) }
 }
 
 interface Client {
@@ -171,6 +173,34 @@ test('a connection with more requests under way than anybody needs is cut', asyn
   polite.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5))
   polite.socket.end()
   expect((await text(polite.socket)).split('answered')).toHaveLength(6)
+})
+
+test('what came along with the requests that a connection is cut for is not made requests of', async () => {
+  const { seen, open } = await start({ maxPipelined: 5 })
+  const client = await open()
+  client.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000))
+  await client.closed
+  expect(seen.requests).toBe(6)
+  expect(await (await open()).ask('/')).toContain('answered')
+})
+
+test('where very many requests wait in all, each connection may have few', async () => {
+  const { connections, waiting, open } = await start({ maxWaiting: 10, maxPipelinedInCrowd: 2 })
+  const ask = (count: number) => 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(count)
+  const [patient, polite, greedy] = [await open(), await open(), await open()]
+  patient.socket.write(ask(11))
+  await expect.poll(() => waiting.length).toBe(1)
+  polite.socket.write(ask(2))
+  await expect.poll(() => waiting.length).toBe(2)
+  greedy.socket.write(ask(3))
+  await greedy.closed
+  expect(connections.size).toBe(2)
+  patient.socket.destroy()
+  await expect.poll(() => connections.size).toBe(1)
+  const next = await open()
+  next.socket.write(ask(8))
+  await expect.poll(() => waiting.length).toBeGreaterThan(2)
+  expect(next.socket.closed).toBe(false)
 })
 
 test('requests that come in one breath are answered one by one', async () => {

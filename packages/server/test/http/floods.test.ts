@@ -87,6 +87,7 @@ test('headers are all read, however many there are', async () => {
 test('results and bodies of requests that are not answered yet share one room, and small ones need none', async () => {
   const { makeRuntime, ask } = await startTestServer()
   const commands = `/v1/agents/runtime/${await makeRuntime()}/commands`
+  await makeRuntime({ metadata: Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, 'x'.repeat(1000)])) })
   const leave = new AbortController()
   const large = (command: string, signal = new AbortController().signal) =>
     ask('POST', commands, { json: { command, stdin: 'x'.repeat(mib - 1), timeout_secs: 0 }, signal })
@@ -98,6 +99,10 @@ test('results and bodies of requests that are not answered yet share one room, a
       await expect.poll(async () => (await ask('GET', `${commands}?limit=100`)).json.data.length, wait).toBe(count)
   }
   expect((await large('sleep 1000')).json.error.code).toBe('rate_limited')
+  // Of a long list as well: many of them may wait for clients who read nothing.
+  const listed = await ask('GET', '/v1/agents/runtime')
+  expect([listed.status, listed.json.error.code]).toEqual([429, 'rate_limited'])
+  expect((await ask('GET', '/v1/agents/key')).status).toBe(200)
   const filled = (await ask('POST', commands, { json: { command: 'fill 3000000', max_output_bytes: 3_000_000 } })).json
   expect(filled).toMatchObject({ stdout_bytes: 3_000_000, truncated: { stdout: true, stderr: false } })
   expect(filled.stdout.length).toBe(freeBytes)
@@ -105,4 +110,5 @@ test('results and bodies of requests that are not answered yet share one room, a
   leave.abort()
   await Promise.all(held)
   await expect.poll(async () => (await large('true')).status, wait).toBe(200)
+  expect((await ask('GET', '/v1/agents/runtime')).json.data).toHaveLength(2)
 }, 60_000)

@@ -43,6 +43,15 @@ test.each([
   expect(logged).toMatchObject([{ level: 'error', facts: { err: error, request_id: 'rq1' } }])
 })
 
+test('a file for which there is no room is the same full disk', () => {
+  const { log } = keepingLog()
+  for (const code of ['ENOSPC', 'EDQUOT'])
+    expect(toHoltError(Object.assign(new Error(`${code}: /secret`), { code }), log, 'rq1')).toMatchObject({
+      status: 507,
+      code: 'disk_full',
+    })
+})
+
 test('another failure of the database stays one that nobody expected', () => {
   const { log } = keepingLog()
   expect(toHoltError(sqliteError(1), log, 'rq1')).toMatchObject({ status: 500, code: 'internal' })

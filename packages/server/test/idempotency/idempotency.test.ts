@@ -141,6 +141,27 @@ test("a project's oldest answers are let go of for newer ones, and nobody else's
   expect(rows.filter(({ body }) => body !== null)).toHaveLength(7)
 })
 
+test("of a project's requests the newest are known, and those that run", async () => {
+  const store = await openTestStore()
+  onTestFinished(() => store.close())
+  const projectId = await ensureDefaultProject(store, 1)
+  let at = 0
+  const parts = { store, now: () => at++ }
+  const open = (key: string) => openRecord(parts, { projectId, key }, 'f', 8)
+  await open('runs')
+  for (const key of 'abcdefgh') {
+    await open(key)
+    await closeRecord(parts, { projectId, key }, { fingerprint: 'f', status: 200, body: null })
+  }
+  const known = async () => {
+    const rows = await store.db.selectFrom('idempotency').select('idempotency_key').orderBy('created_at').execute()
+    return rows.map(({ idempotency_key }) => idempotency_key)
+  }
+  expect(await known()).toEqual(['runs', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+  await open('i')
+  expect(await known()).toEqual(['runs', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
+})
+
 test('the secret of a new key is answered again and is not in the database', async () => {
   const server = await startTestServer()
   const make = () => server.ask('POST', '/v1/agents/key', { json: { name: 'x' }, headers: { 'idempotency-key': 'k1' } })

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ClockWatch } from '../../src/lifecycle/clock-watch.ts'
 import { forgetEnded } from '../../src/lifecycle/forget-ended.ts'
 import { RuntimeLinks } from '../../src/links/runtime-links.ts'
@@ -15,13 +15,14 @@ async function rowsOf(count: number) {
   await server.close()
   const store = await openTestStore(server.stateDir)
   onTestFinished(() => store.close())
-  const clock = { wall: Date.now(), monotonic: 1_000_000 }
+  const clock = { wall: Date.now(), uptime: 1_000_000 }
   const service = {
     store,
     engine: server.engine,
     log: { warn: () => {} },
     now: () => clock.wall,
-    monotonic: () => clock.monotonic,
+    monotonic: () => clock.uptime,
+    hostClock: { bootId: 'one', uptime: () => clock.uptime },
   } as unknown as Service
   const read = (id = '') =>
     store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', id).executeTakeFirstOrThrow()
@@ -37,11 +38,11 @@ test('clocks that cannot be read at first move no deadline', async () => {
   const { ids, service, clock, read } = await rowsOf(1)
   const before = (await read(ids[0])).expires_at
   let slow = true
-  const monotonic = () => {
-    if (slow) clock.monotonic += 1_000
-    return clock.monotonic
+  const uptime = () => {
+    if (slow) clock.uptime += 1_000
+    return clock.uptime
   }
-  const watch = new ClockWatch({ ...service, monotonic })
+  const watch = await ClockWatch.open({ ...service, hostClock: { bootId: 'one', uptime } })
   slow = false
   await watch.look()
   await watch.look()
@@ -53,12 +54,12 @@ test.each([3_600_000, -3_600_000])(
   async (byMs) => {
     const { ids, service, clock, read, write, live } = await rowsOf(4)
     const [old, renamed, late, fresh] = ids
-    const watch = new ClockWatch(service)
+    const watch = await ClockWatch.open(service)
     const deadline = clock.wall + 60_000
     for (const id of [old, renamed]) await write(id, deadline, clock.wall - 10_000)
     await watch.look()
     watch.note(await live())
-    clock.monotonic += 300
+    clock.uptime += 300
     clock.wall += 300
     await write(late, deadline)
     clock.wall += byMs
@@ -73,6 +74,56 @@ test.each([3_600_000, -3_600_000])(
     expect((await read(fresh)).expires_at).toBe(clock.wall + 70_000)
   },
 )
+
+describe('a clock that is set while nobody watches', () => {
+  test.each([3_600_000, -3_600_000])('by %d ms moves deadlines, once', async (byMs) => {
+    const { ids, service, clock, read, write } = await rowsOf(2)
+    const [id, fresh] = ids
+    await ClockWatch.open(service)
+    const deadline = clock.wall + 7_200_000
+    await write(id, deadline)
+    clock.uptime += 600_000
+    clock.wall += 600_000 + byMs
+    const watch = await ClockWatch.open(service)
+    expect((await read(id)).expires_at).toBe(deadline + byMs)
+    await write(fresh, clock.wall + 60_000)
+    await watch.look()
+    await ClockWatch.open(service)
+    expect((await read(id)).expires_at).toBe(deadline + byMs)
+    expect((await read(fresh)).expires_at).toBe(clock.wall + 60_000)
+  })
+
+  test('and was set before, while somebody did, moves them by the difference alone', async () => {
+    const { ids, service, clock, read, write } = await rowsOf(1)
+    const watch = await ClockWatch.open(service)
+    const deadline = clock.wall + 7_200_000
+    await write(ids[0], deadline, clock.wall - 10_000)
+    clock.wall += 3_600_000
+    await watch.look()
+    clock.wall -= 600_000
+    await ClockWatch.open(service)
+    expect((await read(ids[0])).expires_at).toBe(deadline + 3_000_000)
+  })
+
+  test.each([
+    ['after another boot of the host', 'two', 'one 0'],
+    ['where nobody has kept what it was', 'one', null],
+    ['where what was kept is damaged', 'one', 'one two'],
+  ])('is believed %s, and watched from then on', async (_, bootId, kept) => {
+    const { ids, service, clock, read, write } = await rowsOf(1)
+    const facts = service.store.db
+    await facts.deleteFrom('store_facts').where('name', '=', 'clock').execute()
+    if (kept !== null) await facts.insertInto('store_facts').values({ name: 'clock', value: kept }).execute()
+    const deadline = clock.wall + 7_200_000
+    await write(ids[0], deadline)
+    const booted = { ...service, hostClock: { bootId, uptime: () => clock.uptime } }
+    await ClockWatch.open(booted)
+    expect((await read(ids[0])).expires_at).toBe(deadline)
+    clock.wall += 3_600_000
+    await ClockWatch.open(booted)
+    expect((await read(ids[0])).expires_at).toBe(deadline + 3_600_000)
+  })
+})
 
 test('a runtime that should not end any more is left as it is', async () => {
   const { ids, service, read } = await rowsOf(1)

@@ -92,12 +92,14 @@ describe('a runtime past its deadline', () => {
       },
     })
     let wanted = ''
-    const { ask, makeRuntime } = await startTestServer({ engine, now: () => now })
+    const { ask, makeRuntime, logged } = await startTestServer({ engine, now: () => now })
     wanted = await makeRuntime({ timeout_secs: 60 })
     now += 61_000
     await expect.poll(() => tried, patience).toBe(1)
     expect((await ask('POST', `${path}/${wanted}/commands`, { json: { command: 'echo on' } })).json.stdout).toBe('on\n')
     full = false
+    // The pause before the next try is counted from here on.
+    await expect.poll(() => logged.some(({ message }) => message.includes('tried again')), patience).toBe(true)
     now += 6_000
     await expect.poll(async () => (await ask('GET', `${path}/${wanted}`)).json.state, patience).toBe('paused')
   })
@@ -119,6 +121,22 @@ test('a clock that is set moves deadlines with it', async () => {
   await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, patience).toBe('paused')
   expect((await ask('GET', `${path}/${id}`)).json.state).toBe('running')
   expect(await expiry()).toBe(before + 7_200_000 - 86_400_000)
+})
+
+test('a clock that is set while no service runs moves deadlines with it', async () => {
+  let [now, monotonic] = [Date.now(), 1_000_000]
+  const first = await startTestServer({ now: () => now, monotonic: () => monotonic })
+  const [long, short] = [await first.makeRuntime({ timeout_secs: 3600 }), await first.makeRuntime({ timeout_secs: 30 })]
+  const before = Date.parse((await first.ask('GET', `${path}/${long}`)).json.expires_at)
+  await first.close()
+  now += 7_200_000 + 40_000
+  monotonic += 40_000
+  const { ask } = await first.restart()
+  await expect.poll(async () => (await ask('GET', `${path}/${short}`)).json.state, patience).toBe('paused')
+  expect((await ask('GET', `${path}/${long}`)).json).toMatchObject({
+    state: 'running',
+    expires_at: new Date(before + 7_200_000).toISOString(),
+  })
 })
 
 test('what is left half-done is finished though the clock was set back', async () => {

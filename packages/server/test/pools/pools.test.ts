@@ -44,12 +44,12 @@ describe('a pool', () => {
   })
 
   test('serves a burst from what waits, makes the rest, and is larger after it', async () => {
-    const { filled, makeRuntime, metric, waiting } = await startPooledServer()
+    const { filled, makeRuntime, metric } = await startPooledServer()
     const pooled = await filled(2)
     const made = await Promise.all(Array.from({ length: 6 }, () => makeRuntime()))
     expect(new Set(made).size).toBe(6)
     expect(made.filter((id) => pooled.includes(id))).toHaveLength(2)
-    await expect.poll(async () => (await waiting()).length).toBe(8)
+    await filled(8)
     const hits = await metric('holt_pool_hits_total')
     expect(hits + (await metric('holt_pool_misses_total'))).toBe(6)
   })

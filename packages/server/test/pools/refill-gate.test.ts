@@ -36,6 +36,31 @@ test('stands back for a quarter of a second at the most', () => {
   expect(refills).toEqual([true])
 })
 
+test('refills once more as soon as creates are over that it was held back by', () => {
+  const { gate: held, refills } = gate()
+  const create = held.holdBack()
+  held.wish()
+  vi.advanceTimersByTime(250)
+  expect(refills).toEqual([true])
+  create[Symbol.dispose]()
+  expect(refills).toEqual([true, false])
+  held.holdBack()[Symbol.dispose]()
+  expect(refills).toEqual([true, false])
+})
+
+test('refills every quarter of a second under creates without an end, whenever it is wished for', () => {
+  const { gate: held, refills } = gate()
+  let create = held.holdBack()
+  for (let passedMs = 0; passedMs < 10_000; passedMs += 50) {
+    const next = held.holdBack()
+    create[Symbol.dispose]()
+    create = next
+    held.wish()
+    vi.advanceTimersByTime(50)
+  }
+  expect(refills).toEqual(Array(40).fill(true))
+})
+
 test('does nothing that nobody wished for', () => {
   const { gate: idle, refills } = gate()
   idle.holdBack()[Symbol.dispose]()

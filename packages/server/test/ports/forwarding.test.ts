@@ -35,6 +35,26 @@ async function seen(request: IncomingMessage) {
   return { method, url, rawHeaders, headers, body: await text(request), trailers: request.trailers }
 }
 
+test('visits are counted by what was answered, and what no status is together', async () => {
+  const { visit, ask, program } = await start()
+  program(3000, (request, response) => response.writeHead(Number(request.url?.slice(1))).end())
+  for (const path of ['/204', '/503', '/789', '/790']) await visit(path)
+  await visit('/204', { method: 'POST' })
+  const counted = async () =>
+    (await ask('GET', '/metrics')).text
+      .split('\n')
+      .filter((line) => line.startsWith('holt_http_requests_total{') && line.includes('route="port"'))
+      .toSorted()
+  await expect
+    .poll(counted, patience)
+    .toEqual([
+      'holt_http_requests_total{method="GET",route="port",status="204"} 1',
+      'holt_http_requests_total{method="GET",route="port",status="503"} 1',
+      'holt_http_requests_total{method="GET",route="port",status="other"} 2',
+      'holt_http_requests_total{method="POST",route="port",status="204"} 1',
+    ])
+})
+
 test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'])(
   '%s is carried',
   async (method) => {

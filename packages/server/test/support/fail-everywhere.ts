@@ -1,12 +1,12 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { type Observed, failpoints as parts } from '@holt/engine'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type FailpointName, type Observed, failpoints as parts } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { expect } from 'vitest'
 import type { ServerOptions } from '../../src/index.ts'
 import { type Arming, armingsOf, Failpoints } from './failpoints.ts'
 import { catchKills, type MortalServer, startMortalServer } from './mortal-server.ts'
 import type { TestServer } from './start-test-server.ts'
+import { storedRows } from './test-store.ts'
 
 type Answer = Awaited<ReturnType<TestServer['ask']>>
 
@@ -16,6 +16,8 @@ export interface Scenario<Subject> {
   /** The parts of the service all of whose failpoints it reaches. */
   readonly parts: readonly (keyof typeof parts)[]
   readonly options?: Partial<ServerOptions>
+  /** What it reaches last, beside its answer or after it. */
+  readonly last?: FailpointName
   /** Makes what is needed beforehand, while nothing fails. */
   prepare(server: TestServer): Promise<Subject>
   /** Does it, once for each key: with the same key it is the same request again. */
@@ -94,6 +96,7 @@ async function trace<Subject>(server: TestServer, scenario: Scenario<Subject>, f
   const answered = failpoints.hits()
   expect(answer.status, answer.text).toBeLessThan(300)
   await scenario.over?.(server, subject)
+  if (scenario.last !== undefined) await expect.poll(() => failpoints.hits(), patience).toContain(scenario.last)
   const hits = failpoints.hits()
   await removeAll(server)
   return { answered, hits }
@@ -124,7 +127,13 @@ async function failOnce<Subject>(
   const before = await Promise.race([acting, death])
   // What goes on fails where it is armed, and comes to its end all the same.
   if (!killed) await Promise.race([scenario.over?.(server, subject), death])
-  const failed = failpoints.hits().filter((name) => name === arming.name).length >= arming.hit
+  const reached = () => failpoints.hits().filter((name) => name === arming.name).length >= arming.hit
+  const { last } = scenario
+  const isLate = last !== undefined && partOf(arming.name) === partOf(last)
+  const deadline = Date.now() + patience.timeout
+  while (isLate && !reached() && !failpoints.hits().includes(last) && Date.now() < deadline)
+    await sleep(patience.interval)
+  const failed = reached()
   failpoints.arm(null)
   if (killed) server.abandon()
   const next = killed ? await startMortalServer(engine, options, server.stateDir) : server
@@ -185,17 +194,17 @@ async function expectTruth(server: TestServer, engine: FakeEngine): Promise<void
   const strangers = async () => {
     const there = await present(engine)
     // Rows come before what they tell of, and go after it: those of this moment know all that was there before it.
-    const known = new Set([
-      ...running.map(({ runtime_id }) => runtime_id),
-      ...rows(server, 'SELECT runtime_id AS id FROM pool_members'),
-      ...rows(server, 'SELECT seed_id AS id FROM templates WHERE seed_id IS NOT NULL'),
-      ...rows(server, 'SELECT resource_id AS id FROM build_resources'),
-    ])
+    const others = await ids(
+      server,
+      `SELECT runtime_id AS id FROM pool_members UNION SELECT resource_id FROM build_resources
+      UNION SELECT seed_id FROM templates WHERE seed_id IS NOT NULL`,
+    )
+    const known = new Set([...running.map(({ runtime_id }) => runtime_id), ...others])
     return there.filter(({ id }) => !known.has(id)).map(({ id }) => id)
   }
   await expect.poll(strangers, patience).toEqual([])
   const sealedOfEnded = () =>
-    rows(
+    ids(
       server,
       `SELECT owner_id AS id FROM sealed_values JOIN runtimes ON owner_id = runtime_id WHERE ended_at IS NOT NULL`,
     )
@@ -204,33 +213,21 @@ async function expectTruth(server: TestServer, engine: FakeEngine): Promise<void
 
 /** Checkpoints and images that no row names are collected, and nothing of a runtime stays. */
 async function expectNothingLeft(server: TestServer, engine: FakeEngine): Promise<void> {
-  const named = () =>
-    new Set(
-      rows(
-        server,
-        'SELECT checkpoint_id AS id FROM templates UNION SELECT checkpoint_id FROM build_cache UNION SELECT image_digest FROM templates',
-      ),
-    )
+  const named = `SELECT checkpoint_id AS id FROM templates UNION SELECT checkpoint_id FROM build_cache
+    UNION SELECT image_digest FROM templates`
   const left = async () => {
     const checkpoints = (await engine.ability('checkpoints')?.list()) ?? []
     const images = (await engine.ability('images')?.list()) ?? []
-    const ids = [...checkpoints.map(({ checkpointId }) => checkpointId), ...images.map(({ digest }) => digest)]
-    return ids.filter((id) => !named().has(id))
+    const there = [...checkpoints.map(({ checkpointId }) => checkpointId), ...images.map(({ digest }) => digest)]
+    const known = new Set(await ids(server, named))
+    return there.filter((id) => !known.has(id))
   }
   await expect.poll(left, patience).toEqual([])
-  expect(rows(server, 'SELECT resource_id AS id FROM build_resources')).toEqual([])
+  expect(await ids(server, 'SELECT resource_id AS id FROM build_resources')).toEqual([])
 }
 
-function rows({ stateDir }: TestServer, sql: string): string[] {
-  const database = new DatabaseSync(join(stateDir, 'holt.db'), { timeout: 5000 })
-  try {
-    return database
-      .prepare(sql)
-      .all()
-      .map(({ id }) => String(id))
-  } finally {
-    database.close()
-  }
+async function ids({ stateDir }: TestServer, sql: string): Promise<string[]> {
+  return (await storedRows(stateDir, sql)).map(({ id }) => String(id))
 }
 
 /** What the engine has. */

@@ -1,8 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { FakeEngine } from '@holt/engine/fake'
-import { vi } from 'vitest'
-import type { ServerOptions } from '../../src/index.ts'
+import { onTestFinished, vi } from 'vitest'
+import type { ServerConfig, ServerOptions } from '../../src/index.ts'
+import { type PostgresProxy, startProxy } from './postgres-proxy.ts'
 import { startTestServer, type TestServer } from './start-test-server.ts'
+import { newStateDir, testDatabase } from './test-store.ts'
 
 /** A server that ends as by `kill -9` when a failpoint says so: from then on it changes nothing, neither rows nor runtimes. */
 export interface MortalServer extends TestServer {
@@ -14,16 +16,26 @@ export interface MortalServer extends TestServer {
 class Life {
   readonly databases = new Set<DatabaseSync>()
   readonly #killed = Promise.withResolvers<void>()
+  /** Its way to PostgreSQL, where the tests run on that. */
+  #proxy: PostgresProxy | null = null
   over = false
 
   get killed(): Promise<void> {
     return this.#killed.promise
   }
 
-  /** What is in the middle of a transaction is rolled back, as a process that ends leaves it. */
+  /** The address of a database, by a way that is there for as long as this lasts. */
+  async reach(url: string): Promise<string> {
+    this.#proxy = await startProxy(url)
+    onTestFinished(() => this.#proxy?.[Symbol.asyncDispose]())
+    return this.#proxy.url(new URL(url).pathname.slice(1))
+  }
+
+  /** What is in the middle of a transaction is rolled back, as a process that ends leaves it. Its connections break at once, and it gets no other. */
   end(): void {
     this.over = true
     for (const database of this.databases) if (database.isOpen) database.close()
+    void this.#proxy?.[Symbol.asyncDispose]()
     this.#killed.resolve()
   }
 }
@@ -32,7 +44,7 @@ let current = new Life()
 
 /**
  * Has `kill -9` of this process end the server that was started last, and nothing else. Its database is closed and its engine does nothing any more; the next server is
- * started over the same files and the same engine.
+ * started over the same store and the same engine.
  */
 export function catchKills(): Disposable {
   const { exec } = DatabaseSync.prototype
@@ -59,11 +71,15 @@ export function catchKills(): Disposable {
 export async function startMortalServer(
   engine: FakeEngine,
   options: Partial<ServerOptions>,
-  stateDir?: string,
+  state?: string,
 ): Promise<MortalServer> {
   const life = new Life()
   current = life
-  const server = await startTestServer({ ...options, engine: mortal(engine, life) }, stateDir)
+  const stateDir = state ?? (await newStateDir())
+  const { databaseUrl } = await testDatabase(stateDir)
+  const reached = databaseUrl === null ? {} : { databaseUrl: await life.reach(databaseUrl) }
+  const config = { ...options.config, ...reached } as ServerConfig
+  const server = await startTestServer({ ...options, config, engine: mortal(engine, life) }, stateDir)
   return { ...server, engine, killed: life.killed }
 }
 

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { FakeEngine } from '@holt/engine/fake'
 import { type Route, type RouteName, routes } from '@holt/protocol'
 import { onTestFinished } from 'vitest'
@@ -13,7 +10,7 @@ import {
   type ServerOptions,
 } from '../../src/index.ts'
 import { RecordingGateway } from './recording-gateway.ts'
-import { dropTestDatabase, testDatabase } from './test-store.ts'
+import { newStateDir, testDatabase } from './test-store.ts'
 
 /** What was logged at a level that operators look at. */
 export interface Logged {
@@ -93,7 +90,7 @@ const nowhere = () => Promise.reject(new Error('nothing is outside'))
 
 /** Starts a server that ends with the test. */
 export async function startTestServer(options: Partial<ServerOptions> = {}, state?: string): Promise<TestServer> {
-  const stateDir = state ?? (await mkdtemp(join(tmpdir(), 'holt-server-')))
+  const stateDir = state ?? (await newStateDir())
   const engine = (options.engine as FakeEngine | undefined) ?? new FakeEngine()
   const { log, logged } = keepingLog()
   const gateway = (options.outside?.gateway as RecordingGateway | undefined) ?? new RecordingGateway()
@@ -117,12 +114,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
     if (!closed) await server.close()
     closed = true
   }
-  onTestFinished(async () => {
-    await close()
-    if (state !== undefined) return
-    await dropTestDatabase(stateDir)
-    await rm(stateDir, { recursive: true, force: true })
-  })
+  onTestFinished(close)
   await server.templatesMade
   const ask = (method: string, path: string, request: TestRequest = {}) => askServer(server, { method, path, request })
   return {

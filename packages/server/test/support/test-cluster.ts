@@ -1,6 +1,7 @@
 import { migrations } from '../../src/store/migrations/migrations.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { tablesOf } from '../../src/store/transfer/history-tables.ts'
+import { askAgain } from './kept-sessions.ts'
 import { ask, type Cluster, startCluster } from './postgres-cluster.ts'
 
 /** The variable that names the cluster to the tests: the address of its database that says which others are free. */
@@ -36,13 +37,13 @@ export function databaseUrl(clusterUrl: string, name: string): string {
 
 /** A database with a new store that nobody else has: one that was given back, or another one. Making one takes as long as a test. */
 export async function takeDatabase(clusterUrl: string): Promise<string> {
-  const [free] = await ask(
+  const [free] = await askAgain(
     clusterUrl,
     'DELETE FROM free WHERE name = (SELECT name FROM free LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING name',
   )
   if (free !== undefined) return free.name
-  const [{ number }] = (await ask(clusterUrl, "SELECT nextval('made') AS number")) as [{ number: number }]
-  await ask(clusterUrl, `CREATE DATABASE holt_${number} TEMPLATE ${template}`)
+  const [{ number }] = (await askAgain(clusterUrl, "SELECT nextval('made') AS number")) as [{ number: number }]
+  await askAgain(clusterUrl, `CREATE DATABASE holt_${number} TEMPLATE ${template}`)
   return `holt_${number}`
 }
 
@@ -52,8 +53,8 @@ export async function giveDatabaseBack(clusterUrl: string, name: string): Promis
   const emptied = tables.toReversed().map((table) => `DELETE FROM ${table.name};`)
   const filled = tables.map((table) => `INSERT INTO ${table.name} SELECT * FROM seed.${table.name};`)
   const counters = tables.flatMap((table) =>
-    table.counter === null ? [] : [`ALTER SEQUENCE ${table.name}_${table.counter}_seq RESTART;`],
+    table.counter === null ? [] : [`SELECT setval('${table.name}_${table.counter}_seq', 1, false);`],
   )
-  await ask(databaseUrl(clusterUrl, name), `BEGIN; ${[...emptied, ...filled, ...counters].join(' ')} COMMIT`)
-  await ask(clusterUrl, `INSERT INTO free VALUES ('${name}')`)
+  await askAgain(databaseUrl(clusterUrl, name), [...emptied, ...filled, ...counters].join(' '))
+  await askAgain(clusterUrl, `INSERT INTO free VALUES ('${name}')`)
 }

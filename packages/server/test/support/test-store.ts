@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import { openStore, type Store, storePlace } from '../../src/store/open-store.ts'
-import { ask } from './postgres-cluster.ts'
+import { askAgain } from './kept-sessions.ts'
 import { clusterVariable, databaseUrl, giveDatabaseBack, takeDatabase } from './test-cluster.ts'
 
 /** The settings by which a server of these tests finds its store: `holt.db`, or a database of its own where the tests run on PostgreSQL. */
@@ -28,34 +28,38 @@ export async function testDatabase(stateDir: string): Promise<TestDatabase> {
 }
 
 /** Gives back what `testDatabase` has made. */
-export async function dropTestDatabase(stateDir: string): Promise<void> {
+async function dropTestDatabase(stateDir: string): Promise<void> {
   const database = databases.get(stateDir)
   databases.delete(stateDir)
   if (database !== undefined) await giveDatabaseBack(clusterUrl(), database)
 }
 
+/** Makes a state directory that goes with the test, and its store with it. */
+export async function newStateDir(): Promise<string> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'holt-state-'))
+  onTestFinished(async () => {
+    await dropTestDatabase(stateDir)
+    await rm(stateDir, { recursive: true, force: true })
+  })
+  return stateDir
+}
+
 /** Opens the store of a state directory whose server has ended, or one that goes with the test. */
 export async function openTestStore(stateDir?: string): Promise<Store> {
-  if (stateDir !== undefined) return openStore(storePlace(await testDatabase(stateDir)))
-  const dir = await mkdtemp(join(tmpdir(), 'holt-store-'))
-  onTestFinished(async () => {
-    await dropTestDatabase(dir)
-    await rm(dir, { recursive: true, force: true })
-  })
-  return openStore(storePlace(await testDatabase(dir)))
+  return openStore(storePlace(await testDatabase(stateDir ?? (await newStateDir()))))
 }
 
 /** Rows as they are stored, read beside whoever has the store open. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into rows of every shape
 export async function storedRows(stateDir: string, sql: string): Promise<readonly any[]> {
-  if (onPostgres) return ask(urlOf(stateDir), sql)
+  if (onPostgres) return askAgain(urlOf(stateDir), sql)
   using database = new DatabaseSync(join(stateDir, 'holt.db'), { readOnly: true, timeout: 5000 })
   return database.prepare(sql).all()
 }
 
 /** Changes rows behind the service's back, as only a crash leaves them. */
 export async function tamper(stateDir: string, sql: string): Promise<void> {
-  if (onPostgres) return void (await ask(urlOf(stateDir), sql))
+  if (onPostgres) return void (await askAgain(urlOf(stateDir), sql))
   using database = new DatabaseSync(join(stateDir, 'holt.db'), { timeout: 5000 })
   database.exec(sql)
 }
@@ -68,12 +72,13 @@ export async function storedBytes(stateDir: string): Promise<Buffer> {
 }
 
 async function storedText(url: string): Promise<string> {
-  const tables = await ask(
+  const tables = await askAgain(
     url,
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`,
   )
-  const texts = tables.map(({ name }) => ask(url, `SELECT string_agg(t::text, ' ') AS text FROM ${name} AS t`))
-  return (await Promise.all(texts)).map(([row]) => row?.text ?? '').join('\n')
+  const texts = tables.map(({ name }) => `SELECT string_agg(t::text, ' ') AS text FROM ${name} AS t`)
+  const rows = await askAgain(url, texts.join(' UNION ALL '))
+  return rows.map(({ text }) => text ?? '').join('\n')
 }
 
 function clusterUrl(): string {

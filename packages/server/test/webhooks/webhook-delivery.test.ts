@@ -1,5 +1,6 @@
 import { Webhook as Verifier } from 'standardwebhooks'
 import { expect, test, vi } from 'vitest'
+import { lengthenLog } from '../support/lengthen-log.ts'
 import { messages, type Received, startWebhookServer } from '../support/receive-webhooks.ts'
 
 const verify = (secret: string, { text, headers }: Received) =>
@@ -181,6 +182,14 @@ test('a restart goes on where it was, with what was not taken', async () => {
   const three = await again.makeKey('runtime:read')
   const received = await messages(receiver, 4)
   expect(received.map(({ json }) => json.data.subject.id)).toEqual([one, two, two, three].map(({ key_id }) => key_id))
+})
+
+test('an event is sent that comes long after the last one of its type', async () => {
+  const { server, receiver } = await startWebhookServer({}, { types: ['webhook.deleted'] })
+  const { cursors } = await lengthenLog(server, { rare: 'webhook.deleted' })
+  await server.restart()
+  const received = await messages(receiver, 2)
+  expect(received.map(({ json }) => json.data.cursor)).toEqual(cursors)
 })
 
 test('one slow receiver delays no other', async () => {

@@ -58,6 +58,44 @@ test.each([
   expect([status, json.error.details.issues[0].pointer]).toEqual([400, '/url'])
 })
 
+const inside = [
+  'https://127.0.0.1',
+  'https://localhost:8443/in',
+  'https://a.localhost',
+  'https://2130706433',
+  'https://0x7f.1/',
+  'https://[::1]',
+  'https://[::ffff:127.0.0.1]',
+  'https://10.0.0.1',
+  'https://169.254.169.254/latest/meta-data',
+  'https://[fd00:ec2::254]',
+  'https://[64:ff9b::a9fe:a9fe]',
+]
+
+test('no webhook is sent to an address that is not public, however it is written, unless the operator allows it', async () => {
+  const { ask, restart } = await startTestServer()
+  const { webhook_id } = (await ask('POST', path, { json: { url: 'https://a.example.com' } })).json
+  for (const url of inside) {
+    for (const answer of [
+      await ask('POST', path, { json: { url } }),
+      await ask('PATCH', `${path}/${webhook_id}`, { json: { url } }),
+    ]) {
+      const { code, details } = answer.json.error
+      expect([url, code, details.issues[0].pointer]).toEqual([url, 'unsupported_setting', '/url'])
+    }
+  }
+  for (const url of ['https://1.1.1.1', 'https://[2606:4700:4700::1111]/in', 'https://notlocalhost.example.com'])
+    expect((await ask('POST', path, { json: { url } })).status, url).toBe(201)
+  const egress = { resolvers: [], caFile: null, allowedNetworks: ['127.0.0.0/8'], overrides: [] }
+  const allowing = await restart({ config: { egress } as never })
+  const statuses = await Promise.all(
+    inside.map(async (url) => (await allowing.ask('POST', path, { json: { url } })).status),
+  )
+  expect(statuses.map((status, index) => [inside[index], status]).filter(([, status]) => status === 201)).toEqual(
+    inside.slice(0, 5).map((url) => [url, 201]),
+  )
+})
+
 test('there is an end to webhooks', async () => {
   const { ask } = await startTestServer()
   for (let count = 0; count < 50; count += 1)
@@ -136,7 +174,8 @@ test('messages are dialled under the rules of egress', async () => {
   probe.destroy()
   const ask = async (allowedNetworks: string[], url: string) => {
     const outside = await openOutside({ egress: { ...egress, allowedNetworks } }, log)
-    const config = { egress: { ...egress, allowedNetworks } }
+    // Made while the address was allowed: what holds is what the operator says when a message is sent.
+    const config = { egress: { ...egress, allowedNetworks: ['127.0.0.0/8'] } }
     const server = await startTestServer({ outside: { ...outside }, config: config as never })
     const made = (await server.ask('POST', path, { json: { url } })).json
     return (await server.ask('POST', `${path}/${made.webhook_id}/test`)).json

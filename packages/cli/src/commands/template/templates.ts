@@ -2,8 +2,8 @@ import type { Template } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { connect } from '../../connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
-import { print, printJson, say } from '../../output/print.ts'
-import { printable } from '../../output/report-error.ts'
+import { printFields } from '../../output/fields.ts'
+import { printJson, say } from '../../output/print.ts'
 import { ageOf, mib, printTable } from '../../output/table.ts'
 import { act } from '../../verb.ts'
 
@@ -50,9 +50,7 @@ export function addTemplateReaders(group: Command): void {
   act(get, async (text: string, { json }: { json?: boolean }) => {
     const template = await connect().templates.get(text)
     if (json === true) printJson(template)
-    else
-      for (const [name, value] of Object.entries(template))
-        print(`${name.padEnd(18)} ${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    else printFields(template)
     return 0
   })
   const remove = group

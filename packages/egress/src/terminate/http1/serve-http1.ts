@@ -1,5 +1,6 @@
 import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { refusalBody } from '../judge-request.ts'
 import type { Upstream } from '../upstream.ts'
@@ -45,7 +46,7 @@ export class Http1Inside {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const served = this.#connections.get(request.socket)
     if (served === undefined) request.socket.destroy()
-    else served.turns.run(() => forwardRequest(served, request, response)).catch(() => request.socket.destroy())
+    else served.turns.run(() => answerWhole(served, request, response)).catch(() => request.socket.destroy())
   }
 
   #switch(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -81,6 +82,12 @@ class UpstreamAgent extends Agent {
     )
     return undefined
   }
+}
+
+/** Answers a request, and is done when its program has taken the answer: what comes next is written to the same socket, by a response of its own. */
+async function answerWhole(served: Http1Connection, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  await forwardRequest(served, request, response)
+  if (response.writableEnded) await finished(response)
 }
 
 function answerBroken(socket: Duplex): void {

@@ -59,49 +59,68 @@ export interface DecodedDump {
   readonly lines: AsyncIterable<DumpLine>
 }
 
-/** Reads a dump. Throws an error for people where it is none, where it was changed, and, at its end, where something is missing. */
+/** Reads a dump. Throws an error for people where it is none, where it was changed, and, at its end, where something is missing; it names the line. */
 export async function decodeDump(bytes: AsyncIterable<Uint8Array>): Promise<DecodedDump> {
   const hash = createHash('sha256')
-  const texts = splitLines(bytes)
-  const first = await texts.next()
-  const header = Header.safeParse(first.done === true ? null : parse(first.value))
+  const lines = splitLines(bytes)
+  const first = await lines.next()
+  const header = Header.safeParse(first.done === true ? null : parse(first.value.text))
   if (first.done === true || !header.success) throw new Error(`this is no dump of a store: ${problemOf(header.error)}`)
-  hash.update(`${first.value}\n`)
-  return { header: header.data, lines: decodeLines(texts, hash) }
+  hash.update(`${first.value.text}\n`)
+  return { header: header.data, lines: decodeLines(lines, hash) }
 }
 
 async function* decodeLines(
-  texts: AsyncGenerator<string, void>,
+  lines: AsyncGenerator<TextLine, void>,
   hash: ReturnType<typeof createHash>,
 ): AsyncGenerator<DumpLine> {
   let rows = 0
-  for await (const text of texts) {
-    const line = Line.safeParse(parse(text))
-    if (!line.success) throw new Error(`the dump is damaged after ${rows} rows: ${problemOf(line.error)}`)
+  let number = 1
+  for await (const { text, isWhole } of lines) {
+    number += 1
+    const value = parse(text)
+    if (value === null && !isWhole) throw cutOff(`in the middle of line ${number}`, rows)
+    const line = Line.safeParse(value)
+    if (!line.success) {
+      const what = value === null ? 'no JSON' : 'neither a row nor the end'
+      throw new Error(`the dump is damaged in line ${number}: it is ${what}`)
+    }
     if ('end' in line.data) {
       if (line.data.end.rows !== rows || line.data.end.sha256 !== hash.digest('hex'))
         throw new Error('the dump is damaged: it is not what was written')
-      if ((await texts.next()).done !== true) throw new Error('the dump is damaged: it goes on after its end')
+      if ((await lines.next()).done !== true)
+        throw new Error(`the dump is damaged: it goes on after its end, line ${number}`)
       return
     }
     hash.update(`${text}\n`)
     if ('row' in line.data) rows += 1
     yield line.data
   }
-  throw new Error(`the dump is cut off after ${rows} rows`)
+  throw cutOff(`after line ${number}`, rows)
 }
 
-async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+/** Why a dump is refused whose end is missing, as that of a copy that was interrupted or a disk that was full. */
+function cutOff(where: string, rows: number): Error {
+  return new Error(`the dump ends early, ${where}, after ${rows} rows: it was cut off, and nothing of it is kept`)
+}
+
+/** A line of a text. Only the last one may lack its end. */
+interface TextLine {
+  readonly text: string
+  readonly isWhole: boolean
+}
+
+async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let rest = ''
   for await (const chunk of bytes) {
     const parts = `${rest}${decode(() => decoder.decode(chunk, { stream: true }))}`.split('\n')
     rest = parts.pop() ?? ''
     if (rest.length > maxLineBytes) throw new Error('this is no dump of a store: a line has no end')
-    yield* parts
+    yield* parts.map((text) => ({ text, isWhole: true }))
   }
-  rest += decode(() => decoder.decode())
-  if (rest !== '') yield rest
+  // The decoder is not asked for its end: what was cut off within a character is in a line that was cut off.
+  if (rest !== '') yield { text: rest, isWhole: false }
 }
 
 function decode(run: () => string): string {

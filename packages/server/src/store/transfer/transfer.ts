@@ -49,6 +49,16 @@ export interface Imported {
   readonly rows: number
   /** The version of the schema that the dump had. */
   readonly schema: number
+  /** Webhooks that sent, and send nothing now. */
+  readonly disabledWebhooks: number
+}
+
+/** What is taken in. */
+export interface ImportOptions {
+  readonly stateDir: string
+  readonly dump: AsyncIterable<Uint8Array>
+  /** Whether webhooks go on sending: the store that the dump was made of does so no more. Default: they are disabled. */
+  readonly keepWebhooks?: boolean
 }
 
 /**
@@ -57,21 +67,18 @@ export interface Imported {
  */
 export async function importStore(
   place: StorePlace,
-  { stateDir, dump }: { readonly stateDir: string; readonly dump: AsyncIterable<Uint8Array> },
+  { stateDir, dump, keepWebhooks = false }: ImportOptions,
 ): Promise<Imported> {
   const writer = await openWriter(place)
   try {
     const { header, lines } = await decodeDump(dump)
     refuseNewer(header.schema)
     await writer.begin(header.schema)
-    const { rows, masterKeys } = await takeIn(
-      writer,
-      new Map(tablesOf(header.schema).map((one) => [one.name, one])),
-      lines,
-    )
+    const tables = new Map(tablesOf(header.schema).map((one) => [one.name, one]))
+    const { rows, masterKeys, disabledWebhooks } = await takeIn(writer, { tables, lines, keepWebhooks })
     await requireMasterKeys(stateDir, masterKeys)
     await writer.finish()
-    return { rows, schema: header.schema }
+    return { rows, schema: header.schema, disabledWebhooks }
   } catch (error) {
     await writer.abort()
     throw error
@@ -98,15 +105,19 @@ async function* linesOf(reader: StoreReader): AsyncGenerator<DumpLine> {
 interface TakenIn {
   readonly rows: number
   readonly masterKeys: ReadonlySet<string>
+  readonly disabledWebhooks: number
 }
 
-async function takeIn(
-  writer: StoreWriter,
-  tables: ReadonlyMap<string, HistoryTable>,
-  lines: AsyncIterable<DumpLine>,
-): Promise<TakenIn> {
+interface Incoming {
+  readonly tables: ReadonlyMap<string, HistoryTable>
+  readonly lines: AsyncIterable<DumpLine>
+  readonly keepWebhooks: boolean
+}
+
+async function takeIn(writer: StoreWriter, { tables, lines, keepWebhooks }: Incoming): Promise<TakenIn> {
   const masterKeys = new Set<string>()
   let rows = 0
+  let disabledWebhooks = 0
   let batch: { readonly table: HistoryTable; readonly rows: DumpRow[] } | null = null
   const flush = async () => {
     if (batch !== null) await insert(writer, batch.table, batch.rows)
@@ -122,14 +133,26 @@ async function takeIn(
     }
     rows += 1
     if (table.name === 'sealed_values') masterKeys.add(String(line.row.master_key_id))
-    if (batch !== null && (batch.table !== table || batch.rows.length >= batchRows || !alike(batch.rows[0], line.row)))
+    const sends = table.name === 'webhooks' && line.row.state === 'active' && !keepWebhooks
+    if (sends) disabledWebhooks += 1
+    const row = sends ? { ...line.row, ...disabled } : line.row
+    if (batch !== null && (batch.table !== table || batch.rows.length >= batchRows || !alike(batch.rows[0], row)))
       await flush()
     batch ??= { table, rows: [] }
-    batch.rows.push(line.row)
+    batch.rows.push(row)
   }
   await flush()
-  return { rows, masterKeys }
+  return { rows, masterKeys, disabledWebhooks }
 }
+
+/** What is said of webhooks that are taken in: the store may be a copy of one that goes on, of which nobody outside should hear. */
+const disabled = {
+  state: 'disabled',
+  state_reason_json: JSON.stringify({
+    code: 'imported',
+    message: 'It was imported. Enable it where this installation is the one that is to send.',
+  }),
+} as const
 
 async function insert(writer: StoreWriter, table: HistoryTable, rows: readonly DumpRow[]): Promise<void> {
   try {

@@ -144,7 +144,10 @@ test('a dump that is cut off, changed or goes on is refused, and leaves nothing'
   for (const [wrong, message] of [
     ['', 'no dump'],
     ['{"format":"another"}\n', 'no dump'],
-    [lines.slice(0, -2).join('\n'), 'cut off'],
+    [lines.slice(0, -2).join('\n'), `ends early, after line ${lines.length - 2}, after`],
+    [dump.slice(0, -10), `ends early, in the middle of line ${lines.length - 1}, after`],
+    [lines.toSpliced(3, 1, '{"table"').join('\n'), 'damaged in line 4: it is no JSON'],
+    [lines.toSpliced(3, 1, '{"table":3}').join('\n'), 'damaged in line 4: it is neither a row nor the end'],
     [dump.slice(0, dump.length / 2), /cut off|damaged/],
     [changed, 'damaged'],
     [swapped, 'damaged'],

@@ -1,5 +1,5 @@
-/** Counts what is kept of the service's memory on the accounts of projects: a bound of each piece alone is none where a client asks a thousand times at once. */
-export class MemoryRoom {
+/** Counts bytes of the service's memory or disk on the accounts of projects: a bound of each piece alone is none where a client asks a thousand times at once. */
+export class ProjectRoom {
   readonly #maxBytes: number
   readonly #maxBytesOfProject: number
   #bytes = 0

@@ -1,0 +1,12 @@
+import { clients } from './clients.ts'
+import { strangers } from './strangers.ts'
+import type { Attack } from './target.ts'
+
+const attacks: Readonly<Record<string, Attack>> = { ...strangers, ...clients }
+
+/** One of all that is tried from outside. */
+export function attackOf(name: string): Attack {
+  const attack = attacks[name]
+  if (attack === undefined) throw new Error(`no such attack: ${name}`)
+  return attack
+}

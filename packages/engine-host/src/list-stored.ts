@@ -1,0 +1,29 @@
+import { readdir } from 'node:fs/promises'
+import type { ImageDigest } from '@holt/engine'
+import { isCheckpointId, layoutOf } from './layout.ts'
+import { hasCode } from './tools/durable-files.ts'
+
+/** What a state directory has, by its name. */
+export interface Stored {
+  readonly images: readonly ImageDigest[]
+  readonly checkpoints: readonly string[]
+}
+
+/** The images and checkpoints in a state directory, for those who open no engine. A directory that was never used has none. */
+export async function listStored(stateDir: string): Promise<Stored> {
+  const layout = layoutOf(stateDir, '/')
+  const images = (await namesIn(layout.images)).flatMap((name): ImageDigest[] => {
+    const hex = /^([0-9a-f]{64})\.erofs$/.exec(name)?.[1]
+    return hex === undefined ? [] : [`sha256:${hex}`]
+  })
+  return { images, checkpoints: (await namesIn(layout.checkpoints)).filter(isCheckpointId) }
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  try {
+    return await readdir(dir)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return []
+    throw error
+  }
+}

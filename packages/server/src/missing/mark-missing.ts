@@ -1,0 +1,65 @@
+import type { Engine } from '@holt/engine'
+import type { Service } from '../service.ts'
+import { markLacking, markWhole } from '../snapshots/snapshot-rows.ts'
+import type { TemplateRow } from '../store/tables.ts'
+import { updateTemplate } from '../templates/template-rows.ts'
+import { filesMissing, filesMissingPattern } from './files-missing.ts'
+import { countMissing, findMissing, missingFileOf, type Present } from './find-missing.ts'
+
+/**
+ * Says of snapshots and templates that their files are not in the state directory, as after an import of rows alone, and of those that have come back since that they are ready. Only
+ * at a start: nothing removes a file of such a row while the service runs. A paused runtime stays as it is, and whoever resumes it is told.
+ */
+export async function markMissing(service: Service): Promise<void> {
+  const present = await presentIn(service.engine)
+  if (present === null) return
+  const { db } = service.store
+  await markReturned(service, present)
+  const missing = await findMissing(db, present)
+  for (const { row, file } of missing.snapshots) await markLacking(service, row, filesMissing(file))
+  for (const { row, file } of missing.templates) await lose(service, row, file)
+  const counts = countMissing(missing)
+  const [first] = [...missing.snapshots, ...missing.templates, ...missing.runtimes]
+  if (first !== undefined)
+    service.log.warn({ ...counts, first: first.file }, 'files that rows name are not in the state directory')
+}
+
+/** Null: the engine keeps none. */
+async function presentIn(engine: Engine): Promise<Present | null> {
+  const images = await engine.ability('images')?.list()
+  const checkpoints = await engine.ability('checkpoints')?.list()
+  if (images === undefined || checkpoints === undefined) return null
+  return {
+    images: new Set(images.map(({ digest }) => digest)),
+    checkpoints: new Set(checkpoints.map(({ checkpointId }) => checkpointId)),
+  }
+}
+
+/** An agent template is built by whoever asks for it next; another is its author's. */
+async function lose(service: Service, row: TemplateRow, file: string): Promise<void> {
+  const change =
+    service.agents.of(row) === null
+      ? ({ state: 'failed', state_reason_json: JSON.stringify(filesMissing(file)) } as const)
+      : ({ state: 'unbuilt', image_digest: null, checkpoint_id: null } as const)
+  await updateTemplate(service, row, change)
+}
+
+async function markReturned(service: Service, present: Present): Promise<void> {
+  const { db } = service.store
+  const snapshots = await db
+    .selectFrom('snapshots')
+    .selectAll()
+    .where('state', '=', 'failed')
+    .where('state_reason_json', 'like', filesMissingPattern)
+    .execute()
+  for (const row of snapshots) if (missingFileOf(row, present) === null) await markWhole(service, row)
+  const templates = await db
+    .selectFrom('templates')
+    .selectAll()
+    .where('state', '=', 'failed')
+    .where('state_reason_json', 'like', filesMissingPattern)
+    .execute()
+  for (const row of templates)
+    if (missingFileOf({ ...row, checkpoint_id: null }, present) === null)
+      await updateTemplate(service, row, { state: 'ready', state_reason_json: null })
+}

@@ -1,0 +1,13 @@
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT and SQLITE_MISMATCH (https://sqlite.org/rescode.html). */
+const sqliteCodes = [18, 19, 20]
+
+/** Data exceptions, violated constraints and exceeded limits (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+const postgresClasses = ['22', '23', '54']
+
+/** True where a row was refused for what it has, and would be refused again. */
+export function isUnstorable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('sqlstate' in error && typeof error.sqlstate === 'string')
+    return postgresClasses.includes(error.sqlstate.slice(0, 2))
+  return 'errcode' in error && typeof error.errcode === 'number' && sqliteCodes.includes(error.errcode & 0xff)
+}

@@ -1,0 +1,50 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { takeLock } from '../../src/config/daemon-lock.ts'
+import { changedSettings, noteSettings } from '../../src/config/running-settings.ts'
+
+const database = 'postgres://holt:a-canary@db.example.com/holt'
+
+/** A state directory over which this process runs as a daemon, started with an environment. */
+async function running(env: Record<string, string>, unit: string | null = null): Promise<string> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'holt-settings-'))
+  onTestFinished(() => rm(stateDir, { recursive: true, force: true }))
+  await takeLock(stateDir, unit)
+  await noteSettings(stateDir, { HOLT_STATE_DIR: stateDir, PATH: '/bin', ...env })
+  return stateDir
+}
+
+test('settings that mean something else are told, with what they are there and here', async () => {
+  const stateDir = await running({ HOLT_PORT: '4658', HOLT_POOL_MAX: '10', HOLT_LOG_LEVEL: 'debug', HOLT_REGION: 'eu' })
+  const here = {
+    HOLT_POOL_MAX: '11',
+    HOLT_ISOLATION: 'container',
+    HOLT_POOL_MIN: '2',
+    HOLT_REGION: 'eu',
+    HOLT_CLOUD: '',
+  }
+  expect(await changedSettings(stateDir, here)).toEqual([
+    { name: 'HOLT_ISOLATION', running: null, here: 'container' },
+    { name: 'HOLT_LOG_LEVEL', running: 'debug', here: null },
+    { name: 'HOLT_POOL_MAX', running: '10', here: '11' },
+  ])
+  await expect(changedSettings(stateDir, { HOLT_POOL_MAX: 'many' })).rejects.toThrow('HOLT_POOL_MAX')
+})
+
+test('a password is neither kept nor told', async () => {
+  const stateDir = await running({ HOLT_DATABASE_URL: database })
+  expect(await readFile(join(stateDir, 'running.json'), 'utf8')).not.toContain('a-canary')
+  expect(await changedSettings(stateDir, { HOLT_DATABASE_URL: database })).toEqual([])
+  expect(await changedSettings(stateDir, { HOLT_DATABASE_URL: `${database}2` })).toEqual([
+    { name: 'HOLT_DATABASE_URL', running: 'another value', here: 'another value' },
+  ])
+})
+
+test('of what systemd runs only what is set here is told', async () => {
+  const stateDir = await running({ HOLT_POOL_MAX: '10', HOLT_REGION: 'eu' }, 'holtd.service')
+  expect(await changedSettings(stateDir, { HOLT_REGION: 'us' })).toEqual([
+    { name: 'HOLT_REGION', running: 'eu', here: 'us' },
+  ])
+})
