@@ -1,6 +1,6 @@
 import { drip, head, type Lane, lanes, pour } from './lanes.ts'
 import { handshake } from './strangers.ts'
-import type { Attack, Evidence, Target } from './target.ts'
+import type { Attack, Evidence } from './target.ts'
 
 const mib = 2 ** 20
 const json = { 'content-type': 'application/json' }
@@ -37,15 +37,16 @@ function frame(opcode: number, payload: Buffer, announced = payload.length): Buf
   return Buffer.concat([start, payload]) // The mask is zero, and changes nothing.
 }
 
-/** Attaches, and says the rest once the service has agreed. */
-function attached(target: Target, query: string, say: (lane: Lane) => void): (lane: Lane) => void {
-  return (lane) => {
-    const { socket } = lane
-    socket.write(head(target, `GET ${target.commandPath}/attach?${query}`, handshake))
-    socket.once('data', (data) => {
-      if (String(data).startsWith('HTTP/1.1 101')) say(lane)
+/** Attaches so many times, and says the rest once the service has agreed. */
+function attach(count: number, query: string, say: (lane: Lane) => void): Attack['run'] {
+  return (target, ms) =>
+    lanes(target, ms, { count }, (lane) => {
+      const { socket } = lane
+      socket.write(head(target, `GET ${target.commandPath}/attach?${query}`, handshake))
+      socket.once('data', (data) => {
+        if (String(data).startsWith('HTTP/1.1 101')) say(lane)
+      })
     })
-  }
 }
 
 /** Sends JSON for a new runtime, the same again and again. */
@@ -174,40 +175,22 @@ export const clients = {
 
   'frames that announce more than any may have': {
     evidence: { least: { opened: 25, closed: 5, pieces: 10 }, answers: { 101: 10 } },
-    run: (target, ms) =>
-      lanes(
-        target,
-        ms,
-        { count: 20 },
-        attached(target, '', ({ socket, note }) => {
-          note()
-          socket.write(frame(2, Buffer.alloc(1000), 2 ** 40))
-        }),
-      ),
+    run: attach(20, '', ({ socket, note }) => {
+      note()
+      socket.write(frame(2, Buffer.alloc(1000), 2 ** 40))
+    }),
   },
 
   'frames as fast as they go': {
     evidence: { least: { opened: 8, pieces: 1_000 }, answers: { 101: 4 } },
-    run: (target, ms) =>
-      lanes(
-        target,
-        ms,
-        { count: 8 },
-        attached(target, 'write=true&takeover=true', (lane) =>
-          pour(lane, frame(1, Buffer.from('{"type":"write","takeover":true}'))),
-        ),
-      ),
+    run: attach(8, 'write=true&takeover=true', (lane) =>
+      pour(lane, frame(1, Buffer.from('{"type":"write","takeover":true}'))),
+    ),
   },
 
   'pings as fast as they go': {
     evidence: { least: { opened: 8, pieces: 1_000 }, answers: { 101: 4 } },
-    run: (target, ms) =>
-      lanes(
-        target,
-        ms,
-        { count: 8 },
-        attached(target, '', (lane) => pour(lane, frame(9, Buffer.alloc(100)))),
-      ),
+    run: attach(8, '', (lane) => pour(lane, frame(9, Buffer.alloc(100)))),
   },
 
   'visits to a port': {

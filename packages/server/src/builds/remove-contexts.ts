@@ -22,7 +22,8 @@ export async function removeOldContexts(service: Service): Promise<void> {
 /** Removes the contexts of a project that are too many, or together too large. Those that builds need count first. */
 export async function removeExcess(service: Service, projectId: string): Promise<void> {
   const rows = await contextsOf(service, projectId)
-  const [needed, others] = [rows.filter((row) => isNeeded(service, row)), rows.filter((row) => !isNeeded(service, row))]
+  const needed = rows.filter((row) => isNeeded(service, row))
+  const others = rows.filter((row) => !needed.includes(row))
   let bytes = bytesOf(needed)
   const excess = others.filter(({ file_bytes }, index) => {
     bytes += file_bytes

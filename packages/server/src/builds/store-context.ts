@@ -9,7 +9,7 @@ import { BuilderError, inspectContext } from '@holt/builder'
 import { failpoint } from '@holt/engine'
 import { type BuildContext, HoltError } from '@holt/protocol'
 import { passOn } from '../http/pass-on.ts'
-import type { ProjectRoom } from '../limits/project-room.ts'
+import { RoomAccount } from '../limits/project-room.ts'
 import type { Service } from '../service.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
 import { moment } from '../store/moment.ts'
@@ -39,9 +39,9 @@ export async function storeContext(service: Service, upload: Upload): Promise<Bu
   await mkdir(builds.paths.contexts, { recursive: true, mode: 0o700 })
   const path = builds.paths.context(contextId)
   const part = `${path}.part`
-  using uploading = new Uploading(builds.uploads, projectId)
+  using room = new RoomAccount(builds.uploads, projectId)
   try {
-    const { sha256, sizeBytes, fileBytes } = await receive(upload, { path: part, take: uploading.take })
+    const { sha256, sizeBytes, fileBytes } = await receive(upload, { path: part, room })
     await failpoint('context.received')
     const earlier = await findSame(service, { projectId, sha256 })
     if (earlier !== null) return earlier
@@ -68,32 +68,6 @@ export async function storeContext(service: Service, upload: Upload): Promise<Bu
     throw new HoltError('conflict', 'The same context was removed while it was stored.')
   } finally {
     await rm(part, { force: true })
-  }
-}
-
-/** The bytes of one upload in the room that its project has for all of them. */
-class Uploading implements Disposable {
-  readonly #room: ProjectRoom
-  readonly #projectId: string
-  #bytes = 0
-
-  constructor(room: ProjectRoom, projectId: string) {
-    this.#room = room
-    this.#projectId = projectId
-  }
-
-  /** Takes room for more bytes; the error where there is none. */
-  readonly take = (bytes: number): HoltError | null => {
-    if (this.#room.take(this.#projectId, bytes) !== null)
-      return new HoltError('rate_limited', 'The project uploads too many large contexts at once.', {
-        details: { retry_after_secs: 10 },
-      })
-    this.#bytes += bytes
-    return null
-  };
-
-  [Symbol.dispose](): void {
-    this.#room.give(this.#projectId, this.#bytes)
   }
 }
 
@@ -126,7 +100,7 @@ async function findSame(
 /** Writes the body into a file, unpacked where it is packed, and durably. */
 async function receive(
   { body, gone }: Upload,
-  { path, take }: { path: string; take: (bytes: number) => HoltError | null },
+  { path, room }: { path: string; room: RoomAccount },
 ): Promise<{ sha256: string; sizeBytes: number; fileBytes: number }> {
   const hash = createHash('sha256')
   let sizeBytes = 0
@@ -134,8 +108,8 @@ async function receive(
   const watchdog = new AbortController()
   const late = () => watchdog.abort(new HoltError('timeout', `Nothing came for ${quietMs / 1000} seconds.`))
   let timer = setTimeout(late, quietMs)
-  const room = roomBelow(path)
-  room.catch(() => undefined) // Whoever asks for it sees the failure.
+  const free = roomBelow(path)
+  free.catch(() => undefined) // Whoever asks for it sees the failure.
   const sent = new Transform({
     transform: (chunk: Buffer, _, done) => {
       clearTimeout(timer)
@@ -148,9 +122,9 @@ async function receive(
   const counted = new Transform({
     transform: (chunk: Buffer, _, done) => {
       fileBytes += chunk.length
-      const refused = fileBytes > maxBytes ? tooLarge() : take(chunk.length)
-      if (refused !== null) return done(refused)
-      room.then((bytes) => done(fileBytes > bytes ? diskFull() : null, chunk), done)
+      if (fileBytes > maxBytes) return done(tooLarge())
+      if (room.take(chunk.length) !== null) return done(tooManyUploads())
+      free.then((bytes) => done(fileBytes > bytes ? diskFull() : null, chunk), done)
     },
   })
   try {
@@ -215,6 +189,12 @@ function meaningOf(error: unknown): unknown {
 function tooLarge(): HoltError {
   return new HoltError('too_large', `A build context may have ${maxBytes / 2 ** 30} GiB at the most.`, {
     hint: 'Leave out what the build does not need: .dockerignore.',
+  })
+}
+
+function tooManyUploads(): HoltError {
+  return new HoltError('rate_limited', 'The project uploads too many large contexts at once.', {
+    details: { retry_after_secs: 10 },
   })
 }
 

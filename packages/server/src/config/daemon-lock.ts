@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isDiskFull } from '../store/disk-full.ts'
 import { giveUpReserve } from '../store/disk-reserve.ts'
 import { databasePath } from '../store/open-store.ts'
-import { readIfThere } from './installation.ts'
+import { readJsonIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
 
 const Holder = z.object({
@@ -82,7 +82,7 @@ export async function releaseLock(stateDir: string): Promise<void> {
 }
 
 async function readHolder(stateDir: string): Promise<LockHolder | null> {
-  const holder = Holder.safeParse(parse((await readIfThere(lockPath(stateDir))) ?? ''))
+  const holder = Holder.safeParse(await readJsonIfThere(lockPath(stateDir)))
   return holder.success ? holder.data : null
 }
 
@@ -99,12 +99,4 @@ async function startTimeOf(pid: number): Promise<string | null> {
 
 function lockPath(stateDir: string): string {
   return join(stateDir, 'holtd.pid')
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null // A file that is not JSON names no process.
-  }
 }

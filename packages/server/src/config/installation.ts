@@ -38,3 +38,13 @@ export async function readIfThere(path: string): Promise<string | null> {
     throw error
   }
 }
+
+/** What a file of JSON has; null where there is none, or one that is no JSON. Any other failure throws. */
+export async function readJsonIfThere(path: string): Promise<unknown> {
+  const text = await readIfThere(path)
+  try {
+    return text === null ? null : JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { parseConfig, settingNames } from './config.ts'
 import { findDaemon } from './daemon-lock.ts'
-import { readIfThere } from './installation.ts'
+import { readJsonIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
 
 /** An environment, of which the settings alone are looked at. */
@@ -36,7 +36,7 @@ export async function noteSettings(stateDir: string, env: Environment): Promise<
  */
 export async function changedSettings(stateDir: string, env: Environment): Promise<readonly ChangedSetting[]> {
   const daemon = await findDaemon(stateDir)
-  const noted = RunningSettings.safeParse(parse((await readIfThere(pathOf(stateDir))) ?? ''))
+  const noted = RunningSettings.safeParse(await readJsonIfThere(pathOf(stateDir)))
   parseConfig(env)
   if (daemon === null || !noted.success || noted.data.pid !== daemon.pid) return []
   const running = noted.data.settings
@@ -75,12 +75,4 @@ function digestOf(value: string): string {
 
 function pathOf(stateDir: string): string {
   return join(stateDir, 'running.json')
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null // Nothing is known of the daemon then.
-  }
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { HoltError } from '@holt/protocol'
-import { ProjectRoom } from '../limits/project-room.ts'
+import { ProjectRoom, RoomAccount } from '../limits/project-room.ts'
 import { tooManyBodies } from './body-room.ts'
 
 const mib = 2 ** 20
@@ -26,45 +26,32 @@ export class KeptMemory {
 
 /** What one request keeps. */
 export class KeptByRequest {
-  readonly #room: ProjectRoom
-  readonly #projectId: string
-  #bytes = 0
-  #closed = false
+  readonly #account: RoomAccount
 
   constructor(room: ProjectRoom, projectId: string) {
-    this.#room = room
-    this.#projectId = projectId
+    this.#account = new RoomAccount(room, projectId)
   }
 
   /** Keeps more bytes. False where there is no room for them: then they are not to be kept. */
   take(bytes: number): boolean {
-    return this.#take(bytes) === null
+    return this.#account.take(bytes) === null
   }
 
   /** Keeps a body. Throws `rate_limited` where the project has its part, `unavailable` where there is no room. */
   takeBody(bytes: number): void {
-    const full = this.#take(Math.max(0, bytes - freeBytes))
+    const full = this.#account.take(Math.max(0, bytes - freeBytes))
     if (full !== null) throw tooManyBodies(full)
   }
 
   /** Keeps the answer to what only looks something up, until its client has taken it. Throws as `takeBody` does. */
   takeAnswer(bytes: number): void {
-    const full = this.#take(Math.max(0, bytes - freeBytes))
+    const full = this.#account.take(Math.max(0, bytes - freeBytes))
     if (full !== null) throw tooManyAnswers(full)
   }
 
   /** Gives everything back; what comes later is for nobody, and finds no room. */
   close(): void {
-    this.#closed = true
-    this.#room.give(this.#projectId, this.#bytes)
-    this.#bytes = 0
-  }
-
-  #take(bytes: number): 'project' | 'service' | null {
-    if (bytes === 0) return null
-    const full = this.#closed ? 'project' : this.#room.take(this.#projectId, bytes)
-    if (full === null) this.#bytes += bytes
-    return full
+    this.#account[Symbol.dispose]()
   }
 }
 

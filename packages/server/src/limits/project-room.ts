@@ -28,3 +28,31 @@ export class ProjectRoom {
     this.#bytes -= bytes
   }
 }
+
+/** What one piece of work has of the room of its project. */
+export class RoomAccount implements Disposable {
+  readonly #room: ProjectRoom
+  readonly #projectId: string
+  #bytes = 0
+  #closed = false
+
+  constructor(room: ProjectRoom, projectId: string) {
+    this.#room = room
+    this.#projectId = projectId
+  }
+
+  /** Takes more bytes. Answers as `ProjectRoom.take` does. */
+  take(bytes: number): 'project' | 'service' | null {
+    if (bytes === 0) return null
+    const full = this.#closed ? 'project' : this.#room.take(this.#projectId, bytes)
+    if (full === null) this.#bytes += bytes
+    return full
+  }
+
+  /** Gives everything back; what comes later finds no room. */
+  [Symbol.dispose](): void {
+    this.#closed = true
+    this.#room.give(this.#projectId, this.#bytes)
+    this.#bytes = 0
+  }
+}
