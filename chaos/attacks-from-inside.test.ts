@@ -36,6 +36,7 @@ const guestModes = [
   'a header without end',
   'a frame that is too large',
   'endless answers',
+  'answers of one byte a frame',
   'endless lines',
   'endless items',
   'dialling',

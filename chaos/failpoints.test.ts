@@ -65,7 +65,7 @@ async function trace({
 }
 
 /** What others in the background may reach as well: whether a request reaches it again depends on them. */
-const shared = ['store.', 'collect.', 'pool.', 'host.disk-']
+const shared = ['store.', 'collect.', 'pool.', 'host.disk-', 'host.checkpoint-unnamed']
 
 function isOfRequest({ name }: Failure): boolean {
   return !shared.some((part) => name.startsWith(part))

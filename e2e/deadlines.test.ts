@@ -17,7 +17,7 @@ import { Ticker } from './support/lifecycle/ticker.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// When a runtime ends or is paused by itself. Nothing here says how soon: only that it happens, why, and that nothing happens that must not.
+// When a runtime ends or is paused by itself. Nothing here says how soon: only that it happens, why, and that nothing happens that must not. Those wait side by side that leave the daemon alone.
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 
@@ -34,7 +34,7 @@ async function runsFor(runtime: TestRuntime, secs: number): Promise<void> {
 }
 
 describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () => {
-  it('is an hour where nobody says otherwise', async () => {
+  it.concurrent('is an hour where nobody says otherwise', async () => {
     await using runtime = await createRuntime()
     expect(runtime.data).toMatchObject({
       timeout_secs: 3600,
@@ -45,7 +45,7 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
     expect(secondsFromNow(runtime.data.expires_at)).toBeGreaterThan(3000)
   })
 
-  it('pauses it, with all it has; the next request wakes it for as long again', async () => {
+  it.concurrent('pauses it, with all it has; the next request wakes it for as long again', async () => {
     await using runtime = await createRuntime({ timeout_secs: 3 })
     const living = await LivingProcess.start(runtime)
     await living.add(2)
@@ -57,7 +57,7 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
     expect((await living.add(2)).total).toBe(6)
   })
 
-  it('pauses it while it is used, too; who waits gets the whole answer after the resume', async () => {
+  it.concurrent('pauses it while it is used, too; who waits gets the whole answer after the resume', async () => {
     await using runtime = await createRuntime({ timeout_secs: 2 })
     const answer = runtime.run('for n in 1 2 3 4 5 6; do echo $n; sleep 0.7; done')
     await stateOf(runtime, 'paused')
@@ -66,7 +66,7 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
     expect((await answer).stdout).toBe('1\n2\n3\n4\n5\n6\n')
   })
 
-  it('is moved, taken away and brought back by PATCH', async () => {
+  it.concurrent('is moved, taken away and brought back by PATCH', async () => {
     await using runtime = await createRuntime({ timeout_secs: 5 })
     const later = await change(runtime, { timeout_secs: 600 })
     expect(secondsFromNow(later.expires_at)).toBeGreaterThan(500)
@@ -78,7 +78,7 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
     expect(await stateOf(runtime, 'terminated')).toMatchObject({ state_reason: { code: 'timeout' } })
   })
 
-  it('of a paused runtime begins with its resume', async () => {
+  it.concurrent('of a paused runtime begins with its resume', async () => {
     await using runtime = await createRuntime({ timeout_secs: 600 })
     await runtime.pause()
     expect(await change(runtime, { timeout_secs: 2 })).toMatchObject({
@@ -116,7 +116,7 @@ describeClasses('a deadline', (isolation) => {
 describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
   const idle = (more: CreateRuntimeInput = {}) => createRuntime({ idle_timeout_secs: 2, timeout_secs: null, ...more })
 
-  it('is paused as idle, and wakes', async () => {
+  it.concurrent('is paused as idle, and wakes', async () => {
     await using runtime = await idle()
     const ticker = await Ticker.start(runtime)
     expect(await stateOf(runtime, 'paused')).toMatchObject({ state_reason: { code: 'idle' } })
@@ -124,7 +124,7 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
     await stateOf(runtime, 'paused')
   })
 
-  it('is not paused while a command runs that somebody waits for, a stream or a terminal is open', async () => {
+  it.concurrent('is not paused while a command runs that somebody waits for, a stream or a terminal is open', async () => {
     await using runtime = await idle()
     const { stdout } = await runtime.run('sleep 5; echo slept')
     expect(stdout).toBe('slept\n')
@@ -148,7 +148,7 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
     await stateOf(runtime, 'paused')
   }, 120_000)
 
-  it('is not paused while a process runs in the foreground that nobody follows any more', async () => {
+  it.concurrent('is not paused while a process runs in the foreground that nobody follows any more', async () => {
     await using runtime = await idle()
     const json = { command: 'sleep 7; echo done > /tmp/done' }
     await runtime.call('POST', '/commands', { json, timeoutMs: 300 }).catch(() => undefined) // The client goes away on purpose.
@@ -157,7 +157,7 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
     expect(await runtime.sh('cat /tmp/done')).toBe('done')
   })
 
-  it('takes an idle timeout and loses it by PATCH', async () => {
+  it.concurrent('takes an idle timeout and loses it by PATCH', async () => {
     await using runtime = await createRuntime()
     await change(runtime, { idle_timeout_secs: 1 })
     await stateOf(runtime, 'paused')

@@ -248,17 +248,14 @@ describeClasses('a pool', (isolation) => {
   it('is there still for the next daemon, and so are runtimes that came out of it, running and paused', async () => {
     await atRest()
     const { runtime: running, pooled: ofPool } = await create()
+    await using _running = running
     const ticker = await Ticker.start(running)
-    const owned = [running]
-    const asleep = isolation === 'gvisor' ? (await create()).runtime : null
+    await using asleep = isolation === 'gvisor' ? (await create()).runtime : null
     const living = asleep === null ? null : await LivingProcess.start(asleep)
-    if (asleep !== null) {
-      owned.push(asleep)
-      await living?.add(3)
-      await asleep.pause()
-    }
+    await living?.add(3)
+    await asleep?.pause()
     expect(ofPool).toBe(true)
-    const ids = owned.map(({ id }) => id)
+    const ids = [running, ...(asleep === null ? [] : [asleep])].map(({ id }) => id)
     for (const stop of [crash, () => restartWith(settings)]) {
       const members = await atRest(...ids)
       const inits = new Map(members.map((id) => [id, initOf(id)]))
@@ -275,13 +272,12 @@ describeClasses('a pool', (isolation) => {
       expect(kept.length).toBeGreaterThanOrEqual(floor)
       for (const id of kept) expect(initOf(id), id).toBe(inits.get(id))
       const { runtime, pooled } = await create()
+      await using _ = runtime
       expect(pooled).toBe(true)
       expect(kept).toContain(runtime.id)
       expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
-      await runtime.delete()
     }
     if (living !== null) expect((await living.look()).total).toBe(3)
-    for (const runtime of owned) await runtime.delete()
   }, 180_000)
 
   it('leaves nothing half made when the daemon is killed in a claim or while it makes members', async () => {

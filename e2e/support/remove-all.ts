@@ -1,4 +1,5 @@
-import { pageOf, Runtime, runtimeStates, Snapshot } from '@holt/protocol'
+import { pageOf, Runtime, runtimeStates } from '@holt/protocol'
+import { z } from 'zod'
 import { send } from './http.ts'
 
 /** A service and a key of it. */
@@ -7,10 +8,11 @@ interface Service {
   readonly key: string
 }
 
-/** Deletes every runtime of the service that has not ended, waits until they are gone, and deletes every snapshot. */
+/** Deletes every runtime of the service that has not ended, waits until they are gone, and deletes every snapshot and every secret. */
 export async function removeAll(service: Service): Promise<void> {
   await removeRuntimes(service)
-  await removeSnapshots(service)
+  await removeListed(service, '/v1/agents/snapshot', 'snapshot_id')
+  await removeListed(service, '/v1/agents/secret', 'secret_id')
 }
 
 async function removeRuntimes({ url, key }: Service): Promise<void> {
@@ -36,16 +38,15 @@ async function removeRuntimes({ url, key }: Service): Promise<void> {
   }
 }
 
-async function removeSnapshots({ url, key }: Service): Promise<void> {
+async function removeListed({ url, key }: Service, path: string, id: 'snapshot_id' | 'secret_id'): Promise<void> {
   const headers = { authorization: `Bearer ${key}` }
   for (;;) {
-    const { bytes } = await send(url, { method: 'GET', target: '/v1/agents/snapshot?limit=100', headers })
-    const { data } = pageOf(Snapshot).parse(JSON.parse(bytes.toString()))
+    const { bytes } = await send(url, { method: 'GET', target: `${path}?limit=100`, headers })
+    const { data } = pageOf(z.looseObject({ [id]: z.string() })).parse(JSON.parse(bytes.toString()))
     if (data.length === 0) return
-    for (const { snapshot_id } of data) {
-      const target = `/v1/agents/snapshot/${snapshot_id}`
-      const answer = await send(url, { method: 'DELETE', target, headers })
-      if (answer.status !== 204) throw new Error(`cannot delete ${snapshot_id}: ${answer.bytes.toString()}`)
+    for (const one of data) {
+      const answer = await send(url, { method: 'DELETE', target: `${path}/${one[id]}`, headers })
+      if (answer.status !== 204) throw new Error(`cannot delete ${one[id]}: ${answer.bytes.toString()}`)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { drip, head, type Lane, lanes, pour } from './lanes.ts'
+import { drip, head, type Lane, lanes, oneByteChunks, pour } from './lanes.ts'
 import { handshake } from './strangers.ts'
 import type { Attack, Evidence } from './target.ts'
 
@@ -14,6 +14,14 @@ const bodies = {
 
 /** What begins as gzip does (RFC 1952) and goes on as nothing does. */
 const brokenGzip = Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0]), Buffer.alloc(mib, 0xff)])
+
+/** Lists whose filters leave nothing of what is looked at, and one that is long. */
+const costly = [
+  '/v1/agents/audit?subject=none',
+  '/v1/agents/event?type=build.ready',
+  '/v1/agents/runtime?metadata.none=1',
+  '/v1/agents/event?limit=100',
+]
 
 /** What a project is told that asks for more than it may at once. */
 const limited = { rate_limited: 0, quota_exceeded: 0 }
@@ -47,6 +55,19 @@ function attach(count: number, query: string, say: (lane: Lane) => void): Attack
         if (String(data).startsWith('HTTP/1.1 101')) say(lane)
       })
     })
+}
+
+/** Attaches, says the same again and again, and reads nothing of what the service says to that. */
+function deaf(said: Buffer): Attack {
+  const thousand = Buffer.concat(Array<Buffer>(1_000).fill(said))
+  return {
+    evidence: { least: { opened: 32, pieces: 1_000 }, answers: { 101: 16, ...limited } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 32, reads: false }, (lane) => {
+        lane.socket.write(head(target, `GET ${target.commandPath}/attach`, handshake))
+        pour(lane, thousand)
+      }),
+  }
 }
 
 /** Sends JSON for a new runtime, the same again and again. */
@@ -88,6 +109,14 @@ export const clients = {
         lane.socket.write(head(target, 'POST /v1/agents/runtime', { ...json, 'transfer-encoding': 'chunked' }))
         pour(lane, `10000\r\n${' '.repeat(65_536)}\r\n`)
       }),
+  },
+
+  'bodies of one-byte chunks': {
+    evidence: { least: { opened: 16, bytes_sent: 4 * mib }, answers: { invalid_request: 1, ...limited } },
+    run: (target, ms) => {
+      const start = head(target, 'POST /v1/agents/runtime', { ...json, 'transfer-encoding': 'chunked' })
+      return lanes(target, ms, { count: 16 }, (lane) => again(lane, start, oneByteChunks(65_536), '0\r\n\r\n'))
+    },
   },
 
   'JSON of one large text': askFor(bodies.text, {
@@ -150,6 +179,45 @@ export const clients = {
       ),
   },
 
+  'lists that look at much': {
+    evidence: { least: { opened: 200, pieces: 200 }, answers: { 200: 50, ...limited } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 200 }, (lane) =>
+        again(lane, head(target, `GET ${costly[lane.index % costly.length]}`)),
+      ),
+  },
+
+  'followers of the event log that nobody reads': {
+    evidence: { least: { opened: 300, pieces: 20 }, answers: { 200: 100, quota_exceeded: 20, rate_limited: 0 } },
+    run: (target, ms) => {
+      const body = JSON.stringify({ metadata: { note: 'x'.repeat(900) } })
+      const change = head(target, `PATCH ${target.runtimePath}`, { ...json, 'content-length': body.length })
+      return lanes(target, ms, { count: 300, reads: false }, (lane) => {
+        const { socket, index } = lane
+        if (index >= 10) return void socket.write(head(target, 'GET /v1/agents/event?follow=true'))
+        again(lane, change + body)
+        socket.resume()
+      })
+    },
+  },
+
+  'answers given once more that nobody reads': {
+    evidence: { least: { opened: 200, pieces: 200 }, answers: { 200: 20, ...limited, idempotency_in_progress: 0 } },
+    run: (target, ms) => {
+      const body = JSON.stringify({ command: 'head -c 900000 /dev/zero | tr "\\0" x', max_output_bytes: 900_000 })
+      const requests = Array.from({ length: 20 }, (_, index) => {
+        const headers = { ...json, 'content-length': body.length, 'idempotency-key': `again-${Date.now()}-${index}` }
+        return head(target, `POST ${target.runtimePath}/commands`, headers) + body
+      })
+      return lanes(target, ms, { count: 200, reads: false, asksFirst: requests }, ({ socket, index, note }) => {
+        for (let count = 0; count < 8; count += 1) {
+          note()
+          socket.write(requests[(index + count) % requests.length] ?? '')
+        }
+      })
+    },
+  },
+
   'clients that vanish': {
     evidence: { least: { opened: 100, closed: 50 }, answers: { 200: 2 } },
     run: (target, ms) => {
@@ -182,19 +250,24 @@ export const clients = {
   },
 
   'frames as fast as they go': {
-    evidence: { least: { opened: 8, pieces: 1_000 }, answers: { 101: 4 } },
-    run: attach(8, 'write=true&takeover=true', (lane) =>
+    evidence: { least: { opened: 16, pieces: 1_000 }, answers: { 101: 8, ...limited } },
+    run: attach(16, 'write=true&takeover=true', (lane) =>
       pour(lane, frame(1, Buffer.from('{"type":"write","takeover":true}'))),
     ),
   },
 
+  'frames whose answers nobody reads': deaf(frame(1, Buffer.from('{"type":"write"}'))),
+
   'pings as fast as they go': {
-    evidence: { least: { opened: 8, pieces: 1_000 }, answers: { 101: 4 } },
-    run: attach(8, '', (lane) => pour(lane, frame(9, Buffer.alloc(100)))),
+    evidence: { least: { opened: 32, pieces: 1_000 }, answers: { 101: 16, ...limited } },
+    run: attach(32, '', (lane) => pour(lane, frame(9, Buffer.alloc(100)))),
   },
 
+  'pings whose answers nobody reads': deaf(frame(9, Buffer.alloc(100))),
+
   'visits to a port': {
-    evidence: { least: { opened: 300, closed: 150 }, answers: { 200: 10, ...limited } },
+    // The program takes in few at a time.
+    evidence: { least: { opened: 300, closed: 150 }, answers: { 200: 10, port_not_listening: 0, ...limited } },
     run: (target, ms) =>
       lanes(target, ms, { count: 300 }, ({ socket, index }) => {
         socket.write(head(target, `GET ${target.proxyPath}/`))

@@ -145,3 +145,8 @@ export function head(
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n`
 }
+
+/** So many bytes of a body, each a chunk of its own (RFC 9112, 7.1). */
+export function oneByteChunks(bytes: number): Buffer {
+  return Buffer.alloc(bytes * 6, '1\r\nx\r\n')
+}

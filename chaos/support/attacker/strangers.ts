@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { short } from '../length.ts'
-import { drip, head, lanes, pour } from './lanes.ts'
+import { drip, head, lanes, oneByteChunks, pour } from './lanes.ts'
 import type { Attack } from './target.ts'
 
 const mib = 2 ** 20
@@ -27,9 +27,10 @@ export const strangers = {
   },
 
   'headers that come byte by byte': {
-    evidence: { least: { ...crowd, pieces: 500 }, answers: late },
+    // Fewer than would drive each other out before they have said anything.
+    evidence: { least: { opened: 900, pieces: 500 }, answers: late },
     run: (target, ms) =>
-      lanes(target, ms, { count: 2_000 }, (lane) => {
+      lanes(target, ms, { count: 900 }, (lane) => {
         lane.socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX: ')
         drip(lane, 'x', 500)
       }),
@@ -55,6 +56,16 @@ export const strangers = {
       lanes(target, ms, { count: 50, reads: false, asksFirst: [description] }, (lane) =>
         pour(lane, description.repeat(1_000)),
       ),
+  },
+
+  'bodies of one-byte chunks behind answers that nobody reads': {
+    evidence: { least: { opened: 100, bytes_sent: 10 * mib }, answers: { 200: 1 } },
+    run: (target, ms) =>
+      lanes(target, ms, { count: 100, reads: false, asksFirst: [description] }, (lane) => {
+        const start = 'POST /v1/agents/runtime HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+        lane.socket.write(description.repeat(20) + start)
+        pour(lane, oneByteChunks(65_536))
+      }),
   },
 
   'keys that are none, as fast as they are refused': {

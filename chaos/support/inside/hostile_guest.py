@@ -48,7 +48,8 @@ def answer(s):
     """Answers each request with what the mode says, again and again, and never with what was asked for."""
     buffer = b''
     streams = []
-    chunk = {'endless answers': b'[' * 16000, 'endless lines': b'x' * 16000, 'endless items': b'{"type":"start","cursor":0,"pid":1}\n' * 400}[mode]
+    chunk = {'endless answers': b'[' * 16000, 'answers of one byte a frame': b' ' * 4000, 'endless lines': b'x' * 16000, 'endless items': b'{"type":"start","cursor":0,"pid":1}\n' * 400}[mode]
+    size = 1 if mode == 'answers of one byte a frame' else len(chunk)
     while time.monotonic() < end:
         try:
             s.settimeout(0.001 if streams else 0.2)
@@ -75,7 +76,7 @@ def answer(s):
                 streams.remove(stream)
         s.settimeout(2)
         for stream in streams[-64:]:
-            if not send_all(s, frame(DATA, 0, stream, chunk)):
+            if not send_all(s, b''.join(frame(DATA, 0, stream, chunk[at:at + size]) for at in range(0, len(chunk), size))):
                 return
 
 

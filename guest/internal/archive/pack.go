@@ -89,6 +89,7 @@ type packer struct {
 	out    string // what its entries' names begin with
 	buffer []byte
 	src    fdtree.Path
+	at     []byte // the names of the way down: empty, or ending in a slash
 	stack  []level
 	links  map[linkKey]*link
 	left   []LeftOut
@@ -97,8 +98,8 @@ type packer struct {
 
 // level is a directory on the way down: its own entry and its files are written, its directories are to come.
 type level struct {
-	prefix string // of the names in it: empty, or ending in a slash
-	dirs   []string
+	above int // how much of the way down leads to the directory that it is in
+	dirs  []string
 }
 
 type linkKey struct{ dev, ino uint64 }
@@ -110,7 +111,8 @@ type link struct {
 
 // tree writes the open directory and what is below. It keeps its own stack, as trees may be deeper than a goroutine's can grow.
 func (p *packer) tree(fd int) error {
-	if err := p.enter(fd, p.out); err != nil {
+	p.at = append(p.at[:0], p.out...)
+	if err := p.enter(fd, 0); err != nil {
 		return p.fail("", err)
 	}
 	for len(p.stack) > 0 {
@@ -122,24 +124,29 @@ func (p *packer) tree(fd int) error {
 			if err == unix.ENOENT || err == unix.ENOTDIR { // gone, or replaced meanwhile
 				continue
 			}
+			above := len(p.at)
+			p.at = append(append(p.at, name...), '/')
 			if err == nil {
-				err = p.enter(fd, top.prefix+name+"/")
+				err = p.enter(fd, above)
 			}
 			if err != nil {
-				return p.fail(top.prefix+name, err)
+				return p.fail(string(p.at), err)
 			}
 			continue
 		}
+		above := top.above
 		p.stack = p.stack[:len(p.stack)-1]
 		if err := p.src.Pop(); err != nil {
-			return p.fail(top.prefix, err)
+			return p.fail(string(p.at), err)
 		}
+		p.at = p.at[:above]
 	}
 	return nil
 }
 
 // enter writes an open directory, which the path owns from now on, and everything in it but directories.
-func (p *packer) enter(fd int, prefix string) error {
+func (p *packer) enter(fd int, above int) error {
+	prefix := string(p.at) // none is kept: those of all levels together are as long as the square of their number
 	if err := p.src.Push(fd); err != nil {
 		return err
 	}
@@ -161,7 +168,7 @@ func (p *packer) enter(fd int, prefix string) error {
 	if err := p.tar.WriteHeader(h); err != nil {
 		return err
 	}
-	l := level{prefix: prefix}
+	l := level{above: above}
 	err := fdtree.Each(fd, func(e fdtree.Entry) error {
 		if err := p.ctx.Err(); err != nil {
 			return err

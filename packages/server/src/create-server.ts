@@ -221,7 +221,7 @@ function makeService(
   const { now = Date.now, monotonic = clocks.now ?? (() => performance.now()) } = clocks
   const given = clocks.monotonic ?? clocks.now
   const { hostClock = given === undefined ? openHostClock() : { bootId: 'given', uptime: given } } = clocks
-  const parts = { store, masterKeys, now, issuer: () => config.issuer ?? url() }
+  const parts = { store, log, masterKeys, now, issuer: () => config.issuer ?? url() }
   const signingKeys = new SigningKeys(parts)
   const addresses = new AddressBook(store, log)
   const service: Service = {
@@ -235,7 +235,7 @@ function makeService(
     freeMemoryMiB: freeMemoryMiB ?? (async () => null),
     recentKeys: new RecentKeys(),
     rates: new RequestRates(monotonic, failureRate),
-    projects: new ProjectQuotas(store, config.projectQuotas),
+    projects: new ProjectQuotas({ store, log }, config.projectQuotas),
     streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now())),
     ports: new OpenPorts(now, portLimits),
     addresses: new PortAddresses(config.portDomain),

@@ -19,7 +19,7 @@ export async function resolveCopy(
   const parts: Files[] = []
   const keys: unknown[] = []
   const take = ({ files, key }: { readonly files: Files | readonly Files[]; readonly key: unknown }) => {
-    parts.push(...[files].flat())
+    for (const each of [files].flat()) parts.push(each)
     keys.push(key)
   }
   if (patterns.length > 0) take(await resolveFiles(instruction, patterns, around))

@@ -83,8 +83,7 @@ async function findStart(
 
 /** The stages whose files a step reads. */
 function stagesOf({ work }: ResolvedStep): readonly number[] {
-  const files: (Files | null)[] = []
-  if (work?.type === 'copy') files.push(...work.parts)
+  const files: (Files | null)[] = work?.type === 'copy' ? [...work.parts] : []
   if (work?.type === 'run') for (const mount of work.mounts) if ('files' in mount) files.push(mount.files)
   return files.flatMap((each) => (each?.type === 'runtime' && each.from.type === 'stage' ? [each.from.index] : []))
 }

@@ -13,7 +13,7 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
 export function tableLines<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): readonly string[] {
   const cells = rows.map((row) => columns.map(([, cell]) => printable(cell(row)) || '-'))
   const widths = columns.map(([title], index) =>
-    Math.max(title.length, ...cells.map((line) => line[index]?.length ?? 0)),
+    cells.reduce((widest, line) => Math.max(widest, line[index]?.length ?? 0), title.length),
   )
   const line = (texts: readonly string[]) =>
     texts

@@ -70,9 +70,11 @@ export class Connection {
   /** Carries the connection to its end. Never rejects. */
   async run(): Promise<void> {
     // A stream that closes in order has been read and written to its end; its socket then ends by itself.
-    this.#stream.once('close', () => {
+    const endBroken = () => {
       if (this.#isAborted) this.#end()
-    })
+    }
+    // One that is reset without an error is not closed before what waits in it was read and written, which may be never.
+    this.#stream.once('close', endBroken).once('aborted', endBroken)
     try {
       const socket = await this.#open()
       await this.#carry(socket)

@@ -124,6 +124,16 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(answer).toMatch(new RegExp(`content-length: ${method === 'HEAD' ? 1000 : 0}\r\n`, 'i'))
   })
 
+  test('goes on over the same connections after an answer to HEAD that says no length', async () => {
+    const { passage } = await passageTo(
+      (request, response) => void response.end(request.method === 'HEAD' ? '' : 'hello'),
+    )
+    const socket = await passage.enter()
+    expect(await exchange(socket, head('HEAD /1 HTTP/1.1'), headOnly)).not.toMatch(/content-length|transfer-encoding/i)
+    expect(await exchange(socket, head('GET /2 HTTP/1.1'), (text) => text.includes('hello'))).toContain('hello')
+    expect(passage.dialled.count).toBe(1)
+  })
+
   test('refuses what the policy does not allow, and nothing arrives', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.verdict = (method, path) =>

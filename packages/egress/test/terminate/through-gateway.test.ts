@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import type { Duplex } from 'node:stream'
+import { type ClientHttp2Stream, constants } from 'node:http2'
+import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeRuntimeCa, type RuntimeCa } from '../../src/index.ts'
@@ -11,6 +12,8 @@ import { secretOf } from './harness.ts'
 
 const placeholder = 'holt-placeholder-abcdef'
 
+const passedBy = ({ egress: { traffic } }: TestRuntime) => traffic.sent + traffic.received
+
 describe('a connection whose rule needs the requests', () => {
   let dns: TestDnsServer
   let host: TestHost
@@ -18,7 +21,13 @@ describe('a connection whose rule needs the requests', () => {
   let ca: RuntimeCa
   const arrived: { url: string | undefined; authorization: string | undefined }[] = []
   const rules = () => [
-    { host: 'api.example.com', ports: [host.port], protocol: 'tls' as const, methods: ['GET'], paths: ['/v1/*'] },
+    {
+      host: 'api.example.com',
+      ports: [host.port],
+      protocol: 'tls' as const,
+      methods: ['GET', 'PUT'],
+      paths: ['/v1/*'],
+    },
     { host: 'open.example.com', ports: [host.port], protocol: 'tls' as const },
   ]
 
@@ -27,7 +36,8 @@ describe('a connection whose rule needs the requests', () => {
     dns = await startDnsServer({ 'api.example.com': { A: ['127.0.0.1'] }, 'open.example.com': { A: ['127.0.0.1'] } })
     host = await startHttpsHost(await issue(ca, 'api.example.com', 'open.example.com'), (request, response) => {
       arrived.push({ url: request.url, authorization: request.headers.authorization })
-      response.end('answer')
+      if (request.url === '/v1/much') response.write(Buffer.alloc(2 ** 22))
+      else response.end('answer')
     })
     runtime = await startRuntime({
       settings: { resolvers: [dns.address], extraCaPem: ca.certificatePem },
@@ -45,7 +55,7 @@ describe('a connection whose rule needs the requests', () => {
     const address = await runtime.guest.resolve(name)
     const { status, stream } = await runtime.guest.connect(`${address}:${host.port}`)
     expect(status).toBe(200)
-    return stream as Duplex
+    return stream as ClientHttp2Stream
   }
   const speak = async (name: string, request: string) => {
     // The certificate is the runtime's own: no test of it here would trust another.
@@ -93,6 +103,22 @@ describe('a connection whose rule needs the requests', () => {
   test('of another name with the same address is passed on unread', async () => {
     const { issuer } = await speak('open.example.com', `GET / HTTP/1.1\r\nHost: open.example.com\r\n\r\n`)
     expect(issuer).toBe('test authority')
+  })
+
+  test('is gone when its runtime resets it without an error while an answer waits to be taken', async () => {
+    const stream = await open('api.example.com')
+    const socket = connectTls({ socket: stream, servername: 'api.example.com', rejectUnauthorized: false })
+    socket.on('error', () => {})
+    await once(socket, 'secureConnect')
+    socket.write(`PUT /v1/much HTTP/1.1\r\nHost: api.example.com:${host.port}\r\nContent-Length: ${2 ** 22}\r\n\r\n`)
+    socket.write(Buffer.alloc(2 ** 22))
+    await until(() => arrived.at(-1)?.url === '/v1/much', 'the request')
+    for (let passed = -1; passed !== passedBy(runtime); ) {
+      passed = passedBy(runtime)
+      await delay(200) // Until what is under way waits at each place.
+    }
+    stream.close(constants.NGHTTP2_NO_ERROR)
+    await until(() => runtime.egress.openConnections === 0, 'the connection is gone')
   })
 
   test('is cut when a new policy takes it away', async () => {

@@ -1,6 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
 import { Readable } from 'node:stream'
-import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine'
+import { EngineError, type GuestRequest, type GuestResponse, mergePieces } from '@holt/engine'
 
 /** Items of a stream that a guest ends for a checkpoint: what may be sent ahead of their reader, and the last write. */
 const TAKE_IN_BYTES = 8 * 2 ** 20
@@ -60,7 +60,8 @@ function openStream(
   { method, path, headers = {}, body }: GuestRequest,
 ): ClientHttp2Stream {
   try {
-    return session.request({ ...headers, ':method': method, ':path': path }, { endStream: body === undefined })
+    const all = { ...headers, ':method': method, ':path': path }
+    return mergePieces(session.request(all, { endStream: body === undefined }))
   } catch (cause) {
     throw new EngineError('unavailable', 'the connection to the guest takes no request', { cause })
   }
@@ -85,16 +86,18 @@ function sendBody(stream: ClientHttp2Stream, body: GuestRequest['body'], fail: (
  */
 function answerBody(stream: ClientHttp2Stream, failure: () => unknown): { body: Readable; answer: ItemAnswer } {
   let ahead = 0
-  const body = new Readable({
-    highWaterMark: 256 * 1024,
-    read: () => {
-      stream.resume()
-    },
-    destroy: (error, done) => {
-      stream.destroy()
-      done(error)
-    },
-  })
+  const body = mergePieces(
+    new Readable({
+      highWaterMark: 256 * 1024,
+      read: () => {
+        stream.resume()
+      },
+      destroy: (error, done) => {
+        stream.destroy()
+        done(error)
+      },
+    }),
+  )
   body.on('error', () => {
     // Whoever reads it sees it; nobody may be reading yet.
   })

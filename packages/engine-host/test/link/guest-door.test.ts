@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { bytesInUse } from '../../../engine/test/support/tiny-pieces.ts'
 import { layoutOf } from '../../src/layout.ts'
 import { GuestDoor } from '../../src/link/guest-door.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
@@ -298,4 +299,61 @@ test('tells who waits why it closes', async () => {
     expect(waiting).rejects.toMatchObject({ kind: 'gone' }),
     door.close(new EngineError('gone', 'it has ended')),
   ])
+})
+
+/** A frame of HTTP/2 (RFC 9113, 4.1). */
+function frame(kind: number, { flags = 0, stream = 0, payload = Buffer.alloc(0) } = {}): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head.writeUInt8(kind, 3)
+  head.writeUInt8(flags, 4)
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+
+const kinds = { data: 0, headers: 1, settings: 4, ping: 6 }
+
+/** Waits until a frame of a kind has come. */
+async function frameFrom(socket: Socket, wanted: number): Promise<void> {
+  let rest = Buffer.alloc(0)
+  for await (const part of socket.iterator({ destroyOnReturn: false })) {
+    rest = Buffer.concat([rest, part])
+    if (rest.toString('latin1', 0, 3) === 'PRI') rest = rest.subarray(24)
+    for (
+      ;
+      rest.length >= 9 && rest.length >= 9 + rest.readUIntBE(0, 3);
+      rest = rest.subarray(9 + rest.readUIntBE(0, 3))
+    )
+      if (rest[3] === wanted) return
+  }
+}
+
+test.each([
+  ['frames of one byte', frame(kinds.data, { stream: 1, payload: Buffer.of(32) }), 200_000],
+  [
+    'frames of one byte, each with much else',
+    Buffer.concat([
+      frame(kinds.data, { stream: 1, payload: Buffer.of(32) }),
+      frame(0xf0, { payload: Buffer.alloc(2 ** 16 - 18) }),
+    ]),
+    1_000,
+  ],
+])('%s that nobody reads take little more than they have bytes', async (_, frames, count) => {
+  const { door, path } = await openDoor()
+  const socket = connect(path)
+  socket.on('error', () => {}) // The test ends before the guest does.
+  socket.write(Buffer.concat([frame(kinds.settings), frame(kinds.settings, { flags: 1 })]))
+  await door.whenConnected(signal())
+  const answer = door.request({ method: 'GET', path: '/', signal: signal() })
+  await frameFrom(socket, kinds.headers)
+  socket.write(frame(kinds.headers, { flags: 4, stream: 1, payload: Buffer.of(0x88) }))
+  const { body } = await answer
+  body.on('error', () => {}) // It is never read.
+  const before = await bytesInUse()
+  const some = Buffer.concat(Array<Buffer>(10).fill(frames))
+  for (let n = 0; n < count; n += 10) if (!socket.write(some)) await once(socket, 'drain')
+  socket.write(frame(kinds.ping, { payload: Buffer.alloc(8) }))
+  await frameFrom(socket, kinds.ping)
+  // What was read from the socket is freed a moment after it was garbage.
+  await expect.poll(async () => (await bytesInUse()) - before).toBeLessThan(10 * 2 ** 20)
 })

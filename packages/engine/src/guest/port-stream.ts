@@ -1,5 +1,6 @@
 import { Duplex, type Readable, type Writable } from 'node:stream'
 import { EngineError } from '../contract.ts'
+import { GatheredBytes } from '../gathered-bytes.ts'
 import { letEnd } from './let-end.ts'
 import {
   dataFrame,
@@ -23,8 +24,7 @@ export class PortStream extends Duplex {
   readonly #outgoing: Writable
   readonly #frames = new PortFrameReader()
   /** Received, and not read yet. */
-  readonly #received: Buffer[] = []
-  #receivedBytes = 0
+  readonly #received = new GatheredBytes()
   /** Read, and the other side not told yet. */
   #untoldBytes = 0
   #hasRoom = true
@@ -38,7 +38,8 @@ export class PortStream extends Duplex {
 
   /** `incoming` has the other side's frames; ours are written to `outgoing`, which need not push back. */
   constructor({ incoming, outgoing }: { incoming: Readable; outgoing: Writable }) {
-    super({ allowHalfOpen: true, highWaterMark: 64 * 1024 })
+    // What has come waits here, in one piece, until what was handed on has been read.
+    super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: 64 * 1024 })
     this.#incoming = incoming
     this.#outgoing = outgoing
     incoming.on('data', (part: Buffer) => this.#take(part))
@@ -70,7 +71,7 @@ export class PortStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#received.length = 0
+    this.#received.clear()
     this.#unsent?.done()
     this.#unsent = null
     if (this.#ended && error === null) letEnd(this.#incoming)
@@ -96,11 +97,10 @@ export class PortStream extends Duplex {
   #takeItem(item: PortItem): void {
     switch (item.type) {
       case 'data':
-        this.#receivedBytes += item.bytes.length
-        if (this.#theirEnd || this.#receivedBytes + this.#untoldBytes > portWindowBytes)
+        this.#received.add(item.bytes)
+        if (this.#theirEnd || this.#received.length + this.#untoldBytes > portWindowBytes)
           throw new Error('more data than there is room for')
         this.movedBytes += item.bytes.length
-        this.#received.push(item.bytes)
         break
       case 'end':
         if (this.#theirEnd) throw new Error('a second end')
@@ -117,10 +117,8 @@ export class PortStream extends Duplex {
 
   /** Gives the reader what it asks for, and tells the other side of the room that makes. */
   #handOn(): void {
-    while (this.#hasRoom) {
-      const bytes = this.#received.shift()
-      if (bytes === undefined) break
-      this.#receivedBytes -= bytes.length
+    while (this.#hasRoom && this.#received.length > 0) {
+      const bytes = this.#received.take(maxFrameDataBytes)
       this.#untoldBytes += bytes.length
       this.#hasRoom = false
       if (this.push(bytes)) this.#hasRoom = true

@@ -1,6 +1,7 @@
 import { type ErrorCode, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
+import { GatheredBytes } from '../gathered-bytes.ts'
 import type { GuestResponse } from '../guest-link.ts'
 import { oddShapeOf } from '../json-shape.ts'
 import type { AnswerBudget } from './answer-budget.ts'
@@ -67,20 +68,20 @@ async function readBytes(
   response: GuestResponse,
   { maxBytes, budget }: { maxBytes: number; budget: AnswerBudget },
 ): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
+  const answer = new GatheredBytes()
+  let counted = 0
   try {
     // Leaving the loop by an error destroys the body, which resets its stream.
     for await (const chunk of response.body) {
-      if (size + chunk.length > maxBytes)
+      if (counted + chunk.length > maxBytes)
         throw new EngineError('failed', `the guest's answer is larger than ${maxBytes} bytes`)
       budget.take(chunk.length)
-      size += chunk.length
-      chunks.push(chunk)
+      counted += chunk.length
+      answer.add(chunk)
     }
-    return Buffer.concat(chunks)
+    return answer.take()
   } finally {
-    budget.give(size)
+    budget.give(counted)
   }
 }
 

@@ -22,7 +22,9 @@ export async function* readItemsOf<Item extends { readonly type: string }>(
   body.setEncoding('utf8')
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      const lines = (rest + chunk).split('\n')
+      // Only what has come is looked through: a line may come in very many pieces.
+      const lines = chunk.split('\n')
+      lines[0] = rest + lines[0]
       rest = lines.pop() ?? ''
       for (const line of lines) {
         const item = parseItem(line, schema)

@@ -3,6 +3,7 @@ import { buffer, text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { dataFrame, endFrame, PortFrameReader, PortStream, portWindowBytes, windowFrame } from '../../src/index.ts'
+import { TinyPieces } from '../support/tiny-pieces.ts'
 
 /** Two ends of one connection. */
 function pair(): [PortStream, PortStream] {
@@ -65,6 +66,36 @@ test('keeps no more than a window for a reader that does not read', async () => 
   // A window, and what the stream itself reads ahead.
   expect(there.movedBytes).toBeLessThanOrEqual(portWindowBytes + 2 * 65_536)
   expect((await buffer(here)).length).toBe(8 * portWindowBytes)
+})
+
+test('frames of one byte that wait for a reader are kept as one piece', async () => {
+  const { incoming, stream } = oneEnd()
+  const pieces = new TinyPieces()
+  const head = dataFrame(Buffer.alloc(1)).subarray(0, 4)
+  for (let n = 0; n < 10_000; n += 1) {
+    incoming.write(head)
+    incoming.write(pieces.next())
+  }
+  await expect.poll(() => stream.movedBytes).toBe(10_000)
+  expect(await pieces.countKept()).toBeLessThan(10)
+})
+
+test('frames of one byte that have waited are read in time in proportion to them', async () => {
+  const timeFor = async (bytes: number) => {
+    const { incoming, stream } = oneEnd()
+    incoming.write(Buffer.concat(Array<Buffer>(bytes).fill(dataFrame(Buffer.alloc(1)))))
+    await expect.poll(() => stream.movedBytes).toBe(bytes)
+    const begun = performance.now()
+    let read = 0
+    stream.on('data', (part: Buffer) => {
+      read += part.length
+    })
+    await expect.poll(() => read, { timeout: 25_000, interval: 1 }).toBe(bytes)
+    return performance.now() - begun
+  }
+  await timeFor(1_000)
+  const few = await timeFor(portWindowBytes / 8)
+  expect((await timeFor(portWindowBytes)) / Math.max(few, 10)).toBeLessThan(40)
 })
 
 test.each<[string, Buffer[]]>([

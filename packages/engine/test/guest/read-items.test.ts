@@ -1,5 +1,5 @@
-import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { PassThrough, Readable } from 'node:stream'
+import { expect, test, vi } from 'vitest'
 import { readItems } from '../../src/index.ts'
 
 const line = (item: object) => `${JSON.stringify(item)}\n`
@@ -18,6 +18,19 @@ test('reads items, also where they are cut anywhere', async () => {
   for (let cut = 1; cut < text.length; cut += 1) {
     const items = await Array.fromAsync(readItems(bodyOf(text.slice(0, cut), text.slice(cut))))
     expect(items).toEqual([start, out, end])
+  }
+})
+
+test('a line that comes in pieces of one byte is looked through once', async () => {
+  const item = { ...out, data: Buffer.alloc(6_000).toString('base64') }
+  const pieces = Array.from([item, end].map(line).join(''), (byte) => Buffer.from(byte))
+  const split = vi.spyOn(String.prototype, 'split')
+  try {
+    expect(await Array.fromAsync(readItems(Readable.from(pieces, { objectMode: false })))).toEqual([item, end])
+    const looked = split.mock.contexts.filter((_, n) => String(split.mock.calls[n]?.[0]) === '\n').map(String)
+    expect(looked.join('').length).toBeLessThan(2 * pieces.length)
+  } finally {
+    split.mockRestore()
   }
 })
 

@@ -14,7 +14,7 @@ export const eventRoutes = {
     query: ListEventsQuery,
     body: none,
     answers: { 200: { ...answer(EventPage, 'A page of events.'), stream: EventItem } },
-    errors: ['cursor_expired'],
+    errors: ['cursor_expired', 'quota_exceeded'],
   },
   readRuntimeEvents: {
     method: 'GET',
@@ -32,6 +32,6 @@ export const eventRoutes = {
         description: 'Items after the cursor. `end` is the last one; a stream without it broke.',
       },
     },
-    errors: ['runtime_not_found', 'cursor_expired'],
+    errors: ['runtime_not_found', 'cursor_expired', 'quota_exceeded'],
   },
 } as const satisfies Record<string, Route>

@@ -37,7 +37,8 @@ export const runtimeRoutes = {
     method: 'GET',
     path: '/v1/agents/runtime',
     summary: 'List runtimes',
-    description: 'Newest first. `metadata.KEY=VALUE` filters by metadata; several mean AND.',
+    description:
+      'Newest first. `metadata.KEY=VALUE` filters by metadata; several mean AND. A page whose runtimes take more than a MiB is shorter than `limit`.',
     scope: 'runtime:read',
     query: ListRuntimesQuery,
     body: none,

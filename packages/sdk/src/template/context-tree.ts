@@ -47,7 +47,7 @@ export async function readContextTree(root: string, { ignore, only: patterns }: 
       entries.push(...pending, linked(entry, names))
       pending = []
     }
-    if (entry.type === 'directory') waiting.push(...(await pathsToVisit(root, path, only)))
+    if (entry.type === 'directory') for (const one of await pathsToVisit(root, path, only)) waiting.push(one)
   }
   return { entries, skipped }
 }

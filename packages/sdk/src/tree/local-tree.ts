@@ -31,7 +31,7 @@ export async function readLocalTree(
     const target = identity === null ? undefined : first.get(identity)
     if (identity !== null && target === undefined) first.set(identity, path)
     entries.push(target === undefined ? entry : { ...entry, type: 'hardlink', sizeBytes: 0, target })
-    if (entry.type === 'directory') waiting.push(...(await pathsIn(root, path, keeps)).reverse())
+    if (entry.type === 'directory') for (const one of (await pathsIn(root, path, keeps)).reverse()) waiting.push(one)
   }
   return entries
 }

@@ -27,6 +27,8 @@ export function attachDoor(service: Service): UpgradeDoor {
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: attachFrameBytes,
+    // One frame of a connection, and then it is others' turn: a part of the stream may hold a thousand.
+    allowSynchronousEvents: false,
     handleProtocols: (offered) => (offered.has(attachProtocol) ? attachProtocol : false),
   })
   return {

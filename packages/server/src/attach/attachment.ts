@@ -13,16 +13,18 @@ import type { RawData, WebSocket } from 'ws'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
 import { fromEngineError, isEngineError } from '../engine-errors.ts'
 import { Comeback } from '../links/come-back.ts'
+import type { Gate } from '../links/gate.ts'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 import { wantsToWrite } from './find-attachable.ts'
-import { Lane } from './lane.ts'
+import { Lane, sharedFlow } from './lane.ts'
 import { OutputPump } from './output-pump.ts'
 import type { Member, Room } from './rooms.ts'
 import { watchPeer } from './watch-peer.ts'
 
-/** Frames of other attachments' doing may wait for a slow reader up to here; then it is cut, and finds out when it comes back. */
+/** Frames of other attachments' doing, and answers, may wait for a slow reader up to here; then it is cut, and finds out when it comes back. */
 const maxUnsentBytes = 1024 * 1024
+const maxUnsentFrames = 256
 
 /** How long a connection that was told to close has to do so. */
 const farewellMs = 1_000
@@ -32,6 +34,9 @@ const maxReasonBytes = 123
 
 /** How long a command that has taken nothing is left alone; the guest itself has waited for it. */
 const refusedInputPauseMs = 50
+
+/** What a writer asks for beside input. */
+type Order = Extract<AttachClientFrame, { type: 'resize' | 'signal' }>
 
 /** What an attachment is made of. */
 export interface AttachmentParts {
@@ -53,17 +58,25 @@ export class Attachment implements Member {
   readonly #gone = new AbortController()
   readonly #pump: OutputPump
   readonly #input: Lane<Buffer | null>
-  readonly #orders: Lane<{ readonly type: 'resize' | 'signal' } & AttachClientFrame>
+  readonly #orders: Lane<Order>
   /** Ends when this attachment no longer writes: what it has asked for until then and is not done yet, is not done. */
   #tenure: AbortController | null = null
+  /** The newest size of a window that changed while the runtime was not there. */
+  #laterSize: Order | null = null
   #takenBytes = 0
+  #unsentFrames = 0
 
   constructor(parts: AttachmentParts) {
     this.#parts = parts
     const { ws, room, query, caller, guest, commandId, process, service, ref } = parts
     this.client = query.client === undefined ? null : `${caller.keyId}/${query.client}`
-    this.#input = new Lane((data) => this.#giveInput(data), this.#flow)
-    this.#orders = new Lane((order) => this.#obey(order), this.#flow)
+    const flow = sharedFlow({
+      stop: () => ws.pause(),
+      go: () => ws.resume(),
+      failed: (error) => this.#fail(error),
+    })
+    this.#input = new Lane((data) => this.#giveInput(data), flow)
+    this.#orders = new Lane((order) => this.#obey(order), flow)
     this.#pump = new OutputPump({
       guest,
       commandId,
@@ -85,7 +98,9 @@ export class Attachment implements Member {
   }
 
   tell(frame: AttachServerFrame): void {
-    if (this.#parts.ws.bufferedAmount > maxUnsentBytes) this.#close('silent', 'too slow a reader')
+    const { bufferedAmount } = this.#parts.ws
+    if (bufferedAmount > maxUnsentBytes || this.#unsentFrames > maxUnsentFrames)
+      this.#close('silent', 'too slow a reader')
     else this.#send(frame).catch(() => {}) // The connection is gone, which is noticed where it is closed.
   }
 
@@ -102,12 +117,6 @@ export class Attachment implements Member {
   cut(closing: boolean): void {
     if (closing) this.#close('closing', 'the service closes')
     else this.#close('unauthenticated', 'the key is no longer valid, or nobody reads')
-  }
-
-  readonly #flow = {
-    stop: () => this.#parts.ws.pause(),
-    go: () => this.#parts.ws.resume(),
-    failed: (error: unknown) => this.#fail(error),
   }
 
   async #play(): Promise<void> {
@@ -184,14 +193,37 @@ export class Attachment implements Member {
     }
   }
 
-  async #obey(order: AttachClientFrame): Promise<void> {
+  async #obey(order: Order): Promise<void> {
     const { guest, commandId, room } = this.#parts
-    if (order.type === 'signal')
+    if (order.type === 'signal') {
       await this.#asWriter('signal', (signal) => guest.signalProcess(commandId, order.signal, signal))
-    if (order.type !== 'resize') return
+      return
+    }
+    if (this.#tenure !== null && !this.#gate.isOpen) return this.#obeyLater(order, this.#tenure.signal)
     const { cols, rows } = order
     if (await this.#asWriter('resize', (signal) => guest.resizeProcess(commandId, { cols, rows }, signal)))
       room.tell({ type: 'resize', cols, rows })
+  }
+
+  /** A window that changes its size is no use of a runtime: one that is paused stays so, and hears of the newest size when it is back. */
+  #obeyLater(order: Order, tenure: AbortSignal): void {
+    const waits = this.#laterSize !== null
+    this.#laterSize = order
+    if (waits) return
+    this.#gate
+      .whenOpen(tenure)
+      .then(() => {
+        if (this.#laterSize !== null) this.#orders.add(this.#laterSize, 1)
+      })
+      .catch(() => {}) // It no longer writes.
+      .finally(() => {
+        this.#laterSize = null
+      })
+  }
+
+  get #gate(): Gate {
+    const { service, ref } = this.#parts
+    return service.links.gate(ref.runtimeId)
   }
 
   /** Does something that only the writer may. What the command refuses is told; what the guest fails at ends the attachment. */
@@ -217,8 +249,13 @@ export class Attachment implements Member {
 
   #send(frame: AttachServerFrame | Buffer): Promise<void> {
     const data = Buffer.isBuffer(frame) ? frame : JSON.stringify(frame)
+    this.#unsentFrames++
     return new Promise((resolve, reject) =>
-      this.#parts.ws.send(data, (error) => (error == null ? resolve() : reject(error))),
+      this.#parts.ws.send(data, (error) => {
+        this.#unsentFrames--
+        if (error == null) resolve()
+        else reject(error)
+      }),
     )
   }
 

@@ -9,6 +9,22 @@ export interface Flow {
   failed(error: unknown): void
 }
 
+/** The flow of a source that feeds several lanes: it goes on when none of them has it stopped. */
+export function sharedFlow(source: Flow): Flow {
+  let stops = 0
+  return {
+    stop: () => {
+      stops += 1
+      if (stops === 1) source.stop()
+    },
+    go: () => {
+      stops -= 1
+      if (stops === 0) source.go()
+    },
+    failed: (error) => source.failed(error),
+  }
+}
+
 /** Does one thing after another, and stops the source of things while too many wait. */
 export class Lane<Thing> {
   readonly #handle: (thing: Thing) => Promise<void>

@@ -6,19 +6,22 @@ import type { AuditRow } from '../store/event-tables.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import { encodeCursor, pageOfRows } from '../store/page-cursor.ts'
+import { giveTurn, readInTurn } from '../store/read-in-turn.ts'
 import { findEntries } from './read-audit.ts'
 
 /** The route of the audit log. */
 export const auditHandlers = { listAudit } satisfies Partial<Handlers>
 
-async function listAudit({ service, caller, query }: Call<'listAudit'>): Promise<Answer> {
+async function listAudit({ service, caller, query, gone }: Call<'listAudit'>): Promise<Answer> {
   const { project: reference = caller.projectId } = query
   if (reference !== caller.projectId && !caller.scopes.has('operator'))
     throw new HoltError('forbidden', 'This key lacks the scope operator.', { details: { scope: 'operator' } })
   const project = await projectOf(service.store.db, reference)
-  await service.audit.flush()
-  const subjects = query.subject === undefined ? [] : await idsOf(service.store.db, project, query.subject)
-  const { rows, lookedTo } = await findEntries(service.store.db, { ...query, project, subjects })
+  const { rows, lookedTo } = await readInTurn(service.store, { projectId: caller.projectId, gone }, async () => {
+    await service.audit.flush()
+    const subjects = query.subject === undefined ? [] : await idsOf(service.store.db, project, query.subject)
+    return findEntries(service.store.db, { ...query, project, subjects })
+  })
   const page = pageOfRows(rows, query.limit, { present, log: service.log })
   return answerPage(lookedTo === null ? page : { ...page, next_cursor: page.next_cursor ?? encodeCursor(lookedTo) })
 }
@@ -46,15 +49,15 @@ const maxNamesakes = 20
 
 /** What is meant by an id or a name: itself, and the ids of what has or had that name and is still known. */
 async function idsOf(db: Queries, project: string, subject: string): Promise<readonly string[]> {
-  const found = await Promise.all(
-    named.map(async ([table, id]) => {
-      const { rows } = await sql<{ id: string }>`SELECT ${sql.ref(id)} AS id FROM ${sql.table(table)}
-        WHERE name = ${subject} AND ${project === 'all' ? sql`1 = 1` : sql`project_id = ${project}`}
-        ORDER BY created_at DESC LIMIT ${sql.lit(maxNamesakes)}`.execute(db)
-      return rows.map((row) => row.id)
-    }),
-  )
-  return [subject, ...found.flat()]
+  const ids = [subject]
+  for (const [table, id] of named) {
+    const { rows } = await sql<{ id: string }>`SELECT ${sql.ref(id)} AS id FROM ${sql.table(table)}
+      WHERE name = ${subject} AND ${project === 'all' ? sql`1 = 1` : sql`project_id = ${project}`}
+      ORDER BY created_at DESC LIMIT ${sql.lit(maxNamesakes)}`.execute(db)
+    ids.push(...rows.map((row) => row.id))
+    await giveTurn()
+  }
+  return ids
 }
 
 function present(row: AuditRow): AuditEntry {

@@ -3,15 +3,13 @@ import type { Log } from '../service.ts'
 import type { Store } from '../store/open-store.ts'
 import { isUnstorable } from '../store/unstorable.ts'
 import { type OpenEntry, writeEntry } from './audit-entry.ts'
+import { maxWaiting, WaitingEntries } from './waiting-entries.ts'
 
 /** How late a call may be in the log that changes nothing of the database by itself: a command, a file. */
 const flushMs = 200
 
 /** How many entries are written as one transaction, so that none holds others up for long. */
 const batchSize = 100
-
-/** The most entries that wait while they cannot be written, on a full disk say. */
-const maxWaiting = 10_000
 
 /** Calls without a valid key that are one entry come within so long of the first of them. */
 const failedMs = 60_000
@@ -35,7 +33,7 @@ export class AuditLog {
   readonly #store: Store
   readonly #log: Log
   readonly #now: () => number
-  #waiting = new Set<OpenEntry>()
+  readonly #waiting: WaitingEntries
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
   /** By address: what counts the calls without a valid key. */
@@ -43,9 +41,9 @@ export class AuditLog {
   /** Those that have counted more than the database knows. */
   readonly #counted = new Set<OpenEntry>()
   #failedTimer: NodeJS.Timeout | null = null
-  #lost = 0
 
-  constructor(store: Store, log: Log, now: () => number) {
+  constructor(store: Store, log: Log, now: () => number, most: { all: number; project: number } = maxWaiting) {
+    this.#waiting = new WaitingEntries(most)
     this.#store = store
     this.#log = log
     this.#now = now
@@ -103,12 +101,7 @@ export class AuditLog {
   }
 
   #add(entry: OpenEntry): void {
-    if (this.#waiting.size >= maxWaiting && !this.#waiting.has(entry)) {
-      this.#lost += 1
-      return
-    }
-    this.#waiting.add(entry)
-    this.#timer ??= setTimeout(() => void this.#flush(), flushMs).unref()
+    if (this.#waiting.add(entry)) this.#timer ??= setTimeout(() => void this.#flush(), flushMs).unref()
   }
 
   /** Puts down what has been counted, and forgets the addresses whose minute is over. */
@@ -123,8 +116,7 @@ export class AuditLog {
   }
 
   async #write(): Promise<void> {
-    const entries = [...this.#waiting]
-    this.#waiting = new Set()
+    const entries = this.#waiting.take()
     for (let start = 0; start < entries.length; start += batchSize) {
       try {
         await this.#writeBatch(entries.slice(start, start + batchSize))
@@ -135,8 +127,8 @@ export class AuditLog {
         return
       }
     }
-    if (this.#lost > 0) this.#log.error({ entries: this.#lost }, 'audit entries were lost: they could not be written')
-    this.#lost = 0
+    const lost = this.#waiting.takeLost()
+    if (lost !== null) this.#log.error(lost, 'audit entries were lost: they could not be written')
   }
 
   /** Writes entries at once, or each apart where the store does not take one of them: that one is dropped, or all behind it would wait for ever. */

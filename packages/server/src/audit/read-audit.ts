@@ -3,9 +3,13 @@ import { sql } from 'kysely'
 import type { AuditRow } from '../store/event-tables.ts'
 import type { Queries } from '../store/open-store.ts'
 import { seqBefore } from '../store/page-cursor.ts'
+import { giveTurn } from '../store/read-in-turn.ts'
 
-/** How many entries one request looks at: a log has millions, SQLite is read while nothing else runs, and most filters have no index. */
+/** How many entries one request looks at: a log has millions, and most filters have no index. */
 export const examinedEntries = 20_000
+
+/** How many one query looks at; others have their turn between two. */
+const stepEntries = 2_000
 
 /** Which entries. `subjects` are the ids, or what else stands in paths, of what `subject` means. */
 type Wanted = ListAuditQuery & { readonly subjects?: readonly string[] }
@@ -24,9 +28,28 @@ export async function findEntries(
   query: Wanted,
   examined: number = examinedEntries,
 ): Promise<FoundEntries> {
-  const lookedTo = isIndexed(query) ? null : await lastExamined(db, query, examined)
-  let rows = reachable(db, query).selectAll()
-  if (lookedTo !== null) rows = rows.where('seq', '>=', lookedTo)
+  const start = seqBefore(query.cursor)
+  if (isIndexed(query))
+    return { rows: await entries(db, query, { before: start, count: query.limit + 1 }), lookedTo: null }
+  const rows: AuditRow[] = []
+  for (let before = start, left = examined; ; left -= stepEntries) {
+    const lookedTo = await lastExamined(db, query, { before, count: Math.min(stepEntries, left) })
+    rows.push(...(await entries(db, query, { before, from: lookedTo, count: query.limit + 1 - rows.length })))
+    if (lookedTo === null || left <= stepEntries || rows.length > query.limit) return { rows, lookedTo }
+    before = lookedTo
+    await giveTurn()
+  }
+}
+
+interface Span {
+  readonly before: number
+  readonly from?: number | null
+  readonly count: number
+}
+
+function entries(db: Queries, query: Wanted, { before, from = null, count }: Span): Promise<AuditRow[]> {
+  let rows = reachable(db, query, before).selectAll()
+  if (from !== null) rows = rows.where('seq', '>=', from)
   const { key_id, route, subject, subjects = subject === undefined ? [] : [subject] } = query
   if (query.kind !== undefined) rows = rows.where('kind', '=', query.kind)
   if (key_id !== undefined) rows = rows.where('key_id', '=', key_id)
@@ -35,13 +58,7 @@ export async function findEntries(
   // The sign keeps SQLite from the index by time, which would have it read and sort all that is newer (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms").
   if (query.since !== undefined) rows = rows.where(sql<number>`+at`, '>=', Date.parse(query.since))
   if (query.until !== undefined) rows = rows.where(sql<number>`+at`, '<', Date.parse(query.until))
-  return {
-    rows: await rows
-      .orderBy('seq', 'desc')
-      .limit(query.limit + 1)
-      .execute(),
-    lookedTo,
-  }
+  return rows.orderBy('seq', 'desc').limit(count).execute()
 }
 
 /** Whether an entry is about one of these, or its path names one: what was done inside a runtime is about a command, below the runtime. */
@@ -65,18 +82,18 @@ function isOfAll({ project }: ListAuditQuery): boolean {
 }
 
 /** The entries that an index leads to. */
-function reachable(db: Queries, query: ListAuditQuery) {
-  const rows = db.selectFrom('audit').where('seq', '<', seqBefore(query.cursor))
+function reachable(db: Queries, query: ListAuditQuery, before: number) {
+  const rows = db.selectFrom('audit').where('seq', '<', before)
   if (isOfAll(query)) return rows
   const ofProject = rows.where('project_id', '=', query.project ?? null)
   return query.kind === undefined ? ofProject : ofProject.where('kind', '=', query.kind)
 }
 
-async function lastExamined(db: Queries, query: ListAuditQuery, examined: number): Promise<number | null> {
-  const row = await reachable(db, query)
+async function lastExamined(db: Queries, query: ListAuditQuery, { before, count }: Span): Promise<number | null> {
+  const row = await reachable(db, query, before)
     .select('seq')
     .orderBy('seq', 'desc')
-    .offset(examined - 1)
+    .offset(count - 1)
     .limit(1)
     .executeTakeFirst()
   return row === undefined ? null : Number(row.seq)

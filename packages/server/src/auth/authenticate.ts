@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { HoltError, type Scope } from '@holt/protocol'
+import { scopesOf } from '../keys/key-scopes.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
@@ -24,14 +25,15 @@ export async function authenticate(service: Service, header: string | undefined)
   if (secret === undefined) throw unauthenticated()
   const digest = digestOf(secret)
   const key = await findKey(service, digest)
-  if (key === null) throw unauthenticated()
+  const scopes = key === null ? null : scopesOf(key)
+  if (key === null || scopes === null) throw unauthenticated()
   noteUse(service, digest, key)
   return {
     projectId: key.project_id,
     keyId: key.key_id,
     keyName: key.name,
     keyVersion: isSame(key.digest, digest) ? key.version : key.version - 1,
-    scopes: new Set(JSON.parse(key.scopes_json) as Scope[]),
+    scopes: new Set(scopes),
   }
 }
 
@@ -42,9 +44,10 @@ export function requireScope(caller: Caller, scope: Scope | 'any'): void {
   throw new HoltError('forbidden', `This key lacks the scope ${scope}.`, { details: { scope } })
 }
 
-async function findKey({ store, recentKeys, now }: Service, digest: string): Promise<KeyRow | null> {
+async function findKey({ store, recentKeys, now, log }: Service, digest: string): Promise<KeyRow | null> {
+  const recent = recentKeys.get(digest)
   const row =
-    recentKeys.get(digest) ??
+    recent ??
     (await store.db
       .selectFrom('keys')
       .selectAll()
@@ -52,6 +55,8 @@ async function findKey({ store, recentKeys, now }: Service, digest: string): Pro
       .executeTakeFirst())
   if (row === undefined || !isValid(row, digest, now())) return null
   recentKeys.set(digest, row)
+  if (recent === null && scopesOf(row) === null)
+    log.error({ key_id: row.key_id }, 'a key is damaged and opens nothing: revoke it, and make another one')
   return row
 }
 

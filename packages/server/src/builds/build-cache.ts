@@ -6,6 +6,7 @@ import type { BuildCache, CachedState, CacheMount } from '@holt/builder'
 import type { ImageDigest } from '@holt/engine'
 import { randomText } from '@holt/protocol'
 import type { Service } from '../service.ts'
+import { storedJson } from '../store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 
 /** The most that one cache mount may keep. More is not kept: the next build begins with what was there before. */
@@ -29,14 +30,16 @@ async function get({ store, builds, now }: Service, build: BuildUnderWay, key: s
       .where('key', '=', key)
       .returningAll()
       .executeTakeFirst()
-    if (row === undefined) return null
+    const facts = row === undefined ? undefined : storedJson(row.facts_json)
+    // A damaged row is as one that is not there: the step runs again, and puts another in its place.
+    if (row === undefined || facts === undefined) return null
     // Held within the transaction: whoever collects has either seen the row or sees this.
     builds.holds.hold(build.buildId, row.image_digest)
     if (row.checkpoint_id !== null) builds.holds.hold(build.buildId, row.checkpoint_id)
     const common = {
       imageDigest: row.image_digest as ImageDigest,
       sizeBytes: row.size_bytes,
-      facts: JSON.parse(row.facts_json) as unknown,
+      facts,
     }
     return row.checkpoint_id === null
       ? { type: 'image', ...common }

@@ -5,6 +5,7 @@ import type { Answer, Call, Handlers } from '../http/call.ts'
 import { answerPage } from '../http/call.ts'
 import { requireWriter } from '../projects/require-writer.ts'
 import type { Service } from '../service.ts'
+import { readInTurn } from '../store/read-in-turn.ts'
 import { findTemplate } from '../templates/find-template.ts'
 import { buildLogItems } from './build-log-items.ts'
 import { createBuild } from './create-build.ts'
@@ -20,7 +21,8 @@ export const buildHandlers = {
     const row = await createBuild(service, { ...ref, request: body, kind: 'custom' })
     return { status: 202, json: presentStarted(row) }
   },
-  listBuilds: async ({ service, caller, query }) => answerPage(await listBuilds(service, caller.projectId, query)),
+  listBuilds: async ({ service, caller: { projectId }, query, gone }) =>
+    answerPage(await readInTurn(service.store, { projectId, gone }, () => listBuilds(service, projectId, query))),
   getBuild: async ({ service, caller, params }) => show(service, refOf(caller.projectId, params)),
   cancelBuild: async ({ service, caller, params }) => {
     const ref = refOf(caller.projectId, params)

@@ -1,6 +1,7 @@
-import type { PulledImageStore } from '@holt/builder'
+import type { BuildSettings, PulledImageStore } from '@holt/builder'
 import type { ImageDigest } from '@holt/engine'
 import type { Service } from '../service.ts'
+import { storedJson } from '../store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 
 /** The container images that the project of a build has pulled. What it takes is held until it has ended. */
@@ -19,11 +20,13 @@ export function pulledImages({ store, builds, engine, now }: Service, build: Bui
         if (found !== undefined) builds.holds.hold(buildId, found.image_digest)
         return found
       })
-      if (row === undefined) return null
+      const settings = row === undefined ? undefined : storedJson(row.settings_json)
+      // A damaged row is as one that is not there: the image is pulled again.
+      if (row === undefined || settings === undefined) return null
       const imageDigest = row.image_digest as ImageDigest
       // An operator may have taken the file away.
       if ((await engine.ability('images')?.has(imageDigest)) !== true) return null
-      return { imageDigest, sizeBytes: row.size_bytes, settings: JSON.parse(row.settings_json) }
+      return { imageDigest, sizeBytes: row.size_bytes, settings: settings as BuildSettings }
     },
     put: async (key, { imageDigest, sizeBytes, settings }) => {
       const at = now()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isDiskFull } from '../store/disk-full.ts'
 import { parseConfig, settingNames } from './config.ts'
 import { findDaemon } from './daemon-lock.ts'
 import { readJsonIfThere } from './installation.ts'
@@ -25,9 +26,12 @@ export interface ChangedSetting {
   readonly here: string | null
 }
 
-/** Notes what this daemon was started with, for those who ask later whether that is what they want. */
+/** Notes what this daemon was started with, for those who ask later whether that is what they want. On a full disk it is not noted, and they are told nothing. */
 export async function noteSettings(stateDir: string, env: Environment): Promise<void> {
-  await writeDurably(pathOf(stateDir), `${JSON.stringify({ pid: process.pid, settings: settingsOf(env) })}\n`)
+  const text = `${JSON.stringify({ pid: process.pid, settings: settingsOf(env) })}\n`
+  await writeDurably(pathOf(stateDir), text).catch((error: unknown) => {
+    if (!isDiskFull(error)) throw error
+  })
 }
 
 /**

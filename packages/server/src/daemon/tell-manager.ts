@@ -13,12 +13,12 @@ export type TellManager = (state: 'READY=1' | 'STOPPING=1') => Promise<void>
  * started from here on, runtimes among it, does not come to know the manager.
  */
 export function findManager(env: NodeJS.ProcessEnv, log: Log): TellManager {
-  const { NOTIFY_SOCKET: socket, ...rest } = env
+  const { NOTIFY_SOCKET: socket, PATH } = env
   if (socket === undefined || socket === '') return async () => {}
   delete env.NOTIFY_SOCKET
   return async (state) => {
     try {
-      const own = { env: { ...rest, NOTIFY_SOCKET: socket }, timeout: tellTimeoutMs }
+      const own = { cwd: '/', env: { PATH, NOTIFY_SOCKET: socket }, timeout: tellTimeoutMs }
       await promisify(execFile)('systemd-notify', [`--pid=${process.pid}`, state], own)
     } catch (err) {
       // It will find that out by itself, and start the service anew.

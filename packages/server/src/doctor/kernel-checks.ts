@@ -80,7 +80,8 @@ export function checkCgroups({ controllers, readOnly, undelegated }: CgroupFacts
   const checks: Check[] = []
   for (const name of ['cpu', 'memory', 'pids']) {
     if (controllers.has(name)) continue
-    const fix = `add cgroup_enable=${name} to the kernel's command line and restart`
+    const line = `GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX cgroup_enable=${name}"`
+    const fix = `mkdir -p /etc/default/grub.d && echo '${line}' > /etc/default/grub.d/cgroup-${name}.cfg && update-grub && reboot`
     checks.push(mustFix(`cgroup ${name}`, 'runtimes could not be limited', fix))
   }
   if (!controllers.has('freezer')) checks.push(warn('cgroup freezer', 'runtimes that wait cannot be frozen'))

@@ -15,6 +15,8 @@ export async function checkTimeSource(ask: () => Promise<string> = askSystemd): 
 }
 
 async function askSystemd(): Promise<string> {
+  // Nothing of what the service was started with but where programs are.
+  const env = { PATH: process.env.PATH }
   const show = ['show', '--property', 'NTPSynchronized', '--value']
-  return (await promisify(execFile)('timedatectl', show, { timeout: answerTimeoutMs })).stdout
+  return (await promisify(execFile)('timedatectl', show, { cwd: '/', env, timeout: answerTimeoutMs })).stdout
 }

@@ -5,16 +5,9 @@ import { acceptedFormat } from '../http/stream-items.ts'
 import { findRuntime } from '../runtimes/find-runtime.ts'
 import { hasEnded } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
+import { readInTurn } from '../store/read-in-turn.ts'
 import { eventItems } from './event-items.ts'
-import {
-  type EventFilter,
-  eventsAfter,
-  eventsBefore,
-  logPosition,
-  presentEvent,
-  reachAfter,
-  reachBefore,
-} from './read-events.ts'
+import { type EventFilter, findAfter, findBefore, logPosition, presentEvent } from './read-events.ts'
 
 /** The routes of the log of events. */
 export const eventHandlers = { listEvents, readRuntimeEvents } satisfies Partial<Handlers>
@@ -27,12 +20,14 @@ async function listEvents(call: Call<'listEvents'>): Promise<Answer> {
   const follow = isSet(query.follow)
   if (query.order === 'desc') {
     if (follow) throw invalidField('/query/order', 'must be asc with follow')
-    return { status: 200, json: await newestFirst(service, filter, query) }
+    const read = () => newestFirst(service, filter, query)
+    return { status: 200, json: await readInTurn(service.store, { projectId, gone }, read) }
   }
   const cursor = await startOf(service, projectId, query.cursor)
   if (follow || acceptedFormat(headers.accept) !== null)
     return { status: 200, items: eventItems(service, filter, { cursor, follow, gone }) }
-  return { status: 200, json: await oldestFirst(service, filter, { cursor, limit: query.limit }) }
+  const read = () => oldestFirst(service, filter, { cursor, limit: query.limit })
+  return { status: 200, json: await readInTurn(service.store, { projectId, gone }, read) }
 }
 
 async function readRuntimeEvents(call: Call<'readRuntimeEvents'>): Promise<Answer> {
@@ -74,12 +69,11 @@ async function oldestFirst(
   { cursor, limit }: { cursor: number; limit: number },
 ): Promise<EventPage> {
   const { last } = await logPosition(store.db, filter.projectId)
-  const rows = await eventsAfter(store.db, filter, cursor, limit + 1)
+  const { rows, reach } = await findAfter(store.db, filter, { after: cursor, last, limit: limit + 1 })
   await store.settled()
   const data = rows.slice(0, limit).map(presentEvent)
   const shown = data.at(-1)
   if (rows.length > limit && shown !== undefined) return pageOf(data, shown.cursor, true)
-  const reach = reachAfter(filter, cursor, last)
   if (reach < last) return pageOf(data, reach, true)
   return pageOf(data, Math.max(last, shown?.cursor ?? 0), false)
 }
@@ -91,11 +85,12 @@ async function newestFirst(
 ): Promise<EventPage> {
   const { last, removed } = await logPosition(store.db, filter.projectId)
   const before = cursor === 'latest' || cursor === 0 ? last + 1 : Math.min(cursor, last + 1)
-  const rows = await eventsBefore(store.db, filter, before, limit + 1)
+  const found = await findBefore(store.db, filter, { before, limit: limit + 1 })
+  const { rows } = found
   await store.settled()
   const data = rows.slice(0, limit).map(presentEvent)
   const oldest = data.at(-1)
-  const reach = rows.length > limit && oldest !== undefined ? oldest.cursor : reachBefore(filter, before)
+  const reach = rows.length > limit && oldest !== undefined ? oldest.cursor : found.reach
   return { data, next_cursor: reach > removed + 1 ? String(reach) : null, last_cursor: last }
 }
 

@@ -1,11 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import type { EventItem } from '@holt/protocol'
 import { News } from '../news.ts'
 import type { Service } from '../service.ts'
-import { type EventFilter, eventsAfter, logPosition, presentEvent, reachAfter } from './read-events.ts'
-
-/** How many events are read at once. */
-const batch = 500
+import { giveTurn } from '../store/read-in-turn.ts'
+import { type Follower, followLog } from './followers.ts'
+import { type EventFilter, presentEvent } from './read-events.ts'
 
 /** A reader that waits looks this often by itself, also whether there is anything left to wait for. */
 const lookMs = 1000
@@ -21,28 +19,28 @@ interface Reading {
 
 /**
  * The events of a log after a cursor: those that are there, and with `follow` those that come. Each is told when it is durable, so that not even a power cut
- * takes back what somebody has seen. What was removed before it could be told is said.
+ * takes back what somebody has seen. What was removed before it could be told is said. Throws at once where too many read the log.
  */
-export async function* eventItems(
-  service: Service,
+export function eventItems(service: Service, filter: EventFilter, reading: Reading): AsyncGenerator<EventItem> {
+  const follower = followLog(service, filter.projectId, reading.gone)
+  return items(service, filter, { ...reading, follower })
+}
+
+async function* items(
+  { eventNews }: Service,
   filter: EventFilter,
-  { cursor, follow, gone, isOver = async () => false }: Reading,
+  { cursor, follow, gone, isOver = async () => false, follower }: Reading & { readonly follower: Follower },
 ): AsyncGenerator<EventItem> {
-  const { store } = service
-  const { projectId } = filter
   let at = cursor
   const news = new News()
-  using _watch = service.eventNews.watch(projectId, () => news.come())
+  using _place = follower
+  using _watch = eventNews.watch(filter.projectId, () => news.come())
   const leave = () => news.come()
   gone.addEventListener('abort', leave)
   try {
     while (!gone.aborted) {
-      const start = at
       const over = !follow || (await isOver())
-      const { last } = await logPosition(store.db, projectId)
-      const rows = last > at ? await eventsAfter(store.db, filter, at, batch) : []
-      const { removed } = await logPosition(store.db, projectId)
-      if (last > at) await store.settled()
+      const { rows, reach, last, removed } = await follower.after(filter, at, over)
       if (removed > at) {
         yield { type: 'dropped', cursor: removed, dropped_items: removed - at }
         at = removed
@@ -52,12 +50,10 @@ export async function* eventItems(
         at = row.cursor
         yield presentEvent(row)
       }
-      if (rows.length === batch) continue
-      const reach = reachAfter(filter, start, last)
       at = Math.max(at, reach)
       if (reach < last) {
         // Others have their turn between two looks at a long log.
-        await setImmediate()
+        await giveTurn()
         continue
       }
       if (over) {

@@ -1,5 +1,5 @@
 import { type Readable, Transform } from 'node:stream'
-import { EngineError } from '@holt/engine'
+import { EngineError, mergePieces } from '@holt/engine'
 import { passOn } from '../http/pass-on.ts'
 
 /**
@@ -18,5 +18,5 @@ export function exactLength(body: Readable, length: number): Readable {
       done(left === 0 ? null : new EngineError('failed', 'the guest sent less than it announced'))
     },
   })
-  return passOn(body, counted, new EngineError('unavailable', 'the guest broke off'))
+  return passOn(body, mergePieces(counted), new EngineError('unavailable', 'the guest broke off'))
 }

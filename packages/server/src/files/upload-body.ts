@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { mergePieces } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 
 /** An upload that sends nothing for this long is given up. */
@@ -7,7 +8,7 @@ const idleMs = 60_000
 
 /** A request's bytes as a stream that fails, and does not merely end, where the client breaks off or falls silent. */
 export function uploadBody(request: IncomingMessage): Readable {
-  return Readable.from(chunks(request), { objectMode: false, highWaterMark: 256 * 1024 })
+  return mergePieces(Readable.from(chunks(request), { objectMode: false, highWaterMark: 256 * 1024 }))
 }
 
 async function* chunks(request: IncomingMessage): AsyncGenerator<Buffer> {

@@ -31,6 +31,8 @@ export interface Call<Name extends RouteName> {
   readonly gone: AbortSignal
   /** Counts bytes that are kept until the request is answered. False where its project or the service keeps too much already: then they are not to be kept. */
   keep(bytes: number): boolean
+  /** Makes room for an answer of so many bytes before it is written. Throws where there is none. */
+  keepAnswer(bytes: number): void
   /** The id for what the request makes. It is the same when a request is repeated with its `Idempotency-Key` after a crash. */
   newId<Kind extends IdKind>(kind: Kind): string
 }

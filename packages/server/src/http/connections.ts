@@ -1,14 +1,15 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { peerName } from '../limits/peer-name.ts'
 import { Groups } from './connection-groups.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
-import { peerOf } from './peer-of.ts'
+import { Rota } from './rota.ts'
 
 /** How often connections are looked at whose client takes nothing. */
 const sweepMs = 5_000
 
-/** With more connections than this, whether a stranger is still there is worth waiting for before anything is done for it. */
-const crowd = 128
+/** With so many connections requests are answered by turns. */
+const crowd = 16
 
 /** One connection, as long as it is open. */
 interface Connection {
@@ -54,6 +55,7 @@ export class Connections {
   readonly #resting = new Groups<Connection>()
   /** Requests of all connections that wait for those before them. */
   #waiting = 0
+  readonly #rota = new Rota()
   readonly #onDrop: (why: DropReason) => void
   readonly #timer: NodeJS.Timeout
 
@@ -123,7 +125,7 @@ export class Connections {
   #add(socket: Socket): void {
     const connection: Connection = {
       socket,
-      peer: peerOf(socket.remoteAddress ?? ''),
+      peer: peerName(socket.remoteAddress),
       project: null,
       lent: false,
       upgraded: false,
@@ -133,6 +135,7 @@ export class Connections {
       movedAt: performance.now(),
     }
     this.#all.set(socket, connection)
+    this.#rota.noteArrival()
     this.#place(connection)
     recognitions.set(socket, (projectId) => {
       this.#stir(connection)
@@ -162,13 +165,17 @@ export class Connections {
     waiting.length = 0
   }
 
-  /**
-   * Answers at once, or in a crowd of strangers when the loop has come round: a client that has left before its turn is known by then, and thousands of those who ask and
-   * leave cost next to nothing.
-   */
+  /** Answers at once, or in a crowd when it is its client's turn. Who has left by then costs next to nothing, also by the thousand. */
   #answer(connection: Connection, answer: () => void): void {
-    if (connection.project !== null || this.#all.size < crowd) answer()
-    else setImmediate(() => setImmediate(() => this.#all.has(connection.socket) && answer()))
+    if (this.#all.size < crowd) {
+      answer()
+      return
+    }
+    this.#rota.add(connection.project ?? connection.peer, () => {
+      const isThere = this.#all.has(connection.socket)
+      if (isThere) answer()
+      return isThere
+    })
   }
 
   #makeRoom(newest: Connection): void {

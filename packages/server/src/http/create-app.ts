@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { mergePieces } from '@holt/engine'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import fastify, { type FastifyInstance } from 'fastify'
 import { attachDoor } from '../attach/attach-door.ts'
@@ -46,7 +47,6 @@ export function createApp(
     reply.header('connection', 'close')
     throw invalidField('/header/Transfer-Encoding', 'must be chunked')
   })
-  app.addHook('onResponse', async (request) => dropRestOfBody(request.raw))
   app.addHook('onRequestAbort', async (request) => void request.raw.destroy())
   app.setErrorHandler((error, request, reply) => sendError(request, reply, { error, log: service.log }))
   app.setNotFoundHandler((request, reply) => {
@@ -82,6 +82,8 @@ function makeHttpServer(
   const answerForPort = portRequests(service)
   // Requests for ports are not the API's: they go to the program before any route sees them.
   server.on('request', (request, response) => {
+    mergePieces(request)
+    dropRestOfBody(request, response)
     connections.inTurn(request.socket, response, () => {
       if (answerForPort(request, response)) connections.lend(request.socket)
       else answerByRoute(request, response)

@@ -9,8 +9,7 @@ const mib = 2 ** 20
 export const freeBytes = 16 * 1024
 
 /**
- * What requests under way keep in memory until their answers have left: their bodies, the output of commands that they wait for, and what they have looked up. Written as JSON, output may take six times
- * that.
+ * What requests under way keep in memory until their answers have left: their bodies, the output of commands that they wait for, and their answers.
  */
 export class KeptMemory {
   readonly #room = new ProjectRoom({ maxBytes: 256 * mib, maxBytesOfProject: 64 * mib })
@@ -27,14 +26,16 @@ export class KeptMemory {
 /** What one request keeps. */
 export class KeptByRequest {
   readonly #account: RoomAccount
+  /** What is counted of the answer already. */
+  #ofAnswer = 0
 
   constructor(room: ProjectRoom, projectId: string) {
     this.#account = new RoomAccount(room, projectId)
   }
 
-  /** Keeps more bytes. False where there is no room for them: then they are not to be kept. */
+  /** Keeps more bytes for the answer. False where there is no room for them: then they are not to be kept. */
   take(bytes: number): boolean {
-    return this.#account.take(bytes) === null
+    return this.#takeOfAnswer(bytes) === null
   }
 
   /** Keeps a body. Throws `rate_limited` where the project has its part, `unavailable` where there is no room. */
@@ -43,15 +44,30 @@ export class KeptByRequest {
     if (full !== null) throw tooManyBodies(full)
   }
 
-  /** Keeps the answer to what only looks something up, until its client has taken it. Throws as `takeBody` does. */
+  /** Keeps an answer that can be asked for again, until its client has taken it. Throws as `takeBody` does. */
   takeAnswer(bytes: number): void {
-    const full = this.#account.take(Math.max(0, bytes - freeBytes))
+    const full = this.#takeOfAnswer(this.#uncounted(bytes))
     if (full !== null) throw tooManyAnswers(full)
+  }
+
+  /** Keeps an answer that is given in any case; it takes room from those that can be asked for again. */
+  noteAnswer(bytes: number): void {
+    this.#takeOfAnswer(this.#uncounted(bytes))
   }
 
   /** Gives everything back; what comes later is for nobody, and finds no room. */
   close(): void {
     this.#account[Symbol.dispose]()
+  }
+
+  #uncounted(bytes: number): number {
+    return Math.max(0, bytes - freeBytes - this.#ofAnswer)
+  }
+
+  #takeOfAnswer(bytes: number): 'project' | 'service' | null {
+    const full = this.#account.take(bytes)
+    if (full === null) this.#ofAnswer += bytes
+    return full
   }
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { GatheredBytes } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import type { BodyRoom } from './body-room.ts'
 import { invalidField } from './field-issues.ts'
@@ -43,22 +44,20 @@ function requireJsonType(type: string | undefined): void {
 
 async function readBytes(request: IncomingMessage, { room, payer }: KeptFor): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
-  const chunks: Buffer[] = []
-  let size = 0
+  const body = new GatheredBytes()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(
     () => reject(new HoltError('timeout', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`)),
     bodyTimeoutMs,
   )
   const onData = (chunk: Buffer) => {
-    if (size + chunk.length > maxJsonBytes) return reject(tooLarge())
+    if (body.length + chunk.length > maxJsonBytes) return reject(tooLarge())
     try {
       room.take(payer, chunk.length)
     } catch (error) {
       return reject(error)
     }
-    size += chunk.length
-    chunks.push(chunk)
+    body.add(chunk)
   }
   const onBreak = () => reject(invalidField('', 'broke off'))
   request.on('data', onData).once('end', resolve).once('error', onBreak).once('close', onBreak)
@@ -69,9 +68,9 @@ async function readBytes(request: IncomingMessage, { room, payer }: KeptFor): Pr
     request.off('data', onData)
     request.off('end', resolve)
     request.off('close', onBreak)
-    room.give(payer, size)
+    room.give(payer, body.length)
   }
-  return Buffer.concat(chunks)
+  return body.take()
 }
 
 function parse(bytes: Buffer): unknown {

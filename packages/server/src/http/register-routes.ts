@@ -34,7 +34,8 @@ export function registerRoutes(
   { handlers, limits }: { handlers: Handlers; limits: ConnectionLimits },
 ): void {
   const inFlight = new RequestsInFlight(limits.maxRequestsPerProject)
-  const memory = { bodies: new BodyRoom(), kept: new KeptMemory() }
+  const bodies = new BodyRoom()
+  const kept = new KeptMemory()
   for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
     // The handler's own parameter type is the one of `name`; the parsed call below has exactly that shape.
     const handle = handlers[name] as unknown as (call: AnyCall) => Promise<Answer>
@@ -52,12 +53,22 @@ export function registerRoutes(
         inFlight.enter(caller.projectId, reply.raw)
       },
       handler: async (request, reply) => {
-        const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
         const caller = callers.get(request)
+        const payer = caller?.projectId ?? ''
+        const memory = { room: bodies, payer, request: kept.open(payer, reply.raw) }
+        const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
         const { answer, replayed } =
           caller === undefined ? await run() : await actFor({ ...caller, entry: entries.get(request) ?? null }, run)
         if (replayed) reply.header('idempotent-replayed', 'true')
-        return sendAnswer(service, { request, reply, answer, caller: caller ?? null, kept: memory.kept })
+        const isRepeatable = replayed || onlyReads(route)
+        return sendAnswer(service, {
+          request,
+          reply,
+          answer,
+          caller: caller ?? null,
+          isRepeatable,
+          kept: memory.request,
+        })
       },
     })
   }
@@ -80,7 +91,11 @@ interface Incoming {
   readonly handle: (call: AnyCall) => Promise<Answer>
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly memory: { readonly bodies: BodyRoom; readonly kept: KeptMemory }
+  readonly memory: KeptFor
+}
+
+function onlyReads({ method, scope }: Route): boolean {
+  return method === 'GET' || scope?.endsWith(':read') === true
 }
 
 async function answerRequest(
@@ -89,9 +104,7 @@ async function answerRequest(
 ): Promise<{ answer: Answer; replayed: boolean }> {
   const caller = callers.get(request) ?? null
   const entry = entries.get(request) ?? null
-  const payer = caller?.projectId ?? ''
-  const kept = memory.kept.open(payer, reply.raw)
-  const parsed = await parseRequest(route, request, { room: memory.bodies, payer, request: kept })
+  const parsed = await parseRequest(route, request, memory)
   // A body may take its time, and its key may have ended meanwhile.
   if (caller !== null && route.body.type === 'json') await authenticate(service, request.headers.authorization)
   const gone = goneSignal(service, reply.raw, caller)
@@ -101,7 +114,8 @@ async function answerRequest(
       caller,
       ...parsed,
       body,
-      keep: (bytes: number) => kept.take(bytes),
+      keep: (bytes: number) => memory.request.take(bytes),
+      keepAnswer: (bytes: number) => memory.request.takeAnswer(bytes),
       headers: request.headers,
       get gone() {
         return gone()
@@ -126,6 +140,7 @@ async function answerRequest(
     request: { name, params, query, body, accept: request.headers.accept ?? null },
     bytes,
     answer: (newId) => handle(callWith(newId, bytes === null ? parsed.body : bytes.body)),
+    keepAnswer: (bytes) => memory.request.takeAnswer(bytes),
   })
 }
 

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/authenticate.ts'
 import type { Service } from '../service.ts'
 import type { Answer } from './call.ts'
-import type { KeptMemory } from './kept-memory.ts'
+import type { KeptByRequest } from './kept-memory.ts'
 import { acceptedFormat, writeItems } from './stream-items.ts'
 
 interface Outgoing {
@@ -11,16 +11,24 @@ interface Outgoing {
   readonly reply: FastifyReply
   readonly answer: Answer
   readonly caller: Caller | null
+  /** Whether the same can be asked for again: what was done is told in any case. */
+  readonly isRepeatable: boolean
   /** Where an answer counts until it has left. */
-  readonly kept: KeptMemory
+  readonly kept: KeptByRequest
 }
 
 /** Writes a handler's answer. Throws `rate_limited` or `unavailable` where too many others wait for their clients. */
-export function sendAnswer(service: Service, { request, reply, answer, caller, kept }: Outgoing): FastifyReply {
+export function sendAnswer(
+  service: Service,
+  { request, reply, answer, caller, isRepeatable, kept }: Outgoing,
+): FastifyReply {
   if ('json' in answer || 'writtenJson' in answer) {
     const written = 'json' in answer ? JSON.stringify(answer.json) : answer.writtenJson
-    // What was done is told in any case; what was looked up can be looked up again.
-    if (caller !== null && request.method === 'GET') kept.open(caller.projectId, reply.raw).takeAnswer(written.length)
+    if (caller !== null) {
+      const bytes = Buffer.byteLength(written)
+      if (isRepeatable) kept.takeAnswer(bytes)
+      else kept.noteAnswer(bytes)
+    }
     return reply.code(answer.status).header('content-type', 'application/json; charset=utf-8').send(written)
   }
   reply.code(answer.status)

@@ -6,11 +6,20 @@ import { isEngineError } from '../engine-errors.ts'
 import type { Answer } from '../http/call.ts'
 import { invalidField } from '../http/field-issues.ts'
 import type { Service } from '../service.ts'
-import type { Store } from '../store/open-store.ts'
+import { readInTurn } from '../store/read-in-turn.ts'
 import { canonical } from './canonical.ts'
 import { type HashedBody, isSameBody } from './hashed-body.ts'
 import { maxKeptAnswerBytes } from './kept-bytes.ts'
-import { closeRecord, dropRecord, findRecord, type IdempotencyRecord, openRecord, type RecordRef } from './records.ts'
+import {
+  closeRecord,
+  dropRecord,
+  findRecord,
+  type IdempotencyRecord,
+  openRecord,
+  type RecordRef,
+  readKept,
+} from './records.ts'
+import { runningOf } from './running-requests.ts'
 import { openSealed, seal } from './sealed-answer.ts'
 
 interface Once {
@@ -24,10 +33,9 @@ interface Once {
   /** What must be as well, where the request's body is bytes. */
   readonly bytes: HashedBody | null
   readonly answer: (newId: (kind: IdKind) => string) => Promise<Answer>
+  /** Makes room for an answer of so many bytes. */
+  readonly keepAnswer: (bytes: number) => void
 }
-
-/** Requests of a service that have not been answered, with their fingerprints. One that stands open in the table and not here died with an earlier process. */
-const runningOf = new WeakMap<Store, Map<string, string>>()
 
 /**
  * Answers a request with an `Idempotency-Key` once: the same key and request again gets the same answer, also after a restart. A request that died
@@ -38,18 +46,16 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
   if (!/^[\x21-\x7e]{1,255}$/.test(once.key))
     throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
   const ref = { projectId: once.caller.projectId, key: once.key }
-  const name = `${ref.projectId} ${ref.key}`
   // Keyed, because a request may hold a secret that is short enough to be guessed.
   const fingerprint = createHmac('sha256', once.secret).update(canonical(once.request)).digest('hex')
-  const running = runningOf.get(service.store) ?? new Map<string, string>()
-  runningOf.set(service.store, running)
-  const underWay = running.get(name)
+  const running = runningOf(service.store, ref.projectId)
+  const underWay = running.get(ref.key)
   if (underWay !== undefined) {
     throw underWay === fingerprint
       ? new HoltError('idempotency_in_progress', 'The first request with this Idempotency-Key still runs.')
       : mismatch()
   }
-  running.set(name, fingerprint)
+  running.set(ref.key, fingerprint)
   try {
     const record = (await findRecord(service, ref)) ?? (await openRecord(service, ref, fingerprint))
     await failpoint('idempotency.reserved')
@@ -58,9 +64,9 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
     if (record.status === null)
       return { answer: await answerAndKeep(service, ref, { once, record, fingerprint }), replayed: false }
     if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes))) throw mismatch()
-    return { answer: keptAnswer(once, { status: record.status, body: record.body }), replayed: true }
+    return { answer: await replay(service, ref, { once, status: record.status }), replayed: true }
   } finally {
-    running.delete(name)
+    running.delete(ref.key)
   }
 }
 
@@ -135,10 +141,19 @@ function mayHaveHappened({ closing }: Service, error: unknown): boolean {
   return !isEngineError(error)
 }
 
+/** An answer may have a MiB, and whoever has one can ask for it a thousand times at once. */
+function replay(service: Service, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
+  return readInTurn(service.store, { projectId: `${ref.projectId} replays` }, async () => {
+    const body = await readKept(service, ref)
+    once.keepAnswer(Math.floor((body?.length ?? 0) / 2))
+    return keptAnswer(once, { status, body })
+  })
+}
+
 function keptAnswer({ secret }: Once, { status, body }: { status: number; body: string | null }): Answer {
-  if (body === null) throw notKept()
-  const text = openSealed(body, secret)
-  if (text === null) throw mismatch() // Another key of the project made that request: its answer is not this caller's.
+  // With another secret the fingerprint is another: what this one does not open is damaged.
+  const text = body === null ? null : openSealed(body, secret)
+  if (text === null) throw notKept()
   const json = JSON.parse(text)
   if (status >= 400) throw new HoltError(json.code, json.message, { hint: json.hint, details: json.details })
   return status === 204 ? { status } : { status, json }

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Readable, Transform } from 'node:stream'
+import { mergePieces } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { passOn } from '../http/pass-on.ts'
 
@@ -30,7 +31,7 @@ export function hashedBody(source: Readable, secret: string): HashedBody {
     },
   })
   body.on('error', () => {}) // Whoever reads the body sees that it broke off.
-  passOn(source, body)
+  passOn(source, mergePieces(body))
   return { body, fingerprint: () => (digest === null ? null : `${bytes}.${digest}`) }
 }
 

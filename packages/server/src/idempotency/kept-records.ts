@@ -1,44 +1,67 @@
 import type { Changes, Store } from '../store/open-store.ts'
+import { runningOf } from './running-requests.ts'
 
 /** How many requests of a project are known at the most, with their answers or without: two a second for a whole day, and some hundred bytes each. */
 export const maxRecordsOfProject = 200_000
 
-/** What is known of the rows: at least as many as there are, since nobody counts what grows old. They are counted once for each project, and again at the bound. */
-const rowsOf = new WeakMap<Store, Map<string, number>>()
+/** At the bound an eighth is forgotten at once, so that not each request has to look, and this many at the most, so that none waits for it. */
+const maxForgotten = 500
 
-/** Notes one more record, in the change that writes it. Where a project has more than `maxRecords` then, the oldest that were answered are forgotten. */
+/** How many rows a project has. They are counted once for each project, and again where somebody else has removed some. */
+const countsOf = new WeakMap<Store, Map<string, number>>()
+
+/** Notes one more record, in the change that writes it. Where a project has more than `maxRecords` then, its oldest are forgotten. */
 export async function countRecord(
   store: Store,
   changes: Changes,
   { projectId, maxRecords }: { projectId: string; maxRecords: number },
 ): Promise<void> {
-  const known = rowsOf.get(store) ?? new Map<string, number>()
-  rowsOf.set(store, known)
+  const known = countsOf.get(store) ?? new Map<string, number>()
+  countsOf.set(store, known)
   const before = known.get(projectId)
   let count = before === undefined ? await countRows(changes, projectId) : before + 1
-  if (count > maxRecords) count = await forgetOldest(changes, projectId, maxRecords)
+  if (count > maxRecords) {
+    const wanted = Math.max(count - maxRecords, Math.ceil(maxRecords / 8))
+    count -= await forgetOldest(store, changes, { projectId, limit: Math.min(wanted, maxForgotten) })
+  }
   known.set(projectId, count)
 }
 
-/** Forgets until an eighth is free, so that not each request has to look. What has not been answered yet is known for as long as it runs. */
-async function forgetOldest(changes: Changes, projectId: string, maxRecords: number): Promise<number> {
-  const count = await countRows(changes, projectId)
-  if (count <= maxRecords) return count
-  const newest = await changes
-    .selectFrom('idempotency')
-    .select('created_at')
-    .where('project_id', '=', projectId)
-    .orderBy('created_at', 'desc')
-    .offset(maxRecords - Math.ceil(maxRecords / 8))
-    .limit(1)
+/** Notes that a record was removed. */
+export function uncountRecord(store: Store, projectId: string): void {
+  const count = countsOf.get(store)?.get(projectId)
+  if (count !== undefined) countsOf.get(store)?.set(projectId, count - 1)
+}
+
+/** Forgets what was counted for a project, where the change that counted it may have been undone. */
+export function recountRecords(store: Store, projectId: string): void {
+  countsOf.get(store)?.delete(projectId)
+}
+
+/** Removes the records of every project that are from before a time. */
+export async function removeOldRecords(store: Store, before: number): Promise<void> {
+  const { numDeletedRows } = await store.db
+    .deleteFrom('idempotency')
+    .where('created_at', '<', before)
     .executeTakeFirstOrThrow()
-  await changes
+  if (numDeletedRows > 0n) countsOf.delete(store)
+}
+
+/** Forgets the oldest, and answers how many. Those that run stay known; those that have no answer and do not run, a stream's or one's that broke off, go with the others. */
+export async function forgetOldest(
+  store: Store,
+  changes: Changes,
+  { projectId, limit }: { projectId: string; limit: number },
+): Promise<number> {
+  const running = [...runningOf(store, projectId).keys()]
+  let oldest = changes.selectFrom('idempotency').select('idempotency_key').where('project_id', '=', projectId)
+  if (running.length > 0) oldest = oldest.where('idempotency_key', 'not in', running)
+  const { numDeletedRows } = await changes
     .deleteFrom('idempotency')
     .where('project_id', '=', projectId)
-    .where('status', 'is not', null)
-    .where('created_at', '<=', newest.created_at)
-    .execute()
-  return countRows(changes, projectId)
+    .where('idempotency_key', 'in', oldest.orderBy('created_at').limit(limit))
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }
 
 async function countRows(changes: Changes, projectId: string): Promise<number> {

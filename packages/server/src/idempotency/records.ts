@@ -2,7 +2,7 @@ import { randomText } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { Changes, Queries } from '../store/open-store.ts'
 import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
-import { countRecord, maxRecordsOfProject } from './kept-records.ts'
+import { countRecord, maxRecordsOfProject, recountRecords, uncountRecord } from './kept-records.ts'
 
 /** Whose record, and under which `Idempotency-Key`. */
 export interface RecordRef {
@@ -10,12 +10,18 @@ export interface RecordRef {
   readonly key: string
 }
 
-/** What is known of a request. `status` is null until it has been answered; `body` also where the answer was too long to keep, or was let go of for newer ones. */
+/** What is known of a request. `status` is null until it has been answered. */
 export interface IdempotencyRecord {
   readonly fingerprint: string
   /** What the id is made of that its request gives to what it makes. */
   readonly resource_id: string
   readonly status: number | null
+}
+
+/** What a request was answered. `body` is null where that was too long to keep, or was let go of for newer ones. */
+export interface KeptAnswer {
+  readonly fingerprint: string
+  readonly status: number
   readonly body: string | null
 }
 
@@ -26,10 +32,24 @@ export async function findRecord(
 ): Promise<IdempotencyRecord | undefined> {
   return store.db
     .selectFrom('idempotency')
-    .select(['fingerprint', 'resource_id', 'status', 'body'])
+    .select(['fingerprint', 'resource_id', 'status'])
     .where('project_id', '=', projectId)
     .where('idempotency_key', '=', key)
     .executeTakeFirst()
+}
+
+/** The answer that was kept of a request. */
+export async function readKept(
+  { store }: Pick<Service, 'store'>,
+  { projectId, key }: RecordRef,
+): Promise<string | null> {
+  const row = await store.db
+    .selectFrom('idempotency')
+    .select('body')
+    .where('project_id', '=', projectId)
+    .where('idempotency_key', '=', key)
+    .executeTakeFirst()
+  return row?.body ?? null
 }
 
 /** Notes a request before anything of it is done. Where the project has more than `maxRecords` then, its oldest are forgotten. */
@@ -39,13 +59,18 @@ export async function openRecord(
   fingerprint: string,
   maxRecords: number = maxRecordsOfProject,
 ): Promise<IdempotencyRecord> {
-  const record = { fingerprint, resource_id: randomText(20), status: null, body: null }
-  const row = { project_id: projectId, idempotency_key: key, ...record, created_at: now() }
+  const record = { fingerprint, resource_id: randomText(20), status: null }
+  const row = { project_id: projectId, idempotency_key: key, ...record, body: null, created_at: now() }
   const change = async (changes: Changes) => {
     await changes.insertInto('idempotency').values(row).execute()
     await countRecord(store, changes, { projectId, maxRecords })
   }
-  await store.change(change, { durable: 'later' })
+  try {
+    await store.change(change, { durable: 'later' })
+  } catch (error) {
+    recountRecords(store, projectId)
+    throw error
+  }
   return record
 }
 
@@ -53,7 +78,7 @@ export async function openRecord(
 export async function closeRecord(
   { store }: Pick<Service, 'store'>,
   { projectId, key }: RecordRef,
-  answered: Pick<IdempotencyRecord, 'fingerprint' | 'status' | 'body'>,
+  answered: KeptAnswer,
   maxBytes: number = maxKeptBytesOfProject,
 ): Promise<void> {
   const change = async (changes: Changes) => {
@@ -74,8 +99,9 @@ export async function closeRecord(
 }
 
 /** Forgets a request that nothing came of. */
-export async function dropRecord({ store }: Service, { projectId, key }: RecordRef): Promise<void> {
+export async function dropRecord({ store }: Pick<Service, 'store'>, { projectId, key }: RecordRef): Promise<void> {
   const change = (changes: Queries) =>
     changes.deleteFrom('idempotency').where('project_id', '=', projectId).where('idempotency_key', '=', key).execute()
   await store.change(change, { durable: 'later' })
+  uncountRecord(store, projectId)
 }

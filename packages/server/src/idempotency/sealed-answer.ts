@@ -11,15 +11,15 @@ export function seal(text: string, secret: string): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
 }
 
-/** The text that was sealed with this secret; null where it was another. */
+/** The text that was sealed with this secret; null where it was another, or what is stored is damaged. */
 export function openSealed(sealed: string, secret: string): string | null {
   const bytes = Buffer.from(sealed, 'base64')
-  const decipher = createDecipheriv('aes-256-gcm', keyOf(secret), bytes.subarray(0, 12))
-  decipher.setAuthTag(bytes.subarray(12, 28))
   try {
+    const decipher = createDecipheriv('aes-256-gcm', keyOf(secret), bytes.subarray(0, 12))
+    decipher.setAuthTag(bytes.subarray(12, 28))
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   } catch {
-    return null // The tag does not match: sealed with another secret.
+    return null // It was sealed with another secret, or is damaged.
   }
 }
 

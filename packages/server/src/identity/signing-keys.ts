@@ -3,6 +3,8 @@ import type { CryptoKey } from 'jose'
 import { importJWK, type JWK } from 'jose'
 import { putSealed, readSealed, removeSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
+import { storedJson } from '../store/stored-json.ts'
+import type { SigningKeyRow } from '../store/tables.ts'
 import { generateKeyPair } from './key-pair.ts'
 
 const dayMs = 24 * 3600 * 1000
@@ -21,7 +23,7 @@ export interface SigningKey {
   readonly createdAt: number
 }
 
-type Parts = Pick<Service, 'store' | 'masterKeys' | 'now'>
+type Parts = Pick<Service, 'store' | 'masterKeys' | 'now' | 'log'>
 
 /** The keys that the service signs tokens with: one for each algorithm that is asked for, made when it is, replaced after 30 days. */
 export class SigningKeys {
@@ -57,12 +59,10 @@ export class SigningKeys {
       .where('created_at', '>', now() - publishedMs)
       .orderBy('seq', 'desc')
       .execute()
-    return rows.map(({ public_jwk_json, kid, algorithm }) => ({
-      ...(JSON.parse(public_jwk_json) as JWK),
-      kid,
-      alg: algorithm,
-      use: 'sig',
-    }))
+    return rows.flatMap((row) => {
+      const jwk = publicJwk(row)
+      return jwk === null ? [] : [jwk]
+    })
   }
 
   /** Removes keys that no verifier needs any more. */
@@ -79,7 +79,7 @@ export class SigningKeys {
   }
 
   async #load(algorithm: SigningAlgorithm): Promise<SigningKey> {
-    const { store, masterKeys, now } = this.#parts
+    const { store, now, log } = this.#parts
     const row = await store.db
       .selectFrom('signing_keys')
       .selectAll()
@@ -88,9 +88,22 @@ export class SigningKeys {
       .orderBy('seq', 'desc')
       .executeTakeFirst()
     if (row === undefined) return this.#make(algorithm)
-    const text = await readSealed(store.db, masterKeys, { projectId: null, ownerId: row.kid, purpose })
-    if (text === null) throw new Error(`the private half of the signing key ${row.kid} is not there`)
-    return { kid: row.kid, algorithm, key: await privateKey(text, algorithm), createdAt: row.created_at }
+    try {
+      return await this.#open(row, algorithm)
+    } catch (err) {
+      // Verifiers find the new one as they would find it after 30 days; what the damaged one has signed stays valid.
+      log.error({ err, kid: row.kid }, 'a signing key cannot be opened; another one signs from now on')
+      return this.#make(algorithm)
+    }
+  }
+
+  async #open(row: SigningKeyRow, algorithm: SigningAlgorithm): Promise<SigningKey> {
+    const { store, masterKeys } = this.#parts
+    const { kid, created_at: createdAt } = row
+    if (publicJwk(row) === null) throw new Error(`the public half of the signing key ${kid} is damaged`)
+    const text = await readSealed(store.db, masterKeys, { projectId: null, ownerId: kid, purpose })
+    if (text === null) throw new Error(`the private half of the signing key ${kid} is not there`)
+    return { kid, algorithm, key: await privateKey(text, algorithm), createdAt }
   }
 
   async #make(algorithm: SigningAlgorithm): Promise<SigningKey> {
@@ -107,6 +120,12 @@ export class SigningKeys {
     })
     return { kid, algorithm, key: await privateKey(JSON.stringify(privateJwk), algorithm), createdAt }
   }
+}
+
+/** What verifiers are told of a key; null where its row is damaged. */
+function publicJwk({ public_jwk_json, kid, algorithm }: SigningKeyRow): JWK | null {
+  const jwk = storedJson(public_jwk_json)
+  return typeof jwk === 'object' && jwk !== null ? { ...jwk, kid, alg: algorithm, use: 'sig' } : null
 }
 
 async function privateKey(jwkText: string, algorithm: SigningAlgorithm): Promise<CryptoKey> {

@@ -2,6 +2,7 @@ import { makeId, type Scope } from '@holt/protocol'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 import type { Log } from '../service.ts'
 import type { Store } from '../store/open-store.ts'
+import { hasScope } from './key-scopes.ts'
 
 /** The name of the project that is there from the start. */
 export const defaultProject = 'default'
@@ -82,6 +83,5 @@ async function opensAll(
     .where('revoked_at', 'is', null)
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .executeTakeFirst()
-  const scopes: readonly Scope[] = row === undefined ? [] : JSON.parse(row.scopes_json)
-  return machineScopes.every((scope) => scopes.includes(scope))
+  return row !== undefined && machineScopes.every((scope) => hasScope(row, scope))
 }

@@ -1,8 +1,9 @@
-import { HoltError, isIdParam, type Scope } from '@holt/protocol'
+import { HoltError, isIdParam } from '@holt/protocol'
 import type { Caller } from '../auth/authenticate.ts'
 import { findProject } from '../projects/find-project.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
+import { hasScope } from './key-scopes.ts'
 
 /** The keys that a caller may see and that have not been revoked: its project's, and an operator's are those of all. */
 function keysOf(db: Queries, { projectId, scopes }: Pick<Caller, 'projectId' | 'scopes'>) {
@@ -26,11 +27,6 @@ export async function findKeyToChange(db: Queries, caller: Caller, keyId: string
   throw new HoltError('forbidden', 'Only a key with the scope operator changes one that has it.', {
     details: { scope: 'operator' },
   })
-}
-
-/** Whether a key has a scope by its name. */
-export function hasScope({ scopes_json }: KeyRow, scope: Scope): boolean {
-  return (JSON.parse(scopes_json) as readonly Scope[]).includes(scope)
 }
 
 /** The project whose keys are meant: the caller's own, or the one that an operator names. */

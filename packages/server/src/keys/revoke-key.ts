@@ -4,7 +4,8 @@ import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
-import { findKeyToChange, hasScope } from './find-key.ts'
+import { findKeyToChange } from './find-key.ts'
+import { hasScope } from './key-scopes.ts'
 
 /** Revokes a key; what it has open ends at once. */
 export async function revokeKey(

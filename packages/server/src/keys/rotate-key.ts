@@ -6,6 +6,8 @@ import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
 import type { SecretKey } from './create-key.ts'
 import { findKeyToChange } from './find-key.ts'
+import { scopesOf } from './key-scopes.ts'
+import { damagedKey } from './present-key.ts'
 
 /** Which key, how long its secret overlaps with the next, and who asks. */
 interface Rotation {
@@ -28,6 +30,7 @@ export async function rotateKey(
   const secret = makeSecret()
   const { before, row } = await store.change(async (changes) => {
     const key = await findKeyToChange(changes, caller, keyId)
+    if (scopesOf(key) === null) throw damagedKey(key)
     if (key.expires_at !== null && key.expires_at <= at)
       throw new HoltError('conflict', 'The key has expired.', { hint: 'Make a new one.' })
     const again = key.rotation_id === rotationId

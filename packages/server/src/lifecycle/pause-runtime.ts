@@ -3,12 +3,11 @@ import { failpoint } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { makeCheckpointId } from '../checkpoint-id.ts'
 import { requireQuotas } from '../projects/require-quotas.ts'
-import type { Reason } from '../runtimes/change-state.ts'
+import { changeState, type Reason } from '../runtimes/change-state.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { isAlive } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
-import { advance } from './advance.ts'
 import { requireCheckpoints } from './can-pause.ts'
 import { finished } from './recover-pause.ts'
 import { becomePaused, settlePausing } from './settle-pausing.ts'
@@ -45,19 +44,9 @@ interface Wanted {
 
 function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted): Promise<RuntimeRow> {
   return service.transitions.run(ref.runtimeId, 'pause', async (stopped) => {
-    const row = await finished(service, ref)
-    if (row.state === 'paused' || (row.state === 'running' && still?.(row) === false)) return row
-    if (still !== null && !isAlive(row.state)) return row
-    if (row.state !== 'running') throw notRunning(row)
-    await requireCheckpoints(service, row)
     const checkpointId = makeCheckpointId()
-    await advance(service, ref, {
-      from: 'running',
-      to: 'pausing',
-      reason,
-      set: { pause_checkpoint_id: checkpointId },
-      require: (changes) => requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } }),
-    })
+    const row = await begin(service, ref, { reason, still, checkpointId })
+    if (row.pause_checkpoint_id !== checkpointId) return row
     try {
       await failpoint('pause.pausing')
       return await write(service, ref, { checkpointId, stopped })
@@ -67,6 +56,29 @@ function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted)
       throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')
     }
   })
+}
+
+/** Makes the runtime a `pausing` one that names the checkpoint; answers it as it is where it needs no pause. */
+async function begin(
+  service: Service,
+  ref: RuntimeRef,
+  { reason, still, checkpointId }: Wanted & { readonly checkpointId: string },
+): Promise<RuntimeRow> {
+  for (;;) {
+    const row = await finished(service, ref)
+    if (row.state === 'paused' || (still !== null && !isAlive(row.state))) return row
+    if (row.state !== 'running') throw notRunning(row)
+    await requireCheckpoints(service, row)
+    if (still?.(row) === false) return row
+    const pausing = await changeState(service, row, {
+      to: 'pausing',
+      reason,
+      set: { pause_checkpoint_id: checkpointId },
+      require: (changes) => requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } }),
+    })
+    // Where somebody has changed the row meanwhile, as with another deadline, it may need no pause any more.
+    if (pausing !== null) return pausing
+  }
 }
 
 async function write(

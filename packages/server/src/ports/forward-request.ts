@@ -1,7 +1,6 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { PortStream } from '@holt/engine'
+import { mergePieces, type PortStream } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { dropRestOfBody } from '../http/drop-rest-of-body.ts'
 import { invalidField } from '../http/field-issues.ts'
 import type { Visit } from './enter-port.ts'
 import { passedTrailers, type RawHeaders, requestHeaders, responseHeaders, wantsTrailers } from './forward-headers.ts'
@@ -37,7 +36,6 @@ export async function forwardRequest(
     request.unpipe(outgoing)
     outgoing.destroy()
     connection.destroy()
-    dropRestOfBody(request)
   }
 }
 
@@ -106,7 +104,7 @@ export async function sendBack(
       if (wantsTrailers(request)) response.addTrailers(passedTrailers(answer.rawTrailers))
       response.end()
     })
-    answer.pipe(response, { end: false })
+    mergePieces(answer).pipe(response, { end: false })
   })
 }
 

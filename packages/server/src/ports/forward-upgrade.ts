@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { PortStream } from '@holt/engine'
+import { mergePieces, type PortStream } from '@holt/engine'
 import type { Upgrade } from '../http/upgrades.ts'
 import type { Visit } from './enter-port.ts'
 import { type RawHeaders, requestHeaders, responseHeaders } from './forward-headers.ts'
@@ -71,8 +71,8 @@ function headOf(answer: IncomingMessage, headers: RawHeaders, asked: string): st
 
 /** Carries bytes both ways. Either side may end first; when one breaks, the other is reset. */
 function join(socket: Duplex, connection: PortStream): void {
-  socket.pipe(connection)
-  connection.pipe(socket)
+  mergePieces(socket).pipe(connection)
+  mergePieces(connection).pipe(socket)
   socket.once('close', () => {
     if (!socket.readableEnded || !socket.writableFinished) connection.destroy()
   })

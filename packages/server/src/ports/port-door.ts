@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HoltError, makeId } from '@holt/protocol'
-import { dropRestOfBody } from '../http/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../http/send-error.ts'
 import type { Upgrade, UpgradeDoor } from '../http/upgrades.ts'
 import { clientLeft } from '../metrics/http-metrics.ts'
@@ -130,7 +129,6 @@ function sendFailure(
     return
   }
   const failure = toHoltError(error, service.log, requestId)
-  response.once('finish', () => dropRestOfBody(request))
   response.writeHead(failure.status, errorHeaders(failure, requestId))
   response.end(request.method === 'HEAD' ? undefined : JSON.stringify(errorBody(failure, requestId)))
 }

@@ -25,21 +25,21 @@ export async function findProject(db: Queries, reference: string): Promise<Proje
   return row
 }
 
-/** Projects as the API shows them. */
-export async function presentProjects(
+/** How the API shows some projects. */
+export async function presenterOf(
   { store, projects }: Pick<Service, 'store' | 'projects'>,
   rows: readonly ProjectRow[],
-): Promise<Project[]> {
+): Promise<(row: ProjectRow) => Project> {
   const use = await quotaUse(
     store.db,
     rows.map(({ project_id }) => project_id),
   )
-  return rows.map((row) => ({
+  return (row) => ({
     project_id: row.project_id as Project['project_id'],
     name: row.name,
     quotas: quotasOf(row, projects.defaults),
     use: use(row.project_id),
     created_at: moment(row.created_at),
     updated_at: moment(row.updated_at),
-  }))
+  })
 }

@@ -1,7 +1,7 @@
 import type { Page, Project } from '@holt/protocol'
 import type { Service } from '../service.ts'
-import { decodeCursor, encodeCursor, wrongCursor } from '../store/page-cursor.ts'
-import { presentProjects, projectsIn } from './find-project.ts'
+import { decodeCursor, encodeCursor, presentRows, wrongCursor } from '../store/page-cursor.ts'
+import { presenterOf, projectsIn } from './find-project.ts'
 
 /** Projects, newest first. They have no `seq`: those that were made in the same millisecond are in the order of their ids. */
 export async function listProjects(
@@ -21,8 +21,9 @@ export async function listProjects(
   const rows = await list.execute()
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
+  const present = await presenterOf(service, shown)
   return {
-    data: await presentProjects(service, shown),
+    data: presentRows(shown, { present, log: service.log, name: ({ project_id }) => ({ project_id }) }),
     next_cursor:
       rows.length > limit && last !== undefined ? encodeCursor(`${last.created_at} ${last.project_id}`) : null,
   }

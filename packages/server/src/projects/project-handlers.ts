@@ -3,7 +3,7 @@ import type { Service } from '../service.ts'
 import type { ProjectRow } from '../store/tables.ts'
 import { createProject } from './create-project.ts'
 import { deleteProject } from './delete-project.ts'
-import { findProject, presentProjects } from './find-project.ts'
+import { findProject, presenterOf } from './find-project.ts'
 import { listProjects } from './list-projects.ts'
 import { updateProject } from './update-project.ts'
 
@@ -22,6 +22,6 @@ export const projectHandlers = {
 } satisfies Partial<Handlers>
 
 async function show(service: Service, status: number, row: ProjectRow): Promise<Answer> {
-  const [json] = await presentProjects(service, [row])
-  return { status, json }
+  const present = await presenterOf(service, [row])
+  return { status, json: present(row) }
 }

@@ -1,6 +1,7 @@
 import type { Quotas } from '@holt/protocol'
+import type { Log } from '../service.ts'
 import type { Store } from '../store/open-store.ts'
-import { noQuotas, quotasOf } from './stored-quotas.ts'
+import { noQuotas, storedQuotas } from './stored-quotas.ts'
 import { systemProjectId } from './system-project.ts'
 
 /** The quotas of the projects that ask for something, at hand: each request is held against one. This process alone changes them, and says so here. */
@@ -8,14 +9,16 @@ export class ProjectQuotas {
   /** What holds for a project of which nothing else is said. */
   readonly defaults: Quotas
   readonly #store: Store
+  readonly #log: Log
   readonly #known = new Map([[systemProjectId, noQuotas]])
 
-  constructor(store: Store, defaults: Quotas) {
+  constructor({ store, log }: { readonly store: Store; readonly log: Log }, defaults: Quotas) {
     this.#store = store
+    this.#log = log
     this.defaults = defaults
   }
 
-  /** A project's quotas. */
+  /** A project's quotas; the settings' where its row is damaged, which holds back nobody who only looks, or mends it. What they bound is refused by `requireQuotas`. */
   async of(projectId: string): Promise<Quotas> {
     const known = this.#known.get(projectId)
     if (known !== undefined) return known
@@ -26,7 +29,10 @@ export class ProjectQuotas {
       .executeTakeFirst()
     const changed = this.#known.get(projectId)
     if (changed !== undefined) return changed // What was said meanwhile is newer than what was read.
-    const quotas = row === undefined ? this.defaults : quotasOf(row, this.defaults)
+    const stored = row === undefined ? {} : storedQuotas(row)
+    if (stored === null)
+      this.#log.error({ project_id: projectId }, 'the quotas of a project are damaged: set them anew')
+    const quotas = { ...this.defaults, ...stored }
     this.#known.set(projectId, quotas)
     return quotas
   }

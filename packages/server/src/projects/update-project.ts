@@ -6,7 +6,7 @@ import type { Queries } from '../store/open-store.ts'
 import type { ProjectRow } from '../store/tables.ts'
 import { requireFreeProjectName } from './create-project.ts'
 import { findProject } from './find-project.ts'
-import { changedQuotas, quotasOf } from './stored-quotas.ts'
+import { changedQuotas, damagedQuotas, quotasOf, storedQuotas } from './stored-quotas.ts'
 
 /** Which project, what becomes of it, and the key that asks. */
 interface ProjectChange {
@@ -26,7 +26,10 @@ export async function updateProject(
     const { project_id: projectId } = found
     const name = change.name ?? found.name
     if (name !== found.name) await requireRenaming(changes, found.name, name)
-    const quotas = changedQuotas(JSON.parse(found.quotas_json), change.quotas)
+    const known = storedQuotas(found)
+    // Damaged ones are set anew, by whoever says some; else they would be lifted by a change of the name.
+    if (known === null && Object.keys(change.quotas).length === 0) throw damagedQuotas()
+    const quotas = changedQuotas(known ?? {}, change.quotas)
     const stored = await changes
       .updateTable('projects')
       .set({ name, quotas_json: JSON.stringify(quotas), updated_at: at })

@@ -2,39 +2,73 @@ import { type ListRuntimesQuery, metadataFilters, type Page, type Runtime } from
 import { type SqlBool, sql } from 'kysely'
 import { networkFacts } from '../network/find-network.ts'
 import type { Service } from '../service.ts'
-import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
+import type { Queries } from '../store/open-store.ts'
+import { pageOfRows } from '../store/page-cursor.ts'
+import { type Finding, findPage } from '../store/page-in-steps.ts'
+import type { RuntimeRow } from '../store/tables.ts'
 import { defaultTag } from '../templates/find-template.ts'
 import { presentRuntime } from './present-runtime.ts'
 
-/** A project's runtimes, newest first. */
+/** A project's runtimes, newest first. `keepAnswer` makes room for so many bytes before they are read. */
 export async function listRuntimes(
   { store, config, log }: Service,
-  projectId: string,
-  list: ListRuntimesQuery,
+  { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
+  { list, keepAnswer }: { readonly list: ListRuntimesQuery; readonly keepAnswer: (bytes: number) => void },
 ): Promise<Page<Runtime>> {
-  let query = store.db
-    .selectFrom('runtimes')
+  const { seqs, bytes, nextCursor } = await findPage(finding(store.db, projectId, list), { ...list, gone })
+  if (seqs.length === 0) return { data: [], next_cursor: null }
+  keepAnswer(bytes)
+  const rows = await ofProject(store.db, projectId)
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('seq', '<', seqBefore(list.cursor))
+    .where('seq', 'in', seqs)
     .orderBy('seq', 'desc')
-    .limit(list.limit + 1)
-  if (list.state !== undefined) query = query.where('state', '=', list.state)
-  if (list.name !== undefined) query = query.where('name', '=', list.name)
-  if (list.isolation !== undefined) query = query.where('isolation', '=', list.isolation)
+    .execute()
+  const ids = rows.map(({ runtime_id }) => runtime_id)
+  const factsOf = await networkFacts(store.db, projectId, ids)
+  const present = (row: RuntimeRow) => presentRuntime(row, config, factsOf(row.runtime_id))
+  return { data: pageOfRows(rows, rows.length, { present, log }).data, next_cursor: nextCursor }
+}
+
+function ofProject(db: Queries, projectId: string) {
+  return db.selectFrom('runtimes').where('project_id', '=', projectId)
+}
+
+function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Finding {
+  const all = ofProject(db, projectId)
+  let wanted = all
+  if (list.state !== undefined) wanted = wanted.where('state', '=', list.state)
+  if (list.name !== undefined) wanted = wanted.where('name', '=', list.name)
+  if (list.isolation !== undefined) wanted = wanted.where('isolation', '=', list.isolation)
   if (list.template !== undefined) {
     const name = withoutDefaultTag(list.template)
-    query = query.where(({ eb, or }) => or([eb('template_name', '=', name), eb('template_id', '=', name)]))
+    wanted = wanted.where(({ eb, or }) => or([eb('template_name', '=', name), eb('template_id', '=', name)]))
   }
-  for (const [key, value] of metadataFilters(list)) query = query.where(hasMetadata(key, value))
-  const rows = await query.execute()
-  const factsOf = await networkFacts(
-    store.db,
-    projectId,
-    rows.map(({ runtime_id }) => runtime_id),
-  )
-  return pageOfRows(rows, list.limit, { present: (row) => presentRuntime(row, config, factsOf(row.runtime_id)), log })
+  for (const [key, value] of metadataFilters(list)) wanted = wanted.where(hasMetadata(key, value))
+  const reach = async (before: number, count: number) => {
+    const rows = all.select('seq').where('seq', '<', before).orderBy('seq', 'desc')
+    const row = await rows
+      .offset(count - 1)
+      .limit(1)
+      .executeTakeFirst()
+    return row === undefined ? null : Number(row.seq)
+  }
+  return {
+    ...(wanted === all ? {} : { reach }),
+    find: async ({ before, from }, count) => {
+      const rows = await wanted
+        .select(['seq', sizeOfTexts.as('bytes')])
+        .where('seq', '<', before)
+        .where('seq', '>=', from)
+        .orderBy('seq', 'desc')
+        .limit(count)
+        .execute()
+      return rows.map(({ seq, bytes }) => ({ seq: Number(seq), bytes: Number(bytes) }))
+    },
+  }
 }
+
+/** What makes some rows larger than others. SQLite knows it without reading the texts (https://sqlite.org/lang_corefunc.html#octet_length). */
+const sizeOfTexts = sql<number>`octet_length(env_json) + octet_length(metadata_json)`
 
 /** A template's name as rows have it. A reference with any other tag stays as it is, and no row has that name. */
 function withoutDefaultTag(reference: string): string {

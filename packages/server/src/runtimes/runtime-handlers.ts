@@ -3,6 +3,7 @@ import type { Handlers } from '../http/call.ts'
 import { answerPage } from '../http/call.ts'
 import { pauseReasons, pauseRuntime } from '../lifecycle/pause-runtime.ts'
 import { resumeRuntime } from '../lifecycle/resume-runtime.ts'
+import { readInTurn } from '../store/read-in-turn.ts'
 import { createRuntime } from './create-runtime.ts'
 import { endRuntime } from './end-runtime.ts'
 import { findRuntime } from './find-runtime.ts'
@@ -20,7 +21,10 @@ export const runtimeHandlers = {
     })
     return { status: 201, json: await showRuntime(service, row) }
   },
-  listRuntimes: async ({ service, caller, query }) => answerPage(await listRuntimes(service, caller.projectId, query)),
+  listRuntimes: async ({ service, caller: { projectId }, query, gone, keepAnswer }) => {
+    const list = () => listRuntimes(service, { projectId, gone }, { list: query, keepAnswer })
+    return answerPage(await readInTurn(service.store, { projectId, gone }, list))
+  },
   getRuntime: async ({ service, caller, params }) => {
     const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
     return { status: 200, json: await showRuntime(service, row) }

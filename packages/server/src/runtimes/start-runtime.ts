@@ -1,6 +1,7 @@
 import { type EngineErrorKind, failpoint, type ImageDigest, type RuntimeSpec } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
+import { secretEnv } from '../secrets/secret-env.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { isStartFailure, startCommands } from '../templates/start-command.ts'
@@ -49,7 +50,8 @@ export async function bringUp(
     await failpoint('create.networked')
     const guest = await bindRuntime(service, row, { env, renew, signal })
     await failpoint('create.bound')
-    await startCommands(service, commands, { runtimeId: row.runtime_id, guest, signal: stopped })
+    const secretValues = async () => Object.values(await secretEnv(service, refOf(row)))
+    await startCommands(service, commands, { runtimeId: row.runtime_id, guest, signal: stopped, secretValues })
     await failpoint('create.started')
   } catch (error) {
     throw await giveUp(service, row, { error, stopped })
@@ -101,7 +103,9 @@ async function giveUp(
   if (stopped.aborted) return new HoltError('runtime_terminated', 'The runtime was deleted while it started.')
   const ending = (await engine.inspect(row.runtime_id).catch(() => null))?.ending ?? null
   const failure = ending?.reason === 'out_of_memory' ? tooLittleMemory(row) : meaningOf(error)
-  log.warn({ err: error, runtime_id: row.runtime_id, ending }, 'a runtime did not start')
+  // What a command has printed is its tenant's.
+  const why = isStartFailure(failure) ? { code: failure.code } : { err: error }
+  log.warn({ ...why, runtime_id: row.runtime_id, ending }, 'a runtime did not start')
   try {
     await engine.remove(row.runtime_id, AbortSignal.timeout(removeTimeoutMs))
   } catch (removal) {

@@ -1,6 +1,7 @@
 import { OldAudit } from '../audit/old-audit.ts'
 import { removeOldBuilds } from '../builds/remove-old-builds.ts'
 import { removeOldEvents } from '../events/remove-old-events.ts'
+import { removeOldRecords } from '../idempotency/kept-records.ts'
 import type { ClockWatch } from '../lifecycle/clock-watch.ts'
 import { Lifetimes } from '../lifecycle/lifetimes.ts'
 import { filesMissingPattern } from '../missing/files-missing.ts'
@@ -62,10 +63,7 @@ async function removeOldRows({ store, now, signingKeys }: Service): Promise<void
     .where('state_reason_json', 'not like', filesMissingPattern)
     .where('created_at', '<', at - keptMs.runtimes)
     .execute()
-  await store.db
-    .deleteFrom('idempotency')
-    .where('created_at', '<', at - keptMs.idempotency)
-    .execute()
+  await removeOldRecords(store, at - keptMs.idempotency)
   // A deleted secret is kept only while a runtime still has its placeholder.
   await store.db
     .deleteFrom('secrets')

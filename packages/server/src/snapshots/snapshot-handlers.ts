@@ -1,5 +1,6 @@
 import type { Handlers } from '../http/call.ts'
 import { answerPage } from '../http/call.ts'
+import { readInTurn } from '../store/read-in-turn.ts'
 import { deleteSnapshot } from './delete-snapshot.ts'
 import { findSnapshot } from './find-snapshot.ts'
 import { listSnapshots } from './list-snapshots.ts'
@@ -17,8 +18,8 @@ export const snapshotHandlers = {
     })
     return { status: 201, json: presentSnapshot(row) }
   },
-  listSnapshots: async ({ service, caller, query }) =>
-    answerPage(await listSnapshots(service, caller.projectId, query)),
+  listSnapshots: async ({ service, caller: { projectId }, query, gone }) =>
+    answerPage(await readInTurn(service.store, { projectId, gone }, () => listSnapshots(service, projectId, query))),
   getSnapshot: async ({ service, caller, params }) => {
     const row = await findSnapshot(service.store.db, { projectId: caller.projectId, reference: params.snapshot_id })
     return { status: 200, json: presentSnapshot(row) }

@@ -21,7 +21,26 @@ export function seqBefore(cursor: string | undefined): number {
   return Number(position)
 }
 
-/** Cuts rows that were asked for with one more than `limit` into a page. A row that is damaged keeps nobody from the others: the page goes without it, and the log says which. */
+/** Rows as a list shows them. One that is damaged keeps nobody from the others: the list goes without it, and the log says which, by `name`. */
+export function presentRows<Row, Item>(
+  rows: readonly Row[],
+  {
+    present,
+    log,
+    name,
+  }: { readonly present: (row: Row) => Item; readonly log: Log; readonly name: (row: Row) => object },
+): Item[] {
+  return rows.flatMap((row) => {
+    try {
+      return [present(row)]
+    } catch (err) {
+      log.error({ err, ...name(row) }, 'a row of the database cannot be read; the list goes without it')
+      return []
+    }
+  })
+}
+
+/** Cuts rows that were asked for with one more than `limit` into a page, without those that are damaged. */
 export function pageOfRows<Row extends { readonly seq: number }, Item>(
   rows: readonly Row[],
   limit: number,
@@ -29,16 +48,8 @@ export function pageOfRows<Row extends { readonly seq: number }, Item>(
 ): { data: Item[]; next_cursor: string | null } {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const presented = (row: Row): Item[] => {
-    try {
-      return [present(row)]
-    } catch (err) {
-      log.error({ err, seq: row.seq }, 'a row of the database cannot be read; the list goes without it')
-      return []
-    }
-  }
   return {
-    data: shown.flatMap(presented),
+    data: presentRows(shown, { present, log, name: ({ seq }) => ({ seq }) }),
     next_cursor: rows.length > limit && last !== undefined ? encodeCursor(last.seq) : null,
   }
 }

@@ -344,6 +344,10 @@ export type PolicyRow = Selectable<PoliciesTable>
 export type ProviderRow = Selectable<ProvidersTable>
 /** A secret as stored. */
 export type SecretRow = Selectable<SecretsTable>
+/** A signing key as stored. */
+export type SigningKeyRow = Selectable<SigningKeysTable>
+/** A sealed value as stored. */
+export type SealedValueRow = Selectable<SealedValuesTable>
 /** A runtime's way out as stored. */
 export type RuntimeNetworkRow = Selectable<RuntimeNetworksTable>
 /** A runtime to store. */

@@ -1,6 +1,7 @@
 import { BuildError, onRestoreId, runCommand, startApplication, templateCommand, wayOfEnding } from '@holt/builder'
 import type { GuestClient } from '@holt/engine'
 import { type ErrorCode, HoltError, makeId } from '@holt/protocol'
+import { redactorOf } from '../builds/redact.ts'
 import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 
@@ -30,22 +31,33 @@ export interface BoundRuntime {
   readonly runtimeId: string
   readonly guest: GuestClient
   readonly signal: AbortSignal
+  /** What is inside it that nobody else is to read. */
+  readonly secretValues: () => Promise<Iterable<string>>
 }
 
 /**
  * Has the template's application run in a new runtime. What was restored has it already, and nothing is started again; what was booted, in the class
  * `container` or at another size than the template's, starts it and waits until it is ready. Then `on_restore` runs, in both. Rejects with `HoltError`
- * `start_cmd_failed`, `ready_cmd_failed`, `ready_timeout` or `on_restore_failed`.
+ * `start_cmd_failed`, `ready_cmd_failed`, `ready_timeout` or `on_restore_failed`, whose words have no secret of the runtime.
  */
 export async function startCommands(
   { engine }: Pick<Service, 'engine'>,
   { startCmd, readyCmd, onRestore }: TemplateCommands,
-  { runtimeId, guest, signal }: BoundRuntime,
+  { runtimeId, guest, signal, secretValues }: BoundRuntime,
 ): Promise<void> {
-  if (startCmd !== null && (await engine.inspect(runtimeId))?.restored !== true) {
-    await startApplication(guest, { startCmd, readyCmd, readyTimeoutMs }, { signal }).catch(asAnswer)
+  try {
+    if (startCmd !== null && (await engine.inspect(runtimeId))?.restored !== true) {
+      await startApplication(guest, { startCmd, readyCmd, readyTimeoutMs }, { signal }).catch(asAnswer)
+    }
+    if (onRestore !== null) await runOnRestore(guest, onRestore, signal)
+  } catch (error) {
+    throw error instanceof HoltError && isStartFailure(error) ? without(await secretValues(), error) : error
   }
-  if (onRestore !== null) await runOnRestore(guest, onRestore, signal)
+}
+
+/** What a command has printed last is quoted, stored and shown: it may be what it was given. */
+function without(values: Iterable<string>, { code, message, hint, details }: HoltError): HoltError {
+  return new HoltError(code, redactorOf(values)(message), { hint, ...(details === undefined ? {} : { details }) })
 }
 
 async function runOnRestore(guest: GuestClient, command: string, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import type { DeliveryRow } from '../store/event-tables.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
+import { readInTurn } from '../store/read-in-turn.ts'
 import { isTaken } from './note-outcome.ts'
 import { findWebhook, presentDelivery, retryingOf } from './webhook-rows.ts'
 
@@ -45,7 +46,7 @@ async function testWebhook({ service, caller, params, gone, newId }: Call<'testW
   return { status: 200, json: presentDelivery(stored) }
 }
 
-async function listDeliveries({ service, caller, params, query }: Call<'listDeliveries'>): Promise<Answer> {
+async function listDeliveries({ service, caller, params, query, gone }: Call<'listDeliveries'>): Promise<Answer> {
   const { db } = service.store
   const { webhook_id } = await findWebhook(db, { projectId: caller.projectId, webhookId: params.webhook_id })
   let rows = db
@@ -54,10 +55,8 @@ async function listDeliveries({ service, caller, params, query }: Call<'listDeli
     .where('webhook_id', '=', webhook_id)
     .where('seq', '<', seqBefore(query.cursor))
   if (query.state !== undefined) rows = rows.where('state', '=', query.state)
-  const found = await rows
-    .orderBy('seq', 'desc')
-    .limit(query.limit + 1)
-    .execute()
+  const page = rows.orderBy('seq', 'desc').limit(query.limit + 1)
+  const found = await readInTurn(service.store, { projectId: caller.projectId, gone }, () => page.execute())
   return answerPage(pageOfRows(found, query.limit, { present: presentDelivery, log: service.log }))
 }
 

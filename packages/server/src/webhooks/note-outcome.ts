@@ -3,6 +3,7 @@ import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
 import type { DeliveryRow, EventRow, WebhookRow } from '../store/event-tables.ts'
 import type { Queries } from '../store/open-store.ts'
+import { storedJson } from '../store/stored-json.ts'
 import type { Outcome } from './post-message.ts'
 import { failingDays, retryDelayMs } from './retry-schedule.ts'
 import { webhookRow } from './webhook-rows.ts'
@@ -43,8 +44,8 @@ async function writeDelivery(changes: Queries, row: WebhookRow, tried: Tried): P
     error: outcome.error,
     response: outcome.response,
   }
-  const attempts = [...(delivery === null ? [] : (JSON.parse(delivery.attempts_json) as object[])), attempt]
-  const tries = attempts.length
+  const attempts = [...(delivery === null ? [] : attemptsOf(delivery)), attempt]
+  const tries = (delivery?.tries ?? 0) + 1
   const ended = at + outcome.durationMs
   const delay = isTaken(outcome) || outcome.status === 410 ? null : retryDelayMs(tries, outcome.retryAfterMs)
   const end = {
@@ -74,6 +75,12 @@ async function writeDelivery(changes: Queries, row: WebhookRow, tried: Tried): P
       ...end,
     })
     .execute()
+}
+
+/** A delivery that is damaged loses what was told of its tries: it would be sent for ever, and hold up those behind it. */
+function attemptsOf({ attempts_json }: DeliveryRow): readonly unknown[] {
+  const attempts = storedJson(attempts_json)
+  return Array.isArray(attempts) ? attempts : []
 }
 
 async function writeWebhook(changes: Queries, row: WebhookRow, { event, at, outcome }: Tried): Promise<void> {

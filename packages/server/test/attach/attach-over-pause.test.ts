@@ -78,3 +78,34 @@ test('without auto_resume an attachment is refused, and what is typed into an op
   one.type('heard')
   await shows(one, 'heard')
 })
+
+test.each([true, false])(
+  'a window that changes its size does not resume the runtime, and counts when it is back (auto_resume: %s)',
+  async (auto_resume) => {
+    const { start, attached, pause, resumes, state, ask, path } = await setUp({ auto_resume })
+    const one = await attached(await start({ command: 'cat', pty }), '?write=true')
+    await pause()
+    for (let cols = 81; cols <= 600; cols += 1) one.say({ type: 'resize', cols, rows: 30 })
+    await sleep(200) // That nothing happens takes a while to see.
+    expect([await state(), resumes(), one.last('error'), one.last('resize')]).toEqual([
+      'paused',
+      0,
+      undefined,
+      undefined,
+    ])
+    if (auto_resume) one.type('go on')
+    else await ask('POST', `${path}/resume`)
+    await expect.poll(() => one.last('resize')).toEqual({ type: 'resize', cols: 600, rows: 30 })
+    expect([await state(), resumes()]).toEqual(['running', 1])
+  },
+)
+
+test('a signal to a command of a paused runtime resumes it, also after its window has changed its size', async () => {
+  const { start, attached, pause, state } = await setUp()
+  const one = await attached(await start({ command: 'cat', pty }), '?write=true')
+  await pause()
+  one.say({ type: 'resize', cols: 100, rows: 30 })
+  one.say({ type: 'signal', signal: 'SIGKILL' })
+  await expect.poll(() => one.last('exit')).toMatchObject({ signal: 'SIGKILL' })
+  expect(await state()).toBe('running')
+})

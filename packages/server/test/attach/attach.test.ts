@@ -2,7 +2,9 @@ import { AttachClientFrame, attachKeyPrefix, attachProtocol, HoltError } from '@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryOf } from '../support/arbitrary-of-schema.ts'
+import { attach, type Refused, TestAttachment } from '../support/attach.ts'
 import { startAttachServer as setUp } from '../support/attach-server.ts'
+import { makeProject } from '../support/own-project.ts'
 
 const size = { cols: 80, rows: 24 }
 
@@ -164,6 +166,22 @@ describe('an attachment', () => {
     }
     const one = await attached(id)
     expect(await one.closed).toEqual({ code: 1011, reason: 'é'.repeat(61) })
+  })
+
+  test('with the key of another project finds what it finds of a runtime that is none', async () => {
+    const attachServer = await setUp()
+    const { start, server, path, refused } = attachServer
+    const id = await start({ command: 'sleep' })
+    const { key } = await makeProject(attachServer, 'another')
+    const foreign = await refused(id, '?write=true', { key })
+    const missing = `rt${'a'.repeat(20)}`
+    const none = await attach(`${server.url}/v1/agents/runtime/${missing}/commands/${id}/attach`, { key })
+    if (none instanceof TestAttachment) throw new Error('it was let in')
+    const said = ({ status, json }: Refused) => ({ status, ...json.error, request_id: '' })
+    expect(said(foreign)).toEqual(
+      JSON.parse(JSON.stringify(said(none)).replaceAll(missing, path.split('/').at(-1) ?? '')),
+    )
+    expect(foreign).toMatchObject({ status: 404, json: { error: { code: 'runtime_not_found' } } })
   })
 
   test('is one of 64 at the most', async () => {

@@ -173,6 +173,41 @@ test('an entry that the store does not take is dropped, and those beside it are 
   await store.close()
 })
 
+test('a project that floods the log loses entries of its own, which is said, and others lose none', async () => {
+  const store = await openTestStore()
+  const { log, logged } = keepingLog()
+  const audit = new AuditLog(store, log, () => 0, { all: 8, project: 4 })
+  const begin = (projectId: string, times: number) => {
+    const call = {
+      kind: 'inside',
+      key: null,
+      address: 'a',
+      route: 'startCommand',
+      params: {},
+      requestId: null,
+    } as const
+    return Array.from({ length: times }, () => audit.begin({ ...call, projectId }))
+  }
+  const written = async () => {
+    await audit.flush()
+    const rows = await store.db.selectFrom('audit').select(['project_id', 'status']).orderBy('seq').execute()
+    return rows.map(({ project_id, status }) => `${project_id} ${status}`)
+  }
+  const told = () => logged.flatMap(({ message, facts }) => (message.includes('were lost') ? [facts] : []))
+  const [kept] = begin('flood', 20)
+  begin('quiet', 3)
+  // What waits already can be completed.
+  if (kept !== undefined) audit.end(kept, 201)
+  const first = ['flood 201', ...Array(3).fill('flood null'), ...Array(3).fill('quiet null')]
+  expect(await written()).toEqual(first)
+  expect(told()).toEqual([{ entries: 16, project_ids: ['flood'] }])
+  for (const projectId of ['flood', 'flood too', 'quiet']) begin(projectId, 4)
+  expect(await written()).toEqual([...first, ...Array(4).fill('flood null'), ...Array(4).fill('flood too null')])
+  expect(told()[1]).toEqual({ entries: 4, project_ids: ['quiet'] })
+  await audit.close()
+  await store.close()
+})
+
 test('calls without a valid key are in the log before their minute is over, as one entry', async () => {
   const store = await openTestStore()
   let now = 0

@@ -4,6 +4,7 @@ import { OldAudit } from '../../src/audit/old-audit.ts'
 import { examinedEntries, findEntries } from '../../src/audit/read-audit.ts'
 import type { Store } from '../../src/store/open-store.ts'
 import { encodeCursor } from '../../src/store/page-cursor.ts'
+import { makeProject } from '../support/own-project.ts'
 import { plansOf } from '../support/plans-of.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 import { openTestStore } from '../support/test-store.ts'
@@ -83,6 +84,23 @@ test('a page may be empty though older entries follow', async () => {
   const page = (await ask('GET', `${path}?subject=1`)).json
   expect(page).toEqual({ data: [], next_cursor: expect.any(String) })
 })
+
+test('while a project asks for long pages, others are answered', async () => {
+  const first = await startTestServer()
+  const { project_id } = (await first.ask('GET', '/v1/agents/whoami')).json.project
+  const other = await makeProject(first, 'other')
+  await first.close()
+  const store = await openTestStore(first.stateDir)
+  await write(store, project_id, examinedEntries + 10, Date.now())
+  await store.close()
+  const { ask } = await first.restart()
+  let answered = 0
+  const pages = Array.from({ length: 60 }, () => ask('GET', `${path}?subject=none`).finally(() => (answered += 1)))
+  for (let count = 0; count < 6; count += 1)
+    expect((await ask('GET', '/v1/agents/key', { key: other.key })).status).toBe(200)
+  expect(answered).toBeLessThan(20)
+  await Promise.all(pages)
+}, 60_000)
 
 test('a long log is counted in steps, and nothing is removed before all of it is', async () => {
   const store = await openTestStore()

@@ -6,6 +6,7 @@ import { chooseVictims } from '../../src/builds/evict-cache.ts'
 import { parseConfig } from '../../src/index.ts'
 import { ended, FakeBuilder, importImage, type Script, startStep, until } from '../support/fake-builder.ts'
 import { startTestServer } from '../support/start-test-server.ts'
+import { tamper } from '../support/test-store.ts'
 
 const builds = '/v1/agents/template/build'
 
@@ -40,6 +41,22 @@ const put = async (host: BuildHost, key: string, sizeBytes: number) => {
   await host.cache.put(key, { type: 'image', imageDigest, sizeBytes, facts: { of: key } })
   return imageDigest
 }
+
+test('what is damaged of the cache is as what is not there', async () => {
+  const { inBuild, stateDir, builder } = await setUp()
+  const pulled = () => builder.runs.at(-1)?.parts.pulled
+  await inBuild(async (host) => {
+    const imageDigest = await put(host, 'a', 10)
+    await pulled()?.put('b', { imageDigest, sizeBytes: 10, settings: {} as never })
+    expect(await pulled()?.get('b')).toMatchObject({ imageDigest })
+  })
+  await tamper(stateDir, `UPDATE build_cache SET facts_json = '{"half'`)
+  await tamper(stateDir, `UPDATE pulled_images SET settings_json = '{"half'`)
+  await inBuild(async (host) => {
+    expect(await host.cache.get('a')).toBeNull()
+    expect(await pulled()?.get('b')).toBeNull()
+  })
+})
 
 test('what one build keeps the next one finds', async () => {
   const { inBuild, engine } = await setUp()

@@ -136,11 +136,13 @@ test('the builder is told all that was asked for', async () => {
 
 test('a checkpoint of the build is the template\'s, and "starts" says what it is good for', async () => {
   const server = await setUp()
+  const { engine } = server
   let checkpointBytes = 0
+  let checkpointId = ''
   server.builder.script = async ({ host }) => {
     const imageDigest = await importImage(host, 'app')
     const { runtime } = await startStep(host, imageDigest)
-    const checkpointId = await host.newCheckpointId()
+    checkpointId = await host.newCheckpointId()
     const checkpoint = await host.engine
       .ability('checkpoints')
       ?.take(runtime.id, checkpointId, AbortSignal.timeout(5000))
@@ -156,13 +158,15 @@ test('a checkpoint of the build is the template\'s, and "starts" says what it is
   expect(use.template_bytes).toBe(123 + checkpointBytes)
   const restored = async (body: object) => {
     const id = await server.makeRuntime({ template: 'app', ...body })
-    return (await server.engine.inspect(id))?.restored
+    return (await engine.inspect(id))?.restored
   }
   expect([await restored({}), await restored({ memory: '2GiB' }), await restored({ isolation: 'container' })]).toEqual([
     true,
     false,
     false,
   ])
+  await engine.ability('checkpoints')?.remove(checkpointId)
+  expect(await restored({})).toBe(false) // Its image is enough.
   await ended(server, (await build(server, { start_cmd: 'serve', memory: '4GiB' })).json.build_id)
   expect(await template()).toMatchObject({ has_checkpoint: true, starts: 'restored', start_cmd: 'serve' })
   server.builder.script = async () => undefined

@@ -1,12 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readCredentials, writeCredentials } from '../../src/config/credentials.ts'
 import { findDaemon, findUnit, releaseLock, stopCommand, takeLock } from '../../src/config/daemon-lock.ts'
 import { openInstallation } from '../../src/config/installation.ts'
+import { mountFullDisk } from '../support/full-disk.ts'
 
 let dir = ''
 beforeEach(async () => {
@@ -55,13 +56,7 @@ test('the unit that runs the daemon is known, also when that one has died, and t
 /** A file system of its own on which nothing has room. */
 async function fullDisk(options: string, before: (disk: string) => Promise<void>): Promise<string> {
   const disk = join(dir, 'disk')
-  await mkdir(disk)
-  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'holt-test', disk])
-  onTestFinished(() => void execFileSync('umount', [disk]))
-  await before(disk)
-  await writeFile(join(disk, 'rest'), Buffer.alloc(2 ** 20)).catch(() => undefined)
-  await expect(writeFile(join(disk, 'more'), 'x')).rejects.toThrow('ENOSPC')
-  await rm(join(disk, 'more'), { force: true })
+  await mountFullDisk(disk, options, () => before(disk))
   return disk
 }
 

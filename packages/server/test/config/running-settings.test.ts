@@ -1,16 +1,22 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { takeLock } from '../../src/config/daemon-lock.ts'
 import { changedSettings, noteSettings } from '../../src/config/running-settings.ts'
+import { mountFullDisk } from '../support/full-disk.ts'
 
 const database = 'postgres://holt:a-canary@db.example.com/holt'
 
+async function makeDir(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-settings-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
 /** A state directory over which this process runs as a daemon, started with an environment. */
 async function running(env: Record<string, string>, unit: string | null = null): Promise<string> {
-  const stateDir = await mkdtemp(join(tmpdir(), 'holt-settings-'))
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }))
+  const stateDir = await makeDir()
   await takeLock(stateDir, unit)
   await noteSettings(stateDir, { HOLT_STATE_DIR: stateDir, PATH: '/bin', ...env })
   return stateDir
@@ -48,3 +54,14 @@ test('of what systemd runs only what is set here is told', async () => {
     { name: 'HOLT_REGION', running: 'eu', here: 'us' },
   ])
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'on a full disk a daemon starts, and nothing is told of its settings',
+  async () => {
+    const disk = join(await makeDir(), 'disk')
+    await mountFullDisk(disk, 'size=256k', () => writeFile(join(disk, 'holtd.pid'), ' '.repeat(300)))
+    await takeLock(disk)
+    await noteSettings(disk, { HOLT_PORT: '1234' })
+    expect(await changedSettings(disk, { HOLT_PORT: '4321' })).toEqual([])
+  },
+)

@@ -1,9 +1,12 @@
-import { test, vi } from 'vitest'
+import { afterAll, test, vi } from 'vitest'
 import { expectEverywhere } from '../support/fail-everywhere.ts'
+import { removeFailpoints } from '../support/failpoints.ts'
 import { otherScenarios } from './other-scenarios.ts'
 
 vi.hoisted(() => {
-  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}`
+  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}/armed`
 })
+
+afterAll(removeFailpoints)
 
 test.each(otherScenarios)('$name, wherever it fails', { timeout: 300_000 }, expectEverywhere)

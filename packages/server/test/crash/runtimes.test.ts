@@ -1,12 +1,15 @@
 import { failpointNames } from '@holt/engine'
-import { expect, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { expectEverywhere } from '../support/fail-everywhere.ts'
+import { removeFailpoints } from '../support/failpoints.ts'
 import { otherScenarios } from './other-scenarios.ts'
 import { runtimeScenarios } from './runtime-scenarios.ts'
 
 vi.hoisted(() => {
-  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}`
+  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}/armed`
 })
+
+afterAll(removeFailpoints)
 
 test.each(runtimeScenarios)('$name, wherever it fails', { timeout: 300_000 }, expectEverywhere)
 

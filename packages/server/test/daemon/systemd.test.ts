@@ -67,7 +67,7 @@ test.skipIf(!hasAnalyze)(
 test('a manager is told through its own program, and what is started later does not know it', async () => {
   const dir = await makeDir()
   const told = join(dir, 'told')
-  await writeFile(join(dir, 'systemd-notify'), `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >> ${told}\n`)
+  await writeFile(join(dir, 'systemd-notify'), `#!/bin/sh\necho "$NOTIFY_SOCKET $HOLT_DATABASE_URL$*" >> ${told}\n`)
   await chmod(join(dir, 'systemd-notify'), 0o755)
   const { log, logged } = keepingLog()
   const path = process.env.PATH
@@ -75,7 +75,8 @@ test('a manager is told through its own program, and what is started later does 
   onTestFinished(() => {
     process.env.PATH = path
   })
-  const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, NOTIFY_SOCKET: '/run/systemd/notify' }
+  const secret = { HOLT_DATABASE_URL: 'postgres://user:password@db/holt' }
+  const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, NOTIFY_SOCKET: '/run/systemd/notify', ...secret }
   const tell = findManager(env, log)
   await tell('READY=1')
   await tell('STOPPING=1')

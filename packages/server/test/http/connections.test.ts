@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ConnectionLimits, connectionLimits, limitsFor } from '../../src/http/connection-limits.ts'
 import { Connections, type DropReason, recognise } from '../../src/http/connections.ts'
-import { peerOf } from '../../src/http/peer-of.ts'
 
 /** A server that answers, takes a visitor for a client with a key, and keeps others waiting: whatever the path says. */
 async function start(limits: Partial<ConnectionLimits>) {
@@ -215,15 +214,6 @@ test('requests that come in one breath are answered one by one', async () => {
   }
   client.socket.end()
   expect((await text(client.socket)).split('waited')).toHaveLength(4)
-})
-
-test('addresses of one household are one peer', () => {
-  expect(peerOf('127.0.0.1')).toBe('127.0.0.1')
-  expect(peerOf('::ffff:127.0.0.1')).toBe('127.0.0.1')
-  expect(peerOf('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2')
-  expect(peerOf('2001:db8:1:2::9')).toBe('2001:db8:1:2')
-  expect(peerOf('2001:db8::9')).toBe('2001:db8:0:0')
-  expect(peerOf('::1')).toBe('0:0:0:0')
 })
 
 test('a client that takes nothing of its answer is cut, and one that reads late is not', async () => {

@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { bytesInUse } from '../../../engine/test/support/tiny-pieces.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import { connectionLimits } from '../../src/http/connection-limits.ts'
 import { freeBytes } from '../../src/http/kept-memory.ts'
@@ -87,7 +89,16 @@ test('headers are all read, however many there are', async () => {
 test('results and bodies of requests that are not answered yet share one room, and small ones need none', async () => {
   const { makeRuntime, ask } = await startTestServer()
   const commands = `/v1/agents/runtime/${await makeRuntime()}/commands`
-  await makeRuntime({ metadata: Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, 'x'.repeat(1000)])) })
+  const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, 'x'.repeat(1000)]))
+  const other = `/v1/agents/runtime/${await makeRuntime({ metadata })}`
+  const once = () =>
+    ask('POST', `${other}/commands`, { json: { command: 'fill 100000' }, headers: { 'idempotency-key': 'once' } })
+  expect((await once()).status).toBe(200)
+  const lines = `${'x'.repeat(100)}\n`.repeat(1000)
+  await ask('PUT', `${other}/files/content?path=/workspace/lines`, { body: lines })
+  const search = (pattern: string) =>
+    ask('POST', `${other}/files/search`, { json: { path: '/workspace', content: { pattern } } })
+  expect((await search('x')).json.data).toHaveLength(1000)
   const leave = new AbortController()
   const large = (command: string, signal = new AbortController().signal) =>
     ask('POST', commands, { json: { command, stdin: 'x'.repeat(mib - 1), timeout_secs: 0 }, signal })
@@ -99,9 +110,12 @@ test('results and bodies of requests that are not answered yet share one room, a
       await expect.poll(async () => (await ask('GET', `${commands}?limit=100`)).json.data.length, wait).toBe(count)
   }
   expect((await large('sleep 1000')).json.error.code).toBe('rate_limited')
-  // Of a long list as well: many of them may wait for clients who read nothing.
-  const listed = await ask('GET', '/v1/agents/runtime')
-  expect([listed.status, listed.json.error.code]).toEqual([429, 'rate_limited'])
+  // Of whatever can be asked for again as well: many answers may wait for clients who read nothing.
+  for (const again of [() => ask('GET', '/v1/agents/runtime'), once, () => search('x')]) {
+    const { status, json } = await again()
+    expect([status, json.error.code]).toEqual([429, 'rate_limited'])
+  }
+  expect((await search('y')).status).toBe(200)
   expect((await ask('GET', '/v1/agents/key')).status).toBe(200)
   const filled = (await ask('POST', commands, { json: { command: 'fill 3000000', max_output_bytes: 3_000_000 } })).json
   expect(filled).toMatchObject({ stdout_bytes: 3_000_000, truncated: { stdout: true, stderr: false } })
@@ -111,4 +125,54 @@ test('results and bodies of requests that are not answered yet share one room, a
   await Promise.all(held)
   await expect.poll(async () => (await large('true')).status, wait).toBe(200)
   expect((await ask('GET', '/v1/agents/runtime')).json.data).toHaveLength(2)
+  expect((await once()).headers.get('idempotent-replayed')).toBe('true')
+  expect((await search('x')).json.data).toHaveLength(1000)
 }, 60_000)
+
+test('of a body that nobody wants the rest waits with the client, and the connection ends', async () => {
+  const { server } = await startTestServer()
+  const pourInto = async (line: string) => {
+    const socket = await say(server.url, `${line} HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 40}\r\n\r\n`)
+    const piece = Buffer.alloc(mib)
+    const pour = () => {
+      // Far more than what the kernel keeps of a connection.
+      while (socket.bytesWritten < 100 * mib && socket.write(piece));
+    }
+    socket.on('drain', pour)
+    pour()
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const answer = await firstLine(socket)
+    await closed
+    return [answer, socket.bytesWritten - socket.writableLength < 50 * mib]
+  }
+  // A wrong key, a port without one, and no route.
+  const lines = ['POST /v1/agents/runtime', 'POST /v1/agents/runtime/rt0/ports/80/proxy/', 'POST /nothing']
+  const refusals = ['HTTP/1.1 401 Unauthorized', 'HTTP/1.1 401 Unauthorized', 'HTTP/1.1 404 Not Found']
+  expect(await Promise.all(lines.map(pourInto))).toEqual(refusals.map((refusal) => [refusal, true]))
+}, 60_000)
+
+test('bodies in chunks of one byte, behind answers that nobody reads, take little more than their bytes', async () => {
+  const { server } = await startTestServer()
+  let begun = 0
+  const count = () => {
+    begun += 1
+  }
+  subscribe('http.server.request.start', count)
+  onTestFinished(() => void unsubscribe('http.server.request.start', count))
+  const [sockets, chunks] = [8, 15_000]
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+  const body = `POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`
+  /** Sends it behind answers that fill the connection. When the request after it has begun, all of it has been taken in. */
+  const sendAll = async (bytes: string) => {
+    for (let n = 0; n < sockets; n += 1) {
+      const before = begun
+      const socket = await say(server.url, get('/openapi.json').repeat(20) + bytes + get('/healthz'))
+      socket.pause()
+      await expect.poll(() => begun - before).toBe(bytes === '' ? 21 : 22)
+    }
+    return bytesInUse()
+  }
+  const before = await sendAll('')
+  const grown = (await sendAll(body)) - before
+  expect(grown / (sockets * chunks), 'bytes for each of one').toBeLessThan(100)
+})

@@ -2,9 +2,20 @@ import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { closeRecord, findRecord, openRecord, type RecordRef } from '../../src/idempotency/records.ts'
+import { forgetOldest, removeOldRecords } from '../../src/idempotency/kept-records.ts'
+import {
+  closeRecord,
+  dropRecord,
+  findRecord,
+  openRecord,
+  type RecordRef,
+  readKept,
+} from '../../src/idempotency/records.ts'
+import { runningOf } from '../../src/idempotency/running-requests.ts'
 import { openSealed, seal } from '../../src/idempotency/sealed-answer.ts'
 import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
+import type { Store } from '../../src/store/open-store.ts'
+import { plansOf } from '../support/plans-of.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { openTestStore, storedBytes, storedRows } from '../support/test-store.ts'
 
@@ -127,7 +138,7 @@ test("a project's oldest answers are let go of for newer ones, and nobody else's
     await openRecord({ store, now: () => at++ }, ref, 'f')
     await closeRecord({ store }, ref, { fingerprint: 'f', status: 200, body: 'x'.repeat(1000) }, 8000)
   }
-  const kept = async (ref: RecordRef) => (await findRecord({ store }, ref))?.body !== null
+  const kept = async (ref: RecordRef) => (await readKept({ store }, ref)) !== null
   await keep({ projectId: other, key: 'a' })
   for (const key of 'abcdefgh') await keep({ projectId, key })
   expect(await kept({ projectId, key: 'a' })).toBe(true)
@@ -141,25 +152,83 @@ test("a project's oldest answers are let go of for newer ones, and nobody else's
   expect(rows.filter(({ body }) => body !== null)).toHaveLength(7)
 })
 
-test("of a project's requests the newest are known, and those that run", async () => {
+/** A store with a project, of which 8 requests are known at the most. */
+async function boundedStore() {
   const store = await openTestStore()
   onTestFinished(() => store.close())
   const projectId = await ensureDefaultProject(store, 1)
   let at = 0
   const parts = { store, now: () => at++ }
   const open = (key: string) => openRecord(parts, { projectId, key }, 'f', 8)
-  await open('runs')
-  for (const key of 'abcdefgh') {
-    await open(key)
-    await closeRecord(parts, { projectId, key }, { fingerprint: 'f', status: 200, body: null })
-  }
+  const answer = (key: string) => closeRecord(parts, { projectId, key }, { fingerprint: 'f', status: 200, body: null })
   const known = async () => {
     const rows = await store.db.selectFrom('idempotency').select('idempotency_key').orderBy('created_at').execute()
     return rows.map(({ idempotency_key }) => idempotency_key)
   }
+  return { store, projectId, open, answer, known }
+}
+
+test("of a project's requests the newest are known, and those that run", async () => {
+  const { store, projectId, open, answer, known } = await boundedStore()
+  runningOf(store, projectId).set('runs', 'f')
+  await open('runs')
+  for (const key of 'abcdefgh') {
+    await open(key)
+    await answer(key)
+  }
   expect(await known()).toEqual(['runs', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
   await open('i')
   expect(await known()).toEqual(['runs', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
+  runningOf(store, projectId).delete('runs')
+  await open('j')
+  expect(await known()).toEqual(['c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])
+})
+
+test('requests that got no answer, and do not run, are forgotten as any others', async () => {
+  const { open, known } = await boundedStore()
+  for (const key of 'abcdefghijklmnopqrst') await open(key)
+  expect(await known()).toEqual([...'mnopqrst'])
+})
+
+test('a stream that has been answered is forgotten when it is among the oldest', async () => {
+  const server = await startTestServer()
+  const commands = `${path}/${await server.makeRuntime()}/commands`
+  for (const key of ['s1', 's2', 's3'])
+    await server.ask('POST', commands, {
+      json: { command: 'true' },
+      headers: { 'idempotency-key': key, accept: 'text/event-stream' },
+    })
+  await server.close()
+  const store = await openTestStore(server.stateDir)
+  onTestFinished(() => store.close())
+  const { project_id: projectId } = await store.db
+    .selectFrom('idempotency')
+    .select('project_id')
+    .executeTakeFirstOrThrow()
+  for (const key of ['a', 'b', 'c']) await openRecord({ store, now: Date.now }, { projectId, key }, 'f', 2)
+  for (const key of ['s1', 's2', 's3']) expect(await findRecord({ store }, { projectId, key })).toBeUndefined()
+  expect(await store.db.selectFrom('idempotency').select('idempotency_key').execute()).toHaveLength(2)
+})
+
+test('what was taken back, or has grown old, makes room', async () => {
+  const { store, projectId, open, known } = await boundedStore()
+  for (const key of 'abcd') await open(key)
+  for (const key of 'efghijklm') {
+    await open(key)
+    await dropRecord({ store }, { projectId, key })
+  }
+  expect(await known()).toEqual([...'abcd'])
+  await removeOldRecords(store, 2)
+  for (const key of 'nopqrs') await open(key)
+  expect(await known()).toEqual([...'cdnopqrs'])
+})
+
+test('what is forgotten is found without looking at the rest', async () => {
+  const store = {} as Store
+  runningOf(store, 'pr1').set('runs', 'f')
+  const plans = await plansOf((db) => forgetOldest(store, db as never, { projectId: 'pr1', limit: 8 }))
+  expect(plans).toContainEqual('SEARCH idempotency USING INDEX idempotency_project (project_id=?)')
+  for (const plan of plans) expect(plan).not.toMatch(/^SCAN|TEMP B-TREE/)
 })
 
 test('the secret of a new key is answered again and is not in the database', async () => {

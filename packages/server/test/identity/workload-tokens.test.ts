@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { tamper } from '../support/test-store.ts'
 
 const day = 24 * 3600 * 1000
 const runtimes = '/v1/agents/runtime'
@@ -52,6 +53,23 @@ test('what is published has nothing private', async () => {
   const { keys } = (await server.ask('GET', '/.well-known/jwks.json', { key: null })).json
   expect(keys).toHaveLength(1)
   for (const field of ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']) expect(keys[0]).not.toHaveProperty(field)
+})
+
+test.each([
+  `UPDATE sealed_values SET sealed = 'AAAA' WHERE purpose = 'signing key'`,
+  `UPDATE signing_keys SET public_jwk_json = '{"half'`,
+])('a signing key that is damaged is followed by another: %s', async (damage) => {
+  const server = await withProvider({})
+  const before = decodeProtectedHeader(await tokenOf(server, server.runtimeId))
+  await server.close()
+  await tamper(server.stateDir, damage)
+  const next = await server.restart()
+  const token = await tokenOf(next, server.runtimeId)
+  expect(decodeProtectedHeader(token).kid).not.toBe(before.kid)
+  expect(next.logged.map(({ message }) => message)).toContain(
+    'a signing key cannot be opened; another one signs from now on',
+  )
+  await jwtVerify(token, createRemoteJWKSet(new URL(`${next.server.url}/.well-known/jwks.json`)))
 })
 
 test('each runtime has tokens of its own, kept for half of their life', async () => {

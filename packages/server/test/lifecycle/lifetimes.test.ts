@@ -68,6 +68,31 @@ describe('a runtime past its deadline', () => {
     expect(taken).toBe(before + 1)
   })
 
+  test('that is extended while its pause is about to begin goes on', async () => {
+    let now = Date.now()
+    const engine = new FakeEngine()
+    const { ask, makeRuntime } = await startTestServer({ engine, now: () => now })
+    const extended = await makeRuntime({ timeout_secs: 60 })
+    const describeHost = engine.describe.bind(engine)
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    const asked = new Promise<void>((resolve) => {
+      engine.describe = async () => {
+        engine.describe = describeHost
+        resolve()
+        await answered
+        return describeHost()
+      }
+    })
+    now += 61_000
+    await asked
+    expect((await ask('PATCH', `${path}/${extended}`, { json: { timeout_secs: 60 } })).status).toBe(200)
+    answer()
+    const sentinel = await makeRuntime({ timeout_secs: 30 })
+    now += 31_000
+    await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, patience).toBe('paused')
+    expect((await ask('GET', `${path}/${extended}`)).json.state).toBe('running')
+  })
+
   test('that is extended in time goes on', async () => {
     let now = Date.now()
     const { ask, makeRuntime } = await startTestServer({ now: () => now })

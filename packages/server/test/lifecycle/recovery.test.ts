@@ -96,13 +96,15 @@ describe('a resume that fails', () => {
   test.each([
     ['damaged', 'snapshot_damaged'],
     ['incompatible', 'snapshot_incompatible'],
+    ['absent', 'snapshot_damaged'],
   ] as const)('for a checkpoint that is %s leaves it paused, and says why', async (problem, code) => {
     const server = await startTestServer()
     const { ask, engine } = server
     const id = await server.makeRuntime()
     await ask('POST', `${path}/${id}/pause`)
     const checkpointId = (await rowOf(server, id)).pause_checkpoint_id ?? ''
-    engine.spoil(checkpointId, problem)
+    if (problem === 'absent') await checkpoints(engine).remove(checkpointId)
+    else engine.spoil(checkpointId, problem)
     const refused = await ask('POST', `${path}/${id}/resume`)
     expect([refused.status, refused.json.error.code]).toEqual([422, code])
     expect((await ask('GET', `${path}/${id}`)).json).toMatchObject({ state: 'paused', state_reason: { code } })

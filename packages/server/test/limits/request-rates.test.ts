@@ -4,7 +4,7 @@ import { ProjectQuotas } from '../../src/projects/project-quotas.ts'
 import { noQuotas } from '../../src/projects/stored-quotas.ts'
 import { attach, TestAttachment } from '../support/attach.ts'
 import { makeProject } from '../support/own-project.ts'
-import { startTestServer } from '../support/start-test-server.ts'
+import { keepingLog, startTestServer } from '../support/start-test-server.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 const list = '/v1/agents/runtime'
@@ -74,7 +74,7 @@ test('a changed quota holds at once', async () => {
 test('a change that comes while a project is read for the first time is what holds', async () => {
   const store = await openTestStore()
   const projectId = await ensureDefaultProject(store, 0)
-  const quotas = new ProjectQuotas(store, noQuotas)
+  const quotas = new ProjectQuotas({ store, log: keepingLog().log }, noQuotas)
   const reading = quotas.of(projectId)
   const changed = { ...noQuotas, requests_per_sec: 5 }
   quotas.set(projectId, changed)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { makePortToken, readPortToken } from '../../src/ports/port-token.ts'
+import { makeProject } from '../support/own-project.ts'
 import { type PortServer, startPortServer } from '../support/port-visitor.ts'
 
 const missing = `rt${'a'.repeat(20)}`
@@ -43,7 +44,8 @@ test('nothing opens a private port but its own token', async () => {
 })
 
 test('a runtime of somebody else is the same as none', async () => {
-  const { byHost, byPath, hostOf, makeKey, server } = await start()
+  const portServer = await start()
+  const { byHost, byPath, hostOf, makeKey, server, id } = portServer
   const same = (answer: { text: string }) => ({ ...JSON.parse(answer.text).error, request_id: '' })
   const hostOfNone = hostOf(3000).replace(/rt\w{20}/, missing)
   expect(same(await byHost(hostOf(3000), '/'))).toEqual(same(await byHost(hostOfNone, '/')))
@@ -56,6 +58,14 @@ test('a runtime of somebody else is the same as none', async () => {
     headers: { authorization: `Bearer ${server.adminKey}` },
   })
   expect(none.status).toBe(404)
+  const { key: foreign } = await makeProject(portServer, 'another')
+  const visit = async (runtime: string) => {
+    const url = `${server.url}/v1/agents/runtime/${runtime}/ports/3000/proxy/`
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${foreign}` } })
+    return { status: answer.status, ...same({ text: (await answer.text()).replaceAll(runtime, 'rt') }) }
+  }
+  expect(await visit(id)).toEqual(await visit(missing))
+  expect(await visit(id)).toMatchObject({ status: 404, code: 'runtime_not_found' })
 })
 
 test.each(['localhost', 'x.localhost', '3000.localhost', 'a.b.localhost', '-.localhost', `3000-${missing}x.localhost`])(

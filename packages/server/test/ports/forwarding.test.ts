@@ -336,6 +336,25 @@ test('an answer before the end of an upload arrives, and an upload that breaks o
   await expect.poll(() => broken, patience).toBe(true)
 })
 
+test('an upload that goes on after its answer is taken in, and its connection serves the next request', async () => {
+  const { program, hostOf, token, raw } = await start()
+  program(3000, (_, response) => response.end('enough'))
+  const head = (line: string, length: number) =>
+    `${line} HTTP/1.1\r\nHost: ${hostOf(3000)}\r\nX-Holt-Port-Token: ${token}\r\nContent-Length: ${length}\r\n\r\n`
+  const socket = raw(`${head('POST /', 200_000)}begin`)
+  let heard = ''
+  socket.setEncoding('utf8').on('data', (part: string) => {
+    heard += part
+  })
+  const answers = () => heard.split('enough').length - 1
+  await expect.poll(answers, patience).toBe(1)
+  socket.write('x'.repeat(200_000 - 'begin'.length) + head('GET /', 0))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await Promise.race([closed, expect.poll(answers, patience).toBe(2)])
+  expect(answers()).toBe(2)
+  socket.destroy()
+})
+
 test('a program sees the end of a visit as an end, not as a reset', async () => {
   const { engine, id, program, visit } = await start()
   const broken: unknown[] = []

@@ -45,7 +45,7 @@ function fastClocks(): Pick<ServerOptions, 'now' | 'monotonic'> {
 
 /** Does a scenario once for each step of it that can fail, by an error and by `kill -9`. */
 export async function expectEverywhere<Subject>(scenario: Scenario<Subject>): Promise<void> {
-  using failpoints = new Failpoints(process.env.HOLT_FAILPOINTS)
+  const failpoints = new Failpoints(process.env.HOLT_FAILPOINTS)
   using _ = catchKills()
   const engine = new FakeEngine()
   const options = { ...fastClocks(), ...scenario.options }

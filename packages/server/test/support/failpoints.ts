@@ -1,4 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 /** What a failpoint is armed to do, with which hit of its name. */
 export interface Arming {
@@ -7,14 +8,14 @@ export interface Arming {
   readonly action: 'error' | 'kill'
 }
 
-/** The failpoints of this process, which has to have been started with `HOLT_FAILPOINTS=@FILE`. */
+/** The failpoints of this process, which has to have been started with `HOLT_FAILPOINTS=@DIRECTORY/FILE`. */
 export class Failpoints {
   readonly #file: string
   #armed = 0
 
   constructor(setting: string | undefined) {
-    if (setting?.startsWith('@') !== true) throw new Error('HOLT_FAILPOINTS names no file')
-    this.#file = setting.slice(1)
+    this.#file = fileOf(setting)
+    mkdirSync(dirname(this.#file), { recursive: true })
     this.arm(null)
   }
 
@@ -36,11 +37,16 @@ export class Failpoints {
   get #hitsFile(): string {
     return `${this.#file}.hits`
   }
+}
 
-  [Symbol.dispose](): void {
-    rmSync(this.#file, { force: true })
-    rmSync(this.#hitsFile, { force: true })
-  }
+/** Removes what there is of failpoints, when no service is left: each hit of one would write its file anew, were it not for the directory. */
+export function removeFailpoints(): void {
+  rmSync(dirname(fileOf(process.env.HOLT_FAILPOINTS)), { recursive: true, force: true })
+}
+
+function fileOf(setting: string | undefined): string {
+  if (setting?.startsWith('@') !== true) throw new Error('HOLT_FAILPOINTS names no file')
+  return setting.slice(1)
 }
 
 /** Every hit of these, as armings: `error` at each, and `kill` where it is another moment than that of the hit before. */

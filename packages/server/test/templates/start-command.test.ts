@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { onRestoreId, startCommandId } from '@holt/builder'
 import { GuestClient } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
@@ -33,8 +34,9 @@ async function bound({ restored = false } = {}) {
   const identity = { runtime_id: runtimeId, hostname: 'h', machine_id: '0'.repeat(32), entropy: '', time_unix_ms: 1 }
   const flags = { pids_max: null, set_clock: false, set_hostname: false, sudo: false }
   await guest.bind({ ...identity, ...flags, env: { OF: 'runtime' }, user: 'user', workdir: '/' }, signal())
+  const secretValues = async () => ['hunter2']
   const start = async (commands: Partial<TemplateCommands>) => {
-    await startCommands({ engine }, { ...nothing, ...commands }, { runtimeId, guest, signal: signal() })
+    await startCommands({ engine }, { ...nothing, ...commands }, { runtimeId, guest, signal: signal(), secretValues })
     return (await guest.listProcesses(signal())).map(({ id, state, user }) => ({ id, state, user }))
   }
   return { start, guest }
@@ -104,4 +106,11 @@ test('a start command that is killed while the ready command hangs ends the wait
   expect(started?.id).toBe(startCommandId)
   await guest.signalProcess(startCommandId, 'SIGTERM', signal())
   expect(await failed).toMatchObject({ code: 'start_cmd_failed', message: expect.stringMatching(/SIGTERM/) })
+})
+
+test('what a command has printed of a secret is not quoted', async () => {
+  const { start } = await bound()
+  const failed = await start({ onRestore: 'complain wrong password hunter2' }).catch((error: unknown) => error)
+  expect(failed).toMatchObject({ code: 'on_restore_failed', message: expect.stringMatching(/wrong password \*\*\*$/) })
+  expect(inspect(failed, { depth: 5 })).not.toContain('hunter2')
 })

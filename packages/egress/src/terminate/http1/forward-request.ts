@@ -83,7 +83,7 @@ export function open(
   // Only chunks have trailers to announce.
   const sent = chunked ? fields : fields.filter(([name]) => name.toLowerCase() !== 'trailer')
   const host = connection.port === 443 ? connection.name : `${connection.name}:${connection.port}`
-  return openRequest({
+  const outgoing = openRequest({
     agent,
     host: connection.name,
     port: connection.port,
@@ -98,6 +98,15 @@ export function open(
       ...(switchTo === undefined ? {} : { Connection: 'Upgrade', Upgrade: switchTo }),
     },
   })
+  outgoing.once('response', (answer) => keepAfterHead(outgoing, answer))
+  return outgoing
+}
+
+/** An answer to HEAD ends with its head (RFC 9112, 6.3). Node takes one without a length for one that ends with the connection, and would close it. */
+function keepAfterHead(outgoing: ClientRequest, { httpVersion, headers }: IncomingMessage): void {
+  if (outgoing.method !== 'HEAD' || httpVersion !== '1.1') return
+  const options = (headers.connection ?? '').toLowerCase().split(/[\t ]*,[\t ]*/)
+  if (!options.includes('close')) outgoing.shouldKeepAlive = true
 }
 
 function send(request: IncomingMessage, outgoing: ClientRequest): void {

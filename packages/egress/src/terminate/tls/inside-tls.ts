@@ -35,6 +35,8 @@ export async function secureInside<Used>(
   server.once('secureConnection', (secured) => resolve(use(secured)))
   server.once('tlsClientError', reject)
   client.once('close', () => reject(new Error('the connection was closed during the TLS handshake')))
+  if (signal.aborted) abort()
+  if (client.destroyed) reject(new Error('the connection was closed before the TLS handshake'))
   server.emit('connection', client)
   try {
     return await promise

@@ -41,6 +41,8 @@ export class UpstreamTls {
     secured.on('error', reject)
     secured.once('close', () => reject(new Error('the connection was closed during the TLS handshake')))
     secured.once('secureConnect', () => resolve(use(secured)))
+    if (signal.aborted) abort()
+    if (socket.destroyed) reject(new Error('the connection was closed before the TLS handshake'))
     try {
       return await promise
     } catch (error) {

@@ -6,6 +6,7 @@ import { lifecycle } from './0005-lifecycle.ts'
 import { projects } from './0006-projects.ts'
 import { events } from './0007-events.ts'
 import { storeId } from './0008-store-id.ts'
+import { idempotencyOrder } from './0009-idempotency-order.ts'
 
 /**
  * The schema's history: each entry runs once, in order, in a transaction of its own. Entries are never changed, only added, a file for each.
@@ -20,4 +21,5 @@ export const migrations: readonly string[] = [
   projects,
   events,
   storeId,
+  idempotencyOrder,
 ]

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { resolveCopy } from '../../src/build/resolve-copy.ts'
+import { BuildArgs, StageScope } from '../../src/build/stage-scope.ts'
+import type { Surroundings } from '../../src/build/surroundings.ts'
+import type { Context } from '../../src/context/open-context.ts'
+import { packSelection } from '../../src/context/selection.ts'
+import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+
+test('ADD takes as many files one by one as a context may have', async () => {
+  const plan = planDockerfile('FROM scratch\nADD * /all/', { buildArgs: {} })
+  const [instruction] = plan.stages[0]?.instructions ?? []
+  if (instruction?.type !== 'copy') throw new Error('ADD is a copy')
+  const matches = Array.from({ length: 250_000 }, (_, index) => ({ path: `${index}`, type: 'file' as const }))
+  const context: Context = {
+    sha256: 'none',
+    select: ([source]) => {
+      const chosen = { kind: 'tree', matches: source === '*' ? matches : [], nodes: new Map() } as const
+      return packSelection(chosen, async function* () {})
+    },
+  }
+  const settings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
+  const args = new BuildArgs({}, plan)
+  const around = {
+    scope: new StageScope({ settings, args: new Map() }, args, plan.escape),
+    args,
+    sources: { context: () => context },
+    policyKey: '',
+    secrets: new Set<string>(),
+  } as unknown as Surroundings
+  expect((await resolveCopy(instruction, around)).work.parts).toHaveLength(matches.length)
+})

@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readContextTree } from '../../src/template/context-tree.ts'
+import { readLocalTree } from '../../src/tree/local-tree.ts'
+
+/** More than one call of a function takes as arguments. */
+const files = 130_000
+let here: string
+
+beforeAll(() => {
+  here = mkdtempSync(join(tmpdir(), 'holt-large-'))
+  for (let count = 0; count < files; count += 1) writeFileSync(join(here, String(count)), '')
+})
+afterAll(() => rmSync(here, { recursive: true }))
+
+test('a directory of any size is read as a tree, and as the context of a build', async () => {
+  expect(await readLocalTree(here)).toHaveLength(files + 1)
+  const { entries } = await readContextTree(here, {})
+  expect(entries).toHaveLength(files + 1)
+})

@@ -1,0 +1,3 @@
+export const idempotencyOrder = `
+CREATE INDEX idempotency_project ON idempotency (project_id, created_at);
+`
