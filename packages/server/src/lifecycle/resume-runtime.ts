@@ -10,7 +10,7 @@ import { promisedMiB } from '../runtimes/promised.ts'
 import { broughtBackMiB } from '../runtimes/restores-under-way.ts'
 import { sourceSettingsOf } from '../runtimes/source-settings.ts'
 import { specOf } from '../runtimes/start-runtime.ts'
-import { secretEnv } from '../secrets/secret-env.ts'
+import { secretValues } from '../secrets/secret-env.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { RuntimeRow } from '../store/tables.ts'
@@ -125,8 +125,8 @@ async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal):
   const guest = await bindRuntime(service, row, { env, renew: true, signal })
   await failpoint('resume.bound')
   try {
-    const secretValues = async () => Object.values(await secretEnv(service, { projectId, runtimeId }))
-    await startCommands(service, commands, { runtimeId, guest, signal, secretValues })
+    const secrets = () => secretValues(service, { projectId, runtimeId })
+    await startCommands(service, commands, { runtimeId, guest, signal, secretValues: secrets })
     await failpoint('resume.started')
     return null
   } catch (error) {

@@ -1,7 +1,7 @@
 import { type EngineErrorKind, failpoint, type ImageDigest, type RuntimeSpec } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
-import { secretEnv } from '../secrets/secret-env.ts'
+import { secretValues } from '../secrets/secret-env.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { isStartFailure, startCommands } from '../templates/start-command.ts'
@@ -50,8 +50,9 @@ export async function bringUp(
     await failpoint('create.networked')
     const guest = await bindRuntime(service, row, { env, renew, signal })
     await failpoint('create.bound')
-    const secretValues = async () => Object.values(await secretEnv(service, refOf(row)))
-    await startCommands(service, commands, { runtimeId: row.runtime_id, guest, signal: stopped, secretValues })
+    const secrets = () => secretValues(service, refOf(row))
+    const bound = { runtimeId: row.runtime_id, guest, signal: stopped, secretValues: secrets }
+    await startCommands(service, commands, bound)
     await failpoint('create.started')
   } catch (error) {
     throw await giveUp(service, row, { error, stopped })

@@ -13,6 +13,11 @@ export async function secretEnv(service: Service, ref: RuntimeRef): Promise<Read
   return env
 }
 
+/** What stands in those variables: texts that nobody outside is to read. */
+export async function secretValues(service: Service, ref: RuntimeRef): Promise<readonly string[]> {
+  return Object.values(await secretEnv(service, ref))
+}
+
 async function valueInside(
   service: Service,
   ref: RuntimeRef,
