@@ -51,7 +51,9 @@ def state():
     count += 1
     return {"pid": os.getpid(), "count": count, "started": started, "of_create": os.environ.get("OF_CREATE"), "of_template": os.environ.get("OF_TEMPLATE")}
 def fetch():
-    with urllib.request.urlopen("https://api.example.com/started") as answer: return {"status": answer.status}
+    try:
+        with urllib.request.urlopen("https://api.example.com/started") as answer: return {"status": answer.status}
+    except OSError as error: return {"error": repr(error)}
 ${hasIndex ? flaskApp : plainApp}`
 
 /** The same in Node, which has authorities of its own. */

@@ -7,7 +7,7 @@ export default defineConfig({
     name: 'e2e',
     include: ['**/*.test.ts'],
     globalSetup: ['support/global-setup.ts'],
-    setupFiles: ['support/leak-check.ts'],
+    setupFiles: ['support/leak-check.ts', 'support/report-properties.ts'],
     // One service for all files: what one file leaves behind must not be taken for another's.
     fileParallelism: false,
     testTimeout: 60_000,

@@ -85,7 +85,8 @@ export class Connections {
    */
   inTurn(socket: Socket, response: ServerResponse, answer: () => void): void {
     const connection = this.#all.get(socket)
-    if (connection === undefined) return // It was cut, and what was read along with its last request is nobody's any more.
+    // It was cut, or had its last answer: what was read along with its last request is nobody's any more.
+    if (connection === undefined || socket.writableEnded) return
     connection.requests += 1
     connection.movedAt = performance.now()
     this.#stir(connection)

@@ -10,7 +10,7 @@ import { givenRequestId, observeRequests } from '../telemetry/observe-requests.t
 import type { Handlers } from './call.ts'
 import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { Connections } from './connections.ts'
-import { dropRestOfBody } from './drop-rest-of-body.ts'
+import { closeAfterLongBody, dropRestOfBody } from './drop-rest-of-body.ts'
 import { invalidField } from './field-issues.ts'
 import { registerRoutes } from './register-routes.ts'
 import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
@@ -44,9 +44,10 @@ export function createApp(
     reply.raw.setMaxListeners(30)
     reply.headers(standingHeaders(request.id))
     if (hasOneFraming(request.raw)) return
-    reply.header('connection', 'close')
+    reply.raw.shouldKeepAlive = false
     throw invalidField('/header/Transfer-Encoding', 'must be chunked')
   })
+  app.addHook('onSend', async (request, reply) => closeAfterLongBody(request.raw, reply.raw))
   app.addHook('onRequestAbort', async (request) => void request.raw.destroy())
   app.setErrorHandler((error, request, reply) => sendError(request, reply, { error, log: service.log }))
   app.setNotFoundHandler((request, reply) => {

@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { mergePieces, type PortStream } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { closeAfterLongBody } from '../http/drop-rest-of-body.ts'
 import { invalidField } from '../http/field-issues.ts'
 import type { Visit } from './enter-port.ts'
 import { passedTrailers, type RawHeaders, requestHeaders, responseHeaders, wantsTrailers } from './forward-headers.ts'
@@ -91,6 +92,7 @@ export async function sendBack(
   if (answer.destroyed) throw failure(new Error('the program broke off its answer'))
   const { statusCode = 0 } = answer
   if (statusCode < 200 || statusCode > 999) throw failure(new Error(`the program answered ${statusCode}`))
+  closeAfterLongBody(request, response)
   response.writeHead(statusCode, [...responseHeaders(answer, visit.target)])
   response.write(nothing)
   await new Promise<void>((resolve) => {

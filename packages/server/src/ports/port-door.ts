@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HoltError, makeId } from '@holt/protocol'
+import { closeAfterLongBody } from '../http/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../http/send-error.ts'
 import type { Upgrade, UpgradeDoor } from '../http/upgrades.ts'
 import { clientLeft } from '../metrics/http-metrics.ts'
@@ -129,6 +130,7 @@ function sendFailure(
     return
   }
   const failure = toHoltError(error, service.log, requestId)
+  closeAfterLongBody(request, response)
   response.writeHead(failure.status, errorHeaders(failure, requestId))
   response.end(request.method === 'HEAD' ? undefined : JSON.stringify(errorBody(failure, requestId)))
 }

@@ -3,18 +3,28 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { mergePieces } from '@holt/engine'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { dropRestOfBody } from '../../src/http/drop-rest-of-body.ts'
+import { connectionLimits } from '../../src/http/connection-limits.ts'
+import { Connections } from '../../src/http/connections.ts'
+import { closeAfterLongBody, dropRestOfBody } from '../../src/http/drop-rest-of-body.ts'
 
 /** A server that wants no body, and a connection to it that says something. */
-async function say(bytes: string): Promise<{ heard: () => string; accepted: Socket }> {
+async function say(
+  bytes: string,
+): Promise<{ heard: () => string; asked: readonly string[]; socket: Socket; accepted: Socket }> {
+  const asked: string[] = []
   const server = createServer((request, response) => {
     mergePieces(request)
     dropRestOfBody(request, response)
-    response.end(`answer to ${request.url}`)
+    connections.inTurn(request.socket, response, () => {
+      asked.push(request.url ?? '')
+      closeAfterLongBody(request, response)
+      response.end(`answer to ${request.url}`)
+    })
   })
+  const connections = new Connections(server, connectionLimits)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {})
   onTestFinished(() => {
     socket.destroy()
@@ -26,7 +36,7 @@ async function say(bytes: string): Promise<{ heard: () => string; accepted: Sock
     heard += part
   })
   socket.write(bytes)
-  return { heard: () => heard, accepted }
+  return { heard: () => heard, asked, socket, accepted }
 }
 
 const post = (path: string, length: number) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`
@@ -34,9 +44,29 @@ const post = (path: string, length: number) => `POST ${path} HTTP/1.1\r\nHost: x
 test('a connection is not cut over a body that has come to its end, though not all of it was taken in', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
-  const length = 2 ** 20 + 30_000
+  const length = 2 ** 20
   const { heard, accepted } = await say(`${post('/first', length)}${'x'.repeat(length)}${post('/second', 0)}`)
   while (!heard().includes('answer to /second')) await new Promise(setImmediate)
   vi.advanceTimersByTime(60_000)
   expect(accepted.destroyed).toBe(false)
+})
+
+test('an answer before a long body is the last one, and its client has the time to read it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { heard, socket, accepted } = await say(post('/first', 5 * 2 ** 20) + 'x'.repeat(5 * 2 ** 20))
+  await once(socket, 'end')
+  expect(heard()).toContain('Connection: close\r\n')
+  expect(heard()).toContain('answer to /first')
+  expect([socket.errored, accepted.destroyed]).toEqual([null, false])
+  vi.advanceTimersByTime(60_000)
+  expect(accepted.destroyed).toBe(true)
+})
+
+test('nothing is done after the last answer', async () => {
+  const { heard, asked, socket } = await say('POST /first HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+  while (!heard().includes('answer to /first')) await new Promise(setImmediate)
+  socket.end(`0\r\n\r\n${post('/second', 0)}`)
+  await once(socket, 'close')
+  expect(asked).toEqual(['/first'])
 })
