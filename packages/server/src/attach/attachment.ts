@@ -35,6 +35,10 @@ const maxReasonBytes = 123
 /** How long a command that has taken nothing is left alone; the guest itself has waited for it. */
 const refusedInputPauseMs = 50
 
+/** Why what a client does or hears ends. One of each serves all: an error costs more than all else that is done for a small frame. */
+const noLongerWrites = new Error('this attachment no longer writes')
+const clientIsGone = new Error('the client is gone')
+
 /** What a writer asks for beside input. */
 type Order = Extract<AttachClientFrame, { type: 'resize' | 'signal' }>
 
@@ -141,10 +145,15 @@ export class Attachment implements Member {
     }
     const frame = parsed.data
     if (frame.type === 'taken') this.#pump.noteTaken(frame.cursor)
-    else if (frame.type === 'write') this.#askToWrite(frame.takeover)
+    else if (frame.type === 'write') this.#ask(frame.takeover)
     else if (frame.type === 'watch') this.#stopWriting()
     else if (frame.type === 'eof') this.#input.add(null, 1)
     else this.#orders.add(frame, 1)
+  }
+
+  /** What was read before a client went may still wait here: input is given to the command, and nobody loses its place to who is gone. */
+  #ask(takeover: boolean): void {
+    if (this.#isOpen) this.#askToWrite(takeover)
   }
 
   #askToWrite(takeover: boolean): void {
@@ -169,7 +178,7 @@ export class Attachment implements Member {
   }
 
   #endTenure(): void {
-    this.#tenure?.abort()
+    this.#tenure?.abort(noLongerWrites)
     this.#tenure = null
     this.#pump.hold(false)
   }
@@ -247,7 +256,13 @@ export class Attachment implements Member {
     }
   }
 
+  get #isOpen(): boolean {
+    const { ws } = this.#parts
+    return ws.readyState === ws.OPEN
+  }
+
   #send(frame: AttachServerFrame | Buffer): Promise<void> {
+    if (!this.#isOpen) return Promise.reject(clientIsGone)
     const data = Buffer.isBuffer(frame) ? frame : JSON.stringify(frame)
     this.#unsentFrames++
     return new Promise((resolve, reject) =>
@@ -260,9 +275,8 @@ export class Attachment implements Member {
   }
 
   #fail(error: unknown): void {
-    const { ws, service } = this.#parts
-    const { log } = service
-    if (this.#gone.signal.aborted || ws.readyState !== ws.OPEN) return // The client leaves, which is no failure.
+    const { log } = this.#parts.service
+    if (this.#gone.signal.aborted || !this.#isOpen) return // The client leaves, which is no failure.
     if (isEngineError(error)) log.warn({ err: error }, 'the engine failed an attachment')
     else if (!(error instanceof HoltError)) log.error({ err: error }, 'an attachment failed')
     const told = isEngineError(error) ? fromEngineError(error) : error

@@ -2,6 +2,12 @@ import { EngineError, type GuestClient, type GuestItem } from '@holt/engine'
 import type { AttachServerFrame } from '@holt/protocol'
 import type { Comeback } from '../links/come-back.ts'
 
+/** A command is told at once whether to wait for a reader, and once in so long where that changes again and again: each time is a request to its runtime. */
+const retellMs = 100
+
+/** Ends a way of reading the output for another one. */
+const otherWay = new Error('the output is read in another way from here on')
+
 /** What a pump needs. */
 export interface PumpParts {
   readonly guest: GuestClient
@@ -22,7 +28,11 @@ export class OutputPump {
   #cursor: number
   #takenCursor: number
   #stream: 'stdout' | 'stderr' = 'stdout'
+  /** Whether the command is to wait for this reader; and whether it has been told so, null before it was told anything. */
   #hold = false
+  #told: boolean | null = null
+  #retoldAt = Number.NEGATIVE_INFINITY
+  #retelling: NodeJS.Timeout | null = null
   #exited = false
   /** Ends when the output is to be read another way. */
   #turn = new AbortController()
@@ -37,9 +47,18 @@ export class OutputPump {
 
   /** Whether the command is to wait for this reader. */
   hold(hold: boolean): void {
-    if (hold === this.#hold) return
     this.#hold = hold
-    this.#turn.abort()
+    if (this.#told === null || this.#retelling !== null) return
+    const waitMs = this.#retoldAt + retellMs - performance.now()
+    if (waitMs <= 0) this.#retell()
+    else this.#retelling = setTimeout(() => this.#retell(), waitMs).unref()
+  }
+
+  #retell(): void {
+    this.#retelling = null
+    if (this.#told === this.#hold) return
+    this.#retoldAt = performance.now()
+    this.#turn.abort(otherWay)
   }
 
   /** Notes how far the client has come. */
@@ -54,8 +73,9 @@ export class OutputPump {
     for (;;) {
       const turn = new AbortController()
       this.#turn = turn
+      this.#told = this.#hold
       try {
-        const how = { cursor: this.#cursor, follow: true, hold: this.#hold }
+        const how = { cursor: this.#cursor, follow: true, hold: this.#told }
         const items = await guest.readOutput(commandId, how, AbortSignal.any([gone, turn.signal]))
         for await (const item of items) {
           this.#parts.comeback.progress()

@@ -89,6 +89,21 @@ describe('an attachment', () => {
     await expect.poll(() => other.last('writer')?.reason).toBe('granted')
   })
 
+  test('takes the writing from nobody after it has gone, whatever it asked for before', async () => {
+    const { start, attached } = await setUp()
+    const id = await start({ command: 'cat', pty: size })
+    const [gone, stays] = [await attached(id), await attached(id)]
+    for (let times = 0; times < 5_000; times++) gone.say({ type: 'write', takeover: true })
+    await expect.poll(() => gone.last('writer')?.reason).toBe('granted')
+    gone.ws.terminate()
+    await gone.closed
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    stays.say({ type: 'write', takeover: true })
+    await expect.poll(() => stays.last('writer')?.reason).toBe('granted')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(stays.last('writer')?.reason).toBe('granted')
+  })
+
   test('sends no more than its window beyond what is taken', async () => {
     const { start, attached } = await setUp()
     const id = await start({ command: 'fill 400000' })
