@@ -7,12 +7,13 @@ import { basename, dirname } from 'node:path'
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
+  streams: [],
   erofs: [],
-  engine: ['protocol'],
-  'engine-host': ['engine', 'erofs', 'protocol'],
-  builder: ['engine', 'erofs', 'protocol'],
-  egress: ['protocol'],
-  server: ['builder', 'egress', 'engine', 'engine-host', 'protocol'],
+  engine: ['protocol', 'streams'],
+  'engine-host': ['engine', 'erofs', 'protocol', 'streams'],
+  builder: ['engine', 'erofs', 'protocol', 'streams'],
+  egress: ['protocol', 'streams'],
+  server: ['builder', 'egress', 'engine', 'engine-host', 'protocol', 'streams'],
   sdk: ['protocol'],
   cli: ['protocol', 'sdk'],
 }

@@ -1,7 +1,5 @@
 export * from './contract.ts'
 export { type FailpointName, failpoint, failpointNames, failpoints, failpointsAreArmed } from './failpoints.ts'
-export { GatheredBytes } from './gathered-bytes.ts'
 export * from './guest/index.ts'
 export type * from './guest-link.ts'
 export { oddShapeOf } from './json-shape.ts'
-export { mergePieces } from './merge-pieces.ts'

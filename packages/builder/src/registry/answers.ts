@@ -1,3 +1,4 @@
+import { GatheredBytes } from '@holt/streams'
 import type { Answer } from './exchange.ts'
 import { readRetryAfter } from './patience.ts'
 import { TransferError } from './transfer-error.ts'
@@ -17,12 +18,10 @@ export function refuseFailure({ status, headers }: Answer, host: string, now = D
 
 /** A whole body, refused when it is larger. */
 export async function bytesOf(body: AsyncIterable<Uint8Array>, maxBytes: number, host: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
+  const whole = new GatheredBytes()
   for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes) throw new TransferError('too_large', `${host} sends more than ${maxBytes} bytes.`)
-    chunks.push(chunk)
+    whole.add(chunk)
+    if (whole.length > maxBytes) throw new TransferError('too_large', `${host} sends more than ${maxBytes} bytes.`)
   }
-  return Buffer.concat(chunks)
+  return whole.take()
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { mergePieces } from '@holt/streams'
 import { parseAddress } from '../addresses/parse-address.ts'
 import type { DenialReason } from '../contract.ts'
 import { canonicalName, splitAuthority } from '../names/canonical-name.ts'
@@ -99,7 +100,7 @@ class Responses {
 
   begin(): void {
     const { guest, upstream } = this.#connection
-    upstream.pipe(guest, { end: false })
+    mergePieces(upstream).pipe(guest, { end: false })
     upstream.once('end', () => {
       if (!this.#refusing) guest.end()
     })

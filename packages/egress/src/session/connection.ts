@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import { mergePieces } from '@holt/streams'
 import type { AskingProcess, AttachedSecret, Decision, DenialReason } from '../contract.ts'
 import { relayRequests } from '../http/relay-requests.ts'
 import { decideRequest, type Plan, planConnection, secretsFor, type Target } from '../policy/decide.ts'
@@ -162,7 +163,7 @@ export class Connection {
     if (way.type === 'http') await this.#relay(socket)
     else {
       this.#passOn(socket)
-      socket.pipe(this.#stream)
+      mergePieces(socket).pipe(this.#stream)
     }
     await Promise.all([this.#streamClosed, ...this.#sockets.map(({ closed }) => closed)])
   }

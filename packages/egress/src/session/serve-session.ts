@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import { mergePieces } from '@holt/streams'
 
 /** What a session hands on. */
 export interface SessionHandler {
@@ -47,7 +48,7 @@ export function serveSession(connection: Duplex, handler: SessionHandler): Serve
   // Breaking the protocol ends the session; its connections hear of that themselves.
   session.on('error', () => undefined)
   session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    stream.on('error', () => undefined)
+    mergePieces(stream).on('error', () => undefined)
     if (stream.destroyed || stream.closed) return
     const method = headers[':method']
     if (method === 'CONNECT') handler.onConnect(stream, headers)

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { mergePieces } from '@holt/streams'
 import { valuesOf } from './fields.ts'
 import type { Field } from './secrets/put-in.ts'
 import { type Redaction, Redactor, redactText } from './secrets/redact.ts'
@@ -42,5 +43,5 @@ function decoderOf(coding: string) {
 function chain<To extends Readable & NodeJS.WritableStream>(from: Readable, to: To): To {
   from.once('error', (error) => to.destroy(error))
   to.once('close', () => from.destroy())
-  return from.pipe(to)
+  return from.pipe(mergePieces(to))
 }

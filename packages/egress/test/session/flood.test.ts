@@ -1,5 +1,7 @@
 import { constants } from 'node:http2'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { bytesInUse } from '../../../streams/test/support/tiny-pieces.ts'
 import { startDnsServer } from '../support/dns-server.ts'
 import { policyOf, startRuntime, type TestRuntime, until } from '../support/gateway.ts'
 import { drain } from '../support/guest.ts'
@@ -117,6 +119,32 @@ describe('a guest that floods costs only itself:', () => {
     await until(() => host.connections === 512, 'the others are there')
     runtime.egress.update({ policy: policyOf() })
     await until(() => runtime.decisions.filter(({ type }) => type === 'close').length >= 512, 'all are cut')
+  })
+
+  test('bytes one by one, which nobody takes', async () => {
+    await using dns = await startDnsServer({ 'a.example.com': { A: ['127.0.0.1'], ttlSecs: 0 } })
+    await using runtime = await startRuntime({
+      settings: { resolvers: [dns.address] },
+      allow: [{ host: 'a.example.com', ports: [443] }],
+    })
+    const address = await runtime.guest.resolve('a.example.com')
+    dns.quirks = { isSilent: true }
+    await delay(1_100) // What is known of a name is kept for a second at the least.
+    await using guest = await RawGuest.start(runtime.egress)
+    const streams = Array.from({ length: 16 }, (_, i) => 2 * i + 1)
+    for (const stream of streams) guest.connect(stream, `${address}:443`)
+    const before = await bytesInUse()
+    for (const stream of streams) {
+      const pieces = Buffer.concat(Array<Buffer>(16 * 1024).fill(frame(frameType.data, 0, stream, Buffer.of(0x16))))
+      for (let n = 0; n < 3; n++) {
+        // The session has a window as well, which is as large again when this has been read.
+        guest.frames.length = 0
+        guest.send(pieces, frame(frameType.ping, 0, 0, Buffer.alloc(8)))
+        await guest.next(frameType.ping, 0)
+      }
+    }
+    expect(guest.frames.filter(({ stream }) => stream !== 0)).toEqual([])
+    expect((await bytesInUse()) - before).toBeLessThan(16 * 2 ** 20)
   })
 
   test('other methods and paths than there are', async () => {

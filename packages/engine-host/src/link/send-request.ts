@@ -1,6 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
 import { Readable } from 'node:stream'
-import { EngineError, type GuestRequest, type GuestResponse, mergePieces } from '@holt/engine'
+import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine'
+import { mergePieces } from '@holt/streams'
 
 /** Items of a stream that a guest ends for a checkpoint: what may be sent ahead of their reader, and the last write. */
 const TAKE_IN_BYTES = 8 * 2 ** 20

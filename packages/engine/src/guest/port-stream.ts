@@ -1,6 +1,6 @@
 import { Duplex, type Readable, type Writable } from 'node:stream'
+import { GatheredBytes } from '@holt/streams'
 import { EngineError } from '../contract.ts'
-import { GatheredBytes } from '../gathered-bytes.ts'
 import { letEnd } from './let-end.ts'
 import {
   dataFrame,

@@ -1,7 +1,7 @@
 import { type ErrorCode, HoltError } from '@holt/protocol'
+import { GatheredBytes } from '@holt/streams'
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
-import { GatheredBytes } from '../gathered-bytes.ts'
 import type { GuestResponse } from '../guest-link.ts'
 import { oddShapeOf } from '../json-shape.ts'
 import type { AnswerBudget } from './answer-budget.ts'

@@ -2,8 +2,8 @@ import { PassThrough } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { TinyPieces } from '../../../streams/test/support/tiny-pieces.ts'
 import { dataFrame, endFrame, PortFrameReader, PortStream, portWindowBytes, windowFrame } from '../../src/index.ts'
-import { TinyPieces } from '../support/tiny-pieces.ts'
 
 /** Two ends of one connection. */
 function pair(): [PortStream, PortStream] {

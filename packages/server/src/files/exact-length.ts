@@ -1,5 +1,6 @@
 import { type Readable, Transform } from 'node:stream'
-import { EngineError, mergePieces } from '@holt/engine'
+import { EngineError } from '@holt/engine'
+import { mergePieces } from '@holt/streams'
 import { passOn } from '../http/pass-on.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { mergePieces } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { mergePieces } from '@holt/streams'
 
 /** An upload that sends nothing for this long is given up. */
 const idleMs = 60_000

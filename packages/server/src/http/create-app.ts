@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { mergePieces } from '@holt/engine'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
+import { mergePieces } from '@holt/streams'
 import fastify, { type FastifyInstance } from 'fastify'
 import { attachDoor } from '../attach/attach-door.ts'
 import { portDoor, portRequests } from '../ports/port-door.ts'

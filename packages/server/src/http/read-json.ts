@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { GatheredBytes } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { GatheredBytes } from '@holt/streams'
 import type { BodyRoom } from './body-room.ts'
 import { invalidField } from './field-issues.ts'
 import { refuseOddShape } from './json-shape.ts'

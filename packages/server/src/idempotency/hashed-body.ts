@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Readable, Transform } from 'node:stream'
-import { mergePieces } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { mergePieces } from '@holt/streams'
 import { passOn } from '../http/pass-on.ts'
 
 /** A body that sends nothing for this long is given up. */

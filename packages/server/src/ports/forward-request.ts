@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { mergePieces, type PortStream } from '@holt/engine'
+import type { PortStream } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { mergePieces } from '@holt/streams'
 import { closeAfterLongBody } from '../http/drop-rest-of-body.ts'
 import { invalidField } from '../http/field-issues.ts'
 import type { Visit } from './enter-port.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { mergePieces } from '@holt/engine'
+import { mergePieces } from '@holt/streams'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { connectionLimits } from '../../src/http/connection-limits.ts'
 import { Connections } from '../../src/http/connections.ts'

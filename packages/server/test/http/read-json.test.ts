@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { TinyPieces } from '../../../engine/test/support/tiny-pieces.ts'
+import { TinyPieces } from '../../../streams/test/support/tiny-pieces.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import { KeptByRequest } from '../../src/http/kept-memory.ts'
 import { readJson } from '../../src/http/read-json.ts'

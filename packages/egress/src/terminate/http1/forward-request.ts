@@ -6,6 +6,7 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import { mergePieces } from '@holt/streams'
 import { endToEnd, fieldsOf, headersOf, valuesOf } from '../fields.ts'
 import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
 import { plainAnswer } from '../plain-answer.ts'
@@ -116,7 +117,7 @@ function send(request: IncomingMessage, outgoing: ClientRequest): void {
     if (request.rawTrailers.length > 0)
       guarded(() => outgoing.addTrailers(headersOf(endToEnd(fieldsOf(request.rawTrailers))) as never))
   })
-  request.pipe(outgoing)
+  mergePieces(request).pipe(outgoing)
 }
 
 function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
@@ -157,7 +158,7 @@ export async function passAnswer(
     const trailers = fieldsOf(answer.rawTrailers).map(([name, value]) => [name, redactText(value, redactions)] as const)
     if (hasTrailers && trailers.length > 0) guarded(() => response.addTrailers(headersOf(trailers) as never))
   })
-  await pipeline(plain.body(answer), response)
+  await pipeline(plain.body(mergePieces(answer)), response)
 }
 
 /** Answers with why a request is not carried, and ends the connection: what is left of its body is not read. */

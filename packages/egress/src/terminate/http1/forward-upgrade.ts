@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { mergePieces } from '@holt/streams'
 import { endToEnd, fieldsOf } from '../fields.ts'
 import { type Redaction, Redactor, redactText } from '../secrets/redact.ts'
 import { type Http1Connection, responseOn } from './connection.ts'
@@ -52,12 +53,13 @@ function switchAnswer(answer: IncomingMessage, redactions: readonly Redaction[])
 }
 
 function join(inside: Duplex, upstream: Duplex, redactions: readonly Redaction[]): void {
-  const back = redactions.length === 0 ? upstream : upstream.pipe(new Redactor(redactions))
+  mergePieces(upstream)
+  const back = redactions.length === 0 ? upstream : upstream.pipe(mergePieces(new Redactor(redactions)))
   const end = () => {
     inside.destroy()
     upstream.destroy()
   }
   for (const side of [inside, upstream]) side.once('error', end).once('close', end)
   back.pipe(inside)
-  inside.pipe(upstream)
+  mergePieces(inside).pipe(upstream)
 }

@@ -1,9 +1,10 @@
 import { constants, type Http2Stream } from 'node:http2'
 import { PassThrough, type Readable } from 'node:stream'
+import { mergePieces } from '@holt/streams'
 
 /** A stream's body that ends only where the other side ended it. A reset ends the readable side of an HTTP/2 stream too, as if all had come; here it is an error. */
 export function wholeBody(stream: Http2Stream): Readable {
-  const body = new PassThrough()
+  const body = mergePieces(new PassThrough())
   const end = () => {
     if (stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR) body.destroy(new Error('the stream was reset'))
     else body.end()
@@ -13,7 +14,7 @@ export function wholeBody(stream: Http2Stream): Readable {
   })
   stream.once('end', end).once('close', end)
   body.once('close', () => stream.resume())
-  stream.pipe(body, { end: false })
+  mergePieces(stream).pipe(body, { end: false })
   return body
 }
 

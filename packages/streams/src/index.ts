@@ -1,0 +1,2 @@
+export { GatheredBytes } from './gathered-bytes.ts'
+export { mergePieces } from './merge-pieces.ts'
