@@ -1,2 +1,3 @@
 export { GatheredBytes } from './gathered-bytes.ts'
 export { mergePieces } from './merge-pieces.ts'
+export { WholeBytes } from './whole-bytes.ts'

@@ -1,4 +1,4 @@
-import { GatheredBytes } from '@holt/streams'
+import { WholeBytes } from '@holt/streams'
 import type { Answer } from './exchange.ts'
 import { readRetryAfter } from './patience.ts'
 import { TransferError } from './transfer-error.ts'
@@ -18,7 +18,7 @@ export function refuseFailure({ status, headers }: Answer, host: string, now = D
 
 /** A whole body, refused when it is larger. */
 export async function bytesOf(body: AsyncIterable<Uint8Array>, maxBytes: number, host: string): Promise<Uint8Array> {
-  const whole = new GatheredBytes()
+  const whole = new WholeBytes()
   for await (const chunk of body) {
     whole.add(chunk)
     if (whole.length > maxBytes) throw new TransferError('too_large', `${host} sends more than ${maxBytes} bytes.`)

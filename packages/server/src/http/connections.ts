@@ -21,6 +21,8 @@ interface Connection {
   lent: boolean
   /** True once it speaks another protocol. Answers to what was asked before change nothing about that. */
   upgraded: boolean
+  /** True once it has had its last answer. */
+  isOver: boolean
   /** Requests that are not answered yet: the one under way, and those that wait for it. */
   requests: number
   readonly waiting: (() => void)[]
@@ -85,8 +87,8 @@ export class Connections {
    */
   inTurn(socket: Socket, response: ServerResponse, answer: () => void): void {
     const connection = this.#all.get(socket)
-    // It was cut, or had its last answer: what was read along with its last request is nobody's any more.
-    if (connection === undefined || socket.writableEnded) return
+    // It was cut, or had its last answer: what comes after that is nobody's any more.
+    if (connection === undefined || connection.isOver) return
     connection.requests += 1
     connection.movedAt = performance.now()
     this.#stir(connection)
@@ -130,6 +132,7 @@ export class Connections {
       project: null,
       lent: false,
       upgraded: false,
+      isOver: false,
       requests: 0,
       waiting: [],
       sentBytes: 0,
@@ -150,7 +153,10 @@ export class Connections {
 
   #end(connection: Connection, goesOn: boolean): void {
     // After an answer that says it is the last there is none, whatever was read along with its request.
-    if (!goesOn) this.#forgetWaiting(connection)
+    if (!goesOn) {
+      connection.isOver = true
+      this.#forgetWaiting(connection)
+    }
     connection.requests -= 1
     connection.lent = false
     if (!this.#all.has(connection.socket)) return

@@ -33,7 +33,10 @@ function dropRest(request: IncomingMessage, { shouldKeepAlive }: ServerResponse)
   request.read(0) // From here on it counts as read.
   request.resume()
   // Node hangs up after the last answer. With bytes unread that is a reset, which may take the answer from its client (RFC 9112, 9.6).
-  if (!shouldKeepAlive) socket.destroySoon = () => socket.end()
+  if (!shouldKeepAlive) {
+    socket.destroySoon = () => {}
+    request.once('end', () => socket.end())
+  }
   const hangUp = () => {
     // What has come to its end though some of it waits here holds up nobody, and another request may be under way.
     if (!shouldKeepAlive || !request.complete) socket.destroy()

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { HoltError } from '@holt/protocol'
-import { GatheredBytes } from '@holt/streams'
+import { WholeBytes } from '@holt/streams'
 import type { BodyRoom } from './body-room.ts'
 import { invalidField } from './field-issues.ts'
 import { refuseOddShape } from './json-shape.ts'
@@ -44,7 +44,7 @@ function requireJsonType(type: string | undefined): void {
 
 async function readBytes(request: IncomingMessage, { room, payer }: KeptFor): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
-  const body = new GatheredBytes()
+  const body = new WholeBytes()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(
     () => reject(new HoltError('timeout', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`)),
