@@ -26,7 +26,7 @@ async function listEvents(call: Call<'listEvents'>): Promise<Answer> {
   const cursor = await startOf(service, projectId, query.cursor)
   if (follow || acceptedFormat(headers.accept) !== null)
     return { status: 200, items: eventItems(service, filter, { cursor, follow, gone }) }
-  const read = () => oldestFirst(service, filter, { cursor, limit: query.limit })
+  const read = () => oldestFirst(service, filter, { cursor, asked: query.cursor, limit: query.limit })
   return { status: 200, json: await readInTurn(service.store, { projectId, gone }, read) }
 }
 
@@ -63,14 +63,19 @@ async function startOf({ store }: Service, projectId: string, cursor: number | '
   return cursor
 }
 
+/** A page after a cursor, which is what `asked` stood for a moment ago. */
 async function oldestFirst(
-  { store }: Service,
+  service: Service,
   filter: EventFilter,
-  { cursor, limit }: { cursor: number; limit: number },
+  { cursor, asked, limit }: { cursor: number; asked: number | 'latest'; limit: number },
 ): Promise<EventPage> {
+  const { store } = service
   const { last } = await logPosition(store.db, filter.projectId)
   const { rows, reach } = await findAfter(store.db, filter, { after: cursor, last, limit: limit + 1 })
   await store.settled()
+  // What was removed meanwhile would be missing, and nobody would say so.
+  const start = asked === 'latest' ? cursor : await startOf(service, filter.projectId, asked)
+  if (start > cursor) return oldestFirst(service, filter, { cursor: start, asked, limit })
   const data = rows.slice(0, limit).map(presentEvent)
   const shown = data.at(-1)
   if (rows.length > limit && shown !== undefined) return pageOf(data, shown.cursor, true)

@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Event } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { eventsAfter, eventsBefore, examinedEvents } from '../../src/events/read-events.ts'
 import { lengthenLog } from '../support/lengthen-log.ts'
 import { plansOf } from '../support/plans-of.ts'
 import { startTestServer } from '../support/start-test-server.ts'
+import { tamper } from '../support/test-store.ts'
 
 const path = '/v1/agents/event'
 const type = 'webhook.deleted'
@@ -38,6 +40,25 @@ test('events of a rare type are found in a long log, over short pages and in a s
     .split('\n')
     .map((line) => JSON.parse(line))
   expect(items.map((item) => item.cursor)).toEqual([...cursors, last])
+})
+
+test('events that are removed while a page is read are not missing from it without a word', async () => {
+  const { server, cursors } = await setUp()
+  const begin = cursors[0] as number
+  const answers = []
+  for (let turns = 0; turns < 60; turns += 1) {
+    const cursor = begin + 100 * turns
+    // Reads of a project wait for each other, and so its removal comes before, within or after the second one.
+    const longest = server.ask('GET', `${path}?type=${type}`)
+    const asked = server.ask('GET', `${path}?type=project.updated&cursor=${cursor}&limit=1`)
+    for (let turn = 0; turn < turns; turn += 1) await setImmediate()
+    await tamper(server.stateDir, `UPDATE log_positions SET removed = ${cursor + 50} WHERE last > ${cursor + 50}`)
+    await tamper(server.stateDir, `DELETE FROM events WHERE cursor <= ${cursor + 50}`)
+    await longest
+    const { status, json } = await asked
+    answers.push(status === 200 ? json.data[0].cursor - cursor : json.error.code)
+  }
+  expect(answers.filter((answer) => answer !== 1 && answer !== 'cursor_expired')).toEqual([])
 })
 
 test('what chooses by type is found by an index, and looks at so many', async () => {
