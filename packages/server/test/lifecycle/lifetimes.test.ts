@@ -276,3 +276,22 @@ describe('an idle runtime', () => {
     expect(json.stdout).toBe('here\n')
   })
 })
+
+test('what is due in longer than a timer of Node takes (2^31 ms) is not due at once', async () => {
+  const warnings: string[] = []
+  const warn = (warning: Error) => warnings.push(warning.name)
+  process.on('warning', warn)
+  onTestFinished(() => void process.off('warning', warn))
+  const { ask, makeRuntime } = await startTestServer()
+  const days = 24 * 3600
+  const id = await makeRuntime({ timeout_secs: 30 * days, idle_timeout_secs: 30 * days })
+  const expires_at = new Date(Date.now() + 10 * 365 * days * 1000).toISOString()
+  const { key } = (await ask('POST', '/v1/agents/key', { json: { scopes: ['runtime:read'], expires_at } })).json
+  await ask('POST', `${path}/${id}/commands`, { json: { command: 'sleep', background: true, timeout_secs: 7 * days } })
+  // The sweep looks once a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  const { status, json } = await ask('GET', `${path}/${id}`, { key })
+  expect([status, json.state]).toEqual([200, 'running'])
+  expect((await ask('GET', `${path}/${id}/commands`)).json.data[0].state).toBe('running')
+  expect(warnings).not.toContain('TimeoutOverflowWarning')
+})
