@@ -11,6 +11,14 @@ export async function visit<Value>(runtime: TestRuntime, number: number, path: s
   expect(port.listening).toBe(true)
   const target = `${runtime.path}/ports/${number}/proxy${path}`
   const answer = await send(service.url, { method: 'GET', target, headers: { 'x-holt-port-token': port.token } })
-  expect(answer.status, answer.bytes.toString()).toBe(200)
+  expect(answer.status, answer.status === 200 ? '' : await describe(runtime, number, answer.bytes)).toBe(200)
   return JSON.parse(answer.bytes.toString()) as Value
+}
+
+/** What a visit was answered that failed, and what is left of the program. */
+async function describe(runtime: TestRuntime, number: number, answer: Buffer): Promise<string> {
+  const port = await runtime.call('GET', `/ports/${number}`)
+  const commands = await runtime.call('GET', '/commands')
+  const output = await runtime.call('GET', '/commands/cmstartcommand00000000/output', { query: { follow: false } })
+  return [answer, port.text, commands.text, output.text].join('\n')
 }
