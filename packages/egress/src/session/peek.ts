@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { GatheredBytes } from '@holt/streams'
 
 /** What a look at the first bytes says: enough, or how many bytes it takes to say more. */
 export type Look<T> =
@@ -21,20 +22,18 @@ export async function peek<T>(
   look: (bytes: Buffer) => Look<T>,
 ): Promise<Peeked<T>> {
   const { promise, resolve, reject } = Promise.withResolvers<Peeked<T>>()
-  const chunks: Buffer[] = []
-  let length = 0
+  const gathered = new GatheredBytes()
   let needed = 1
   const onReadable = () => {
     for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) {
-      chunks.push(chunk)
-      length += chunk.length
+      gathered.add(chunk)
     }
-    if (length < needed) return
-    const bytes = Buffer.concat(chunks)
-    chunks.splice(0, chunks.length, bytes)
+    if (gathered.length < needed) return
+    const bytes = gathered.take()
     const seen = look(bytes)
     if (seen.type === 'more') {
-      needed = Math.max(seen.needed, length + 1)
+      gathered.add(bytes)
+      needed = Math.max(seen.needed, bytes.length + 1)
       return
     }
     stream.off('readable', onReadable)

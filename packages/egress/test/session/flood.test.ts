@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { constants } from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -145,6 +146,32 @@ describe('a guest that floods costs only itself:', () => {
     }
     expect(guest.frames.filter(({ stream }) => stream !== 0)).toEqual([])
     expect((await bytesInUse()) - before).toBeLessThan(16 * 2 ** 20)
+  })
+
+  test('a ClientHello byte by byte over many connections', async () => {
+    await using dns = await startDnsServer({ 'a.example.com': { A: ['127.0.0.1'] } })
+    await using host = await startTcpHost()
+    await using runtime = await startRuntime({
+      settings: { resolvers: [dns.address] },
+      allow: [{ host: 'a.example.com', ports: [host.port], protocol: 'tls' }],
+    })
+    const address = await runtime.guest.resolve('a.example.com')
+    await using guest = await RawGuest.start(runtime.egress)
+    const streams = Array.from({ length: 64 }, (_, i) => 2 * i + 1)
+    for (const stream of streams) guest.connect(stream, `${address}:${host.port}`)
+    for (const stream of streams) await guest.next(frameType.headers, stream)
+    // A record and a message of 16 KB, of which a part comes.
+    const hello = Buffer.concat([Buffer.from('160301400001003ffc0303', 'hex'), Buffer.alloc(1_000)])
+    const before = await bytesInUse()
+    for (const byte of hello) {
+      const pieces = streams.map((stream) => frame(frameType.data, 0, stream, Buffer.of(byte)))
+      guest.frames.length = 0
+      guest.send(...pieces, frame(frameType.ping, 0, 0, Buffer.alloc(8)))
+      await once(guest.socket, 'data')
+    }
+    await guest.next(frameType.ping, 0)
+    expect(guest.frames.filter(({ stream }) => stream !== 0)).toEqual([])
+    expect((await bytesInUse()) - before).toBeLessThan(3 * 2 ** 20)
   })
 
   test('other methods and paths than there are', async () => {

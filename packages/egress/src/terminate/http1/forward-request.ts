@@ -117,7 +117,7 @@ function send(request: IncomingMessage, outgoing: ClientRequest): void {
     if (request.rawTrailers.length > 0)
       guarded(() => outgoing.addTrailers(headersOf(endToEnd(fieldsOf(request.rawTrailers))) as never))
   })
-  mergePieces(request).pipe(outgoing)
+  request.pipe(outgoing)
 }
 
 function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {

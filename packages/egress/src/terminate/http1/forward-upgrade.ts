@@ -61,5 +61,5 @@ function join(inside: Duplex, upstream: Duplex, redactions: readonly Redaction[]
   }
   for (const side of [inside, upstream]) side.once('error', end).once('close', end)
   back.pipe(inside)
-  mergePieces(inside).pipe(upstream)
+  inside.pipe(upstream)
 }

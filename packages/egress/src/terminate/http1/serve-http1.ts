@@ -2,6 +2,7 @@ import { Agent, createServer, type IncomingMessage, type Server, type ServerResp
 import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
+import { mergePieces } from '@holt/streams'
 import { refusalBody } from '../judge-request.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Http1Connection } from './connection.ts'
@@ -27,9 +28,10 @@ export class Http1Inside {
       connectionsCheckingInterval: headersTimeoutMs / 2,
       shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
     })
-    const serve = (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response)
+    // From the beginning on: what comes waits here until it is this request's turn, and until it was judged.
+    const serve = (request: IncomingMessage, response: ServerResponse) => this.#serve(mergePieces(request), response)
     this.#server.on('request', serve).on('checkContinue', serve)
-    this.#server.on('upgrade', (request, socket, head) => this.#switch(request, socket, head))
+    this.#server.on('upgrade', (request, socket, head) => this.#switch(request, mergePieces(socket), head))
     this.#server.on('clientError', (_error, socket) => answerBroken(socket))
   }
 

@@ -1,4 +1,5 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { mergePieces } from '@holt/streams'
 import { endToEnd, fieldsOf, headersOf, valuesOf } from '../fields.ts'
 import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
 import { plainAnswer } from '../plain-answer.ts'
@@ -26,10 +27,8 @@ export async function forwardStream(served: Http2Connection, incoming: Incoming)
   try {
     const session = await served.upstream.session()
     if (isOver(stream)) return
-    const outgoing = session.request(pseudoAnd(served, incoming, judgement.fields), {
-      endStream: stream.endAfterHeaders,
-      waitForTrailers: true,
-    })
+    const ends = { endStream: stream.endAfterHeaders, waitForTrailers: true }
+    const outgoing = mergePieces(session.request(pseudoAnd(served, incoming, judgement.fields), ends))
     const release = served.upstream.holdSecrets(judgement.secrets)
     stream.once('close', release)
     passRequest(stream, outgoing)

@@ -1,5 +1,6 @@
 import { performServerHandshake, type ServerHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
+import { mergePieces } from '@holt/streams'
 import type { ConnectionToTerminate } from '../terminator.ts'
 import type { Upstream } from '../upstream.ts'
 import { forwardStream } from './forward-stream.ts'
@@ -29,7 +30,7 @@ export class Http2Connection {
     this.#inside = performServerHandshake(inside, insideSettings)
     this.#inside.on('error', () => this.#inside.destroy())
     this.#inside.on('stream', (stream, headers, _flags, raw) => {
-      forwardStream(this, { stream, headers, raw: raw ?? [] }).catch(() => reset(stream))
+      forwardStream(this, { stream: mergePieces(stream), headers, raw: raw ?? [] }).catch(() => reset(stream))
     })
   }
 

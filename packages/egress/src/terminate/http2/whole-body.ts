@@ -14,7 +14,7 @@ export function wholeBody(stream: Http2Stream): Readable {
   })
   stream.once('end', end).once('close', end)
   body.once('close', () => stream.resume())
-  mergePieces(stream).pipe(body, { end: false })
+  stream.pipe(body, { end: false })
   return body
 }
 
