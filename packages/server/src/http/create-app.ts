@@ -10,7 +10,7 @@ import { givenRequestId, observeRequests } from '../telemetry/observe-requests.t
 import type { Handlers } from './call.ts'
 import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { Connections } from './connections.ts'
-import { closeAfterLongBody, dropRestOfBody } from './drop-rest-of-body.ts'
+import { closeAfterLongBody, dropRestOfBody, hadLastAnswer } from './drop-rest-of-body.ts'
 import { invalidField } from './field-issues.ts'
 import { registerRoutes } from './register-routes.ts'
 import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
@@ -118,6 +118,10 @@ function methodsOf(target: string): readonly string[] {
 function answerBrokenRequest(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
+    return
+  }
+  if (hadLastAnswer(socket)) {
+    socket.end()
     return
   }
   const failure =

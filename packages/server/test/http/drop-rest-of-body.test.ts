@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { connectionLimits } from '../../src/http/connection-limits.ts'
 import { Connections } from '../../src/http/connections.ts'
 import { closeAfterLongBody, dropRestOfBody } from '../../src/http/drop-rest-of-body.ts'
+import { startTestServer } from '../support/start-test-server.ts'
 
 /** A server that wants no body, and a connection to it that says something. */
 async function say(
@@ -69,4 +70,18 @@ test('nothing is done after the last answer', async () => {
   socket.end(`0\r\n\r\n${post('/second', 0)}`)
   await once(socket, 'close')
   expect(asked).toEqual(['/first'])
+})
+
+test('what breaks off after the last answer gets no other one', async () => {
+  const { server } = await startTestServer()
+  const { port, hostname } = new URL(server.url)
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  socket.write(post('/nothing', 5 * 2 ** 20))
+  let heard = ''
+  socket.setEncoding('latin1').on('data', (part: string) => {
+    if (heard === '') socket.end('a part')
+    heard += part
+  })
+  await once(socket, 'end')
+  expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404'])
 })
