@@ -50,6 +50,8 @@ export class HostCheckpoints {
   readonly #maker: CheckpointMaker
   readonly #hasImage: (digest: ImageDigest) => Promise<boolean>
   readonly #findings = new Map<string, Finding>()
+  /** Directories of checkpoints that are no more, and are not removed yet. */
+  readonly #unnamed = new Set<string>()
   /** One writer at a time for each checkpoint. */
   readonly locks = new KeyedLock()
 
@@ -124,18 +126,21 @@ export class HostCheckpoints {
     return new Set(manifests.map(({ maker }) => maker.guest))
   }
 
-  /** Gone is success. It leaves by a rename, so that half of one is never seen. */
+  /** Gone is success. It leaves by a rename, so that half of one is never seen; where the rest fails, the next removal does that too. */
   async remove(checkpointId: string): Promise<void> {
     const temporary = this.#temporary()
     try {
       await rename(this.#layout.checkpoint(checkpointId), temporary)
+      this.#unnamed.add(temporary)
+      this.#findings.delete(checkpointId)
+      await failpoint('host.checkpoint-unnamed')
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return
-      throw error
+      if (!hasCode(error, 'ENOENT')) throw error
     }
-    this.#findings.delete(checkpointId)
-    await failpoint('host.checkpoint-unnamed')
-    await rm(temporary, { recursive: true, force: true })
+    for (const dir of this.#unnamed) {
+      await rm(dir, { recursive: true, force: true })
+      this.#unnamed.delete(dir)
+    }
   }
 
   /** Removes what an earlier process was about to publish or to remove. */

@@ -396,7 +396,7 @@ test('a connection on which nothing moves is cut, and so is one whose token expi
   await expect(idle.visit('/')).rejects.toThrow(/hang up|ECONNRESET/)
   const expiring = await startPortServer()
   expiring.program(3000, () => {})
-  const { token } = await expiring.get(3000, '?expires_in_secs=1')
+  const { token } = await expiring.get(3000, '?expires_in_secs=3')
   await expect(expiring.byHost(expiring.hostOf(3000), `/?holt_token=${token}`)).rejects.toThrow(/hang up|ECONNRESET/)
 })
 
