@@ -44,6 +44,9 @@ interface Finding {
   readonly damage: Promise<string | null>
 }
 
+/** After this long the removal of a directory is tried again that failed. */
+const finishMs = 5_000
+
 /** Checkpoints at rest: a directory each, whole as soon as it has its name. */
 export class HostCheckpoints {
   readonly #layout: Layout
@@ -52,6 +55,7 @@ export class HostCheckpoints {
   readonly #findings = new Map<string, Finding>()
   /** Directories of checkpoints that are no more, and are not removed yet. */
   readonly #unnamed = new Set<string>()
+  #finishing = false
   /** One writer at a time for each checkpoint. */
   readonly locks = new KeyedLock()
 
@@ -126,7 +130,7 @@ export class HostCheckpoints {
     return new Set(manifests.map(({ maker }) => maker.guest))
   }
 
-  /** Gone is success. It leaves by a rename, so that half of one is never seen; where the rest fails, the next removal does that too. */
+  /** Gone is success. It leaves by a rename, so that half of one is never seen; where the rest fails it is tried again until it is done. */
   async remove(checkpointId: string): Promise<void> {
     const temporary = this.#temporary()
     try {
@@ -135,12 +139,33 @@ export class HostCheckpoints {
       this.#findings.delete(checkpointId)
       await failpoint('host.checkpoint-unnamed')
     } catch (error) {
-      if (!hasCode(error, 'ENOENT')) throw error
+      if (hasCode(error, 'ENOENT')) return
+      this.#finishLater()
+      throw error
     }
-    for (const dir of this.#unnamed) {
-      await rm(dir, { recursive: true, force: true })
-      this.#unnamed.delete(dir)
+    await this.#removeUnnamed()
+  }
+
+  async #removeUnnamed(): Promise<void> {
+    try {
+      for (const dir of this.#unnamed) {
+        await rm(dir, { recursive: true, force: true })
+        this.#unnamed.delete(dir)
+      }
+    } catch (error) {
+      this.#finishLater()
+      throw error
     }
+  }
+
+  #finishLater(): void {
+    if (this.#unnamed.size === 0 || this.#finishing) return
+    this.#finishing = true
+    const finish = () => {
+      this.#finishing = false
+      this.#removeUnnamed().catch(() => {}) // It is tried again.
+    }
+    setTimeout(finish, finishMs).unref()
   }
 
   /** Removes what an earlier process was about to publish or to remove. */

@@ -16,7 +16,7 @@ const maker = {
   guest: 'b'.repeat(64),
 }
 
-test('a checkpoint whose removal fails half way is gone with the next removal', async () => {
+test('a checkpoint whose removal fails half way is gone soon', async () => {
   await using dir = await temporaryDirectory()
   const layout = layoutOf(dir.path, '/run/x')
   for (const id of ['cp1', 'cp2']) {
@@ -26,8 +26,7 @@ test('a checkpoint whose removal fails half way is gone with the next removal', 
   const checkpoints = new HostCheckpoints(layout, maker, async () => true)
   await expect(checkpoints.remove('cp1')).rejects.toThrow('armed')
   expect((await readdir(layout.checkpoints)).sort()).toEqual([expect.stringMatching(/^\.tmp-/), 'cp2'])
-  await checkpoints.remove('cp1')
-  expect(await readdir(layout.checkpoints)).toEqual(['cp2'])
+  await expect.poll(() => readdir(layout.checkpoints)).toEqual(['cp2'])
   await checkpoints.remove('cp2')
   expect(await readdir(layout.checkpoints)).toEqual([])
 })
