@@ -45,7 +45,12 @@ interface Finding {
 }
 
 /** After this long the removal of a directory is tried again that failed. */
-const finishMs = 5_000
+const retryMs = 5_000
+
+function removeLater(dir: string): void {
+  const remove = () => rm(dir, { recursive: true, force: true }).catch(() => removeLater(dir))
+  setTimeout(remove, retryMs).unref()
+}
 
 /** Checkpoints at rest: a directory each, whole as soon as it has its name. */
 export class HostCheckpoints {
@@ -53,9 +58,6 @@ export class HostCheckpoints {
   readonly #maker: CheckpointMaker
   readonly #hasImage: (digest: ImageDigest) => Promise<boolean>
   readonly #findings = new Map<string, Finding>()
-  /** Directories of checkpoints that are no more, and are not removed yet. */
-  readonly #unnamed = new Set<string>()
-  #finishing = false
   /** One writer at a time for each checkpoint. */
   readonly locks = new KeyedLock()
 
@@ -135,37 +137,18 @@ export class HostCheckpoints {
     const temporary = this.#temporary()
     try {
       await rename(this.#layout.checkpoint(checkpointId), temporary)
-      this.#unnamed.add(temporary)
-      this.#findings.delete(checkpointId)
-      await failpoint('host.checkpoint-unnamed')
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return
-      this.#finishLater()
       throw error
     }
-    await this.#removeUnnamed()
-  }
-
-  async #removeUnnamed(): Promise<void> {
+    this.#findings.delete(checkpointId)
     try {
-      for (const dir of this.#unnamed) {
-        await rm(dir, { recursive: true, force: true })
-        this.#unnamed.delete(dir)
-      }
+      await failpoint('host.checkpoint-unnamed')
+      await rm(temporary, { recursive: true, force: true })
     } catch (error) {
-      this.#finishLater()
+      removeLater(temporary)
       throw error
     }
-  }
-
-  #finishLater(): void {
-    if (this.#unnamed.size === 0 || this.#finishing) return
-    this.#finishing = true
-    const finish = () => {
-      this.#finishing = false
-      this.#removeUnnamed().catch(() => {}) // It is tried again.
-    }
-    setTimeout(finish, finishMs).unref()
   }
 
   /** Removes what an earlier process was about to publish or to remove. */

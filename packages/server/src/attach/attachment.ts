@@ -145,18 +145,15 @@ export class Attachment implements Member {
     }
     const frame = parsed.data
     if (frame.type === 'taken') this.#pump.noteTaken(frame.cursor)
-    else if (frame.type === 'write') this.#ask(frame.takeover)
+    else if (frame.type === 'write') this.#askToWrite(frame.takeover)
     else if (frame.type === 'watch') this.#stopWriting()
     else if (frame.type === 'eof') this.#input.add(null, 1)
     else this.#orders.add(frame, 1)
   }
 
   /** What was read before a client went may still wait here: input is given to the command, and nobody loses its place to who is gone. */
-  #ask(takeover: boolean): void {
-    if (this.#isOpen) this.#askToWrite(takeover)
-  }
-
   #askToWrite(takeover: boolean): void {
+    if (!this.#isOpen) return
     const { caller, room } = this.#parts
     try {
       requireScope(caller, 'runtime:write')

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { peerName } from '../limits/peer-name.ts'
 import { Groups } from './connection-groups.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
@@ -21,8 +22,6 @@ interface Connection {
   lent: boolean
   /** True once it speaks another protocol. Answers to what was asked before change nothing about that. */
   upgraded: boolean
-  /** True once it has had its last answer. */
-  isOver: boolean
   /** Requests that are not answered yet: the one under way, and those that wait for it. */
   requests: number
   readonly waiting: (() => void)[]
@@ -38,6 +37,13 @@ export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
 export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
 
 const recognitions = new WeakMap<Socket, (projectId: string) => void>()
+
+const over = new WeakSet<Duplex>()
+
+/** Whether a connection has had its last answer. */
+export function hadLastAnswer(socket: Duplex): boolean {
+  return over.has(socket)
+}
 
 /** Notes that the client of a connection has shown a valid key of a project. */
 export function recognise(socket: Socket, projectId: string): void {
@@ -88,7 +94,7 @@ export class Connections {
   inTurn(socket: Socket, response: ServerResponse, answer: () => void): void {
     const connection = this.#all.get(socket)
     // It was cut, or had its last answer: what comes after that is nobody's any more.
-    if (connection === undefined || connection.isOver) return
+    if (connection === undefined || hadLastAnswer(socket)) return
     connection.requests += 1
     connection.movedAt = performance.now()
     this.#stir(connection)
@@ -132,7 +138,6 @@ export class Connections {
       project: null,
       lent: false,
       upgraded: false,
-      isOver: false,
       requests: 0,
       waiting: [],
       sentBytes: 0,
@@ -154,7 +159,7 @@ export class Connections {
   #end(connection: Connection, goesOn: boolean): void {
     // After an answer that says it is the last there is none, whatever was read along with its request.
     if (!goesOn) {
-      connection.isOver = true
+      over.add(connection.socket)
       this.#forgetWaiting(connection)
     }
     connection.requests -= 1

@@ -1,18 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
 
 /** How long a client whose body nobody wants has to read the answer. */
 const lingerMs = 5_000
 
 /** So much of a body that nobody wants is taken in, so that the connection can be used again. Of a longer one the rest waits with the client. */
 const maxDroppedBytes = 2 ** 20
-
-const lingering = new WeakSet<Duplex>()
-
-/** Whether a connection has had its last answer, and waits for its client. */
-export function hadLastAnswer(socket: Duplex): boolean {
-  return lingering.has(socket)
-}
 
 /**
  * Before the head of an answer is written: makes it the connection's last where more of the body may be to come than is taken in. A client whose system keeps the rest for it takes the body for sent, and its
@@ -43,7 +35,6 @@ function dropRest(request: IncomingMessage, { shouldKeepAlive }: ServerResponse)
   // Node hangs up after the last answer. With bytes unread that is a reset, which may take the answer from its client (RFC 9112, 9.6).
   if (!shouldKeepAlive) {
     socket.destroySoon = () => {}
-    lingering.add(socket)
     request.once('end', () => socket.end())
   }
   const hangUp = () => {
