@@ -1,4 +1,5 @@
 import { failpoint } from '@holt/engine'
+import { collectAfter } from '../builds/collect-after.ts'
 import { dropCheckpoint } from '../lifecycle/drop-checkpoint.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
@@ -32,6 +33,7 @@ export async function endRuntime(service: Service, ref: RuntimeRef, end: End | n
   await failpoint('delete.terminated')
   service.links.forget(ref.runtimeId)
   if (row.pause_checkpoint_id !== null) void dropCheckpoint(service, row.pause_checkpoint_id)
+  void collectAfter(service, row)
 }
 
 /** The row as `terminating`, ended already, or as it was where it should not end any more. */

@@ -1,4 +1,5 @@
 import type { Ending } from '@holt/engine'
+import { collectAfter } from '../builds/collect-after.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { changeState, type Reason } from './change-state.ts'
@@ -39,5 +40,6 @@ export async function failRuntime(service: Service, row: RuntimeRow, reason: Rea
   await service.networks.forget(ref)
   service.links.forget(ref.runtimeId)
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  void collectAfter(service, row)
   return true
 }

@@ -62,6 +62,22 @@ test('it outlives the runtime and the template, and starts its application', asy
   expect((await again.ask('GET', `${runtimes}/${id}`)).json.template.name).toBe('app')
 })
 
+test('the image of one that is gone goes with the last runtime that is made of it', async () => {
+  const server = await setUp()
+  const { ask, makeRuntime, engine } = server
+  const source = await makeRuntime()
+  await inside(server).write(source, '/workspace/a', 'then')
+  const { snapshot_id } = (await files(server, source, 'one')).json
+  const [one, two] = [await makeRuntime({ snapshot: 'one' }), await makeRuntime({ snapshot: 'one' })]
+  const image = (await engine.inspect(one))?.spec.imageDigest
+  const images = async () => ((await engine.ability('images')?.list()) ?? []).map(({ digest }) => digest)
+  expect((await ask('DELETE', `${snapshots}/${snapshot_id}`)).status).toBe(204)
+  await ask('DELETE', `${runtimes}/${one}`)
+  expect(await images()).toContain(image)
+  await ask('DELETE', `${runtimes}/${two}`)
+  await expect.poll(images).not.toContain(image)
+})
+
 test('a template is built upon it with its settings, and upon no memory', async () => {
   const server = await setUp()
   const { ask, makeRuntime, builder } = server
