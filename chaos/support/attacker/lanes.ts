@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { countAnswers } from './count-answers.ts'
-import type { Tally, Target } from './target.ts'
+import type { AttackTime, Tally, Target } from './target.ts'
 
 /** How long an answer is waited for that nobody has read until then. */
 const lateMs = 5_000
@@ -32,10 +32,10 @@ export interface Lane {
   readonly note: () => void
 }
 
-/** Keeps connections open and does something over each of them: for a time that begins when each has been begun, since thousands take a slow machine long. */
+/** Keeps connections open and does something over each of them: for a time that begins when each has been begun, since to open thousands takes a slow machine long. */
 export async function lanes(
   target: Target,
-  ms: number,
+  { leastMs, enough }: AttackTime,
   { count, addresses = 0, reads = true, asksFirst = [] }: Lanes,
   use: (lane: Lane) => void,
 ): Promise<Tally> {
@@ -79,7 +79,8 @@ export async function lanes(
     if (index % batch === batch - 1) await sleep(1)
   }
   begin()
-  setTimeout(() => end.abort(), ms)
+  await Promise.all([sleep(leastMs), enough])
+  end.abort()
   await Promise.all(all)
   return { ...tally, answers: Object.fromEntries(Object.entries(tally.answers).filter(([, count]) => count > 0)) }
 }

@@ -1,10 +1,16 @@
+import { once } from 'node:events'
 import { attackOf } from './attacks.ts'
 import type { Target } from './target.ts'
 
-/** Runs one attack for a time and prints what it came to: `main.ts '{"name": ..., "ms": ..., "target": {...}}'`. */
-const { name, ms, target } = JSON.parse(process.argv[2] ?? '{}') as { name: string; ms: number; target: Target }
+/** Runs one attack until its input ends, and for a time at the least, and prints what it came to: `main.ts '{"name": ..., "leastMs": ..., "target": {...}}'`. */
+const { name, leastMs, target } = JSON.parse(process.argv[2] ?? '{}') as {
+  name: string
+  leastMs: number
+  target: Target
+}
 const attack = attackOf(name)
+const enough = once(process.stdin.resume(), 'end').then(() => {})
 // Connections that are not read keep no process alive.
 setInterval(() => {}, 1_000)
-const tally = await attack.run(target, ms)
+const tally = await attack.run(target, { leastMs, enough })
 process.stdout.write(`${JSON.stringify(tally)}\n`, () => process.exit(0))

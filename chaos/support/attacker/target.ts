@@ -38,9 +38,14 @@ export interface Evidence {
   readonly answers?: Readonly<Record<string, number>>
 }
 
+/** How long an attack goes on once it has begun: for a time at the least, and until whoever measures has seen enough. */
+export interface AttackTime {
+  readonly leastMs: number
+  readonly enough: Promise<void>
+}
+
 /** What is done to the service. */
 export interface Attack {
   readonly evidence: Evidence
-  /** Goes on for a time once it has begun. */
-  run(target: Target, ms: number): Promise<Tally>
+  run(target: Target, time: AttackTime): Promise<Tally>
 }
