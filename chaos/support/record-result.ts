@@ -4,7 +4,7 @@ import { repository } from '../../e2e/support/service-process.ts'
 import { long } from './length.ts'
 
 /** Where results are kept, a JSON object a line; what stands in docs/reliability.md comes from there. */
-const resultsFile = join(repository, '.holt', 'chaos', 'results.jsonl')
+export const resultsFile = join(repository, '.holt', 'chaos', 'results.jsonl')
 
 /** Prints what came of a test, and keeps it. Units stand in the names of the figures. */
 export function recordResult(test: string, figures: Readonly<Record<string, unknown>>): void {

@@ -5,8 +5,8 @@ import type { Attack } from './target.ts'
 
 const mib = 2 ** 20
 
-/** More strangers than are let in at once, so that some of them have to go. */
-const crowd = { opened: 1_200, closed: 100 }
+/** More strangers than are let in at once, so that some of them have to go: at length all of them have been in. */
+const crowd = (count: number) => ({ opened: short(1_200, count), closed: 100 })
 
 /** What is said to who has sent no request within 15 s; before that nobody has a reason to say anything. */
 const late = short({}, { invalid_request: 0 })
@@ -17,12 +17,12 @@ const refused = { unauthenticated: 5, rate_limited: 0 }
 /** What can be done without a key. */
 export const strangers = {
   '5,000 connections that say nothing, from ten addresses': {
-    evidence: { least: crowd, answers: late },
+    evidence: { least: crowd(5_000), answers: late },
     run: (target, time) => lanes(target, time, { count: 5_000, addresses: 10 }, () => {}),
   },
 
   '3,000 connections that say nothing, from the address of everybody else': {
-    evidence: { least: crowd, answers: late },
+    evidence: { least: crowd(3_000), answers: late },
     run: (target, time) => lanes(target, time, { count: 3_000 }, () => {}),
   },
 
