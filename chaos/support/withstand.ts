@@ -70,13 +70,15 @@ export async function withstand<Outcome>(
     return !over || runs < calmRuns
   }
   const [outcome, under] = await Promise.all([attacking, timesOf(bystander, goesOn)])
-  const grownMiB = daemonMemory().peakMiB - memoryBefore
+  const { nowMiB, peakMiB } = daemonMemory()
+  const grownMiB = peakMiB - memoryBefore
   const slowness = Math.max(1, at(calm, 0.5) / usualMs, busy)
   recordResult(name, {
     true_ms: { calm: rounded(calm), under: rounded(under) },
     count: under.length,
     allowed_ms: Math.round(promisedMs * slowness),
     daemon_grown_mib: Math.round(grownMiB),
+    daemon_mib: { before: Math.round(memoryBefore), peak: Math.round(peakMiB), after: Math.round(nowMiB) },
     outcome,
   })
   expect(daemonPid()).toBe(pid)
