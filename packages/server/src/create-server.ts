@@ -5,6 +5,7 @@ import type { AgentTemplate } from './agents/agent-template.ts'
 import { AgentTemplates } from './agents/agent-templates.ts'
 import { ensureAgentTemplates } from './agents/ensure-agent-templates.ts'
 import { AuditLog } from './audit/audit-log.ts'
+import { LikelyProjects } from './auth/likely-projects.ts'
 import { OpenStreams } from './auth/open-streams.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
 import { validCredentials } from './auth/valid-credentials.ts'
@@ -234,6 +235,7 @@ function makeService(
     hostClock,
     freeMemoryMiB: freeMemoryMiB ?? (async () => null),
     recentKeys: new RecentKeys(),
+    likelyProjects: new LikelyProjects(),
     rates: new RequestRates(monotonic, failureRate),
     projects: new ProjectQuotas({ store, log }, config.projectQuotas),
     streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now())),

@@ -1,6 +1,7 @@
 import type { Engine } from '@holt/engine'
 import type { AgentTemplates } from './agents/agent-templates.ts'
 import type { AuditLog } from './audit/audit-log.ts'
+import type { LikelyProjects } from './auth/likely-projects.ts'
 import type { OpenStreams } from './auth/open-streams.ts'
 import type { RecentKeys } from './auth/recent-keys.ts'
 import type { Builds } from './builds/builds.ts'
@@ -51,6 +52,7 @@ export interface Service {
   /** Memory that the host could give away now; null where it is not known. */
   readonly freeMemoryMiB: () => Promise<number | null>
   readonly recentKeys: RecentKeys
+  readonly likelyProjects: LikelyProjects
   readonly streams: OpenStreams
   readonly rates: RequestRates
   readonly projects: ProjectQuotas

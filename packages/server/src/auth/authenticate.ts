@@ -4,7 +4,7 @@ import { scopesOf } from '../keys/key-scopes.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
-import { digestOf } from './key-secret.ts'
+import { sentDigest } from './key-secret.ts'
 
 /** Who sent a request: the project comes from the key. */
 export interface Caller {
@@ -21,12 +21,15 @@ const lastUsedStepMs = 60_000
 
 /** Finds the caller of a request by its `Authorization` header. A missing key and a wrong one get the same answer. */
 export async function authenticate(service: Service, header: string | undefined): Promise<Caller> {
-  const secret = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
-  if (secret === undefined) throw unauthenticated()
-  const digest = digestOf(secret)
+  const digest = sentDigest(header)
+  if (digest === null) throw unauthenticated()
   const key = await findKey(service, digest)
   const scopes = key === null ? null : scopesOf(key)
-  if (key === null || scopes === null) throw unauthenticated()
+  if (key === null || scopes === null) {
+    service.likelyProjects.forget(digest)
+    throw unauthenticated()
+  }
+  service.likelyProjects.note(digest, key.project_id)
   noteUse(service, digest, key)
   return {
     projectId: key.project_id,

@@ -14,6 +14,12 @@ export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 
+/** The digest of the secret in an `Authorization` header; null where there is none. */
+export function sentDigest(header: string | undefined): string | null {
+  const secret = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
+  return secret === undefined ? null : digestOf(secret)
+}
+
 /** The part of a secret that may be shown. */
 export function prefixOf(secret: string): string {
   return secret.slice(0, prefixLength)

@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { peerName } from '../limits/peer-name.ts'
@@ -12,6 +12,12 @@ const sweepMs = 5_000
 /** With so many connections requests are answered by turns. */
 const crowd = 16
 
+/** A request that has come, and what answers it. */
+interface Asked {
+  readonly request: IncomingMessage
+  readonly answer: () => void
+}
+
 /** One connection, as long as it is open. */
 interface Connection {
   readonly socket: Socket
@@ -24,7 +30,7 @@ interface Connection {
   upgraded: boolean
   /** Requests that are not answered yet: the one under way, and those that wait for it. */
   requests: number
-  readonly waiting: (() => void)[]
+  readonly waiting: Asked[]
   /** Bytes that had left when it was last seen to move, and when that was (`performance.now`). */
   sentBytes: number
   movedAt: number
@@ -35,6 +41,13 @@ export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
 
 /** How many connections there are: of strangers, of clients at rest, and those over which something is under way. */
 export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
+
+/** What connections ask and tell. */
+export interface ConnectionHooks {
+  readonly onDrop: (why: DropReason) => void
+  /** Whose a request seems to be before anybody has looked at its key; null: nobody's. */
+  readonly likelyProject: (request: IncomingMessage) => string | null
+}
 
 const recognitions = new WeakMap<Socket, (projectId: string) => void>()
 
@@ -64,12 +77,12 @@ export class Connections {
   /** Requests of all connections that wait for those before them. */
   #waiting = 0
   readonly #rota = new Rota()
-  readonly #onDrop: (why: DropReason) => void
+  readonly #hooks: ConnectionHooks
   readonly #timer: NodeJS.Timeout
 
-  constructor(server: Server, limits: ConnectionLimits, onDrop: (why: DropReason) => void = () => {}) {
+  constructor(server: Server, limits: ConnectionLimits, hooks: Partial<ConnectionHooks> = {}) {
     this.#limits = limits
-    this.#onDrop = onDrop
+    this.#hooks = { onDrop: () => {}, likelyProject: () => null, ...hooks }
     server.on('connection', (socket: Socket) => this.#add(socket))
     server.prependListener('upgrade', ({ socket }) => this.#upgrade(socket))
     this.#timer = setInterval(() => this.#sweep(), Math.min(sweepMs, limits.unreadTimeoutMs)).unref()
@@ -91,7 +104,8 @@ export class Connections {
    * Answers a request when those before it on its connection have been answered, and taken. Node tells of all that come in one breath at once; answered at once, a
    * client that reads nothing would have them all kept for it. A connection on which more wait than anybody needs is cut, and what else came with them is read no further.
    */
-  inTurn(socket: Socket, response: ServerResponse, answer: () => void): void {
+  inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+    const { socket } = request
     const connection = this.#all.get(socket)
     // It was cut, or had its last answer: what comes after that is nobody's any more.
     if (connection === undefined || hadLastAnswer(socket)) return
@@ -104,9 +118,9 @@ export class Connections {
       this.#drop(connection, 'requests')
       stopParsing(socket)
     } else if (connection.requests > 1) {
-      connection.waiting.push(answer)
+      connection.waiting.push({ request, answer })
       this.#waiting += 1
-    } else this.#answer(connection, answer)
+    } else this.#answer(connection, { request, answer })
   }
 
   /** How many requests a connection may have under way: where very many wait in all, few. So what they take is bounded, and who sends some at once is served. */
@@ -177,13 +191,17 @@ export class Connections {
     waiting.length = 0
   }
 
-  /** Answers at once, or in a crowd when it is its client's turn. Who has left by then costs next to nothing, also by the thousand. */
-  #answer(connection: Connection, answer: () => void): void {
+  /**
+   * Answers at once, or in a crowd when it is its client's turn: over a connection of which nobody knows yet whose it is, that of the project whose key it seems to have, for at the same address there may be
+   * a stranger with any number of them. Who has left by then costs next to nothing, also by the thousand.
+   */
+  #answer(connection: Connection, { request, answer }: Asked): void {
     if (this.#all.size < crowd) {
       answer()
       return
     }
-    this.#rota.add(connection.project ?? connection.peer, () => {
+    const owner = connection.project ?? this.#hooks.likelyProject(request) ?? connection.peer
+    this.#rota.add(owner, () => {
       const isThere = this.#all.has(connection.socket)
       if (isThere) answer()
       return isThere
@@ -202,7 +220,7 @@ export class Connections {
   }
 
   #drop(connection: Connection, why: DropReason): void {
-    this.#onDrop(why)
+    this.#hooks.onDrop(why)
     this.#forget(connection)
     connection.socket.destroy()
   }

@@ -77,15 +77,18 @@ function makeHttpServer(
   })
   // Node drops headers past a number of them without a word; their bytes are bounded.
   server.maxHeadersCount = 0
-  const { metrics } = service
-  const connections = new Connections(server, limits, (why) => metrics.http.noteDrop(why))
+  const { metrics, likelyProjects } = service
+  const connections = new Connections(server, limits, {
+    onDrop: (why) => metrics.http.noteDrop(why),
+    likelyProject: ({ headers }) => likelyProjects.of(headers.authorization),
+  })
   metrics.http.watchConnections(() => connections.counts)
   const answerForPort = portRequests(service)
   // Requests for ports are not the API's: they go to the program before any route sees them.
   server.on('request', (request, response) => {
     mergePieces(request)
     dropRestOfBody(request, response)
-    connections.inTurn(request.socket, response, () => {
+    connections.inTurn(request, response, () => {
       if (answerForPort(request, response)) connections.lend(request.socket)
       else answerByRoute(request, response)
     })

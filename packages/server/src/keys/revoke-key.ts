@@ -9,11 +9,11 @@ import { hasScope } from './key-scopes.ts'
 
 /** Revokes a key; what it has open ends at once. */
 export async function revokeKey(
-  { store, recentKeys, streams, now }: Service,
+  { store, recentKeys, likelyProjects, streams, now }: Service,
   { keyId, caller }: { keyId: string; caller: Caller },
 ): Promise<void> {
   const at = now()
-  await store.change(async (changes) => {
+  const revoked = await store.change(async (changes) => {
     const key = await findKeyToChange(changes, caller, keyId)
     await requireAnother(changes, { key, caller, at })
     await changes
@@ -24,8 +24,10 @@ export async function revokeKey(
       .execute()
     const { project_id: projectId, key_id: subjectId } = key
     await recordEvent(changes, { projectId, type: 'key.revoked', subjectId, data: { by: caller.keyId }, at })
+    return key
   })
   recentKeys.clear()
+  likelyProjects.forget(revoked.digest, revoked.previous_digest)
   streams.cutKey(keyId)
 }
 

@@ -25,7 +25,7 @@ export async function rotateKey(
   service: Service,
   { rotationId, keyId, overlapMs, caller }: Rotation,
 ): Promise<SecretKey> {
-  const { store, now, recentKeys, streams } = service
+  const { store, now, recentKeys, likelyProjects, streams } = service
   const at = now()
   const secret = makeSecret()
   const { before, row } = await store.change(async (changes) => {
@@ -55,6 +55,7 @@ export async function rotateKey(
     return { before: key, row: rotated }
   })
   recentKeys.clear()
+  likelyProjects.forget(before.digest, before.previous_digest)
   await streams.look()
   await keepOnThisMachine(service, { digest: before.digest, secret })
   return { row, secret }

@@ -17,7 +17,14 @@ async function start(limits: Partial<ConnectionLimits>) {
   }
   const server = createServer()
   const dropped: DropReason[] = []
-  const connections = new Connections(server, { ...connectionLimits, ...limits }, (why) => dropped.push(why))
+  const connections = new Connections(
+    server,
+    { ...connectionLimits, ...limits },
+    {
+      onDrop: (why) => dropped.push(why),
+      likelyProject: ({ url }) => (url === '/likely' ? 'project' : null),
+    },
+  )
   server.on('upgrade', (_request, socket) => {
     socket.on('error', () => {}).write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
     onTestFinished(() => void socket.destroy())
@@ -25,7 +32,7 @@ async function start(limits: Partial<ConnectionLimits>) {
   const seen = { requests: 0 }
   server.on('request', (request, response) => {
     seen.requests += 1
-    connections.inTurn(request.socket, response, () => answer(request, response))
+    connections.inTurn(request, response, () => answer(request, response))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -214,6 +221,27 @@ test('requests that come in one breath are answered one by one', async () => {
   }
   client.socket.end()
   expect((await text(client.socket)).split('waited')).toHaveLength(4)
+})
+
+test('in a crowd a request whose key seems right waits among its project, and not behind strangers of its address', async () => {
+  const { open } = await start({ maxStrangers: 100 })
+  const strangers: Client[] = []
+  for (let count = 0; count < 80; count += 1) strangers.push(await open())
+  const client = await open()
+  const answered: string[] = []
+  const askAll = async (last: string) => {
+    answered.length = 0
+    const note = (name: string) => () => void answered.push(name)
+    await Promise.all([
+      ...strangers.map((each) => each.ask('/').then(note('stranger'))),
+      client.ask(last).then(note(last)),
+    ])
+  }
+  await askAll('/')
+  expect(answered.indexOf('/')).toBe(80)
+  // Eight begin in a turn of the event loop, and what was written in one breath may be read in several.
+  await askAll('/likely')
+  expect(answered.indexOf('/likely')).toBeLessThan(40)
 })
 
 test('a client that takes nothing of its answer is cut, and one that reads late is not', async () => {
