@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises'
 import { arch } from 'node:os'
 import type { Isolation } from '@holt/engine'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { detectCgroups } from '../src/cgroups/detect-cgroups.ts'
+import { RuntimeCgroup } from '../src/cgroups/runtime-cgroup.ts'
 import {
   importImage,
   prepareEngine,
@@ -38,6 +41,7 @@ async function look(isolation: Isolation): Promise<z.infer<typeof Facts>> {
     const spec = smallSpec(isolation, await importImage(engine, under))
     const guest = await startGuest(engine, spec)
     const { output } = await runCommand(guest, '/bin/probe', 'facts', under.options.stateDir)
+    await expectOtherSessions(`/holt-${under.options.installationId}`, spec.id)
     await engine.remove(spec.id, timeout())
     expect(await under.leaks()).toEqual([])
     return Facts.parse(JSON.parse(output))
@@ -97,6 +101,22 @@ test.skipIf(noGvisor !== null)(
     }
   },
 )
+
+/** Nothing of a runtime is in this process's session, which is the daemon's: the kernel would give it what it gives that one. */
+async function expectOtherSessions(parent: string, id: string): Promise<void> {
+  const host = { cgroups: await detectCgroups(), freezer: null }
+  const pids = await new RuntimeCgroup(host, parent, id).processes()
+  expect(pids.length).toBeGreaterThan(0)
+  const own = await sessionOf('self')
+  expect(own).toMatch(/^\d+$/)
+  for (const pid of pids) expect([pid, await sessionOf(pid)]).not.toEqual([pid, own])
+}
+
+/** Field 6 of `/proc/PID/stat` (proc(5)), behind a name in brackets. */
+async function sessionOf(pid: number | 'self'): Promise<string | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '') // It ended in between.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]
+}
 
 function expectNoWayOut(facts: z.infer<typeof Facts>): void {
   expect(facts.sockets).toEqual(['/run/holt/control.sock'])

@@ -40,6 +40,14 @@ describe.each(ways)('a tool that is started $way', ({ launched }) => {
     expect((await runTool(['pwd'], { timeoutMs: 10_000 })).stdout).toBe('/\n')
   })
 
+  test('runs a tool in a session of its own, which has nothing of what the daemon takes for its own', async () => {
+    const own = await runTool(['ps', '-o', 'sid=', '-p', `${process.pid}`], { timeoutMs: 10_000 })
+    const { stdout } = await runTool(['sh', '-c', 'ps -o sid= -p $$; echo $$'], { timeoutMs: 10_000 })
+    const [session, pid] = stdout.trim().split(/\s+/)
+    expect(session).toBe(pid)
+    expect(session).not.toBe(own.stdout.trim())
+  })
+
   test('tells how a tool failed in its own words', async () => {
     await expect(mustRun(['ls', '--', '/no/such/file'], { timeoutMs: 10_000 })).rejects.toMatchObject({
       kind: 'failed',
