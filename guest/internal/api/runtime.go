@@ -10,6 +10,7 @@ import (
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/owntime"
+	"holt.dev/guest/internal/patched"
 	"holt.dev/guest/internal/serve"
 )
 
@@ -106,12 +107,14 @@ func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if n, _ := a.processes.Active(); n > 0 && !force {
-		return fault.New(fault.Conflict, "%d processes run", n)
+	running, _ := a.processes.Active()
+	if running > 0 && !force {
+		return fault.New(fault.Conflict, "%d processes run", running)
 	}
 	if a.mounts.Busy() && !force {
 		return fault.New(fault.Conflict, "mounts are in place")
 	}
+	patched.Keep(running > 0)
 	owntime.Alone(serve.DrainTimeout)
 	a.identity.Network.Suspend()
 	debug.FreeOSMemory() // what is not in use would be written down, too
