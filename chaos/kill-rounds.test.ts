@@ -1,16 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { crash, restart } from '../e2e/support/crash.ts'
+import { crash, restart, restartWith } from '../e2e/support/crash.ts'
 import { service } from '../e2e/support/facts.ts'
+import { listBelongings } from '../e2e/support/leaks.ts'
+import { nothingLeft } from '../e2e/support/lifecycle/states.ts'
+import { removeAll } from '../e2e/support/remove-all.ts'
 import { findService } from '../e2e/support/service-process.ts'
 import { Chance } from './support/chance.ts'
-import { Ledger } from './support/ledger.ts'
+import { askWith } from './support/kill/ask.ts'
+import { checkLedger } from './support/kill/check-ledger.ts'
+import { buildToItsEnd, endProject, restoreSnapshots } from './support/kill/end-project.ts'
+import { EventLog } from './support/kill/event-log.ts'
+import { Ledger } from './support/kill/ledger.ts'
+import { Receiver, toLoopback } from './support/kill/receiver.ts'
+import { Worker } from './support/kill/worker.ts'
 import { short } from './support/length.ts'
+import { makeProject } from './support/own-project.ts'
 import { recordResult } from './support/record-result.ts'
-import { Worker } from './support/worker.ts'
 
-// The daemon is killed again and again while clients work: whatever it has acknowledged is so afterwards.
+// The daemon is killed again and again while clients work: whatever it has acknowledged is so afterwards, and there is nothing else. All of it is in a project of its own, whose lists are
+// compared as a whole.
 
 const rounds = short(5, 300)
 const workers = 4
@@ -18,54 +28,88 @@ const workers = 4
 /** The longest that a daemon lives. */
 const lifeMs = 3_000
 
+/** Every so many rounds what is paused is looked into as well. */
+const roundsPerFullCheck = 5
+
 /** What a round may take where the machine is slow: the start, and a look at every fact. */
-const roundMs = 40_000
+const roundMs = 60_000
+
+const settings = toLoopback
 
 it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
-  'nothing that was acknowledged is lost by a kill -9',
+  'nothing that was acknowledged is lost by a kill -9, and nothing else is there',
   async () => {
+    const before = listBelongings(service)
     const chance = new Chance()
     console.log(`seed ${chance.seed}`)
-    const ledger = new Ledger()
     // What an earlier run has left under its names is not this one's.
     const run = randomBytes(3).toString('hex')
-    const clients = Array.from({ length: workers }, (_, index) => new Worker(`w${index}-${run}`, ledger, chance))
+    const { projectId, key } = await makeProject(`kill-rounds-${run}`)
+    const ask = askWith(key)
+    const ledger = new Ledger()
+    const log = new EventLog(ask)
+    const clients = Array.from(
+      { length: workers },
+      (_, index) => new Worker(`w${index}-${run}`, { ask, ledger, chance }),
+    )
     const readyMs: number[] = []
     let verified = 0
-    for (let round = 0; round < rounds; round += 1) {
-      const stop = new AbortController()
-      const working = clients.map((client) => client.work(stop.signal))
-      await sleep(chance.below(lifeMs))
-      await crash()
-      stop.abort()
-      await Promise.all(working)
-      const before = performance.now()
-      await restart()
-      readyMs.push(performance.now() - before)
-      for (const client of clients) await client.recover()
-      try {
-        verified += await ledger.verify()
-      } catch (cause) {
-        throw new Error(`seed ${chance.seed}, round ${round}: ${cause instanceof Error ? cause.message : cause}`, {
-          cause,
-        })
+    let isOver = false
+    try {
+      await restartWith(settings)
+      await using receiver = await Receiver.begin(ask, log)
+      for (let round = 0; round < rounds; round += 1) {
+        const stop = new AbortController()
+        const working = clients.map((client) => client.work(stop.signal))
+        await sleep(chance.below(lifeMs))
+        expect(clients.filter(({ isLost }) => isLost)).toEqual([])
+        await crash()
+        stop.abort()
+        await Promise.all(working)
+        const begunAt = performance.now()
+        await restart(settings)
+        readyMs.push(performance.now() - begunAt)
+        const full = (round + 1) % roundsPerFullCheck === 0 || round === rounds - 1
+        try {
+          for (const client of clients) await client.recover()
+          verified += await checkLedger({ ask, ledger, log, wake: full })
+        } catch (cause) {
+          throw new Error(`seed ${chance.seed}, round ${round}: ${cause instanceof Error ? cause.message : cause}`, {
+            cause,
+          })
+        }
+        expect(clients.flatMap(({ surprises }) => surprises)).toEqual([])
+        if ((round + 1) % 25 === 0) console.log(`${round + 1} rounds, ${ledger.acknowledged} acknowledged`)
       }
-      expect(clients.flatMap(({ surprises }) => surprises)).toEqual([])
-      if ((round + 1) % 25 === 0) console.log(`${round + 1} rounds, ${ledger.acknowledged} acknowledged`)
+      expect(findService()).not.toBeNull()
+      // A client that never gets an answer would lose nothing either.
+      expect(ledger.acknowledged).toBeGreaterThan(rounds)
+      const restored = await restoreSnapshots(ask, ledger)
+      await buildToItsEnd(ask, `${clients[0]?.name}`)
+      await log.read()
+      await log.readAgain()
+      const received = await receiver.check(log)
+      await receiver.end()
+      await endProject(ask, projectId, ledger)
+      isOver = true
+      readyMs.sort((one, other) => one - other)
+      recordResult('kill-rounds', {
+        rounds,
+        acknowledged: ledger.acknowledged,
+        verified,
+        restored,
+        received,
+        events: log.events.length,
+        ready_p50_ms: Math.round(readyMs[Math.floor(rounds / 2)] ?? 0),
+        ready_max_ms: Math.round(readyMs.at(-1) ?? 0),
+        seed: chance.seed,
+      })
+    } finally {
+      // Only its own key sees what a failure has left in the project.
+      await restartWith({})
+      if (!isOver) await removeAll({ url: service.url, key })
     }
-    expect(findService()).not.toBeNull()
-    // A client that never gets an answer would lose nothing either.
-    expect(ledger.acknowledged).toBeGreaterThan(rounds)
-    await ledger.forgetSettings()
-    readyMs.sort((one, other) => one - other)
-    recordResult('kill-rounds', {
-      rounds,
-      acknowledged: ledger.acknowledged,
-      verified,
-      ready_p50_ms: Math.round(readyMs[Math.floor(rounds / 2)] ?? 0),
-      ready_max_ms: Math.round(readyMs.at(-1) ?? 0),
-      seed: chance.seed,
-    })
+    await nothingLeft(before)
   },
-  rounds * roundMs,
+  rounds * roundMs + 600_000,
 )

@@ -4,6 +4,20 @@ import { type Answer, type CallOptions, call, runtimesPath, success } from '../.
 
 const projectsPath = '/v1/agents/project'
 
+/** Makes a project, and a key that may do everything in it. */
+export async function makeProject(name: string): Promise<{ readonly projectId: string; readonly key: string }> {
+  const { project_id: projectId } = success(await call('POST', projectsPath, { json: { name } }), 201, Project)
+  const json = { name, project: projectId, scopes: ['admin'] }
+  const created = Key.extend({ key: z.string() })
+  const { key } = success(await call('POST', '/v1/agents/key', { json }), 201, created)
+  return { projectId, key }
+}
+
+/** Deletes a project, which is refused where it still has something. */
+export function deleteProject(projectId: string): Promise<Answer> {
+  return call('DELETE', `${projectsPath}/${projectId}`)
+}
+
 /** A project of its own with a key and a runtime, for who is not to share anything with the bystander. */
 export class OwnProject implements AsyncDisposable {
   readonly key: string
@@ -17,10 +31,7 @@ export class OwnProject implements AsyncDisposable {
   }
 
   static async make(name: string): Promise<OwnProject> {
-    const { project_id: projectId } = success(await call('POST', projectsPath, { json: { name } }), 201, Project)
-    const json = { name, project: projectId, scopes: ['admin'] }
-    const created = Key.extend({ key: z.string() })
-    const { key } = success(await call('POST', '/v1/agents/key', { json }), 201, created)
+    const { projectId, key } = await makeProject(name)
     const { runtime_id: runtimeId } = success(await call('POST', runtimesPath, { json: {}, key }), 201, Runtime)
     return new OwnProject({ key, projectId, runtimeId })
   }
@@ -32,6 +43,6 @@ export class OwnProject implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await call('DELETE', this.runtimePath, { key: this.key })
-    await call('DELETE', `${projectsPath}/${this.#projectId}`)
+    await deleteProject(this.#projectId)
   }
 }

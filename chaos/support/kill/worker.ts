@@ -1,0 +1,285 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { runtimesPath } from '../../../e2e/support/api.ts'
+import { buildsPath } from '../../../e2e/support/test-build.ts'
+import { snapshotsPath } from '../../../e2e/support/test-snapshots.ts'
+import type { Chance } from '../chance.ts'
+import type { Ask } from './ask.ts'
+import { Fact } from './fact.ts'
+import { eventKey, type KnownRuntime, knownFiles, type Ledger } from './ledger.ts'
+import { type Change, type Json, Requests } from './requests.ts'
+import { SettingsWorker } from './settings-worker.ts'
+
+/** The most runtimes, and the most snapshots, that one worker has at a time; a fork adds its children. */
+const most = { runtimes: 2, snapshots: 2 }
+const children = 2
+
+/** Of so many steps one starts a build, which keeps the machine busy for seconds. */
+const stepsPerBuild = 80
+
+/** What is done to a runtime, as often as it stands here. */
+const steps = [
+  ...Array<'write'>(8).fill('write'),
+  ...Array<'command'>(8).fill('command'),
+  ...Array<'pause'>(2).fill('pause'),
+  ...Array<'snapshot'>(2).fill('snapshot'),
+  ...Array<'delete'>(2).fill('delete'),
+  ...Array<'settings'>(7).fill('settings'),
+  'fork',
+] as const
+
+/** A client that does whatever chance says, one thing after another, and writes down what was acknowledged. Everything it does is to things of its own. */
+export class Worker {
+  readonly name: string
+  readonly #ask: Ask
+  readonly #ledger: Ledger
+  readonly #chance: Chance
+  readonly #requests: Requests
+  readonly #settings: SettingsWorker
+  #made = 0
+
+  constructor(name: string, { ask, ledger, chance }: { ask: Ask; ledger: Ledger; chance: Chance }) {
+    this.name = name
+    this.#ask = ask
+    this.#ledger = ledger
+    this.#chance = chance
+    this.#requests = new Requests(ledger, chance)
+    this.#settings = new SettingsWorker(name, { ask, ledger, chance, requests: this.#requests })
+  }
+
+  /** Answers that are none that a client has to reckon with. */
+  get surprises(): readonly string[] {
+    return this.#requests.surprises
+  }
+
+  /** Whether an answer was lost. */
+  get isLost(): boolean {
+    return this.#requests.isLost
+  }
+
+  /** Works until the daemon is gone or `stop` says so. */
+  async work(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted && !this.isLost) await this.#step()
+  }
+
+  /** Finds out what became of the request whose answer was lost. */
+  recover(): Promise<void> {
+    return this.#requests.recover()
+  }
+
+  async #step(): Promise<void> {
+    const runtimes = this.#runtimes()
+    if (this.#chance.below(stepsPerBuild) === 0) return this.#build()
+    if (runtimes.length === 0 || (runtimes.length < most.runtimes && this.#chance.below(4) === 0)) return this.#create()
+    const runtime = this.#chance.pick(runtimes)
+    switch (this.#chance.pick(steps)) {
+      case 'write':
+        return this.#write(runtime)
+      case 'command':
+        return this.#run(runtime)
+      case 'pause':
+        return this.#pause(runtime)
+      case 'snapshot':
+        return this.#snapshot(runtime)
+      case 'delete':
+        return this.#delete(runtime)
+      case 'fork':
+        return runtimes.length < most.runtimes ? this.#fork(runtime) : this.#delete(runtime)
+      case 'settings':
+        return this.#settings.step()
+    }
+  }
+
+  /** Those of its own that are there for certain. */
+  #runtimes(): readonly KnownRuntime[] {
+    return [...this.#ledger.runtimes.values()].filter(
+      ({ worker, state }) => worker === this.name && !state.mayBe('terminated'),
+    )
+  }
+
+  #create(): Promise<void> {
+    const snapshots = this.#snapshots()
+    const snapshot = snapshots.length > 0 && this.#chance.below(3) === 0 ? this.#chance.pick(snapshots) : null
+    const source = snapshot === null ? { isolation: 'gvisor' } : { snapshot: snapshot.id }
+    const send = this.#keyed(runtimesPath, { ...source, timeout_secs: null, metadata: { worker: this.name } })
+    return this.#requests.make({
+      send,
+      acknowledge: ({ runtime_id: id }) => this.#ledger.addRuntime(id, this.name, snapshot?.files),
+      gaveUp: () => {
+        this.#ledger.failures.runtimes += 1
+      },
+      mustBeKnown: true,
+    })
+  }
+
+  #fork(runtime: KnownRuntime): Promise<void> {
+    const files = knownFiles(runtime)
+    let sent = 0
+    const acknowledge = ({ data }: Json) => {
+      runtime.state.is('running')
+      // The event comes after the children: a daemon that is killed in between leaves them with events of their own alone.
+      if (sent === 1) this.#ledger.expectEvent(eventKey('runtime.forked', runtime.id))
+      for (const { runtime: child, error } of data) {
+        if (child !== null) this.#ledger.addRuntime(child.runtime_id, this.name, files)
+        else this.#ledger.failures.runtimes += 1
+        if (error !== null && !['unavailable', 'capacity_exhausted'].includes(error.code))
+          this.#requests.surprises.push(JSON.stringify(error))
+      }
+    }
+    const send = this.#keyed(`${runtimesPath}/${runtime.id}/fork`, {
+      count: children,
+      metadata: { worker: this.name },
+    })
+    return this.#requests.make({
+      send,
+      begin: () => {
+        sent += 1
+      },
+      acknowledge,
+      refused: whilePaused(runtime),
+      mustBeKnown: true,
+    })
+  }
+
+  #delete({ id, state }: KnownRuntime): Promise<void> {
+    return this.#requests.make({
+      send: () => this.#ask('DELETE', `${runtimesPath}/${id}`),
+      begin: () => state.mayBecome(() => 'terminated'),
+      acknowledge: () => state.is('terminated'),
+      expected: [204],
+      mustBeKnown: false,
+    })
+  }
+
+  #write(runtime: KnownRuntime): Promise<void> {
+    const { id, files } = runtime
+    const body = randomBytes(1 + this.#chance.below(200_000))
+    const digest = createHash('sha256').update(body).digest('hex')
+    const path = `/srv/${this.#next()}`
+    const fact = new Fact<string | null>(`${path} in ${id}`, null)
+    files.set(path, fact)
+    return this.#requests.make({
+      ...this.#waking(runtime, () => fact.is(digest)),
+      send: () => this.#ask('PUT', `${runtimesPath}/${id}/files/content`, { query: { path }, body }),
+      begin: () => {
+        runtime.state.mayBecome(() => 'running')
+        fact.mayBecome(() => digest)
+      },
+      expected: [200, 201],
+      mustBeKnown: false,
+    })
+  }
+
+  #run(runtime: KnownRuntime): Promise<void> {
+    const code = this.#chance.below(100)
+    const command = `sleep 0.0${this.#chance.below(10)}; exit ${code}`
+    return this.#requests.make({
+      ...this.#waking(runtime, ({ command_id }) => runtime.commands.set(command_id, code)),
+      send: this.#keyed(`${runtimesPath}/${runtime.id}/commands`, { command }),
+      expected: [200],
+      mustBeKnown: true,
+    })
+  }
+
+  /** What is common to requests that bring a runtime back that is paused. */
+  #waking({ id, state }: KnownRuntime, acknowledge: (json: Json) => void): Pick<Change, 'begin' | 'acknowledge'> {
+    const wasPaused = state.isKnown('paused')
+    return {
+      begin: () => state.mayBecome(() => 'running'),
+      acknowledge: (json) => {
+        acknowledge(json)
+        state.is('running')
+        if (wasPaused) this.#ledger.expectEvent(eventKey('runtime.running', id))
+      },
+    }
+  }
+
+  #pause({ id, state }: KnownRuntime): Promise<void> {
+    const wasRunning = state.isKnown('running')
+    return this.#requests.make({
+      send: () => this.#ask('POST', `${runtimesPath}/${id}/pause`),
+      begin: () => state.mayBecome(() => 'paused'),
+      acknowledge: () => {
+        state.is('paused')
+        if (wasRunning) this.#ledger.expectEvent(eventKey('runtime.paused', id))
+      },
+      expected: [200],
+      mustBeKnown: false,
+    })
+  }
+
+  #snapshot(runtime: KnownRuntime): Promise<void> {
+    const [oldest, ...others] = this.#snapshots()
+    if (oldest !== undefined && others.length + 1 >= most.snapshots) return this.#deleteSnapshot(oldest)
+    const files = knownFiles(runtime)
+    const kind = this.#chance.pick(['memory', 'filesystem'])
+    return this.#requests.make({
+      send: this.#keyed(`${runtimesPath}/${runtime.id}/snapshot`, { kind }),
+      acknowledge: ({ snapshot_id: id }) => {
+        const { snapshots } = this.#ledger
+        runtime.state.is('running')
+        if (snapshots.has(id)) throw new Error(`${id} was taken twice`)
+        snapshots.set(id, { id, worker: this.name, state: new Fact(id, 'ready'), files })
+        this.#ledger.expectEvent(eventKey('snapshot.ready', id))
+      },
+      refused: whilePaused(runtime),
+      gaveUp: () => {
+        this.#ledger.failures.snapshots += 1
+      },
+      mustBeKnown: true,
+    })
+  }
+
+  /** Those of its own that are there for certain, the oldest first. */
+  #snapshots() {
+    return [...this.#ledger.snapshots.values()].filter(
+      ({ worker, state }) => worker === this.name && state.isKnown('ready'),
+    )
+  }
+
+  #deleteSnapshot({ id, state }: { id: string; state: Fact<'ready' | 'deleted'> }): Promise<void> {
+    return this.#requests.make({
+      send: () => this.#ask('DELETE', `${snapshotsPath}/${id}`),
+      begin: () => state.mayBecome(() => 'deleted'),
+      acknowledge: () => state.is('deleted'),
+      expected: [204],
+      expectedAgain: [404],
+      mustBeKnown: false,
+    })
+  }
+
+  /** Two that are the same are one while that is under way. */
+  #build(): Promise<void> {
+    const json = {
+      name: this.name,
+      from_template: 'base-small',
+      steps: [{ run: `echo ${this.#next()} > /workspace/built` }],
+    }
+    return this.#requests.make({
+      send: this.#keyed(buildsPath, json),
+      acknowledge: ({ build_id: id }) => {
+        if (this.#ledger.builds.has(id)) return
+        const fact = new Fact<'under way' | 'ready' | 'failed'>(id, 'under way')
+        this.#ledger.builds.set(id, fact)
+        this.#ledger.expectEvent(eventKey('build.queued', id))
+      },
+      expected: [202],
+      mustBeKnown: true,
+    })
+  }
+
+  /** A POST that is one request however often it is sent. */
+  #keyed(path: string, json: object): Change['send'] {
+    const headers = { 'idempotency-key': crypto.randomUUID() }
+    return () => this.#ask('POST', path, { json, headers })
+  }
+
+  #next(): string {
+    this.#made += 1
+    return `${this.name}-${this.#made}`
+  }
+}
+
+/** What only a runtime that runs can do is refused to one that may be paused. */
+function whilePaused({ state }: KnownRuntime): (code: string) => boolean {
+  return (code) => code === 'runtime_paused' && state.mayBe('paused')
+}
