@@ -5,6 +5,7 @@ import { crash, restart, restartWith } from '../e2e/support/crash.ts'
 import { service } from '../e2e/support/facts.ts'
 import { listBelongings } from '../e2e/support/leaks.ts'
 import { nothingLeft } from '../e2e/support/lifecycle/states.ts'
+import { sumOf } from '../e2e/support/metrics.ts'
 import { removeAll } from '../e2e/support/remove-all.ts'
 import { findService } from '../e2e/support/service-process.ts'
 import { Chance } from './support/chance.ts'
@@ -13,6 +14,7 @@ import { checkLedger } from './support/kill/check-ledger.ts'
 import { buildToItsEnd, endProject, restoreSnapshots } from './support/kill/end-project.ts'
 import { EventLog } from './support/kill/event-log.ts'
 import { Ledger } from './support/kill/ledger.ts'
+import { nothingBesidesPool, poolHasOne, withPools } from './support/kill/pool-at-rest.ts'
 import { Receiver, toLoopback } from './support/kill/receiver.ts'
 import { Worker } from './support/kill/worker.ts'
 import { short } from './support/length.ts'
@@ -28,13 +30,13 @@ const workers = 4
 /** The longest that a daemon lives. */
 const lifeMs = 3_000
 
-/** Every so many rounds what is paused is looked into as well. */
+/** Every so many rounds what is paused is looked into as well, and the pool is waited for. */
 const roundsPerFullCheck = 5
 
 /** What a round may take where the machine is slow: the start, and a look at every fact. */
 const roundMs = 60_000
 
-const settings = toLoopback
+const settings = { ...withPools, ...toLoopback }
 
 it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
   'nothing that was acknowledged is lost by a kill -9, and nothing else is there',
@@ -54,14 +56,17 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
     )
     const readyMs: number[] = []
     let verified = 0
+    let pooled = 0
     let isOver = false
     try {
       await restartWith(settings)
+      await poolHasOne()
       await using receiver = await Receiver.begin(ask, log)
       for (let round = 0; round < rounds; round += 1) {
         const stop = new AbortController()
         const working = clients.map((client) => client.work(stop.signal))
         await sleep(chance.below(lifeMs))
+        pooled += await sumOf('holt_pool_hits_total')
         expect(clients.filter(({ isLost }) => isLost)).toEqual([])
         await crash()
         stop.abort()
@@ -73,6 +78,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
         try {
           for (const client of clients) await client.recover()
           verified += await checkLedger({ ask, ledger, log, wake: full })
+          if (full) await nothingBesidesPool(ledger)
         } catch (cause) {
           throw new Error(`seed ${chance.seed}, round ${round}: ${cause instanceof Error ? cause.message : cause}`, {
             cause,
@@ -84,6 +90,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
       expect(findService()).not.toBeNull()
       // A client that never gets an answer would lose nothing either.
       expect(ledger.acknowledged).toBeGreaterThan(rounds)
+      expect(pooled).toBeGreaterThan(0)
       const restored = await restoreSnapshots(ask, ledger)
       await buildToItsEnd(ask, `${clients[0]?.name}`)
       await log.read()
@@ -97,6 +104,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
         rounds,
         acknowledged: ledger.acknowledged,
         verified,
+        pooled,
         restored,
         received,
         events: log.events.length,
@@ -105,7 +113,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
         seed: chance.seed,
       })
     } finally {
-      // Only its own key sees what a failure has left in the project.
+      // Without pools, where what waits there is gone. Only its own key sees what a failure has left in the project.
       await restartWith({})
       if (!isOver) await removeAll({ url: service.url, key })
     }
