@@ -1,45 +1,105 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { Key, Policy, Snapshot } from '@holt/protocol'
 import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { call, failure, runtimesPath, success } from '../e2e/support/api.ts'
 import { crash, restart } from '../e2e/support/crash.ts'
 import { service } from '../e2e/support/facts.ts'
 import { listBelongings } from '../e2e/support/leaks.ts'
+import { LivingProcess } from '../e2e/support/lifecycle/living-process.ts'
 import { nothingLeft, stateOf } from '../e2e/support/lifecycle/states.ts'
-import { stateDir } from '../e2e/support/service-process.ts'
-import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
-import { loseRuntime } from './support/lose-runtime.ts'
+import { createRuntime } from '../e2e/support/test-runtime.ts'
+import { callSnapshot, deleteSnapshots } from '../e2e/support/test-snapshots.ts'
+import { bootOfHost, loseAllInReboot, notedClock } from './support/reboot.ts'
 import { recordResult } from './support/record-result.ts'
 
-/** Ends a runtime as a reboot does: its processes, cgroups and mounts are gone, and its record is of another boot. The rest of the machine is not asked. */
-async function loseInReboot({ id }: TestRuntime): Promise<void> {
-  const dir = join(stateDir, 'runtimes', id)
-  await loseRuntime(id, dir)
-  const record = join(dir, 'runtime.json')
-  const before = JSON.parse(readFileSync(record, 'utf8'))
-  writeFileSync(record, `${JSON.stringify({ ...before, bootId: 'another-boot' })}\n`)
-}
+const classes = (['gvisor', 'container'] as const).filter((isolation) => service.unavailable[isolation] === null)
+const hasMemory = classes.includes('gvisor')
+
+/** Long enough that no deadline comes while the test runs. */
+const timeoutSecs = 7_200
 
 it('after a reboot runtimes that ran have failed with it, what is paused or put aside is as it was, and nothing is left', async () => {
   const before = listBelongings(service)
-  const classes = (['gvisor', 'container'] as const).filter((isolation) => service.unavailable[isolation] === null)
-  const running = await Promise.all(classes.map((isolation) => createRuntime({ isolation })))
-  const paused = classes.includes('gvisor') ? await createRuntime({ isolation: 'gvisor' }) : null
+  const running = await Promise.all(
+    classes.map((isolation) => createRuntime({ isolation, timeout_secs: timeoutSecs, on_timeout: 'terminate' })),
+  )
+  const [source] = running
+  if (source === undefined) throw new Error('no class of isolation is available')
+  await source.sh('echo kept > /srv/kept')
+  const living = hasMemory ? await LivingProcess.start(source) : null
+  await living?.add(7)
+  const files = await source.snapshot({ kind: 'filesystem' })
+  const memory = hasMemory ? await source.snapshot({ kind: 'memory' }) : null
+  const snapshots = [files, ...(memory === null ? [] : [memory])]
+  const paused = hasMemory ? await createRuntime({ isolation: 'gvisor', timeout_secs: timeoutSecs }) : null
   await paused?.sh('echo kept > /srv/kept')
-  await paused?.pause()
+  const asleep = await paused?.pause()
+  const settings = await promise()
+
   await crash()
-  for (const runtime of running) await loseInReboot(runtime)
-  for (const name of readdirSync(service.runDir)) rmSync(join(service.runDir, name), { recursive: true, force: true })
+  await loseAllInReboot()
   await restart()
-  for (const runtime of running) expect((await stateOf(runtime, 'failed')).state_reason?.code).toBe('host_restarted')
+
+  for (const runtime of running) {
+    const failed = await stateOf(runtime, 'failed')
+    expect(failed.state_reason?.code).toBe('host_restarted')
+    // What the clock of another boot was tells nothing: no deadline moves.
+    expect(failed.expires_at).toBe(runtime.data.expires_at)
+  }
+  expect(notedClock().bootId).toBe(bootOfHost())
+  for (const one of snapshots) expect(success(await callSnapshot('GET', one.snapshot_id), 200, Snapshot)).toEqual(one)
+  await using ofFiles = await createRuntime({ snapshot: files.snapshot_id })
+  expect(await ofFiles.sh('cat /srv/kept')).toBe('kept')
+  if (memory !== null) {
+    await using ofMemory = await createRuntime({ snapshot: memory.snapshot_id })
+    expect(await ofMemory.sh('cat /srv/kept')).toBe('kept')
+    expect((await living?.in(ofMemory).look())?.total).toBe(7)
+  }
   if (paused !== null) {
-    expect((await paused.refresh()).state).toBe('paused')
+    expect(await paused.refresh()).toEqual(asleep)
+    const resumedAt = Date.now()
     expect(await paused.sh('cat /srv/kept')).toBe('kept')
+    const { expires_at } = await paused.refresh()
+    const countedFrom = Date.parse(`${expires_at}`) - timeoutSecs * 1000
+    expect(countedFrom).toBeGreaterThanOrEqual(resumedAt)
+    expect(countedFrom).toBeLessThanOrEqual(Date.now())
     await paused.delete()
   }
+  await settings.check()
   for (const isolation of classes) {
     await using made = await createRuntime({ isolation })
     expect((await made.run('echo works')).stdout).toBe('works\n')
   }
+  await ofFiles.delete()
+  await deleteSnapshots(...snapshots.map(({ snapshot_id }) => snapshot_id))
   await nothingLeft(before)
-  recordResult('reboot', { classes, failed: running.length, paused_kept: paused === null ? 0 : 1 })
+  recordResult('reboot', {
+    classes,
+    failed: running.length,
+    paused_kept: paused === null ? 0 : 1,
+    snapshots_kept: snapshots.length,
+  })
 })
+
+/** Has the service promise a policy, a key that opens it and one that does not; `check` expects all of that, and removes it. */
+async function promise(): Promise<{ check(): Promise<void> }> {
+  const [policies, keys] = ['/v1/agents/network-policy', '/v1/agents/key']
+  const policy = success(
+    await call('POST', policies, { json: { name: 'over-a-reboot', allow: [{ host: 'api.example.com' }] } }),
+    201,
+    Policy,
+  )
+  const makeKey = async () =>
+    success(await call('POST', keys, { json: { name: 'over-a-reboot' } }), 201, Key.extend({ key: z.string() }))
+  const [valid, revoked] = [await makeKey(), await makeKey()]
+  expect((await call('DELETE', `${keys}/${revoked.key_id}`)).status).toBe(204)
+  return {
+    async check() {
+      expect(success(await call('GET', `${policies}/over-a-reboot`), 200, Policy)).toEqual(policy)
+      expect((await call('GET', runtimesPath, { key: valid.key })).status).toBe(200)
+      failure(await call('GET', runtimesPath, { key: revoked.key }), 'unauthenticated')
+      expect((await call('DELETE', `${keys}/${valid.key_id}`)).status).toBe(204)
+      expect((await call('DELETE', `${policies}/${policy.policy_id}`)).status).toBe(204)
+    },
+  }
+}
