@@ -7,8 +7,6 @@ export default defineConfig({
   test: {
     name: 'chaos',
     include: ['**/*.test.ts'],
-    // It copies the whole state for each of its tests.
-    exclude: long ? [] : ['full-disk.test.ts'],
     // The one real service of the end-to-end tests, with their rig and their search for leaks.
     globalSetup: ['../e2e/support/global-setup.ts'],
     setupFiles: ['../e2e/support/leak-check.ts'],

@@ -17,17 +17,21 @@ import { service } from '../../e2e/support/facts.ts'
 import { closeConnections } from '../../e2e/support/http.ts'
 import { type Settings, stateDir, stopService } from '../../e2e/support/service-process.ts'
 import { until } from '../../e2e/support/until.ts'
+import { long, short } from './length.ts'
 import { loseRuntime, unmountBelow } from './lose-runtime.ts'
 
-/** Room beside a copy of the state for some runtimes and an image, and soon used up. */
-const room = { mib: 2048, inodes: 1536 }
+/** Room beside a copy of the state for some runtimes and a memory snapshot, at length for an image as well, and soon used up. */
+const room = { mib: short(384, 2048), inodes: 1536 }
+
+/** What of the state is by far the largest, and does not change. The short version has it on the disk by name only. */
+const imageName = /^[0-9a-f]{64}\.erofs$/
 
 /** Of the disk nothing is kept by the service itself, so that all that writes meets its end. */
 export const onSmallDisk: Settings = { HOLT_RESERVE_DISK: '0' }
 
 /**
- * A file system of its own, with a copy of the state directory, in the place of that directory: the daemon that runs there is the one that the helpers of the tests know. The state directory is
- * as it was when it is disposed of.
+ * A file system of its own, with a copy of the state directory, in the place of that directory: the daemon that runs there is the one that the helpers of the tests know. In the short version the images
+ * that are there are not copied: each is mounted from where it is. What is made later lies on the disk in both. The state directory is as it was when it is disposed of.
  */
 export class SmallDisk implements AsyncDisposable {
   readonly #dir: string
@@ -92,7 +96,7 @@ export class SmallDisk implements AsyncDisposable {
     execFileSync('cp', ['--sparse=always', this.#image, mended])
     const { status } = spawnSync('e2fsck', ['-p', '-f', mended])
     if (status !== 0 && status !== 1) throw new Error(`e2fsck ended with ${status}`) // 1: it has mended something.
-    execFileSync('mount', ['-o', 'loop', mended, stateDir])
+    this.#mountOverState(mended)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -109,19 +113,40 @@ export class SmallDisk implements AsyncDisposable {
 
   #make(): void {
     const copy = join(this.#dir, 'copy')
+    const images = long ? [] : imagesIn(stateDir)
     const state = sizeOf(stateDir)
+    const imagesMib = images.reduce((sum, name) => sum + sizeOf(join(stateDir, 'images', name)).mib, 0)
     writeFileSync(this.#image, '')
-    truncateSync(this.#image, (state.mib + room.mib) * 2 ** 20)
+    truncateSync(this.#image, (state.mib - imagesMib + room.mib) * 2 ** 20)
     const inodes = String(state.inodes + room.inodes)
     execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', '-N', inodes, '-e', 'remount-ro', this.#image])
     mkdirSync(copy)
     execFileSync('mount', ['-o', 'loop', this.#image, copy])
     try {
-      execFileSync('cp', ['-a', '--sparse=always', `${stateDir}/.`, copy])
+      const without = images.map((name) => `--exclude=./images/${name}`)
+      execFileSync('sh', ['-c', 'tar -cSf - "$@" . | tar -xSf - -C "$0"', copy, '-C', stateDir, ...without])
+      for (const name of images) writeFileSync(join(copy, 'images', name), '', { mode: 0o600 })
     } finally {
       execFileSync('umount', [copy])
     }
-    execFileSync('mount', ['-o', 'loop', this.#image, stateDir])
+    this.#mountOverState(this.#image)
+  }
+
+  /** Mounts a disk over the state directory, and on it the images that are there by name only. */
+  #mountOverState(disk: string): void {
+    const images = long ? [] : imagesIn(stateDir)
+    const under = join(this.#dir, 'under')
+    mkdirSync(under, { recursive: true })
+    execFileSync('mount', ['--bind', stateDir, under])
+    try {
+      // What is mounted over the one would be mounted over the other as well (mount_namespaces(7), shared subtrees).
+      execFileSync('mount', ['--make-private', under])
+      execFileSync('mount', ['-o', 'loop', disk, stateDir])
+      for (const name of images)
+        execFileSync('mount', ['--bind', join(under, 'images', name), join(stateDir, 'images', name)])
+    } finally {
+      execFileSync('umount', [under])
+    }
   }
 
   async #unmount(): Promise<void> {
@@ -138,6 +163,11 @@ export class SmallDisk implements AsyncDisposable {
       for (const name of existsSync(dir) ? readdirSync(dir) : [])
         if (name.startsWith('rt')) rmSync(join(dir, name), { recursive: true, force: true })
   }
+}
+
+/** The names of the images that a state directory has. */
+function imagesIn(dir: string): readonly string[] {
+  return readdirSync(join(dir, 'images')).filter((name) => imageName.test(name))
 }
 
 /** What a tree takes of a disk. */
