@@ -74,6 +74,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
         onTestFinished(async () => {
           await cluster.run(`DROP DATABASE ${name} WITH (FORCE)`)
           await cluster.run('DROP TABLESPACE small')
+          await cluster.run('CHECKPOINT') // A server that is killed later would look for its directory.
         })
         await cluster.run(`CREATE DATABASE ${name} TABLESPACE small`)
         url = cluster.url(name)
