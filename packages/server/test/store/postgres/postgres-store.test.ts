@@ -1,16 +1,11 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ensureDefaultProject } from '../../../src/keys/bootstrap.ts'
-import { isDiskFull } from '../../../src/store/disk-full.ts'
 import type { Queries, Store } from '../../../src/store/open-store.ts'
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { migratePostgres } from '../../../src/store/postgres/schema.ts'
 import { Session } from '../../../src/store/postgres/session.ts'
-import { mountFullDisk } from '../../support/full-disk.ts'
 import { ask, type Cluster, hasPostgres, startCluster } from '../../support/postgres-cluster.ts'
 import { type Break, startProxy } from '../../support/postgres-proxy.ts'
 
@@ -58,47 +53,6 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     const { store } = await open(url)
     expect(await ensureDefaultProject(store, 2)).toBe(projectId)
   })
-
-  test.skipIf(process.getuid?.() !== 0)(
-    'with a full disk it refuses what it cannot write and reads the rest',
-    async () => {
-      const directory = await mkdtemp(join(tmpdir(), 'holt-test-'))
-      onTestFinished(() => rm(directory, { recursive: true, force: true }))
-      await chmod(directory, 0o755)
-      const disk = join(directory, 'disk')
-      let url = ''
-      await mountFullDisk(disk, 'size=64m,uid=65534,gid=65534,mode=700', async () => {
-        databases += 1
-        const name = `d${databases}`
-        await cluster.run(`CREATE TABLESPACE small LOCATION '${disk}'`)
-        onTestFinished(async () => {
-          await cluster.run(`DROP DATABASE ${name} WITH (FORCE)`)
-          await cluster.run('DROP TABLESPACE small')
-          await cluster.run('CHECKPOINT') // A server that is killed later would look for its directory.
-        })
-        await cluster.run(`CREATE DATABASE ${name} TABLESPACE small`)
-        url = cluster.url(name)
-        await (await openPostgresStore({ url, onTaken: () => undefined })).close()
-        await writeFile(join(disk, 'filling'), Buffer.alloc(64 * 2 ** 20)).catch(() => undefined)
-      })
-      const { store } = await open(url)
-      await rm(join(disk, 'rest'), { force: true })
-      const projectId = await ensureDefaultProject(store, 1)
-      const fill = async () => {
-        for (let count = 0; count < 4_000; count += 1)
-          await store.change((changes) => write(changes, projectId, `${count} ${'x'.repeat(2_000)}`))
-      }
-      await expect(fill()).rejects.toSatisfy(isDiskFull)
-      const before = (await written(store)).length
-      await expect(store.change((changes) => write(changes, projectId, 'x'.repeat(2_000)))).rejects.toSatisfy(
-        isDiskFull,
-      )
-      expect((await written(store)).length).toBe(before)
-      await rm(join(disk, 'filling'))
-      await store.change((changes) => write(changes, projectId, 'y'.repeat(2_000)))
-      expect((await written(store)).length).toBe(before + 1)
-    },
-  )
 
   test('what one change reads holds until it ends, however many are made at once', async () => {
     const { store } = await open(cluster.url(await newDatabase()))
