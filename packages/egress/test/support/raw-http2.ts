@@ -43,18 +43,44 @@ export function fields(headers: Record<string, string>): Buffer {
   return Buffer.concat(Object.entries(headers).flatMap(([name, value]) => [Buffer.of(0), text(name), text(value)]))
 }
 
+/** Makes frames of bytes as they come. The first `skippedBytes` are none: a client's preface. */
+export class FrameReader {
+  #buffered = Buffer.alloc(0)
+  #skippedBytes: number
+
+  constructor(skippedBytes = 0) {
+    this.#skippedBytes = skippedBytes
+  }
+
+  read(bytes: Buffer): Frame[] {
+    const frames: Frame[] = []
+    const isBefore = Math.min(this.#skippedBytes, bytes.length)
+    this.#skippedBytes -= isBefore
+    this.#buffered = Buffer.concat([this.#buffered, bytes.subarray(isBefore)])
+    while (this.#buffered.length >= 9) {
+      const end = 9 + this.#buffered.readUIntBE(0, 3)
+      if (this.#buffered.length < end) break
+      const [type = 0, flags = 0] = this.#buffered.subarray(3, 5)
+      const stream = this.#buffered.readUInt32BE(5)
+      frames.push({ type, flags, stream, payload: this.#buffered.subarray(9, end) })
+      this.#buffered = this.#buffered.subarray(end)
+    }
+    return frames
+  }
+}
+
 /** A guest that writes frames as it likes. */
 export class RawGuest implements AsyncDisposable {
   readonly socket: Socket
   readonly frames: Frame[] = []
+  readonly #reader = new FrameReader()
   readonly #stop: () => Promise<void>
-  #buffered = Buffer.alloc(0)
 
   private constructor(socket: Socket, stop: () => Promise<void>) {
     this.socket = socket
     this.#stop = stop
     socket.on('error', () => undefined)
-    socket.on('data', (bytes) => this.#read(bytes))
+    socket.on('data', (bytes) => this.frames.push(...this.#reader.read(bytes)))
   }
 
   static async start(egress: RuntimeEgress): Promise<RawGuest> {
@@ -93,22 +119,6 @@ export class RawGuest implements AsyncDisposable {
   /** Waits until the gateway has ended the session. */
   async ended(): Promise<void> {
     await until(() => this.socket.destroyed || this.socket.readableEnded, 'the session is over')
-  }
-
-  #read(bytes: Buffer): void {
-    this.#buffered = Buffer.concat([this.#buffered, bytes])
-    while (this.#buffered.length >= 9) {
-      const end = 9 + this.#buffered.readUIntBE(0, 3)
-      if (this.#buffered.length < end) return
-      const [type = 0, flags = 0] = this.#buffered.subarray(3, 5)
-      this.frames.push({
-        type,
-        flags,
-        stream: this.#buffered.readUInt32BE(5),
-        payload: this.#buffered.subarray(9, end),
-      })
-      this.#buffered = this.#buffered.subarray(end)
-    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

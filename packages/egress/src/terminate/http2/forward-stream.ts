@@ -7,7 +7,7 @@ import type { Field } from '../secrets/put-in.ts'
 import { type Redaction, redactText } from '../secrets/redact.ts'
 import { UpstreamFailure } from '../upstream.ts'
 import type { Http2Connection } from './serve-http2.ts'
-import { reset, wholeBody } from './whole-body.ts'
+import { followEnd, hasEnded, reset, wholeBody } from './whole-body.ts'
 
 /** A request as a stream of HTTP/2. */
 interface Incoming {
@@ -28,12 +28,14 @@ export async function forwardStream(served: Http2Connection, incoming: Incoming)
     const session = await served.upstream.session()
     if (isOver(stream)) return
     const ends = { endStream: stream.endAfterHeaders, waitForTrailers: true }
-    const outgoing = mergePieces(session.request(pseudoAnd(served, incoming, judgement.fields), ends))
+    const outgoing = mergePieces(followEnd(session.request(pseudoAnd(served, incoming, judgement.fields), ends)))
     const release = served.upstream.holdSecrets(judgement.secrets)
-    stream.once('close', release)
+    outgoing.once('close', release)
     passRequest(stream, outgoing)
-    passAnswer(outgoing, stream, { redactions: judgement.redactions, isHead: incoming.headers[':method'] === 'HEAD' })
-    mirrorResets(stream, outgoing)
+    const isHead = incoming.headers[':method'] === 'HEAD'
+    const answered = passAnswer(outgoing, stream, { redactions: judgement.redactions, isHead })
+    mirrorReset(stream, outgoing, answered)
+    stream.once('close', () => (isWhole(stream) ? served.linger(outgoing) : reset(outgoing)))
   } catch (error) {
     const message = error instanceof UpstreamFailure ? error.message : 'The upstream takes no request.'
     refuse(stream, { status: 502, reason: 'upstream_failed', message })
@@ -68,16 +70,24 @@ function passRequest(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): vo
     trailers = ofHeaders(received)
   })
   outgoing.on('wantTrailers', () => guarded(outgoing, () => outgoing.sendTrailers(headersOf(trailers))))
-  wholeBody(stream)
-    .once('error', () => reset(outgoing))
-    .pipe(outgoing)
+  const body = wholeBody(stream)
+  body.once('error', () => reset(outgoing)).pipe(outgoing)
+  // What comes of it from then on is for nobody. One that has not taken all that was written to it would not close by itself (`kMaybeDestroy` of `lib/internal/http2/core.js`).
+  outgoing.once('close', () => body.destroy()).once('aborted', () => destroyOnceRead(outgoing))
 }
 
+function destroyOnceRead(outgoing: ClientHttp2Stream): void {
+  if (outgoing.readableEnded) outgoing.destroy()
+  else outgoing.once('end', () => outgoing.destroy())
+}
+
+/** Resolves when the answer was sent to its end, which may never be. */
 function passAnswer(
   outgoing: ClientHttp2Stream,
   stream: ServerHttp2Stream,
   { redactions, isHead }: { redactions: readonly Redaction[]; isHead: boolean },
-): void {
+): Promise<void> {
+  const { promise: answered, resolve } = Promise.withResolvers<void>()
   let trailers: readonly Field[] = []
   outgoing.on('trailers', (received) => {
     trailers = ofHeaders(received).map(([name, value]) => [name, redactText(value, redactions)])
@@ -99,8 +109,12 @@ function passAnswer(
     const status = Number(headers[':status'])
     const fields = { ':status': status, ...headersOf(plain.fields) }
     const bodiless = isHead || [204, 205, 304].includes(status)
-    stream.on('wantTrailers', () => guarded(stream, () => stream.sendTrailers(headersOf(trailers))))
+    stream.on('wantTrailers', () => {
+      guarded(stream, () => stream.sendTrailers(headersOf(trailers)))
+      resolve()
+    })
     guarded(stream, () => stream.respond(fields, { waitForTrailers: !bodiless, endStream: bodiless }))
+    if (bodiless) resolve()
     if (bodiless || isOver(stream)) outgoing.resume()
     else
       plain
@@ -108,10 +122,11 @@ function passAnswer(
         .on('error', () => reset(stream))
         .pipe(stream)
   })
+  return answered
 }
 
-/** A side that resets the stream resets it on the other side as well. */
-function mirrorResets(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): void {
+/** An upstream that resets its stream resets the program's: without an error, once the answer was sent. */
+function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, answered: Promise<void>): void {
   outgoing.on('error', () => {
     // What it means for the runtime is told when it closes.
   })
@@ -121,11 +136,18 @@ function mirrorResets(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): v
       refuse(stream, { status: 502, reason: 'upstream_failed', message: 'The upstream broke the connection.' })
     } else if (outgoing.rstCode !== constants.NGHTTP2_NO_ERROR) {
       reset(stream)
-    }
+    } else void answered.then(() => stopUpload(stream))
   })
-  stream.once('close', () => {
-    if (!outgoing.destroyed) reset(outgoing)
-  })
+}
+
+/** True for a closed stream over which request and answer went to their ends. The request may still be on its way to the upstream. */
+function isWhole(stream: ServerHttp2Stream): boolean {
+  return hasEnded(stream) && stream.writableFinished && stream.rstCode === constants.NGHTTP2_NO_ERROR
+}
+
+/** Tells a program that has its answer that nobody takes the rest of its request (RFC 9113, 8.1). */
+function stopUpload(stream: ServerHttp2Stream): void {
+  if (!hasEnded(stream) && !isOver(stream)) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 /** Received headers as fields, without pseudo fields. */

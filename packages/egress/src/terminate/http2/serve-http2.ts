@@ -1,15 +1,17 @@
-import { performServerHandshake, type ServerHttp2Session } from 'node:http2'
+import { type ClientHttp2Stream, performServerHandshake, type ServerHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { mergePieces } from '@holt/streams'
 import type { ConnectionToTerminate } from '../terminator.ts'
 import type { Upstream } from '../upstream.ts'
 import { forwardStream } from './forward-stream.ts'
-import { reset } from './whole-body.ts'
+import { followEnd, reset } from './whole-body.ts'
+
+const maxStreams = 64
 
 /** Bounds of a session with a runtime: its flood costs only itself. */
 const insideSettings = {
   settings: {
-    maxConcurrentStreams: 64,
+    maxConcurrentStreams: maxStreams,
     maxHeaderListSize: 32 * 1024,
     initialWindowSize: 128 * 1024,
     enablePush: false,
@@ -23,6 +25,8 @@ export class Http2Connection {
   readonly connection: ConnectionToTerminate
   readonly upstream: Upstream
   readonly #inside: ServerHttp2Session
+  /** The oldest first. */
+  readonly #lingering = new Set<ClientHttp2Stream>()
 
   constructor(inside: TLSSocket, { connection, upstream }: { connection: ConnectionToTerminate; upstream: Upstream }) {
     this.connection = connection
@@ -30,8 +34,19 @@ export class Http2Connection {
     this.#inside = performServerHandshake(inside, insideSettings)
     this.#inside.on('error', () => this.#inside.destroy())
     this.#inside.on('stream', (stream, headers, _flags, raw) => {
-      forwardStream(this, { stream: mergePieces(stream), headers, raw: raw ?? [] }).catch(() => reset(stream))
+      forwardStream(this, { stream: mergePieces(followEnd(stream)), headers, raw: raw ?? [] }).catch(() =>
+        reset(stream),
+      )
     })
+  }
+
+  /** Leaves a request whose program has its answer to be sent to its end. There are no more of those than streams: nothing else bounds what an upstream that answers and does not read has kept for it. */
+  linger(outgoing: ClientHttp2Stream): void {
+    if (outgoing.destroyed) return
+    this.#lingering.add(outgoing)
+    outgoing.once('close', () => this.#lingering.delete(outgoing))
+    const [oldest] = this.#lingering
+    if (this.#lingering.size > maxStreams && oldest !== undefined) reset(oldest)
   }
 
   /** Serves until the connection is closed. */

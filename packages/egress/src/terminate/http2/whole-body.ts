@@ -2,12 +2,33 @@ import { constants, type Http2Stream } from 'node:http2'
 import { PassThrough, type Readable } from 'node:stream'
 import { mergePieces } from '@holt/streams'
 
-/** A stream's body that ends only where the other side ended it. A reset ends the readable side of an HTTP/2 stream too, as if all had come; here it is an error. */
+const ended = new WeakSet<Http2Stream>()
+
+/**
+ * Looks from a stream's beginning on whether its other side ends it. A reset ends the readable side too, as if all had come, also one without an error (RFC 9113, 8.1) that came before the end; but by then
+ * the stream counts as closed (`onStreamClose` of `lib/internal/http2/core.js`).
+ */
+export function followEnd<Stream extends Http2Stream>(stream: Stream): Stream {
+  const push = stream.push.bind(stream)
+  if (stream.endAfterHeaders || (!stream.closed && stream.state.remoteClose === 1)) ended.add(stream)
+  stream.push = (piece: unknown, encoding?: BufferEncoding) => {
+    if (piece === null && !stream.closed) ended.add(stream)
+    return push(piece, encoding)
+  }
+  return stream
+}
+
+/** Whether the other side has ended a stream that `followEnd` looks after. */
+export function hasEnded(stream: Http2Stream): boolean {
+  return ended.has(stream)
+}
+
+/** The body of a stream that `followEnd` looks after. It ends only where the other side ended it; a reset is an error here. */
 export function wholeBody(stream: Http2Stream): Readable {
   const body = mergePieces(new PassThrough())
   const end = () => {
-    if (stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR) body.destroy(new Error('the stream was reset'))
-    else body.end()
+    if (hasEnded(stream) && stream.rstCode === constants.NGHTTP2_NO_ERROR) body.end()
+    else body.destroy(new Error('the stream was reset'))
   }
   body.on('error', () => {
     // Whoever reads it sees it; nobody may be reading yet.
