@@ -6,7 +6,7 @@ import { mergePieces } from '@holt/streams'
 import { parseAddress } from '../addresses/parse-address.ts'
 import type { DenialReason } from '../contract.ts'
 import { canonicalName, splitAuthority } from '../names/canonical-name.ts'
-import { peek } from '../session/peek.ts'
+import { type Peeked, peek } from '../session/peek.ts'
 import type { RequestVerdict } from '../terminate/terminator.ts'
 import { ByteQueue } from './byte-queue.ts'
 import { passBody } from './pass-body.ts'
@@ -83,9 +83,9 @@ export async function relayRequests(connection: RelayedConnection): Promise<{ en
     if (isFirst && !maySwitch) responses.begin()
     if (!(await passBody(queue, head.body, write))) return { end: 'cut_off' }
     if (!maySwitch) continue
-    const switched = await hasSwitched(connection)
-    responses.begin()
-    if (switched) return { end: 'switched', rest: await queue.release() }
+    const start = await startOfAnswer(connection)
+    responses.begin(start.type === 'ended' ? start.bytes : undefined)
+    if (start.type === 'enough' && start.value === 'switched') return { end: 'switched', rest: await queue.release() }
   }
 }
 
@@ -98,8 +98,13 @@ class Responses {
     this.#connection = connection
   }
 
-  begin(): void {
+  /** `all` is what came of an upstream that has ended. */
+  begin(all?: Buffer): void {
     const { guest, upstream } = this.#connection
+    if (all !== undefined) {
+      guest.end(all)
+      return
+    }
     mergePieces(upstream).pipe(guest, { end: false })
     upstream.once('end', () => {
       if (!this.#refusing) guest.end()
@@ -168,14 +173,13 @@ async function refuse({ guest }: RelayedConnection, queue: ByteQueue, reason: De
   }
 }
 
-/** True when the upstream takes the offer to switch. Until it has said so, nothing that the guest sends is passed on. */
-async function hasSwitched({ upstream, signal }: RelayedConnection): Promise<boolean> {
-  const start = await peek(upstream, { timeoutMs: switchTimeoutMs, signal }, (bytes) => {
+/** How the upstream answers the offer to switch. Until it has said so, nothing that the guest sends is passed on. */
+function startOfAnswer({ upstream, signal }: RelayedConnection): Promise<Peeked<'switched' | 'stayed'>> {
+  return peek(upstream, { timeoutMs: switchTimeoutMs, signal }, (bytes) => {
     const read = readResponseStart(bytes)
     if (read.type !== 'incomplete') return { type: 'enough', value: read.type }
     return bytes.length < maxInterimBytes ? { type: 'more', needed: 0 } : { type: 'enough', value: 'stayed' }
   })
-  return start.type === 'enough' && start.value === 'switched'
 }
 
 function hostField({ host, port }: RelayedConnection): string {

@@ -9,11 +9,12 @@ export type Look<T> =
 /** How peeking ended: by a verdict, or with the stream, the time or the signal. */
 export type Peeked<T> =
   | { readonly type: 'enough'; readonly value: T }
-  | { readonly type: 'ended' }
+  /** With all that came of the stream: to one that has ended nothing can be put back. */
+  | { readonly type: 'ended'; readonly bytes: Buffer }
   | { readonly type: 'timeout' }
 
 /**
- * Reads the first bytes of a stream until `look` has seen enough, and puts all of them back. `look` is not asked again before there are as many
+ * Reads the first bytes of a stream until `look` has seen enough or the time is over, and puts all of them back. `look` is not asked again before there are as many
  * bytes as it needs, so that bytes that trickle in cost no more than others.
  */
 export async function peek<T>(
@@ -36,13 +37,20 @@ export async function peek<T>(
       needed = Math.max(seen.needed, bytes.length + 1)
       return
     }
-    stream.off('readable', onReadable)
-    stream.unshift(bytes)
+    putBack(bytes)
     resolve(seen)
   }
-  const onEnd = () => resolve({ type: 'ended' })
+  const putBack = (bytes: Buffer) => {
+    stream.off('readable', onReadable)
+    if (bytes.length > 0) stream.unshift(bytes)
+  }
+  const onTimeout = () => {
+    putBack(gathered.take())
+    resolve({ type: 'timeout' })
+  }
+  const onEnd = () => resolve({ type: 'ended', bytes: gathered.take() })
   const onAbort = () => reject(options.signal.reason)
-  const timer = setTimeout(() => resolve({ type: 'timeout' }), options.timeoutMs)
+  const timer = setTimeout(onTimeout, options.timeoutMs)
   stream.on('readable', onReadable)
   stream.on('end', onEnd)
   stream.on('close', onEnd)

@@ -206,10 +206,11 @@ describe('plain HTTP', () => {
   describe('a switch to WebSocket', () => {
     const offer = (port: number) =>
       `GET /x HTTP/1.1\r\nHost: a.example.com:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
-    const start = async (answer: string) => {
+    const start = async (answer: string, { ends = false } = {}) => {
       const server = await startTcpHost((socket) => {
         socket.once('data', () => {
           socket.write(answer)
+          if (ends) socket.end()
           socket.on('data', (bytes) => socket.write(`<${bytes}>`))
         })
       })
@@ -251,6 +252,14 @@ describe('plain HTTP', () => {
       it.stream.write('GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n')
       await until(() => it.text().includes('host_mismatch'), 'the request is refused')
       expect(it.server.received).not.toContain('evil')
+    })
+
+    test.each(['HTTP/1.1 2', ''])('that the server ends with %j passes as much, and the end', async (answer) => {
+      await using it = await start(answer, { ends: true })
+      const ended = new Promise((resolve) => it.stream.once('end', resolve))
+      it.stream.write(offer(it.server.port))
+      await ended
+      expect(it.text()).toBe(answer)
     })
 
     test('that comes later is not offered', async () => {
