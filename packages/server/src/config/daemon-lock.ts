@@ -39,6 +39,11 @@ export function stopCommand(unit: string | null | undefined): string {
   return unit == null ? 'holt down' : `systemctl stop ${unit}`
 }
 
+/** What to type so that a daemon runs over a state directory: what has run it last starts it again. */
+export function startCommand(unit: string | null): string {
+  return unit === null ? 'holt up' : `systemctl start ${unit}`
+}
+
 /**
  * Takes the state directory for this process, which a unit of systemd may run. Fails while another daemon holds it. Where the disk is full it gives up what the store has in reserve, so that a service can
  * be started by which room is made.

@@ -5,7 +5,7 @@ import type { EngineFacts } from '@holt/engine'
 import { Readiness, randomText } from '@holt/protocol'
 import type { ServerConfig } from '../config/config.ts'
 import { readCredentials } from '../config/credentials.ts'
-import { findDaemon, type LockHolder } from '../config/daemon-lock.ts'
+import { findDaemon, findUnit, type LockHolder, startCommand } from '../config/daemon-lock.ts'
 import { readIfThere } from '../config/installation.ts'
 import { makeLog } from '../daemon/make-log.ts'
 import { openEngine } from '../daemon/open-engine.ts'
@@ -44,7 +44,7 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
     await checkStore(config),
     await checkMasterKeys(config),
     ...checkLeftovers(await readLeftovers({ stateDir, installationId: await installationOf(stateDir), hierarchies })),
-    ...(daemon === null ? [await checkPort(config)] : []),
+    ...(daemon === null ? [await checkPort(config), await notRunning(stateDir)] : []),
     await checkBaseTools(config),
     guest,
     ...isolation,
@@ -55,6 +55,11 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
 async function installationOf(stateDir: string): Promise<string | null> {
   const text = await readIfThere(join(stateDir, 'installation.json'))
   return /"id"\s*:\s*"([a-z0-9]{8})"/.exec(text ?? '')?.[1] ?? null
+}
+
+/** A machine may be fit though nothing runs on it, so this stands in nobody's way. */
+async function notRunning(stateDir: string): Promise<Check> {
+  return warn('holtd', `no service runs over ${stateDir}`, startCommand(await findUnit(stateDir)))
 }
 
 /** A daemon that runs knows best. */

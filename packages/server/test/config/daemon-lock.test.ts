@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readCredentials, writeCredentials } from '../../src/config/credentials.ts'
-import { findDaemon, findUnit, releaseLock, stopCommand, takeLock } from '../../src/config/daemon-lock.ts'
+import { findDaemon, findUnit, releaseLock, startCommand, stopCommand, takeLock } from '../../src/config/daemon-lock.ts'
 import { openInstallation } from '../../src/config/installation.ts'
 import { mountFullDisk } from '../support/full-disk.ts'
 
@@ -47,6 +47,7 @@ test('the unit that runs the daemon is known, also when that one has died, and t
   await writeFile(path, JSON.stringify({ pid: process.pid, start_time: '1', unit: 'holtd.service' }))
   expect(await findDaemon(dir)).toBeNull()
   expect(stopCommand(await findUnit(dir))).toBe('systemctl stop holtd.service')
+  expect(startCommand(await findUnit(dir))).toBe('systemctl start holtd.service')
   await takeLock(dir, 'holt-eu.service')
   expect((await findDaemon(dir))?.unit).toBe('holt-eu.service')
   await takeLock(dir)

@@ -69,6 +69,11 @@ test('doctor without a guest names the command that builds it, and makes nothing
   expect(await readdir(dir)).toEqual([])
 })
 
+test('doctor says that no service runs, and with what one is started', async () => {
+  const { stdout, dir } = await holtd(['doctor'], { HOLT_GUEST: '/nowhere/holt-guest' })
+  expect(stdout).toContain(`\nwarn holtd: no service runs over ${join(dir, 'state')} (holt up)\n`)
+})
+
 test('purge needs no guest', async () => {
   const { code, stderr } = await holtd(['purge'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect([code, stderr]).toEqual([0, ''])
