@@ -1,7 +1,7 @@
 import { type QuotaName, type Quotas, type QuotaUse, quotaNames } from '@holt/protocol'
 import { bytes, mib } from './table.ts'
 
-/** A quota, how much of it is used and how much there may be, for people. */
+/** A quota, how much of it is used (sizes rounded) and how much there may be (exactly, as `--quota` takes it), for people. */
 export interface QuotaLine {
   readonly name: QuotaName
   readonly used: string
@@ -16,9 +16,15 @@ export function quotaLines(quotas: Quotas, use: QuotaUse): readonly QuotaLine[] 
     return {
       name,
       used: used === null ? '-' : amount(name, used),
-      limit: limit === null ? 'no limit' : amount(name, limit),
+      limit: limit === null ? 'no limit' : limitOf(name, limit),
     }
   })
+}
+
+function limitOf(name: QuotaName, value: number): string {
+  const unitBytes = name.endsWith('_bytes') ? 1 : name.endsWith('_mib') ? 2 ** 20 : 0
+  const wholeMiB = (value * unitBytes) / 2 ** 20
+  return wholeMiB > 0 && Number.isInteger(wholeMiB) ? mib(wholeMiB) : String(value)
 }
 
 function amount(name: QuotaName, value: number): string {

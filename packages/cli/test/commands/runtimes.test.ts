@@ -163,7 +163,7 @@ test('projects are made with quotas, shown, changed and deleted, and keys made f
   expect(JSON.parse(made.stdout)).toMatchObject({ name: 'team', quotas: { runtimes: 3, memory_mib: 8192, cpu: null } })
   expect((await runHolt(['project', 'ls'], { service })).stdout).toContain('team')
   const set = await runHolt(['project', 'set', 'team', '--quota', 'snapshot_bytes=1GiB', 'runtimes=none'], { service })
-  expect(set.stdout).toMatch(/snapshot_bytes +0 B +1\.0 GiB/)
+  expect(set.stdout).toMatch(/snapshot_bytes +0 B +1 GiB/)
   expect(set.stdout).toMatch(/runtimes +0 +no limit/)
   expect(await runHolt(['project', 'set', 'team', '--quota', 'apples=3'], { service })).toMatchObject({ code: 2 })
   expect(await runHolt(['project', 'set', 'team', '--quota', 'runtimes=8GiB'], { service })).toMatchObject({ code: 2 })
