@@ -25,11 +25,14 @@ export function addStatus(program: Command): void {
     const daemon = await findDaemon()
     const url = process.env.HOLT_URL || readCredentialsFile()?.url || null
     const readiness = await askReadiness()
-    const identity = readiness === null ? null : await askIdentity()
-    if (options.json === true) printJson({ url, pid: daemon?.pid ?? null, state_dir: stateDir(), readiness, identity })
+    const identity = readiness === null ? null : await orNull(() => connect({ maxRetries: 0 }).whoami())
+    const counts = identity?.key.scopes.includes('operator') === true ? await orNull(countAll) : null
+    const pid = daemon?.pid ?? null
+    if (options.json === true)
+      printJson({ url, pid, state_dir: stateDir(), readiness, identity, all_projects: counts })
     else {
-      tell(url, daemon?.pid ?? null, readiness)
-      if (identity !== null) tellUse(identity)
+      tell(url, pid, readiness)
+      if (identity !== null) tellUse(identity, counts)
     }
     return readiness?.status === 'ready' ? 0 : 1
   })
@@ -45,17 +48,35 @@ async function askReadiness(): Promise<Readiness | null> {
 }
 
 /** Null where the service does not answer, or not to this key. */
-async function askIdentity(): Promise<Identity | null> {
+async function orNull<Answer>(ask: () => Promise<Answer>): Promise<Answer | null> {
   try {
-    return await connect({ maxRetries: 0 }).whoami()
+    return await ask()
   } catch (error) {
     if (error instanceof HoltError) return null
     throw error
   }
 }
 
-/** What the project has of its quotas; what it has none of and may have any number of is left out. */
-function tellUse({ project, quotas, use }: Identity): void {
+/** What all projects of the service have together. */
+interface Counts {
+  readonly projects: number
+  readonly runtimes: number
+  readonly paused_runtimes: number
+}
+
+async function countAll(): Promise<Counts> {
+  const projects = await connect({ maxRetries: 0 }).projects.list({ limit: 100 }).all()
+  const sum = (name: 'runtimes' | 'paused_runtimes') => projects.reduce((total, { use }) => total + use[name], 0)
+  return { projects: projects.length, runtimes: sum('runtimes'), paused_runtimes: sum('paused_runtimes') }
+}
+
+/** What the project has of its quotas, and what there is beside it; what it has none of and may have any number of is left out. */
+function tellUse({ project, quotas, use }: Identity, counts: Counts | null): void {
+  print(
+    counts === null
+      ? 'runtimes   counted below for this project alone: a key with the scope operator has all of them counted'
+      : `runtimes   ${counts.runtimes} of all projects (${counts.projects}), and ${counts.paused_runtimes} paused`,
+  )
   print(`project    ${project.name}`)
   const shown = quotaLines(quotas, use).filter(({ name }) => quotas[name] !== null || name === 'runtimes')
   for (const { name, used, limit } of shown) print(`           ${name}: ${used} of ${limit}`)

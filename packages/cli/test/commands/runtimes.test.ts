@@ -184,6 +184,21 @@ test('whoami and status tell the project and what it has of its quotas', async (
   expect((await runHolt(['status'], { service })).stdout).toContain('runtimes: 0 of 10')
 })
 
+test('status counts the runtimes of all projects for an operator, and says to others that it counts those of one', async () => {
+  for (const [name, runtimes] of Object.entries({ a: 3, b: 4 })) {
+    const project = await holt.projects.create({ name })
+    service.projects.set(project.project_id, { ...project, use: { ...project.use, runtimes, paused_runtimes: 1 } })
+  }
+  const { stdout } = await runHolt(['status'], { service })
+  expect(stdout).toContain('\nruntimes   7 of all projects (2), and 2 paused\n')
+  const counted = JSON.parse((await runHolt(['status', '--json'], { service })).stdout)
+  expect(counted.all_projects).toEqual({ projects: 2, runtimes: 7, paused_runtimes: 2 })
+  service.scopes = ['admin']
+  const alone = await runHolt(['status'], { service })
+  expect(alone.stdout).toContain('for this project alone: a key with the scope operator')
+  expect(JSON.parse((await runHolt(['status', '--json'], { service })).stdout).all_projects).toBeNull()
+})
+
 test('templates are listed and shown', async () => {
   expect((await runHolt(['template', 'ls'], { service })).stdout).toContain('base-small')
   expect(JSON.parse((await runHolt(['template', 'get', 'base-small', '--json'], { service })).stdout)).toMatchObject({

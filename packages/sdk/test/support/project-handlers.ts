@@ -69,13 +69,13 @@ export const projectHandlers = {
     call.service.keys.delete(String(keyOf(call).key_id))
     return { status: 204 }
   },
-  whoami: () => {
+  whoami: ({ service }: TestCall) => {
     const key = {
       key_id: makeId('key'),
       project_id: ownProject.project_id,
       name: 'admin of this machine',
       prefix: 'holt_abc',
-      scopes: ['admin', 'operator'],
+      scopes: service.scopes,
       expires_at: null,
       created_at: now(),
       last_used_at: null,

@@ -54,6 +54,8 @@ export class TestService {
   readonly sessions = new Map<string, Record<string, unknown>>()
   readonly keys = new Map<string, Record<string, unknown>>()
   readonly projects = new Map<string, Record<string, unknown>>()
+  /** What the key in use may do. */
+  scopes: readonly string[] = ['admin', 'operator']
   readonly policies = new Map<string, Record<string, unknown>>()
   readonly secrets = new Map<string, Record<string, unknown>>()
   readonly events: Event[] = []
