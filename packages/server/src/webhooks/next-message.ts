@@ -5,6 +5,7 @@ import type { Service } from '../service.ts'
 import type { DeliveryRow, EventRow, WebhookRow } from '../store/event-tables.ts'
 import type { Queries } from '../store/open-store.ts'
 import { holdingTries } from './retry-schedule.ts'
+import { storedTypes } from './webhook-rows.ts'
 
 /** What is to be sent: a delivery again, or an event for the first time. */
 export type NextMessage =
@@ -12,6 +13,8 @@ export type NextMessage =
   | { readonly type: 'event'; readonly event: EventRow; readonly body: string }
   /** Nothing yet. `dueAt` is when a delivery is tried again, `looked` how far the log has been looked at. */
   | { readonly type: 'none'; readonly dueAt: number | null; readonly looked: number }
+  /** Nothing until the webhook is changed, but for what is tried again: nobody can say which events it asks for. */
+  | { readonly type: 'damaged'; readonly dueAt: number | null }
 
 /**
  * Chooses what a webhook sends next: what is due to be tried again, else the next event of the log. A delivery that has failed a few times only holds up
@@ -25,13 +28,14 @@ export async function nextMessage(service: Service, row: WebhookRow, looked: num
   const holding = again === undefined ? undefined : await firstRetry(store.db, row.webhook_id, holdingTries)
   const from = Math.max(Number(row.cursor), looked)
   if (holding !== undefined) return { type: 'none', dueAt, looked: from }
+  const types = storedTypes(row)
+  if (types === null) return { type: 'damaged', dueAt }
   const { last, removed } = await logPosition(store.db, row.project_id)
   if (removed > Number(row.cursor) && looked === 0)
     service.log.warn(
       { webhook_id: row.webhook_id, events: removed - Number(row.cursor) },
       'events were too old to send',
     )
-  const types = JSON.parse(row.types_json) as readonly string[]
   const filter = { projectId: row.project_id, types: types.length === 0 ? undefined : typesMatching(types) }
   const event = await firstAfter(store.db, filter, { from, last })
   if (event === undefined) return { type: 'none', dueAt, looked: Math.max(from, last) }

@@ -2,6 +2,7 @@ import { type DeliveryAttempt, HoltError, isIdParam, type Webhook, type WebhookD
 import type { DeliveryRow, WebhookRow } from '../store/event-tables.ts'
 import { moment, momentOrNull } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
+import { storedJson } from '../store/stored-json.ts'
 
 /** Whose webhook. */
 export interface WebhookRef {
@@ -37,6 +38,12 @@ export async function retryingOf(db: Queries, webhookIds: readonly string[]): Pr
     .groupBy('webhook_id')
     .execute()
   return new Map(rows.map(({ webhook_id, count }) => [webhook_id, Number(count)]))
+}
+
+/** The types that a webhook asks for, none for all of them; null where its row is damaged. */
+export function storedTypes({ types_json }: Pick<WebhookRow, 'types_json'>): readonly string[] | null {
+  const types = storedJson(types_json)
+  return Array.isArray(types) && types.every((type) => typeof type === 'string') ? types : null
 }
 
 /** A webhook as clients see it. */

@@ -2,7 +2,7 @@ import { News } from '../news.ts'
 import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import type { WebhookRow } from '../store/event-tables.ts'
-import { nextMessage } from './next-message.ts'
+import { type NextMessage, nextMessage } from './next-message.ts'
 import { isTaken, noteOutcome, type Tried } from './note-outcome.ts'
 import { type DialWebhook, type Outcome, Receiver } from './post-message.ts'
 import { signedHeaders } from './sign-message.ts'
@@ -26,6 +26,7 @@ export class WebhookSender {
   #receiver: { readonly url: string; readonly receiver: Receiver } | null = null
   #looked = 0
   #typesText = ''
+  #toldDamage: string | null = null
 
   constructor(service: Service, dial: DialWebhook, webhookId: string) {
     this.#service = service
@@ -75,12 +76,15 @@ export class WebhookSender {
       if (row.types_json !== this.#typesText) this.#looked = 0
       this.#typesText = row.types_json
       const next = await nextMessage(this.#service, row, this.#looked)
-      if (next.type !== 'none') {
+      if (next.type === 'again' || next.type === 'event') {
         await this.#try(row, next, stop)
         return true
       }
-      this.#looked = next.looked
-      if (next.looked - Number(row.cursor) >= cursorStep) await this.#keepCursor(row)
+      if (next.type === 'damaged') this.#tellDamage(row)
+      else {
+        this.#looked = next.looked
+        if (next.looked - Number(row.cursor) >= cursorStep) await this.#keepCursor(row)
+      }
       const dueMs = next.dueAt === null ? lookMs.idle : Math.min(lookMs.retrying, next.dueAt - now())
       await this.#news.wait(Math.max(0, dueMs))
       return true
@@ -92,9 +96,19 @@ export class WebhookSender {
     }
   }
 
+  /** Once for each damage, however often the webhook is looked at. */
+  #tellDamage({ types_json, webhook_id }: WebhookRow): void {
+    if (this.#toldDamage === types_json) return
+    this.#toldDamage = types_json
+    this.#service.log.warn(
+      { webhook_id },
+      'the types of a webhook are damaged: it sends nothing new until they are set anew',
+    )
+  }
+
   async #try(
     row: WebhookRow,
-    next: Exclude<Awaited<ReturnType<typeof nextMessage>>, { type: 'none' }>,
+    next: Extract<NextMessage, { type: 'again' | 'event' }>,
     stop: AbortSignal,
   ): Promise<void> {
     const delivery = next.type === 'again' ? next.delivery : null

@@ -174,6 +174,24 @@ test('webhooks and deliveries that are damaged are left out, hold up no others, 
   expect((await next.ask('DELETE', path)).status).toBe(204)
 })
 
+test('a webhook whose types are damaged is told of once, and sends again when it is changed', async () => {
+  const { server, receiver, path, made } = await startWebhookServer()
+  await tamper(server.stateDir, `UPDATE webhooks SET types_json = '{"half' WHERE webhook_id = '${made.webhook_id}'`)
+  await server.ask('POST', webhooks, { json: { url: 'https://whole.example.com/whole', types: ['runtime.running'] } })
+  let refused = 0
+  receiver.answer = (_, response) => response.writeHead(refused++ === 0 ? 503 : 204).end()
+  await server.makeRuntime()
+  // The one that is whole has tried again: some seconds, in which the other one was looked at more than once where it is looked at as a failure is.
+  await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(2)
+  const told = () => said(server).filter((line) => line.includes(made.webhook_id))
+  expect(told()).toHaveLength(1)
+  expect((await server.ask('PATCH', path, { json: { types: ['runtime.terminated'] } })).status).toBe(200)
+  await server.ask('DELETE', `${runtimes}/${await server.makeRuntime()}`)
+  const sent = () => receiver.received.filter((message) => message.path === '/in').map(({ json }) => json.type)
+  await expect.poll(sent, { timeout: 10_000 }).toEqual(['runtime.terminated'])
+  expect(told()).toHaveLength(1)
+}, 60_000)
+
 test('events, audit entries and answers that are damaged keep nobody from the others', async () => {
   const server = await startTestServer()
   const headers = { 'idempotency-key': 'k1' }
