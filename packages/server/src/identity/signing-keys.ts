@@ -1,7 +1,7 @@
 import type { SigningAlgorithm } from '@holt/protocol'
 import type { CryptoKey } from 'jose'
 import { importJWK, type JWK } from 'jose'
-import { putSealed, readSealed, removeSealed } from '../sealing/sealed-values.ts'
+import { findSealed, putSealed, removeSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
 import { storedJson } from '../store/stored-json.ts'
 import type { SigningKeyRow } from '../store/tables.ts'
@@ -79,7 +79,7 @@ export class SigningKeys {
   }
 
   async #load(algorithm: SigningAlgorithm): Promise<SigningKey> {
-    const { store, now, log } = this.#parts
+    const { store, masterKeys, now, log } = this.#parts
     const row = await store.db
       .selectFrom('signing_keys')
       .selectAll()
@@ -88,22 +88,15 @@ export class SigningKeys {
       .orderBy('seq', 'desc')
       .executeTakeFirst()
     if (row === undefined) return this.#make(algorithm)
+    // A database that cannot be read says nothing of the key: whoever asks is told so.
+    const sealed = await findSealed(store.db, masterKeys, { projectId: null, ownerId: row.kid, purpose })
     try {
-      return await this.#open(row, algorithm)
+      return await opened(row, sealed, algorithm)
     } catch (err) {
       // Verifiers find the new one as they would find it after 30 days; what the damaged one has signed stays valid.
       log.error({ err, kid: row.kid }, 'a signing key cannot be opened; another one signs from now on')
       return this.#make(algorithm)
     }
-  }
-
-  async #open(row: SigningKeyRow, algorithm: SigningAlgorithm): Promise<SigningKey> {
-    const { store, masterKeys } = this.#parts
-    const { kid, created_at: createdAt } = row
-    if (publicJwk(row) === null) throw new Error(`the public half of the signing key ${kid} is damaged`)
-    const text = await readSealed(store.db, masterKeys, { projectId: null, ownerId: kid, purpose })
-    if (text === null) throw new Error(`the private half of the signing key ${kid} is not there`)
-    return { kid, algorithm, key: await privateKey(text, algorithm), createdAt }
   }
 
   async #make(algorithm: SigningAlgorithm): Promise<SigningKey> {
@@ -120,6 +113,17 @@ export class SigningKeys {
     })
     return { kid, algorithm, key: await privateKey(JSON.stringify(privateJwk), algorithm), createdAt }
   }
+}
+
+async function opened(
+  row: SigningKeyRow,
+  sealed: { open(): string } | null,
+  algorithm: SigningAlgorithm,
+): Promise<SigningKey> {
+  const { kid, created_at: createdAt } = row
+  if (publicJwk(row) === null) throw new Error(`the public half of the signing key ${kid} is damaged`)
+  if (sealed === null) throw new Error(`the private half of the signing key ${kid} is not there`)
+  return { kid, algorithm, key: await privateKey(sealed.open(), algorithm), createdAt }
 }
 
 /** What verifiers are told of a key; null where its row is damaged. */

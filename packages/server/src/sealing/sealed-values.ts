@@ -27,8 +27,18 @@ export async function putSealed(
 export async function readSealed(
   db: Queries,
   masterKeys: MasterKeys,
-  { projectId, ownerId, purpose }: Omit<SealedFor, 'version'>,
+  owner: Omit<SealedFor, 'version'>,
 ): Promise<string | null> {
+  const found = await findSealed(db, masterKeys, owner)
+  return found === null ? null : found.open()
+}
+
+/** Reads the sealed value of an owner, null where there is none. What cannot be read now is so told apart from what does not open: `open` alone throws for a value that is damaged, or sealed with another key. */
+export async function findSealed(
+  db: Queries,
+  masterKeys: MasterKeys,
+  { projectId, ownerId, purpose }: Omit<SealedFor, 'version'>,
+): Promise<{ open(): string } | null> {
   const row = await db
     .selectFrom('sealed_values')
     .selectAll()
@@ -37,10 +47,8 @@ export async function readSealed(
     .where('purpose', '=', purpose)
     .executeTakeFirst()
   if (row === undefined) return null
-  return masterKeys.open(
-    { masterKeyId: row.master_key_id, text: row.sealed },
-    { projectId, ownerId, purpose, version: row.version },
-  )
+  const sealed = { masterKeyId: row.master_key_id, text: row.sealed }
+  return { open: () => masterKeys.open(sealed, { projectId, ownerId, purpose, version: row.version }) }
 }
 
 /** Removes every value of an owner. None is success. */
