@@ -1,5 +1,5 @@
 import { printJson, say } from '../output/print.ts'
-import { reportError } from '../output/report-error.ts'
+import { printable, reportError } from '../output/report-error.ts'
 
 /** What was done to one: what people are told, and the API's own object for `--json`. */
 interface Done {
@@ -7,14 +7,14 @@ interface Done {
   readonly object?: unknown
 }
 
-/** Does something to each of those that were named, also after one that failed. Answers the exit code. */
+/** Does something to each of those that were named, also after one that failed; of several, names in the end those that did. Answers the exit code. */
 export async function doToEach(
   texts: readonly string[],
   { json = false }: { readonly json?: boolean },
   act: (text: string) => Promise<Done>,
 ): Promise<number> {
   const objects: unknown[] = []
-  let failures = 0
+  const failed: string[] = []
   for (const text of texts) {
     try {
       const { told, object } = await act(text)
@@ -22,10 +22,11 @@ export async function doToEach(
       else say(told)
     } catch (error) {
       // The others are done all the same; the exit code says that one was not.
-      failures += 1
+      failed.push(text)
       reportError(error)
     }
   }
   if (json) printJson({ data: objects, next_cursor: null })
-  return failures === 0 ? 0 : 1
+  if (failed.length > 0 && texts.length > 1) say(`failed: ${failed.map(printable).join(', ')}`)
+  return failed.length === 0 ? 0 : 1
 }

@@ -1,6 +1,7 @@
 import { scopes } from '@holt/protocol'
 import type { NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
+import { doToEach } from '../arguments/do-to-each.ts'
 import { seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -64,14 +65,12 @@ export function addKey(program: Command): void {
   })
 
   const remove = group.command('rm').description('revoke keys').argument('<key...>', 'ids of keys')
-  act(remove, async (keyIds: string[]) => {
-    const holt = connect()
-    for (const keyId of keyIds) {
-      await holt.keys.revoke(keyId)
-      say(`Revoked ${keyId}`)
-    }
-    return 0
-  })
+  act(remove, (keyIds: string[]) =>
+    doToEach(keyIds, {}, async (keyId) => {
+      await connect().keys.revoke(keyId)
+      return { told: `Revoked ${keyId}` }
+    }),
+  )
 }
 
 async function createKey(

@@ -1,5 +1,6 @@
 import type { Policy, PolicyBodyInput } from '@holt/sdk'
 import type { Command } from 'commander'
+import { doToEach } from '../arguments/do-to-each.ts'
 import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -36,13 +37,12 @@ export function addPolicy(program: Command): void {
   )
   addReaders(group)
   const remove = group.command('rm').description('delete policies').argument('<policy...>', 'names or ids')
-  act(remove, async (policies: string[]) => {
-    for (const policy of policies) {
+  act(remove, (policies: string[]) =>
+    doToEach(policies, {}, async (policy) => {
       await connect().policies.delete(policy)
-      say(`Deleted ${policy}`)
-    }
-    return 0
-  })
+      return { told: `Deleted ${policy}` }
+    }),
+  )
 }
 
 interface FileOptions extends PolicyOptions {

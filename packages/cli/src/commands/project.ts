@@ -1,8 +1,9 @@
 import type { Project, SetQuotas } from '@holt/protocol'
 import type { Command } from 'commander'
+import { doToEach } from '../arguments/do-to-each.ts'
 import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
 import { connect } from '../connect.ts'
-import { print, printJson, say } from '../output/print.ts'
+import { print, printJson } from '../output/print.ts'
 import { quotaLines } from '../output/quota-lines.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act } from '../verb.ts'
@@ -79,14 +80,12 @@ export function addProject(program: Command): void {
     .command('rm')
     .description('delete projects that have nothing any more; their keys go with them')
     .argument('<project...>', 'names or ids')
-  act(remove, async (projects: string[]) => {
-    const holt = connect()
-    for (const project of projects) {
-      await holt.projects.delete(project)
-      say(`Deleted ${project}`)
-    }
-    return 0
-  })
+  act(remove, (projects: string[]) =>
+    doToEach(projects, {}, async (project) => {
+      await connect().projects.delete(project)
+      return { told: `Deleted ${project}` }
+    }),
+  )
 }
 
 function show(project: Project, json: boolean | undefined): void {

@@ -1,6 +1,7 @@
 import { type CreateProviderInput, HoltError, type Provider, type ReplaceProviderInput } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
+import { doToEach } from '../arguments/do-to-each.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { connect } from '../connect.ts'
@@ -72,13 +73,12 @@ export function addProvider(program: Command): void {
   })
 
   const remove = group.command('rm').description('delete providers').argument('<provider...>', 'names or ids')
-  act(remove, async (providers: string[]) => {
-    for (const provider of providers) {
+  act(remove, (providers: string[]) =>
+    doToEach(providers, {}, async (provider) => {
       await connect().secrets.providers.delete(provider)
-      say(`Deleted ${provider}`)
-    }
-    return 0
-  })
+      return { told: `Deleted ${provider}` }
+    }),
+  )
 }
 
 async function setProvider(name: string, options: SetOptions): Promise<number> {

@@ -1,6 +1,7 @@
 import type { CreateSecretInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
+import { doToEach } from '../arguments/do-to-each.ts'
 import { collected } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { connect } from '../connect.ts'
@@ -72,13 +73,12 @@ export function addSecret(program: Command): void {
     .command('rm')
     .description('delete secrets; it acts at once')
     .argument('<secret...>', 'names or ids')
-  act(remove, async (secrets: string[]) => {
-    for (const secret of secrets) {
+  act(remove, (secrets: string[]) =>
+    doToEach(secrets, {}, async (secret) => {
       await connect().secrets.delete(secret)
-      say(`Deleted ${secret}`)
-    }
-    return 0
-  })
+      return { told: `Deleted ${secret}` }
+    }),
+  )
   const rotate = group.command('rotate-key').description('encrypt everything secret anew under a new key (scope admin)')
   act(rotate, async () => {
     say(`Encrypted ${await connect().secrets.rotateKey()} values anew`)

@@ -28,8 +28,7 @@ export function addStatus(program: Command): void {
     const identity = readiness === null ? null : await orNull(() => connect({ maxRetries: 0 }).whoami())
     const counts = identity?.key.scopes.includes('operator') === true ? await orNull(countAll) : null
     const pid = daemon?.pid ?? null
-    if (options.json === true)
-      printJson({ url, pid, state_dir: stateDir(), readiness, identity, all_projects: counts })
+    if (options.json === true) printJson({ url, pid, state_dir: stateDir(), readiness, identity, all_projects: counts })
     else {
       tell(url, pid, readiness)
       if (identity !== null) tellUse(identity, counts)

@@ -115,7 +115,9 @@ describe('snapshot', () => {
     expect([...service.runtimes.values()].at(-1)).toMatchObject({ snapshot_id: id })
     expect(await run('snapshot', 'rm', 'nothing', 'before')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/hint: See which there are: holt snapshot ls\nrequest: .*\nDeleted before\n$/),
+      stderr: expect.stringMatching(
+        /hint: See which there are: holt snapshot ls\nrequest: .*\nDeleted before\nfailed: nothing\n$/,
+      ),
     })
     expect(service.snapshots.has(id)).toBe(false)
   })

@@ -61,7 +61,9 @@ describe('policy', () => {
     await holt.policies.create({ name: 'web', include: ['npm'] })
     expect((await run(['policy', 'ls'])).stdout).toMatch(/\nweb +npm +1 +/)
     expect((await run(['policy', 'presets'])).stdout).toContain('registry.npmjs.org:443')
-    expect(await run(['policy', 'rm', 'web'])).toMatchObject({ code: 0, stderr: 'Deleted web\n' })
+    const removed = await run(['policy', 'rm', 'nothing', 'web', 'neither'])
+    expect(removed).toMatchObject({ code: 1, stderr: expect.stringContaining('\nDeleted web\n') })
+    expect(removed.stderr.trimEnd().split('\n').at(-1)).toBe('failed: nothing, neither')
     expect(await run(['policy', 'get', 'web'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('holt policy ls'),

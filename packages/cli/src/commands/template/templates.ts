@@ -1,9 +1,10 @@
 import type { Template } from '@holt/sdk'
 import { type Command, Option } from 'commander'
+import { doToEach } from '../../arguments/do-to-each.ts'
 import { connect } from '../../connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
 import { printFields } from '../../output/fields.ts'
-import { printJson, say } from '../../output/print.ts'
+import { printJson } from '../../output/print.ts'
 import { ageOf, mib, printTable } from '../../output/table.ts'
 import { act } from '../../verb.ts'
 
@@ -58,13 +59,12 @@ export function addTemplateReaders(group: Command): void {
     .description('delete templates')
     .argument('<template...>', 'names, name:tag or ids')
     .addHelpText('after', removeExamples)
-  act(remove, async (templates: string[]) => {
-    for (const template of templates) {
+  act(remove, (templates: string[]) =>
+    doToEach(templates, {}, async (template) => {
       await connect().templates.delete(template)
-      say(`Deleted ${template}`)
-    }
-    return 0
-  })
+      return { told: `Deleted ${template}` }
+    }),
+  )
 }
 
 function printTemplates(templates: readonly Template[]): void {
