@@ -178,7 +178,10 @@ export const CreateBuild = z
         message: 'must be 512 KiB at the most, all together',
       })
   })
-  .meta({ id: 'CreateBuild' })
+  .meta({
+    id: 'CreateBuild',
+    examples: [{ name: 'web', from_image: 'python:3.12-slim', steps: [{ run: 'pip install flask' }] }],
+  })
 export type CreateBuildInput = z.input<typeof CreateBuild>
 export type CreateBuild = z.output<typeof CreateBuild>
 
@@ -283,7 +286,7 @@ export const CheckDockerfile = z
     build_args: z.record(names, noNul(64 * 1024)).default({}),
     target: Text.min(1).max(128).optional(),
   })
-  .meta({ id: 'CheckDockerfile' })
+  .meta({ id: 'CheckDockerfile', examples: [{ dockerfile: 'FROM python:3.12-slim' }] })
 export type CheckDockerfileInput = z.input<typeof CheckDockerfile>
 
 /** What a build would do with one instruction. */

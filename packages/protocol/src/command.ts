@@ -18,7 +18,9 @@ const argument = Text.max(128 * 1024)
 const side = z.number().int().min(1).max(10_000)
 
 /** How large a terminal is, in characters. */
-export const TerminalSize = z.strictObject({ cols: side, rows: side }).meta({ id: 'TerminalSize' })
+export const TerminalSize = z
+  .strictObject({ cols: side, rows: side })
+  .meta({ id: 'TerminalSize', examples: [{ cols: 80, rows: 24 }] })
 export type TerminalSize = z.infer<typeof TerminalSize>
 
 /** The body of a command. */
@@ -77,7 +79,7 @@ export const StartCommand = z
     },
     ifSound('command', 'argv', 'session', 'pty'),
   )
-  .meta({ id: 'StartCommand' })
+  .meta({ id: 'StartCommand', examples: [{ command: 'id' }] })
 export type StartCommandInput = z.input<typeof StartCommand>
 export type StartCommand = z.output<typeof StartCommand>
 
@@ -185,7 +187,7 @@ export const WriteStdin = z
     },
     ifSound('data', 'encoding'),
   )
-  .meta({ id: 'WriteStdin' })
+  .meta({ id: 'WriteStdin', examples: [{ data: 'yes\n' }] })
 export type WriteStdinInput = z.input<typeof WriteStdin>
 
 /** The answer of a write to stdin. */

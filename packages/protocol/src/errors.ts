@@ -33,7 +33,7 @@ export const errorCatalogue = {
   delivery_not_found: { status: 404, hint: 'List the deliveries of the webhook.' },
   project_not_found: { status: 404, hint: 'List the projects: GET /v1/agents/project.' },
   path_not_found: { status: 404, hint: 'List the parent directory to see what is there.' },
-  route_not_found: { status: 404, hint: 'See /openapi.json for every route.' },
+  route_not_found: { status: 404, hint: 'See /docs or /openapi.json for every route.' },
   method_not_allowed: { status: 405, hint: 'Use a method named in the Allow header.' },
   already_exists: { status: 409, hint: 'Set overwrite, or choose another destination.' },
   directory_not_empty: { status: 409, hint: 'Set recursive to remove what is inside as well.' },

@@ -133,7 +133,7 @@ export const ReplaceInFiles = z
     },
     ifSound('path', 'paths'),
   )
-  .meta({ id: 'ReplaceInFiles' })
+  .meta({ id: 'ReplaceInFiles', examples: [{ path: '/workspace', glob: '*.py', pattern: 'old', replacement: 'new' }] })
 export type ReplaceInFilesInput = z.input<typeof ReplaceInFiles>
 
 /** The answer of a replacement: the files in which the pattern was, and how often. */

@@ -5,7 +5,10 @@ import { RuntimePath } from './runtime-path.ts'
 const uploadId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{8,64}$/, 'must be 8 to 64 letters, digits, _ or -')
-  .describe('Chosen by the client; parts with the same one and the same path make one file.')
+  .meta({
+    description: 'Chosen by the client; parts with the same one and the same path make one file.',
+    examples: ['first-upload'],
+  })
 
 /** The fields of a write that comes in parts. */
 export const partFields = {

@@ -4,7 +4,10 @@ import { Timestamp } from './page.ts'
 import { maxPathBytes, RuntimePath } from './runtime-path.ts'
 
 /** A file mode in octal: `"0644"`. */
-export const FileMode = z.string().regex(/^[0-7]{3,4}$/, 'must be an octal mode such as "0644"')
+export const FileMode = z
+  .string()
+  .regex(/^[0-7]{3,4}$/, 'must be an octal mode such as "0644"')
+  .meta({ examples: ['0644'] })
 
 /** Who is to own what is made. */
 export const UserName = z
@@ -41,7 +44,7 @@ export const CopyFile = z
     recursive: z.boolean().default(false).describe('Needed to copy a directory.'),
     overwrite: z.boolean().default(false).describe('Replace what is at the destination; never merge.'),
   })
-  .meta({ id: 'CopyFile' })
+  .meta({ id: 'CopyFile', examples: [{ source: '/workspace/project', destination: '/tmp/before', recursive: true }] })
 export type CopyFileInput = z.input<typeof CopyFile>
 
 /** The answer of a copy and of a move. */
@@ -53,7 +56,7 @@ export type FileTransferred = z.infer<typeof FileTransferred>
 /** The body of a move. */
 export const MoveFile = z
   .strictObject({ source: RuntimePath, destination: RuntimePath, overwrite: z.boolean().default(false) })
-  .meta({ id: 'MoveFile' })
+  .meta({ id: 'MoveFile', examples: [{ source: '/workspace/draft.txt', destination: '/workspace/final.txt' }] })
 export type MoveFileInput = z.input<typeof MoveFile>
 
 /** The body of a mkdir. */

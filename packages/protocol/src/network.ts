@@ -56,7 +56,7 @@ export const TestNetwork = z
       .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and have no spaces')
       .optional(),
   })
-  .meta({ id: 'TestNetwork' })
+  .meta({ id: 'TestNetwork', examples: [{ host: 'pypi.org' }] })
 export type TestNetworkInput = z.input<typeof TestNetwork>
 export type TestNetwork = z.output<typeof TestNetwork>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ErrorBody, type ErrorCode, errorCatalogue } from './errors.ts'
 import { commonErrors, type Route, type RouteAnswer } from './route.ts'
-import { routes } from './routes/index.ts'
+import { routeGroups, routes } from './routes/index.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -24,6 +24,7 @@ export function openApi(version: string): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     security: [{ bearer: [] }],
+    tags: Object.keys(routeGroups).map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key: holt_...' } },
@@ -38,9 +39,15 @@ export function openApi(version: string): Json {
   }
 }
 
+/** The group of each route. */
+const tags: ReadonlyMap<string, string> = new Map(
+  Object.entries(routeGroups).flatMap(([tag, group]) => Object.keys(group).map((name) => [name, tag])),
+)
+
 function operation(name: string, route: Route, schemas: SchemaCollector): Json {
   return {
     operationId: name,
+    tags: [tags.get(name)],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     ...(route.scope === null ? { security: [] } : { security: [{ bearer: [] }], 'x-scope': route.scope }),
@@ -88,7 +95,7 @@ function successes(route: Route, schemas: SchemaCollector): Json {
 function success(answer: RouteAnswer, schemas: SchemaCollector): Json {
   const { description } = answer
   if (answer.type === 'none') return { description }
-  if (answer.type === 'bytes') return { description, content: { 'application/octet-stream': {} } }
+  if (answer.type === 'bytes') return { description, content: { [answer.mediaType ?? 'application/octet-stream']: {} } }
   if (answer.type === 'websocket') {
     // OpenAPI has no words for a WebSocket: what its frames hold is told in an extension.
     const [server, client] = [schemas.reference(answer.server, 'output'), schemas.reference(answer.client, 'input')]
@@ -150,10 +157,13 @@ class SchemaCollector {
       $defs,
       id: __,
       ...json
-    } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', reused: 'inline' }) as Record<
-      string,
-      unknown
-    >
+    } = z.toJSONSchema(schema, {
+      io,
+      unrepresentable: 'any',
+      target: 'draft-2020-12',
+      reused: 'inline',
+      override: keepExamples,
+    }) as Record<string, unknown>
     for (const [id, definition] of Object.entries(($defs ?? {}) as Record<string, Record<string, unknown>>)) {
       if (!this.#components.has(id)) this.#components.set(id, atComponents({ ...definition, id: undefined }) as Json)
     }
@@ -163,6 +173,12 @@ class SchemaCollector {
   all(): Json {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => a.localeCompare(b)))
   }
+}
+
+/** Zod leaves examples out where parsing changes a value. Here they are what a client sends. */
+function keepExamples({ zodSchema, jsonSchema }: { zodSchema: object; jsonSchema: { examples?: unknown[] } }): void {
+  const { examples } = z.globalRegistry.get(zodSchema as z.ZodType) ?? {}
+  if (Array.isArray(examples)) jsonSchema.examples = examples
 }
 
 /** Points references at the components section. */

@@ -28,13 +28,16 @@ export type RuleInspection = z.infer<typeof RuleInspection>
 const policyName = nameBesideId('policy').describe("Unique among the project's policies.")
 
 /** The body of a new policy. */
-export const CreatePolicy = PolicyBody.safeExtend({ name: policyName }).meta({ id: 'CreatePolicy' })
+export const CreatePolicy = PolicyBody.safeExtend({ name: policyName }).meta({
+  id: 'CreatePolicy',
+  examples: [{ name: 'packages', include: ['npm', 'pypi'] }],
+})
 export type CreatePolicyInput = z.input<typeof CreatePolicy>
 
 /** The body that replaces a policy. */
 export const ReplacePolicy = PolicyBody.safeExtend({
   name: policyName.optional().describe('Renames it; absent: it keeps its name.'),
-}).meta({ id: 'ReplacePolicy' })
+}).meta({ id: 'ReplacePolicy', examples: [{ include: ['npm', 'pypi'] }] })
 export type ReplacePolicyInput = z.input<typeof ReplacePolicy>
 
 const policyFields = {

@@ -90,6 +90,6 @@ export type CreateProjectInput = z.input<typeof CreateProject>
 /** The body of a changed project. What is left out stays. */
 export const UpdateProject = z
   .strictObject({ name: nameBesideId('project').optional(), quotas: SetQuotas.default({}) })
-  .meta({ id: 'UpdateProject' })
+  .meta({ id: 'UpdateProject', examples: [{ quotas: { runtimes: 20 } }] })
 export type UpdateProject = z.infer<typeof UpdateProject>
 export type UpdateProjectInput = z.input<typeof UpdateProject>

@@ -12,7 +12,7 @@ export type RouteBody =
 export type RouteAnswer =
   | { readonly type: 'none'; readonly description: string }
   | { readonly type: 'json'; readonly schema: z.ZodType; readonly description: string; readonly stream?: z.ZodType }
-  | { readonly type: 'bytes'; readonly description: string }
+  | { readonly type: 'bytes'; readonly description: string; readonly mediaType?: string }
   | { readonly type: 'stream'; readonly item: z.ZodType; readonly description: string }
   | {
       readonly type: 'websocket'

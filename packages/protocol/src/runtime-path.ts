@@ -28,4 +28,4 @@ export const RuntimePath = z
     context.addIssue({ code: 'custom', message: result.problem, params: { error: 'invalid_path' } })
     return z.NEVER
   })
-  .describe('An absolute path inside the runtime.')
+  .meta({ description: 'An absolute path inside the runtime.', examples: ['/workspace/example'] })

@@ -126,7 +126,7 @@ export const UpdateRuntime = z
     idle_timeout_secs: timeoutSecs.nullable().optional(),
     auto_resume: z.boolean().optional(),
   })
-  .meta({ id: 'UpdateRuntime' })
+  .meta({ id: 'UpdateRuntime', examples: [{ timeout_secs: 7200 }] })
 export type UpdateRuntimeInput = z.input<typeof UpdateRuntime>
 export type UpdateRuntime = z.output<typeof UpdateRuntime>
 

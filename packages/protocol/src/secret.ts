@@ -109,7 +109,7 @@ function wrongSettings(secret: Settings & { readonly name?: string | undefined }
 export const CreateSecret = z
   .strictObject({ name: nameBesideId('secret').describe("Unique among the project's secrets."), ...settings })
   .superRefine(wrongSettings, ifSound('name', ...Object.keys(settings)))
-  .meta({ id: 'CreateSecret' })
+  .meta({ id: 'CreateSecret', examples: [{ name: 'example', value: 'VALUE', hosts: ['api.example.com'] }] })
 export type CreateSecretInput = z.input<typeof CreateSecret>
 export type CreateSecret = z.output<typeof CreateSecret>
 
@@ -132,7 +132,7 @@ export const ReplaceSecret = z
     },
     ifSound(...Object.keys(replaceable)),
   )
-  .meta({ id: 'ReplaceSecret' })
+  .meta({ id: 'ReplaceSecret', examples: [{ value: 'VALUE' }] })
 export type ReplaceSecretInput = z.input<typeof ReplaceSecret>
 export type ReplaceSecret = z.output<typeof ReplaceSecret>
 

@@ -20,7 +20,7 @@ const description = Text.trim().max(200)
 /** The body of a new webhook. */
 export const CreateWebhook = z
   .strictObject({ url: WebhookUrl, types: types.default([]), description: description.default('') })
-  .meta({ id: 'CreateWebhook' })
+  .meta({ id: 'CreateWebhook', examples: [{ url: 'https://hooks.example.com/holt' }] })
 export type CreateWebhookInput = z.input<typeof CreateWebhook>
 
 /** The body of a change; what is absent stays. */

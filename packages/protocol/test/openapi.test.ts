@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
-import { openApi, type Route, routes } from '../src/index.ts'
+import { openApi, type Route, routeGroups, routes } from '../src/index.ts'
 
 const description = openApi('1.2.3')
 
@@ -19,6 +19,19 @@ test('describes each route of the table, and nothing else', () => {
     Object.values(path).map((operation) => operation.operationId),
   )
   expect(described.sort()).toEqual(Object.keys(routes).sort())
+})
+
+test('says of each route what it is about, and of the groups their order', () => {
+  const paths = description.paths as Record<string, Record<string, { tags: string[] }>>
+  const used = Object.values(paths).flatMap((path) => Object.values(path).map(({ tags }) => tags))
+  const names = (description.tags as { name: string }[]).map(({ name }) => name)
+  expect(used.every(({ length }) => length === 1)).toBe(true)
+  expect(new Set(used.flat())).toEqual(new Set(names))
+  expect(
+    Object.values(routeGroups)
+      .flatMap((group) => Object.keys(group))
+      .sort(),
+  ).toEqual(Object.keys(routes).sort())
 })
 
 test('every answer of every route is described', () => {

@@ -21,7 +21,7 @@ test('no two routes have the same method and path', () => {
 })
 
 /** What anyone may ask, so that a machine can be watched without a key. */
-const open = ['/healthz', '/readyz', '/openapi.json']
+const open = ['/healthz', '/readyz', '/openapi.json', '/docs']
 
 test('every path parameter has a schema, and all but the routes for everybody need a key', () => {
   for (const [name, { path, params, scope }] of entries) {

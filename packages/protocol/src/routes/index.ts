@@ -42,5 +42,21 @@ export const routes = {
   ...metricsRoutes,
 } as const satisfies Record<string, Route>
 
+/** The routes by what they are about, in the order in which they are described. */
+export const routeGroups = {
+  Runtimes: runtimeRoutes,
+  Commands: commandRoutes,
+  Files: { ...fileRoutes, ...treeRoutes },
+  Ports: portRoutes,
+  Snapshots: snapshotRoutes,
+  Templates: { ...templateRoutes, ...buildRoutes },
+  Network: { ...networkRoutes, ...policyRoutes },
+  Secrets: { ...secretRoutes, ...identityRoutes },
+  Events: { ...eventRoutes, ...webhookRoutes, ...auditRoutes },
+  Keys: keyRoutes,
+  Projects: projectRoutes,
+  Service: { ...serviceRoutes, ...metricsRoutes },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Route>>>>
+
 /** The name of a route. */
 export type RouteName = keyof typeof routes

@@ -32,4 +32,16 @@ export const serviceRoutes = {
     answers: { 200: answer(z.record(z.string(), z.unknown()).meta({ id: 'OpenApi' }), 'OpenAPI 3.1.') },
     errors: [],
   },
+  docs: {
+    method: 'GET',
+    path: '/docs',
+    summary: 'This description, to read',
+    scope: null,
+    body: none,
+    answers: {
+      200: { type: 'bytes', mediaType: 'text/html', description: 'One page, without scripts.' },
+      304: { type: 'none', description: 'The page is the one that `If-None-Match` names.' },
+    },
+    errors: [],
+  },
 } as const satisfies Record<string, Route>

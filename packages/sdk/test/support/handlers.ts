@@ -156,6 +156,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     return undefined
   },
   openapi: () => ({ status: 200, json: {} }),
+  docs: () => ({ status: 304 }),
 }
 
 function processOf(call: TestCall): TestProcess {

@@ -2,16 +2,25 @@ import type { EngineFacts, IsolationFacts } from '@holt/engine'
 import { defaultTemplate, openApi, type Readiness } from '@holt/protocol'
 import { version } from '../config/version.ts'
 import type { Answer, Call, Handlers } from '../http/call.ts'
+import { docsPage } from '../http/docs/docs-page.ts'
+import type { ApiDocument } from '../http/docs/document.ts'
+import { jsonHeaders } from '../http/send-answer.ts'
 import type { Service } from '../service.ts'
 
+const document = openApi(version)
+
 /** Written down once, and sent from the same memory to everybody: it is large, and asked for without a key. */
-const description = Buffer.from(JSON.stringify(openApi(version)))
+const description = Buffer.from(JSON.stringify(document))
+
+/** The same to read. What is described is what the page's own types say: both are made of the route table. */
+const docs = docsPage(document as unknown as ApiDocument)
 
 /** The routes about the service itself. */
 export const serviceHandlers = {
   health: async () => ({ status: 200, json: { status: 'ok' } }),
   readiness,
-  openapi: async () => ({ status: 200, writtenJson: description }),
+  openapi: async () => ({ status: 200, written: description, headers: jsonHeaders }),
+  docs: async ({ headers }: Call<'docs'>) => docs(headers),
 } satisfies Partial<Handlers>
 
 async function readiness({ service }: Call<'readiness'>): Promise<Answer> {

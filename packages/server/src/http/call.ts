@@ -37,7 +37,7 @@ export interface Call<Name extends RouteName> {
   newId<Kind extends IdKind>(kind: Kind): string
 }
 
-/** An answer: JSON, JSON that is written down already, bytes or items as they come, or nothing. */
+/** An answer: JSON, what is written down already, bytes or items as they come, or nothing. */
 export type Answer =
   | {
       readonly status: number
@@ -45,10 +45,11 @@ export type Answer =
       /** The same in about so many bytes, for who sends the request again: a long answer is not kept whole. */
       readonly shorten?: (maxBytes: number) => unknown
     }
-  | { readonly status: number; readonly writtenJson: Buffer }
+  | { readonly status: number; readonly written: Buffer; readonly headers: Readonly<Record<string, string>> }
   | { readonly status: number; readonly bytes: Readable; readonly headers: Readonly<Record<string, string>> }
   | { readonly status: number; readonly items: AsyncIterable<StreamItem> }
   | { readonly status: 204 }
+  | { readonly status: 304; readonly headers: Readonly<Record<string, string>> }
 
 /** An item of a stream; `cursor` is where to resume after it. */
 export interface StreamItem {

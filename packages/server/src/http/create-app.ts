@@ -12,7 +12,7 @@ import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { Connections, hadLastAnswer } from './connections.ts'
 import { closeAfterLongBody, dropRestOfBody } from './drop-rest-of-body.ts'
 import { invalidField } from './field-issues.ts'
-import { registerRoutes } from './register-routes.ts'
+import { answersHead, registerRoutes } from './register-routes.ts'
 import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeDoor } from './upgrades.ts'
 
@@ -107,14 +107,14 @@ function noRoute(method: string, allowed: readonly string[]): HoltError {
   return new HoltError('method_not_allowed', `This route does not take ${method}.`)
 }
 
-const patterns = Object.values<Route>(routes).map(({ method, path }) => ({
-  method,
-  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+const patterns = Object.values<Route>(routes).map((route) => ({
+  methods: answersHead(route) ? [route.method, 'HEAD'] : [route.method],
+  pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }))
 
 function methodsOf(target: string): readonly string[] {
   const [path = ''] = target.split('?', 1)
-  return [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
+  return [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
 }
 
 /** Answers what is not HTTP, or too slow, or has too large a header. */

@@ -42,6 +42,7 @@ export function registerRoutes(
     app.route({
       method: route.method,
       url: registeredPath(route.path),
+      exposeHeadRoute: answersHead(route),
       onRequest: async (request, reply) => {
         if (route.scope === null) return
         const caller = await callerOf(service, request, reply)
@@ -92,6 +93,11 @@ interface Incoming {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly memory: KeptFor
+}
+
+/** Whether a route takes HEAD beside GET: what anyone may read is asked for by probes, caches and browsers. */
+export function answersHead({ method, scope }: Route): boolean {
+  return method === 'GET' && scope === null
 }
 
 function onlyReads({ method, scope }: Route): boolean {

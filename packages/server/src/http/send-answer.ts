@@ -17,19 +17,25 @@ interface Outgoing {
   readonly kept: KeptByRequest
 }
 
+/** The headers of an answer that is JSON. */
+export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' } as const
+
 /** Writes a handler's answer. Throws `rate_limited` or `unavailable` where too many others wait for their clients. */
 export function sendAnswer(
   service: Service,
   { request, reply, answer, caller, isRepeatable, kept }: Outgoing,
 ): FastifyReply {
-  if ('json' in answer || 'writtenJson' in answer) {
-    const written = 'json' in answer ? JSON.stringify(answer.json) : answer.writtenJson
+  if ('json' in answer || 'written' in answer) {
+    const written = 'json' in answer ? JSON.stringify(answer.json) : answer.written
     if (caller !== null) {
       const bytes = Buffer.byteLength(written)
       if (isRepeatable) kept.takeAnswer(bytes)
       else kept.noteAnswer(bytes)
     }
-    return reply.code(answer.status).header('content-type', 'application/json; charset=utf-8').send(written)
+    return reply
+      .code(answer.status)
+      .headers('json' in answer ? jsonHeaders : answer.headers)
+      .send(written)
   }
   reply.code(answer.status)
   if ('items' in answer) {
@@ -41,7 +47,7 @@ export function sendAnswer(
   }
   if ('bytes' in answer)
     return reply.headers(answer.headers).send(watched(service, { reply, caller, body: answer.bytes }))
-  return reply.send()
+  return reply.headers('headers' in answer ? answer.headers : {}).send()
 }
 
 /** A body that is cut when its key is revoked, and let go of when its reader leaves. */

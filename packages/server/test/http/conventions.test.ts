@@ -183,6 +183,7 @@ test.each([
   ['DELETE', '/healthz', 405, 'method_not_allowed'],
   ['POST', '/openapi.json', 405, 'method_not_allowed'],
   ['OPTIONS', runtimes, 405, 'method_not_allowed'],
+  ['DELETE', '/docs', 405, 'method_not_allowed'],
   ['GET', '/v1/agents/runtime/%zz', 400, 'invalid_request'],
 ])('%s %s is %i %s', async (method, path, status, code) => {
   const { ask } = await startTestServer()
