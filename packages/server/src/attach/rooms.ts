@@ -1,4 +1,5 @@
 import { type AttachServerFrame, HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 
 /** The most attachments of one command, of one project, and of the service. */
@@ -84,10 +85,14 @@ class Rooms {
     const name = `${runtime_id}/${command_id}`
     const room = this.#rooms.get(name) ?? new Room(this, { projectId, name })
     if ((this.#byProject.get(projectId) ?? 0) >= maxInProject)
-      throw new HoltError('quota_exceeded', `The project has ${maxInProject} attachments, which is the most.`)
+      throw limitReached('quota_exceeded', `The project has ${maxInProject} attachments, which is the most.`, {
+        limit: maxInProject,
+      })
     if (this.#members >= maxInAll) throw new HoltError('unavailable', 'The service has as many attachments as it can.')
     if (room.size >= maxInRoom)
-      throw new HoltError('quota_exceeded', `The command has ${maxInRoom} attachments, which is the most.`)
+      throw limitReached('quota_exceeded', `The command has ${maxInRoom} attachments, which is the most.`, {
+        limit: maxInRoom,
+      })
     return room
   }
 

@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import { authenticate, type Caller } from './authenticate.ts'
 
@@ -25,8 +26,10 @@ export async function admitCaller(
   const { burst, remaining, resetSecs, allowed, retryAfterSecs } = counted
   tell({ 'ratelimit-limit': `${burst}`, 'ratelimit-remaining': `${remaining}`, 'ratelimit-reset': `${resetSecs}` })
   if (allowed) return caller
-  throw new HoltError('rate_limited', 'The project sends more requests than it may.', {
-    details: { retry_after_secs: retryAfterSecs, limit: burst },
+  throw limitReached('rate_limited', 'The project sends more requests than it may.', {
+    limit: burst,
+    retry_after_secs: retryAfterSecs,
+    reset_secs: resetSecs,
   })
 }
 

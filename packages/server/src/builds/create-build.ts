@@ -3,6 +3,7 @@ import { failpoint } from '@holt/engine'
 import { type CreateBuild, HoltError, makeId, systemTemplateSizes } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { canonical } from '../idempotency/canonical.ts'
+import { limitReached } from '../limits/limit-reached.ts'
 import { requireQuotas } from '../projects/require-quotas.ts'
 import { systemProjectId } from '../projects/system-project.ts'
 import type { Service } from '../service.ts'
@@ -72,9 +73,10 @@ async function rowOf(db: Queries, projectId: string, buildId: string | undefined
 function requireRoom({ builds }: Service, projectId: string): void {
   const { ofProject, ofAll } = builds.waiting(projectId)
   if (ofProject >= maxWaiting.ofProject)
-    throw new HoltError('quota_exceeded', `${maxWaiting.ofProject} builds of this project wait already.`, {
+    throw limitReached('quota_exceeded', `${maxWaiting.ofProject} builds of this project wait already.`, {
+      limit: maxWaiting.ofProject,
+      retry_after_secs: 10,
       hint: 'Wait until some have ended, or cancel some.',
-      details: { retry_after_secs: 10 },
     })
   if (ofAll >= maxWaiting.ofAll)
     throw new HoltError('capacity_exhausted', 'Too many builds wait already.', { details: { retry_after_secs: 10 } })
@@ -230,7 +232,8 @@ async function requireRoomForTemplate(changes: Queries, projectId: string): Prom
     .where('project_id', '=', projectId)
     .executeTakeFirstOrThrow()
   if (Number(count) < maxTemplates) return
-  throw new HoltError('quota_exceeded', `A project has at most ${maxTemplates} templates.`, {
+  throw limitReached('quota_exceeded', `A project has at most ${maxTemplates} templates.`, {
+    limit: maxTemplates,
     hint: 'Delete what is not needed.',
   })
 }

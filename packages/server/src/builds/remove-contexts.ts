@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
 
@@ -41,10 +41,14 @@ export async function requireContextRoom(
   const needed = bytesOf(rows.filter((row) => isNeeded(service, row)))
   const limit = service.config.buildContextsBytes
   if (needed + bytes <= limit) return
-  throw new HoltError(
+  throw limitReached(
     'quota_exceeded',
     `The contexts of a project may take ${limit} bytes; its builds need ${needed}, and this one has ${bytes}.`,
-    { hint: 'Leave out what the build does not need (.dockerignore), or wait until builds have ended.' },
+    {
+      limit,
+      used: needed,
+      hint: 'Leave out what the build does not need (.dockerignore), or wait until builds have ended.',
+    },
   )
 }
 

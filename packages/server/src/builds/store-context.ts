@@ -9,6 +9,7 @@ import { BuilderError, inspectContext } from '@holt/builder'
 import { failpoint } from '@holt/engine'
 import { type BuildContext, HoltError } from '@holt/protocol'
 import { passOn } from '../http/pass-on.ts'
+import { limitReached } from '../limits/limit-reached.ts'
 import { RoomAccount } from '../limits/project-room.ts'
 import type { Service } from '../service.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
@@ -123,7 +124,7 @@ async function receive(
     transform: (chunk: Buffer, _, done) => {
       fileBytes += chunk.length
       if (fileBytes > maxBytes) return done(tooLarge())
-      if (room.take(chunk.length) !== null) return done(tooManyUploads())
+      if (room.take(chunk.length) !== null) return done(tooManyUploads(room.limit))
       free.then((bytes) => done(fileBytes > bytes ? diskFull() : null, chunk), done)
     },
   })
@@ -192,9 +193,10 @@ function tooLarge(): HoltError {
   })
 }
 
-function tooManyUploads(): HoltError {
-  return new HoltError('rate_limited', 'The project uploads too many large contexts at once.', {
-    details: { retry_after_secs: 10 },
+function tooManyUploads(limit: number): HoltError {
+  return limitReached('rate_limited', 'The project uploads too many large contexts at once.', {
+    limit,
+    retry_after_secs: 10,
   })
 }
 

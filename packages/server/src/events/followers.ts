@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import type { EventRow } from '../store/event-tables.ts'
 import { readInTurn } from '../store/read-in-turn.ts'
@@ -96,7 +97,8 @@ class Followers {
   /** Makes place for one more stream. */
   enter(service: Service, projectId: string): Follower {
     if ((this.#logs.get(projectId)?.streams ?? 0) >= maxOfProject)
-      throw new HoltError('quota_exceeded', `${maxOfProject} streams read the log of the project, which is the most.`, {
+      throw limitReached('quota_exceeded', `${maxOfProject} streams read the log of the project, which is the most.`, {
+        limit: maxOfProject,
         hint: 'Have one stream for several readers, or read pages from the cursor of the last one.',
       })
     if (this.#all >= maxOfAll) throw new HoltError('unavailable', 'As many streams read logs of events as can.')

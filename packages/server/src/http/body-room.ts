@@ -1,11 +1,15 @@
 import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import { ProjectRoom } from '../limits/project-room.ts'
 
 const mib = 2 ** 20
 
+/** What a project may keep: of bodies that arrive, and of requests until they are answered. */
+export const maxBytesOfProject = 64 * mib
+
 /** Counts the bytes of JSON bodies that are kept until they are whole: 128 MiB of all projects, and of one the largest body sixteen times. */
 export class BodyRoom {
-  readonly #room = new ProjectRoom({ maxBytes: 128 * mib, maxBytesOfProject: 64 * mib })
+  readonly #room = new ProjectRoom({ maxBytes: 128 * mib, maxBytesOfProject })
 
   /** Takes room for more bytes. Throws `rate_limited` where the project has its part, `unavailable` where there is none. */
   take(projectId: string, bytes: number): void {
@@ -22,8 +26,6 @@ export class BodyRoom {
 /** What a client hears whose body finds no room. */
 export function tooManyBodies(full: 'project' | 'service'): HoltError {
   return full === 'project'
-    ? new HoltError('rate_limited', 'The project sends too many large bodies at once.', {
-        details: { retry_after_secs: 1 },
-      })
+    ? limitReached('rate_limited', 'The project sends too many large bodies at once.', { limit: maxBytesOfProject })
     : new HoltError('unavailable', 'The service takes too many large bodies at once.')
 }

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import { ProjectRoom, RoomAccount } from '../limits/project-room.ts'
-import { tooManyBodies } from './body-room.ts'
+import { maxBytesOfProject, tooManyBodies } from './body-room.ts'
 
 const mib = 2 ** 20
 
@@ -12,7 +13,7 @@ export const freeBytes = 16 * 1024
  * What requests under way keep in memory until their answers have left: their bodies, the output of commands that they wait for, and their answers.
  */
 export class KeptMemory {
-  readonly #room = new ProjectRoom({ maxBytes: 256 * mib, maxBytesOfProject: 64 * mib })
+  readonly #room = new ProjectRoom({ maxBytes: 256 * mib, maxBytesOfProject })
 
   /** Opens the account of one request; all of it is given back when its answer has ended or its client is gone. */
   open(projectId: string, response: ServerResponse): KeptByRequest {
@@ -73,8 +74,8 @@ export class KeptByRequest {
 
 function tooManyAnswers(full: 'project' | 'service'): HoltError {
   return full === 'project'
-    ? new HoltError('rate_limited', 'The clients of the project are slow to take too many large answers at once.', {
-        details: { retry_after_secs: 1 },
+    ? limitReached('rate_limited', 'The clients of the project are slow to take too many large answers at once.', {
+        limit: maxBytesOfProject,
       })
     : new HoltError('unavailable', 'Clients are slow to take too many large answers at once.')
 }

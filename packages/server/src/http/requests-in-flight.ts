@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 
 /** The requests and streams of each project that are under way: one project does not take every connection there is. */
 export class RequestsInFlight {
@@ -14,12 +14,10 @@ export class RequestsInFlight {
   enter(projectId: string, response: ServerResponse): void {
     const before = this.#byProject.get(projectId) ?? 0
     if (before >= this.#most)
-      throw new HoltError(
+      throw limitReached(
         'rate_limited',
         `The project has ${this.#most} requests and streams under way, which is the most.`,
-        {
-          details: { limit: this.#most, retry_after_secs: 1 },
-        },
+        { limit: this.#most },
       )
     if (response.destroyed) return
     this.#byProject.set(projectId, before + 1)

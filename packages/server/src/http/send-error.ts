@@ -3,6 +3,7 @@ import type { EngineError } from '@holt/engine'
 import { type ErrorBody, HoltError, makeId } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
+import { limitHeaders } from '../limits/limit-reached.ts'
 import type { Log } from '../service.ts'
 import { isDiskFailed } from '../store/disk-failed.ts'
 import { isDiskFull } from '../store/disk-full.ts'
@@ -56,16 +57,15 @@ export function standingHeaders(requestId: string): Record<string, string> {
 }
 
 /** The headers of an answer that is an error. */
-export function errorHeaders({ status, details }: HoltError, requestId: string): Record<string, string> {
-  const retryAfter = details?.retry_after_secs
+export function errorHeaders(error: HoltError, requestId: string): Record<string, string> {
+  const { status, details } = error
   return {
     ...standingHeaders(requestId),
     'content-type': 'application/json; charset=utf-8',
     ...(status === 426 ? { upgrade: 'websocket' } : {}),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-    ...(status === 503 || status === 429
-      ? { 'retry-after': String(typeof retryAfter === 'number' ? retryAfter : 1) }
-      : {}),
+    ...(status === 503 ? { 'retry-after': String(details?.retry_after_secs ?? 1) } : {}),
+    ...(status === 429 ? limitHeaders(error) : {}),
   }
 }
 

@@ -4,6 +4,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 import { recordEvent } from '../events/record-event.ts'
 import { invalidField } from '../http/field-issues.ts'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import type { KeyRow } from '../store/tables.ts'
 import { projectOfKeys } from './find-key.ts'
@@ -42,7 +43,8 @@ export async function createKey({ store, now }: Service, { keyId, request, calle
       .where('revoked_at', 'is', null)
       .executeTakeFirstOrThrow()
     if (Number(count) >= maxKeys)
-      throw new HoltError('quota_exceeded', `A project has at most ${maxKeys} keys.`, {
+      throw limitReached('quota_exceeded', `A project has at most ${maxKeys} keys.`, {
+        limit: maxKeys,
         hint: 'Revoke what is not needed.',
       })
     const inserted = await changes

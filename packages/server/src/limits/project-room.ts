@@ -1,19 +1,19 @@
 /** Counts bytes of the service's memory or disk on the accounts of projects: a bound of each piece alone is none where a client asks a thousand times at once. */
 export class ProjectRoom {
   readonly #maxBytes: number
-  readonly #maxBytesOfProject: number
+  readonly maxBytesOfProject: number
   #bytes = 0
   readonly #byProject = new Map<string, number>()
 
   constructor({ maxBytes, maxBytesOfProject }: { maxBytes: number; maxBytesOfProject: number }) {
     this.#maxBytes = maxBytes
-    this.#maxBytesOfProject = maxBytesOfProject
+    this.maxBytesOfProject = maxBytesOfProject
   }
 
   /** Takes room for more bytes. Answers whose room is full, in which case nothing is taken; null where there was room. */
   take(projectId: string, bytes: number): 'project' | 'service' | null {
     const ofProject = (this.#byProject.get(projectId) ?? 0) + bytes
-    if (ofProject > this.#maxBytesOfProject) return 'project'
+    if (ofProject > this.maxBytesOfProject) return 'project'
     if (this.#bytes + bytes > this.#maxBytes) return 'service'
     this.#bytes += bytes
     this.#byProject.set(projectId, ofProject)
@@ -39,6 +39,11 @@ export class RoomAccount implements Disposable {
   constructor(room: ProjectRoom, projectId: string) {
     this.#room = room
     this.#projectId = projectId
+  }
+
+  /** The most bytes that its project may have. */
+  get limit(): number {
+    return this.#room.maxBytesOfProject
   }
 
   /** Takes more bytes. Answers as `ProjectRoom.take` does. */

@@ -1,4 +1,5 @@
-import { HoltError, type Quotas } from '@holt/protocol'
+import type { Quotas } from '@holt/protocol'
+import { limitReached } from './limit-reached.ts'
 import { peerName } from './peer-name.ts'
 import { type Rate, type Taken, TokenBuckets } from './token-buckets.ts'
 
@@ -26,10 +27,12 @@ export class RequestRates {
 
   /** Counts a wrong key, and throws `rate_limited` where that address has sent too many. A right one is never refused: behind a proxy all clients have one address. */
   noteFailure(peer: string | undefined): void {
-    const { allowed, retryAfterSecs } = this.#peers.take(peerName(peer), this.#failures)
+    const { allowed, retryAfterSecs, resetSecs } = this.#peers.take(peerName(peer), this.#failures)
     if (allowed) return
-    throw new HoltError('rate_limited', 'Too many requests with wrong keys came from this address.', {
-      details: { retry_after_secs: retryAfterSecs },
+    throw limitReached('rate_limited', 'Too many requests with wrong keys came from this address.', {
+      limit: this.#failures.burst,
+      retry_after_secs: retryAfterSecs,
+      reset_secs: resetSecs,
     })
   }
 }

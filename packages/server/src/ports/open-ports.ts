@@ -1,5 +1,5 @@
 import type { PortStream } from '@holt/engine'
-import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 
 /** How many connections may be open, of one runtime, of one project and of all. A browser has six to each host, and a WebSocket for each tab. */
 export interface PortLimits {
@@ -60,17 +60,25 @@ export class OpenPorts {
     const { projectId, runtimeId } = entry
     const { perRuntime, perProject, total } = this.#limits
     if (this.#count(runtimeId) >= perRuntime)
-      throw new HoltError(
+      throw limitReached(
         'rate_limited',
         `The runtime's ports have ${perRuntime} open connections, the most there may be.`,
+        {
+          limit: perRuntime,
+        },
       )
     if (this.#count(projectId) >= perProject)
-      throw new HoltError(
+      throw limitReached(
         'rate_limited',
         `The project's ports have ${perProject} open connections, the most there may be.`,
+        {
+          limit: perProject,
+        },
       )
     if (this.#entries.size >= total)
-      throw new HoltError('rate_limited', `Ports have ${total} open connections, the most there may be.`)
+      throw limitReached('rate_limited', `Ports have ${total} open connections, the most there may be.`, {
+        limit: total,
+      })
     const mine: Entry = { ...entry, stream: null, movedBytes: 0, movedAt: performance.now() }
     this.#entries.add(mine)
     for (const id of [projectId, runtimeId]) this.#counts.set(id, this.#count(id) + 1)

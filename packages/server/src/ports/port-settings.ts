@@ -1,6 +1,6 @@
-import { HoltError } from '@holt/protocol'
 import { z } from 'zod'
 import { recordEvent } from '../events/record-event.ts'
+import { limitReached } from '../limits/limit-reached.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { isAlive } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
@@ -43,7 +43,13 @@ export async function changeSetting(
     const settings = readSettings(row)
     const changed = { ...settings, [port]: change(settings[port] ?? untouched) }
     if (Object.keys(changed).length > maxPorts)
-      throw new HoltError('quota_exceeded', `A runtime has at most ${maxPorts} ports that were rotated or made public.`)
+      throw limitReached(
+        'quota_exceeded',
+        `A runtime has at most ${maxPorts} ports that were rotated or made public.`,
+        {
+          limit: maxPorts,
+        },
+      )
     const written = await write(service, row, { port, settings: changed })
     if (written !== null) return written
   }

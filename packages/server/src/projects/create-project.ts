@@ -1,5 +1,6 @@
 import { type CreateProject, HoltError } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { ProjectRow } from '../store/tables.ts'
@@ -55,7 +56,8 @@ async function requireRoom(db: Queries): Promise<void> {
     .where('deleted_at', 'is', null)
     .executeTakeFirstOrThrow()
   if (Number(count) < maxProjects) return
-  throw new HoltError('quota_exceeded', `An installation has at most ${maxProjects} projects.`, {
+  throw limitReached('quota_exceeded', `An installation has at most ${maxProjects} projects.`, {
+    limit: maxProjects,
     hint: 'Delete what is not needed.',
   })
 }

@@ -1,4 +1,5 @@
 import { HoltError, type QuotaName, type QuotaUse } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import { quotaUse } from './quota-use.ts'
@@ -68,5 +69,5 @@ function quotaExceeded(
   message: string,
   details: { readonly quota: QuotaName; readonly limit: number; readonly used: number },
 ): HoltError {
-  return new HoltError('quota_exceeded', message, { details })
+  return limitReached('quota_exceeded', message, details)
 }

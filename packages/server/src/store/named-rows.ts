@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Queries } from './open-store.ts'
 
 type NamedTable = 'policies' | 'providers' | 'secrets' | 'snapshots'
@@ -14,7 +15,8 @@ export async function requireRoom(db: Queries, table: keyof typeof mostOf, proje
     .where('project_id', '=', projectId)
     .executeTakeFirstOrThrow()
   if (Number(count) < mostOf[table]) return
-  throw new HoltError('quota_exceeded', `A project has at most ${mostOf[table]} ${table}.`, {
+  throw limitReached('quota_exceeded', `A project has at most ${mostOf[table]} ${table}.`, {
+    limit: mostOf[table],
     hint: 'Delete what is not needed.',
   })
 }

@@ -1,5 +1,6 @@
 import { HoltError, isIdParam, makeId } from '@holt/protocol'
 import { type Answer, answerPage, type Call, type Handlers } from '../http/call.ts'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { DeliveryRow } from '../store/event-tables.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -69,7 +70,7 @@ async function redeliver({ service, caller, params, newId }: Call<'redeliver'>):
     if (row.state !== 'active')
       throw new HoltError('conflict', 'The webhook is disabled.', { hint: 'Set its state to active first.' })
     if (((await retryingOf(changes, [row.webhook_id])).get(row.webhook_id) ?? 0) >= maxWaiting)
-      throw new HoltError('quota_exceeded', `At most ${maxWaiting} deliveries of a webhook wait.`)
+      throw limitReached('quota_exceeded', `At most ${maxWaiting} deliveries of a webhook wait.`, { limit: maxWaiting })
     const { seq: _, ...same } = earlier
     const again = {
       ...same,

@@ -29,7 +29,12 @@ test('a project has as many requests under way as it may, and another one is ser
   await expect.poll(async () => (await ask('GET', '/v1/agents/runtime')).status).toBe(429)
   const refused = await ask('GET', '/v1/agents/runtime')
   expect(refused.json.error).toMatchObject({ code: 'rate_limited', details: { limit: 3 } })
-  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(Object.fromEntries(refused.headers)).toMatchObject({
+    'retry-after': '1',
+    'ratelimit-limit': '3',
+    'ratelimit-remaining': '0',
+    'ratelimit-reset': '1',
+  })
   expect((await ask('GET', '/healthz')).status).toBe(200)
   for (const socket of sockets) socket.destroy()
   await expect.poll(async () => (await ask('GET', '/v1/agents/runtime')).status).toBe(200)

@@ -88,7 +88,12 @@ test('an address that sends wrong keys is told to stop, and a right key from the
   const wrong = () => server.ask('GET', list, { key: 'holt_wrong' })
   const statuses = [await wrong(), await wrong(), await wrong(), await wrong()].map(({ status }) => status)
   expect(statuses).toEqual([401, 401, 401, 429])
-  expect((await wrong()).headers.get('retry-after')).toBe('1')
+  expect(Object.fromEntries((await wrong()).headers)).toMatchObject({
+    'retry-after': '1',
+    'ratelimit-limit': '3',
+    'ratelimit-remaining': '0',
+    'ratelimit-reset': '3',
+  })
   expect((await server.ask('GET', list)).status).toBe(200)
   now += 1000
   expect([(await wrong()).status, (await wrong()).status]).toEqual([401, 429])

@@ -380,7 +380,8 @@ test('places are bounded, of a runtime and of all, and are free again', async ()
   program(3000, (_, response) => void waiting.push(() => response.end('done')))
   const held = [visit('/'), visit('/')]
   await expect.poll(() => waiting.length, patience).toBe(2)
-  expect(await visit('/')).toMatchObject({ status: 429, code: 'rate_limited', headers: { 'retry-after': '1' } })
+  const headers = { 'retry-after': '1', 'ratelimit-limit': '2', 'ratelimit-remaining': '0', 'ratelimit-reset': '1' }
+  expect(await visit('/')).toMatchObject({ status: 429, code: 'rate_limited', headers })
   for (const end of waiting) end()
   expect((await Promise.all(held)).map(({ text: body }) => body)).toEqual(['done', 'done'])
   await expect.poll(() => engine.guest(id)?.ports.connections, patience).toBe(0)

@@ -25,7 +25,12 @@ test('of 200 creates at once a quota of 10 lets 10 through, and says so to the o
     code: 'quota_exceeded',
     details: { quota: 'runtimes', limit: 10, used: 10 },
   })
-  expect(refused?.headers.get('retry-after')).toMatch(/^\d+$/)
+  expect(Object.fromEntries(refused?.headers ?? [])).toMatchObject({
+    'retry-after': '60',
+    'ratelimit-limit': '10',
+    'ratelimit-remaining': '0',
+    'ratelimit-reset': '60',
+  })
   const { use } = (await team.ask('GET', '/v1/agents/whoami')).json
   expect(use).toMatchObject({ runtimes: 10, memory_mib: 10 * 1024, cpu: 10, disk_mib: 10 * 4096 })
   // Another project is not held back by it.
