@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /**
  * Holds SECURITY.md against the repository: every file that it names is there, every rule has a row with a test of its own, and what it says about programs of the
- * host is so in the sources.
+ * host and about the project in each query is so in the sources.
  */
 
 /** The rules of SECURITY.md's first table. */
@@ -24,9 +24,54 @@ const starters: readonly string[] = [
   'packages/server/src/doctor/time-source.ts',
 ]
 
+/** The files of `packages/server/src` with queries of all projects: how many, and why. Whoever asks for a client has the client's project in the query. */
+const serviceWide: Readonly<Record<string, readonly [count: number, why: string]>> = {
+  'audit/old-audit.ts': [4, 'the service bounds the whole log'],
+  'auth/authenticate.ts': [1, 'a key tells the project'],
+  'auth/valid-credentials.ts': [1, 'keys of open streams, of all projects'],
+  'builds/build-log.ts': [2, 'the service writes the log of a build that it runs'],
+  'builds/collect-after.ts': [1, 'images belong to nobody'],
+  'builds/collect.ts': [5, 'images and checkpoints belong to nobody'],
+  'builds/evict-cache.ts': [3, 'the cache has one limit for all'],
+  'builds/recover-builds.ts': [3, 'a start ends and clears what any project left'],
+  'builds/remove-contexts.ts': [1, 'age, in every project'],
+  'builds/remove-old-builds.ts': [1, 'age, in every project'],
+  'create-server.ts': [1, 'whether anything is sealed at all'],
+  'daemon/purge.ts': [2, 'the end of everything'],
+  'events/remove-old-events.ts': [1, 'the logs of all projects'],
+  'health/service-handlers.ts': [1, 'the templates that Holt provides'],
+  'idempotency/kept-records.ts': [1, 'age, in every project'],
+  'keys/bootstrap.ts': [1, 'the default project by its name'],
+  'lifecycle/clock-watch.ts': [2, 'a jump of the clock moves every deadline'],
+  'lifecycle/forget-ended.ts': [1, 'what has ended, of every project'],
+  'lifecycle/lifetimes.ts': [1, 'deadlines of every project'],
+  'lifecycle/wake.ts': [1, 'finds the project of a runtime whose link is asked for'],
+  'metrics/runtime-metrics.ts': [1, 'counts for operators'],
+  'metrics/webhook-metrics.ts': [2, 'counts for operators'],
+  'missing/find-missing.ts': [3, 'files of every project'],
+  'missing/mark-missing.ts': [2, 'files of every project'],
+  'network/address-book.ts': [1, 'by a runtime that the service has found'],
+  'network/decision-log.ts': [1, 'decisions of the gateway, of many runtimes at once'],
+  'open-own-store.ts': [2, 'whether the store knows the state directory'],
+  'pools/current-shapes.ts': [1, 'what pools are made for'],
+  'ports/admit-to-port.ts': [1, 'an address names no project; its token is for one runtime'],
+  'projects/create-project.ts': [1, 'how many projects there are'],
+  'projects/find-project.ts': [1, 'for operators, who may know of all'],
+  'runtimes/follow-engine.ts': [3, 'the engine knows no projects'],
+  'runtimes/promised.ts': [1, 'what the host has promised to all'],
+  'runtimes/sweep.ts': [3, 'age, in every project'],
+  'sealing/rotate-master-key.ts': [1, 'one key seals for all'],
+  'snapshots/recover-snapshots.ts': [1, 'a start ends what any project left'],
+  'usage/usage-watch.ts': [1, 'what all runtimes take'],
+  'webhooks/remove-old-deliveries.ts': [4, 'age, in every project'],
+  'webhooks/webhook-secrets.ts': [3, 'overlaps that are over, of every project'],
+  'webhooks/webhook-sender.ts': [1, 'by a webhook that the service has found'],
+  'webhooks/webhooks.ts': [1, 'a start begins what is active, of every project'],
+}
+
 const root = new URL('..', import.meta.url).pathname
 const text = readFileSync(join(root, 'SECURITY.md'), 'utf8')
-const problems = [...missingFiles(), ...rulesWithoutTest(), ...programs()]
+const problems = [...missingFiles(), ...rulesWithoutTest(), ...programs(), ...tenancy()]
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length === 0 ? 0 : 1
 
@@ -80,5 +125,34 @@ function programs(): readonly string[] {
         : []),
       ...(shell ? [`${file}: starts programs by a shell`] : []),
     ]
+  })
+}
+
+/** Each query of a table that has a project asks for one, but for those of the whole service. */
+function tenancy(): readonly string[] {
+  const base = join(root, 'packages/server/src')
+  const columns = globSync('store/*tables.ts', { cwd: base }).map((file) => readFileSync(join(base, file), 'utf8'))
+  const interfaces = new Map(
+    columns
+      .join('\n')
+      .matchAll(/interface (\w+)[^{]*\{(.*?)\n\}/gs)
+      .map(([, name, body]) => [name, body]),
+  )
+  const tables = [...(interfaces.get('Tables') ?? '').matchAll(/readonly (\w+): (\w+)/g)].flatMap(([, table, name]) =>
+    interfaces.get(name)?.includes(' project_id') === true ? [table] : [],
+  )
+  if (!tables.includes('runtimes')) return ['scripts/check-security.ts: cannot tell which tables have a project']
+  // A query ends where it is executed, or with the statement or function that makes it.
+  const query = new RegExp(
+    `\\.(?:selectFrom|updateTable|deleteFrom)\\('(?:${tables.join('|')})'\\).*?(?:\\.execute|\\n\\n|\\n\\})`,
+    'gs',
+  )
+  return globSync('**/*.ts', { cwd: base }).flatMap((file) => {
+    const asked = readFileSync(join(base, file), 'utf8').match(query) ?? []
+    const count = asked.filter((text) => !/'(?:\w+\.)?project_id',\s*(?:'=|'in'|projectId ===)/.test(text)).length
+    const [allowed] = serviceWide[file] ?? [0]
+    return count === allowed
+      ? []
+      : [`packages/server/src/${file}: ${count} queries name no project_id; scripts/check-security.ts has ${allowed}`]
   })
 }

@@ -34,7 +34,7 @@ export async function* buildLogItems(
   try {
     while (!gone.aborted) {
       const { status, log_cursor } = await findBuild(store.db, ref)
-      const rows = await builds.logs.read(ref.buildId, { after: last, limit: batch })
+      const rows = await builds.logs.read(ref, { after: last, limit: batch })
       for (const { cursor: next, line } of rows) {
         if (next > last + 1) yield { type: 'gap', cursor: next - 1, lost: next - last - 1 }
         last = next

@@ -3,6 +3,7 @@ import type { Log } from '../service.ts'
 import { batches } from '../store/batches.ts'
 import type { Queries, Store } from '../store/open-store.ts'
 import { Watchers } from '../watchers.ts'
+import type { BuildRef } from './find-build.ts'
 
 /** How late a line may be in the log. */
 const flushMs = 200
@@ -64,17 +65,19 @@ export class BuildLogs {
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
   }
 
-  /** Up to `limit` lines after a cursor, oldest first. */
+  /** Up to `limit` lines of a project's build after a cursor, oldest first. */
   async read(
-    buildId: string,
+    { projectId, buildId }: BuildRef,
     { after, limit }: { after: number; limit: number },
   ): Promise<readonly { readonly cursor: number; readonly line: LoggedLine }[]> {
     const rows = await this.#store.db
       .selectFrom('build_logs')
-      .select(['cursor', 'line_json'])
-      .where('build_id', '=', buildId)
-      .where('cursor', '>', after)
-      .orderBy('cursor')
+      .innerJoin('builds', 'builds.build_id', 'build_logs.build_id')
+      .select(['build_logs.cursor', 'build_logs.line_json'])
+      .where('builds.project_id', '=', projectId)
+      .where('build_logs.build_id', '=', buildId)
+      .where('build_logs.cursor', '>', after)
+      .orderBy('build_logs.cursor')
       .limit(limit)
       .execute()
     return rows.map(({ cursor, line_json }) => ({ cursor, line: JSON.parse(line_json) }))

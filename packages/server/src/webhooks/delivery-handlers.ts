@@ -7,7 +7,7 @@ import type { Queries } from '../store/open-store.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
 import { readInTurn } from '../store/read-in-turn.ts'
 import { isTaken } from './note-outcome.ts'
-import { findWebhook, presentDelivery, retryingOf } from './webhook-rows.ts'
+import { findWebhook, presentDelivery, retryingOf, type WebhookRef } from './webhook-rows.ts'
 
 /** The most deliveries of a webhook that may wait when one more is asked for. */
 const maxWaiting = 1000
@@ -53,6 +53,7 @@ async function listDeliveries({ service, caller, params, query, gone }: Call<'li
   let rows = db
     .selectFrom('webhook_deliveries')
     .selectAll()
+    .where('project_id', '=', caller.projectId)
     .where('webhook_id', '=', webhook_id)
     .where('seq', '<', seqBefore(query.cursor))
   if (query.state !== undefined) rows = rows.where('state', '=', query.state)
@@ -65,11 +66,13 @@ async function redeliver({ service, caller, params, newId }: Call<'redeliver'>):
   const at = service.now()
   const deliveryId = newId('delivery')
   const { row, delivery } = await service.store.change(async (changes) => {
-    const row = await findWebhook(changes, { projectId: caller.projectId, webhookId: params.webhook_id })
-    const earlier = await findDelivery(changes, row.webhook_id, params.delivery_id)
+    const { projectId } = caller
+    const row = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
+    const earlier = await findDelivery(changes, { projectId, webhookId: row.webhook_id }, params.delivery_id)
     if (row.state !== 'active')
       throw new HoltError('conflict', 'The webhook is disabled.', { hint: 'Set its state to active first.' })
-    if (((await retryingOf(changes, [row.webhook_id])).get(row.webhook_id) ?? 0) >= maxWaiting)
+    const waiting = await retryingOf(changes, { projectId, webhookIds: [row.webhook_id] })
+    if ((waiting.get(row.webhook_id) ?? 0) >= maxWaiting)
       throw limitReached('quota_exceeded', `At most ${maxWaiting} deliveries of a webhook wait.`, { limit: maxWaiting })
     const { seq: _, ...same } = earlier
     const again = {
@@ -89,11 +92,16 @@ async function redeliver({ service, caller, params, newId }: Call<'redeliver'>):
   return { status: 202, json: presentDelivery(delivery) }
 }
 
-async function findDelivery(changes: Queries, webhookId: string, deliveryId: string): Promise<DeliveryRow> {
+async function findDelivery(
+  changes: Queries,
+  { projectId, webhookId }: WebhookRef,
+  deliveryId: string,
+): Promise<DeliveryRow> {
   const row = isIdParam('delivery_id', deliveryId)
     ? await changes
         .selectFrom('webhook_deliveries')
         .selectAll()
+        .where('project_id', '=', projectId)
         .where('webhook_id', '=', webhookId)
         .where('delivery_id', '=', deliveryId)
         .executeTakeFirst()
@@ -112,6 +120,7 @@ async function insertOnce(changes: Queries, delivery: Omit<DeliveryRow, 'seq'>):
   return changes
     .selectFrom('webhook_deliveries')
     .selectAll()
+    .where('project_id', '=', delivery.project_id)
     .where('webhook_id', '=', delivery.webhook_id)
     .where('delivery_id', '=', delivery.delivery_id)
     .executeTakeFirstOrThrow()

@@ -22,10 +22,10 @@ export type NextMessage =
  */
 export async function nextMessage(service: Service, row: WebhookRow, looked: number): Promise<NextMessage> {
   const { store, now } = service
-  const again = await firstRetry(store.db, row.webhook_id, null)
+  const again = await firstRetry(store.db, row, null)
   if (again?.next_attempt_at != null && again.next_attempt_at <= now()) return { type: 'again', delivery: again }
   const dueAt = again?.next_attempt_at ?? null
-  const holding = again === undefined ? undefined : await firstRetry(store.db, row.webhook_id, holdingTries)
+  const holding = again === undefined ? undefined : await firstRetry(store.db, row, holdingTries)
   const from = Math.max(Number(row.cursor), looked)
   if (holding !== undefined) return { type: 'none', dueAt, looked: from }
   const types = storedTypes(row)
@@ -58,11 +58,16 @@ async function firstAfter(
   return undefined
 }
 
-async function firstRetry(db: Queries, webhookId: string, maxTries: number | null): Promise<DeliveryRow | undefined> {
+async function firstRetry(
+  db: Queries,
+  { project_id, webhook_id }: WebhookRow,
+  maxTries: number | null,
+): Promise<DeliveryRow | undefined> {
   let query = db
     .selectFrom('webhook_deliveries')
     .selectAll()
-    .where('webhook_id', '=', webhookId)
+    .where('project_id', '=', project_id)
+    .where('webhook_id', '=', webhook_id)
     .where('state', '=', 'retrying')
   if (maxTries !== null) query = query.where('tries', '<=', maxTries)
   return query.orderBy('next_attempt_at').orderBy('seq').limit(1).executeTakeFirst()

@@ -56,7 +56,12 @@ async function writeDelivery(changes: Queries, row: WebhookRow, tried: Tried): P
     ended_at: delay === null ? ended : null,
   } as const
   if (delivery !== null) {
-    await changes.updateTable('webhook_deliveries').set(end).where('delivery_id', '=', delivery.delivery_id).execute()
+    await changes
+      .updateTable('webhook_deliveries')
+      .set(end)
+      .where('project_id', '=', row.project_id)
+      .where('delivery_id', '=', delivery.delivery_id)
+      .execute()
     return
   }
   if (event === null) return

@@ -18,7 +18,8 @@ export async function rotateWebhookSecret({
   const at = service.now()
   const { row, secret, retrying } = await service.store.change(async (changes) => {
     const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
-    const waiting = (await retryingOf(changes, [current.webhook_id])).get(current.webhook_id) ?? 0
+    const counts = await retryingOf(changes, { projectId, webhookIds: [current.webhook_id] })
+    const waiting = counts.get(current.webhook_id) ?? 0
     if (current.rotation_id === rotationId)
       return { row: current, secret: await currentSecret(service, changes, current), retrying: waiting }
     await keepAsPrevious(service, changes, current)

@@ -78,10 +78,8 @@ async function listWebhooks({ service, caller, query }: Call<'listWebhooks'>): P
     .orderBy('seq', 'desc')
     .limit(query.limit + 1)
     .execute()
-  const retrying = await retryingOf(
-    db,
-    rows.map(({ webhook_id }) => webhook_id),
-  )
+  const webhookIds = rows.map(({ webhook_id }) => webhook_id)
+  const retrying = await retryingOf(db, { projectId: caller.projectId, webhookIds })
   const present = (row: WebhookRow) => presentWebhook(row, retrying.get(row.webhook_id) ?? 0)
   return answerPage(pageOfRows(rows, query.limit, { present, log: service.log }))
 }
@@ -128,7 +126,11 @@ async function deleteWebhook({ service, caller, params }: Call<'deleteWebhook'>)
   const row = await service.store.change(async (changes) => {
     const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
     const { webhook_id: webhookId } = current
-    await changes.deleteFrom('webhook_deliveries').where('webhook_id', '=', webhookId).execute()
+    await changes
+      .deleteFrom('webhook_deliveries')
+      .where('project_id', '=', projectId)
+      .where('webhook_id', '=', webhookId)
+      .execute()
     await changes
       .deleteFrom('webhooks')
       .where('project_id', '=', projectId)
@@ -175,6 +177,6 @@ function notSendable(what: string, { hint, message }: { hint: string; message: s
 }
 
 async function show({ store }: Service, row: WebhookRow): Promise<Webhook> {
-  const retrying = await retryingOf(store.db, [row.webhook_id])
+  const retrying = await retryingOf(store.db, { projectId: row.project_id, webhookIds: [row.webhook_id] })
   return presentWebhook(row, retrying.get(row.webhook_id) ?? 0)
 }

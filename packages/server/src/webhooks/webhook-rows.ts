@@ -27,12 +27,16 @@ export async function webhookRow(db: Queries, { projectId, webhookId }: WebhookR
     .executeTakeFirst()
 }
 
-/** How many deliveries of each webhook wait to be tried again. */
-export async function retryingOf(db: Queries, webhookIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+/** How many deliveries of each webhook of a project wait to be tried again. */
+export async function retryingOf(
+  db: Queries,
+  { projectId, webhookIds }: { projectId: string; webhookIds: readonly string[] },
+): Promise<ReadonlyMap<string, number>> {
   if (webhookIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('webhook_deliveries')
     .select(({ fn }) => ['webhook_id', fn.countAll().as('count')] as const)
+    .where('project_id', '=', projectId)
     .where('webhook_id', 'in', webhookIds)
     .where('state', '=', 'retrying')
     .groupBy('webhook_id')

@@ -148,6 +148,7 @@ export class WebhookSender {
         changes
           .updateTable('webhooks')
           .set({ cursor: this.#looked })
+          .where('project_id', '=', row.project_id)
           .where('webhook_id', '=', row.webhook_id)
           .where('cursor', '=', row.cursor)
           .where('types_json', '=', row.types_json)

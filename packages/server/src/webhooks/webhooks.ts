@@ -58,6 +58,7 @@ export class Webhooks {
     const active = await store.db
       .selectFrom('webhooks')
       .select('webhook_id')
+      .where('project_id', '=', row.project_id)
       .where('webhook_id', '=', row.webhook_id)
       .where('state', '=', 'active')
       .executeTakeFirst()

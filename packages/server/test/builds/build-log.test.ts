@@ -1,8 +1,9 @@
 import { BuildLogItem } from '@holt/protocol'
-import { expect, test } from 'vitest'
-import { keptOfBuild } from '../../src/builds/build-log.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { BuildLogs, keptOfBuild } from '../../src/builds/build-log.ts'
 import { ended, FakeBuilder, type FakeRun, until } from '../support/fake-builder.ts'
-import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { keepingLog, startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { openTestStore } from '../support/test-store.ts'
 
 const builds = '/v1/agents/template/build'
 
@@ -159,4 +160,22 @@ test('lines may be anything', async () => {
     { message: '' },
     { type: 'end' },
   ])
+})
+
+test('lines are read for the project of their build alone', async () => {
+  const server = await setUp()
+  server.builder.script = async (run) => {
+    say(run, 'one')
+    return undefined
+  }
+  const buildId = await server.start()
+  await ended(server, buildId)
+  const { project_id: projectId } = (await server.ask('GET', '/v1/agents/whoami')).json.project
+  await server.close()
+  const store = await openTestStore(server.stateDir)
+  onTestFinished(() => store.close())
+  const logs = new BuildLogs(store, keepingLog().log)
+  const readFor = (id: string) => logs.read({ projectId: id, buildId }, { after: 0, limit: 10 })
+  expect(await readFor(projectId)).toMatchObject([{ cursor: 1, line: { message: 'one' } }])
+  expect(await readFor('another')).toEqual([])
 })
