@@ -39,7 +39,7 @@ export function addAudit(program: Command): void {
     .option('--route <name>', 'only calls of this route, as createRuntime')
     .option('--since <date>', 'only from then on: 2030-01-01 or 2030-01-01T12:00:00Z')
     .option('--until <date>', 'only before then')
-    .option('--project <id>', 'another project by its id, or all (scope operator)')
+    .option('--project <id>', 'another project by its name or id, or all (scope operator)')
     .addOption(limitOption())
     .option('--json', 'print the entries as JSON')
     .addHelpText('after', examples)

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
 import { seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
+import { expiryText, overlapText } from '../output/key-times.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act, UsageError } from '../verb.ts'
@@ -57,7 +58,8 @@ export function addKey(program: Command): void {
         ['NAME', (key) => key.name],
         ['SECRET', (key) => `${key.prefix}…`],
         ['SCOPES', (key) => key.scopes.join(',')],
-        ['EXPIRES', (key) => key.expires_at ?? 'never'],
+        ['EXPIRES', ({ expires_at }) => expiryText(expires_at)],
+        ['EARLIER SECRET', ({ previous_until }) => overlapText(previous_until)],
         ['USED', (key) => (key.last_used_at === null ? 'never' : `${ageOf(key.last_used_at)} ago`)],
       ])
     }

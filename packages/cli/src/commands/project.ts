@@ -1,12 +1,12 @@
-import type { Project, SetQuotas } from '@holt/protocol'
+import { type Project, quotaNames, type SetQuotas } from '@holt/protocol'
 import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
 import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
 import { connect } from '../connect.ts'
-import { print, printJson } from '../output/print.ts'
-import { quotaLines } from '../output/quota-lines.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { quotaLines, tightestQuota } from '../output/quota-lines.ts'
 import { ageOf, printTable } from '../output/table.ts'
-import { act } from '../verb.ts'
+import { act, UsageError } from '../verb.ts'
 
 const examples = `
 Examples:
@@ -48,6 +48,7 @@ export function addProject(program: Command): void {
         ['PROJECT', (project) => project.project_id],
         ['RUNTIMES', ({ use, quotas }) => `${use.runtimes}/${quotas.runtimes ?? '-'}`],
         ['PAUSED', ({ use, quotas }) => `${use.paused_runtimes}/${quotas.paused_runtimes ?? '-'}`],
+        ['TIGHTEST', ({ use, quotas }) => tightestQuota(quotas, use)],
         ['AGE', (project) => ageOf(project.created_at)],
       ])
     return 0
@@ -71,6 +72,8 @@ export function addProject(program: Command): void {
     .option('--name <name>', 'its name from now on')
     .option('--json', 'print the project as JSON')
   act(set, async (project: string, { quota: quotas = {}, name, json }: Quoted & { name?: string }) => {
+    if (name === undefined && Object.keys(quotas).length === 0)
+      throw new UsageError(`Say what to change: --name, or --quota with ${quotaNames.join(', ')}`)
     const change = name === undefined ? { quotas } : { quotas, name }
     show(await connect().projects.update(project, change), json)
     return 0

@@ -27,6 +27,18 @@ function limitOf(name: QuotaName, value: number): string {
   return wholeMiB > 0 && Number.isInteger(wholeMiB) ? mib(wholeMiB) : String(value)
 }
 
+/** The quota of which most is used, in percent: `memory_mib 92%`. Empty where nothing is limited. */
+export function tightestQuota(quotas: Quotas, use: QuotaUse): string {
+  const shares = (Object.keys(use) as (keyof QuotaUse)[]).flatMap((name) => {
+    const limit = quotas[name]
+    if (limit === null) return []
+    // Nothing more fits under a limit of 0, also where nothing is used.
+    return [{ name, percent: limit === 0 ? 100 : Math.floor((100 * use[name]) / limit) }]
+  })
+  const [tightest] = shares.toSorted((one, other) => other.percent - one.percent)
+  return tightest === undefined ? '' : `${tightest.name} ${tightest.percent}%`
+}
+
 function amount(name: QuotaName, value: number): string {
   if (name.endsWith('_bytes')) return bytes(value)
   return name.endsWith('_mib') ? mib(value) : String(value)

@@ -1,7 +1,7 @@
 import { type QuotaName, type Quotas, type QuotaUse, quotaNames } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { quota } from '../../src/arguments/quota.ts'
-import { quotaLines } from '../../src/output/quota-lines.ts'
+import { quotaLines, tightestQuota } from '../../src/output/quota-lines.ts'
 
 const nothing = Object.fromEntries(quotaNames.map((name) => [name, null])) as Quotas
 const use = { memory_mib: 512, snapshot_bytes: 1_500_000_000 } as QuotaUse
@@ -27,4 +27,26 @@ test.each<[QuotaName, number, string]>([
 test('what is used is shown in a unit that says enough', () => {
   const used = Object.fromEntries(quotaLines(nothing, use).map((line) => [line.name, line.used]))
   expect(used).toMatchObject({ memory_mib: '512 MiB', snapshot_bytes: '1.4 GiB', requests_per_sec: '-' })
+})
+
+const inUse: QuotaUse = {
+  runtimes: 5,
+  paused_runtimes: 0,
+  cpu: 1.5,
+  memory_mib: 999,
+  disk_mib: 4096,
+  snapshot_bytes: 0,
+  template_bytes: 0,
+  builds: 0,
+}
+
+test.each<[Partial<Quotas>, string]>([
+  [{}, ''],
+  [{ requests_per_sec: 5 }, ''],
+  [{ runtimes: 10, cpu: 2 }, 'cpu 75%'],
+  [{ runtimes: 10, memory_mib: 1000 }, 'memory_mib 99%'],
+  [{ runtimes: 4 }, 'runtimes 125%'],
+  [{ runtimes: 10, builds: 0 }, 'builds 100%'],
+])('of %j the tightest is "%s"', (quotas, text) => {
+  expect(tightestQuota({ ...nothing, ...quotas }, inUse)).toBe(text)
 })

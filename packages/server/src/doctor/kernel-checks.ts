@@ -97,14 +97,17 @@ export function checkCgroups({ controllers, readOnly, undelegated }: CgroupFacts
   return checks.length > 0 ? checks : [ok('cgroups', [...controllers.keys()].sort().join(', '))]
 }
 
+/** A limit of the shell is nothing to a service that systemd starts. */
+const moreFiles = 'ulimit -Hn 65536    # where a systemd unit runs the service: LimitNOFILE=65536 in it'
+
 /** What the service and all runtimes together may have. */
 export function checkLimits({ openFiles, threads, mapsPerProcess, inotifyInstances }: LimitFacts): readonly Check[] {
   return [
     openFiles >= 65_536
       ? ok('open files', said(openFiles))
       : openFiles >= 4096
-        ? warn('open files', `${openFiles}; 65536 are better`, 'ulimit -Hn 65536')
-        : mustFix('open files', `${openFiles}; 4096 are needed`, 'ulimit -Hn 65536'),
+        ? warn('open files', `${openFiles}; 65536 are better`, moreFiles)
+        : mustFix('open files', `${openFiles}; 4096 are needed`, moreFiles),
     atLeast('threads', { value: threads, wanted: 32_768, setting: 'kernel.pid_max' }),
     atLeast('memory maps', { value: mapsPerProcess, wanted: 65_530, setting: 'vm.max_map_count' }),
     atLeast('inotify', { value: inotifyInstances, wanted: 128, setting: 'fs.inotify.max_user_instances' }),

@@ -83,6 +83,7 @@ test('limits that are low are told with the setting that raises them', () => {
     ['inotify', 'warn'],
   ])
   expect(bad(checkLimits({ ...limits, openFiles: 8192 }))).toEqual([['open files', 'warn']])
+  expect(checkLimits(low)[0]?.fix).toMatch(/^ulimit -Hn 65536 .*LimitNOFILE=65536/)
   expect(checkLimits(low).at(-1)?.fix).toBe('sysctl -w fs.inotify.max_user_instances=128')
 })
 
