@@ -7,6 +7,7 @@ import { createRuntime, TestRuntime } from '../../e2e/support/test-runtime.ts'
 import { callSnapshot, deleteSnapshots, snapshotsPath } from '../../e2e/support/test-snapshots.ts'
 import { until } from '../../e2e/support/until.ts'
 import { long } from './length.ts'
+import { pulledBuild } from './pulled-build.ts'
 
 /** What the service is made to do, at each step of which it fails once. */
 export interface Scenario {
@@ -302,6 +303,8 @@ export const scenarios: readonly Scenario[] = [
   snapshot('filesystem'),
   fork,
   build,
+  // Its preparation puts an image into a registry for each failure.
+  ...(long ? [pulledBuild] : []),
   network,
   policy,
 ]

@@ -118,8 +118,8 @@ export interface BuildHost {
   /** Fetches an address for ADD, under the rules on addresses; `step_failed` otherwise. */
   fetch(url: string, signal: AbortSignal): Promise<FetchedFile>
   /**
-   * Makes an id for a runtime of this build, durably noted. `openNetwork` gives its steps what the build's policy allows: it is called before the
-   * guest is bound, and again whenever it is to be given a network anew; it answers what `bind` is told (null: no network). Disposing of it closes what was
+   * Makes an id for a runtime of this build, durably noted. `openNetwork` gives its steps what the build's policy allows: it is called when the guest answers (that of a
+   * step is bound then), and again whenever it is to be given a network anew; it answers what the guest is told (null: no network). Disposing of it closes what was
    * opened, removes the runtime where the engine still has it, and forgets the note.
    */
   newRuntime(): Promise<BuildRuntime>
@@ -131,7 +131,7 @@ export interface BuildHost {
 /** A runtime that a build has been given. */
 export interface BuildRuntime extends AsyncDisposable {
   readonly id: string
-  /** What `GuestClient.bind` takes as `network`. */
+  /** What `GuestClient.setNetwork` and `GuestClient.seed` take as network. */
   openNetwork(signal: AbortSignal): Promise<GuestNetwork | null>
 }
 

@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { BuildCache, CachedState, CacheMount } from '@holt/builder'
-import type { ImageDigest } from '@holt/engine'
+import { failpoint, type ImageDigest } from '@holt/engine'
 import { randomText } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import { storedJson } from '../store/stored-json.ts'
@@ -75,6 +75,7 @@ async function put(
     builds.holds.hold(buildId, checkpointId)
     await changes.deleteFrom('build_resources').where('resource_id', '=', checkpointId).execute()
   })
+  await failpoint('build.kept')
 }
 
 interface MountWanted {
@@ -178,6 +179,7 @@ async function writeMount(
   }
   builds.holds.hold(buildId, file)
   await rename(part, path)
+  await failpoint('build.mount-written')
   const at = now()
   const old = await store.change(async (changes) => {
     const mine = changes.selectFrom('build_mounts').select('file').where('project_id', '=', projectId)
@@ -190,6 +192,7 @@ async function writeMount(
       .execute()
     return before?.file ?? null
   })
+  await failpoint('build.mount-stored')
   // Whoever reads the old one has it open; whoever was about to begin finds nothing, and begins with an empty one.
   if (old !== null) await rm(builds.paths.mount(old), { force: true })
 }

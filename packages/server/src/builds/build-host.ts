@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { BuildError, type BuildHost, type BuildRuntime, type TemplateBase } from '@holt/builder'
-import type { Engine, EngineFacts, ImageDigest, ImageStore } from '@holt/engine'
+import { type EngineFacts, failpoint, type ImageDigest } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
@@ -8,6 +8,7 @@ import { snapshotSettingsOf } from '../snapshots/snapshot-settings.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import { findTemplate, requireReady } from '../templates/find-template.ts'
 import { openCache } from './build-cache.ts'
+import { buildEngine } from './build-engine.ts'
 import { BuildNetwork } from './build-network.ts'
 import { noteCheckpoint, noteRuntime, releaseResource } from './build-resources.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
@@ -26,10 +27,10 @@ export async function makeBuildHost(service: Service, build: BuildUnderWay): Pro
     cpu: Math.min(facts.cpus, mostOfStep.cpu),
     memoryMiB: Math.min(Math.floor(facts.memoryMiB / 2), mostOfStep.memoryMiB),
   }
-  const held = holdingEngine(service, build, { afterStop: 'refused' })
+  const held = buildEngine(service, build, { afterStop: 'refused' })
   const network = new BuildNetwork(service, build)
   const cache = openCache(service, build)
-  const pulling = holdingEngine(service, build, { afterStop: 'taken' })
+  const pulling = buildEngine(service, build, { afterStop: 'taken' })
   const sources = builds.builder.sources({ engine: pulling, workDir, pulled: pulledImages(service, build) })
   return {
     engine: held,
@@ -42,14 +43,16 @@ export async function makeBuildHost(service: Service, build: BuildUnderWay): Pro
     findTemplate: (reference) => findBase(service, build, reference),
     findSnapshot: (reference) => findFiles(service, build, reference),
     newRuntime: () => newRuntime(service, build, { network, stepSize }),
-    newCheckpointId: () => {
+    newCheckpointId: async () => {
       build.stop.signal.throwIfAborted()
+      await failpoint('build.stepped')
       return noteCheckpoint(service, build.buildId)
     },
     report: build.reporter,
     [Symbol.asyncDispose]: async () => {
       await network.closeAll()
       await rm(workDir, { recursive: true, force: true })
+      await failpoint('build.cleared')
     },
   }
 }
@@ -57,41 +60,6 @@ export async function makeBuildHost(service: Service, build: BuildUnderWay): Pro
 /** Steps are code that nobody has looked at: they run in gVisor where the host has it. */
 function isolationOf({ isolation: { gvisor } }: EngineFacts): 'gvisor' | 'container' {
   return gvisor.available ? 'gvisor' : 'container'
-}
-
-/** The engine as a build sees it: each image that it writes is held for it from the first moment on. */
-function holdingEngine(
-  { engine, builds }: Service,
-  { buildId, stop }: BuildUnderWay,
-  { afterStop }: { afterStop: 'refused' | 'taken' },
-): Engine {
-  const images = engine.ability('images')
-  const holding: ImageStore | null = images && {
-    format: images.format,
-    has: (digest) => images.has(digest),
-    list: () => images.list(),
-    remove: (digest) => images.remove(digest),
-    import: async (tar, signal, options) => {
-      if (afterStop === 'refused') stop.signal.throwIfAborted()
-      const beforePublish = (digest: ImageDigest) => builds.holds.beforePublish(buildId, digest)
-      try {
-        return await images.import(tar, signal, { ...options, beforePublish })
-      } finally {
-        if (builds.get(buildId) === null) builds.holds.release(buildId) // It ended meanwhile, and holds nothing.
-      }
-    },
-  }
-  return {
-    describe: () => engine.describe(),
-    ensure: (...given) => engine.ensure(...given),
-    observe: (signal) => engine.observe(signal),
-    inspect: (id) => engine.inspect(id),
-    dial: (...given) => engine.dial(...given),
-    remove: (...given) => engine.remove(...given),
-    ability: <Name extends Parameters<Engine['ability']>[0]>(name: Name) =>
-      (name === 'images' ? holding : engine.ability(name)) as ReturnType<typeof engine.ability<Name>>,
-    close: async () => {}, // The engine is the service's.
-  }
 }
 
 async function newRuntime(
@@ -112,7 +80,12 @@ async function newRuntime(
   })
   return {
     id,
-    openNetwork: (signal) => network.open(id, signal),
+    openNetwork: async (signal) => {
+      await failpoint('build.awake')
+      const opened = await network.open(id, signal)
+      await failpoint('build.networked')
+      return opened
+    },
     [Symbol.asyncDispose]: async () => {
       await network.close(id)
       await releaseResource(service, id, 'runtime')

@@ -1,4 +1,5 @@
 import type { BuildReport } from '@holt/builder'
+import { failpoint } from '@holt/engine'
 import type { BuildStatus, BuildStepState } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
@@ -117,6 +118,7 @@ export class BuildReporter implements BuildReport {
       const data = { from: row.status, to: status }
       await recordEvent(changes, { projectId, type: `build.${status}`, subjectId: buildId, data, at })
     })
+    await failpoint('build.told')
     builds.logs.tell(buildId)
   }
 

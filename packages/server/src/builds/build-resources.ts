@@ -38,6 +38,7 @@ export async function noteRuntime(service: Service, wanted: WantedRuntime): Prom
     signal.throwIfAborted()
     try {
       await note(service, id, wanted)
+      await failpoint('build.noted')
       return id
     } catch (error) {
       const what = whatIsMissing(error, wanted)
@@ -108,6 +109,7 @@ export async function noteCheckpoint({ store }: Service, buildId: string): Promi
     .insertInto('build_resources')
     .values({ resource_id: id, build_id: buildId, kind: 'checkpoint', memory_mib: 0 })
     .execute()
+  await failpoint('build.checkpoint-noted')
   return id
 }
 
@@ -116,6 +118,7 @@ export async function releaseResource(service: Service, id: string, kind: 'runti
   await removeIt(service, id, kind)
   await failpoint('build.released')
   await service.store.db.deleteFrom('build_resources').where('resource_id', '=', id).execute()
+  await failpoint('build.forgotten')
 }
 
 /** Removes what there is of a build's runtimes and checkpoints. What cannot be removed stays noted, for the next start. Never rejects. */

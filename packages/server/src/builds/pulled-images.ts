@@ -1,5 +1,5 @@
 import type { BuildSettings, PulledImageStore } from '@holt/builder'
-import type { ImageDigest } from '@holt/engine'
+import { failpoint, type ImageDigest } from '@holt/engine'
 import type { Service } from '../service.ts'
 import { storedJson } from '../store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
@@ -36,6 +36,7 @@ export function pulledImages({ store, builds, engine, now }: Service, build: Bui
         .values({ project_id: projectId, key, ...facts, created_at: at, used_at: at })
         .onConflict((conflict) => conflict.columns(['project_id', 'key']).doUpdateSet({ ...facts, used_at: at }))
         .execute()
+      await failpoint('build.remembered')
     },
   }
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
 import type { ServerConfig } from '../../src/index.ts'
 import type { Scenario } from '../support/fail-everywhere.ts'
-import { FakeBuilder, importImage, startStep } from '../support/fake-builder.ts'
 import type { TestServer } from '../support/start-test-server.ts'
 import { tarOf } from '../support/tar-of.ts'
 import { storedRows } from '../support/test-store.ts'
@@ -96,50 +95,6 @@ const context: Scenario<Uint8Array> = {
   },
 }
 
-/** A builder whose builds run a step in a runtime of their own and keep its checkpoint. */
-function stepping(): FakeBuilder {
-  const builder = new FakeBuilder()
-  builder.script = async ({ host, request, signal }) => {
-    const imageDigest = await importImage(host, `${JSON.stringify(request.source)} with a step`)
-    const { runtime } = await startStep(host, imageDigest, request)
-    await using _ = runtime
-    const checkpointId = await host.newCheckpointId()
-    const checkpoint = await host.engine.ability('checkpoints')?.take(runtime.id, checkpointId, signal)
-    return { imageDigest, checkpoint: checkpoint ?? null }
-  }
-  return builder
-}
-
-const build: Scenario<string> = {
-  name: 'a build makes a template or says why not, and leaves nothing else',
-  parts: ['build', 'collect'],
-  last: 'collect.removed',
-  options: { builder: stepping() },
-  prepare: async () => `t-${crypto.randomUUID()}`,
-  act: (server, name, key) =>
-    server.ask('POST', `${templates}/build`, {
-      headers: { 'idempotency-key': key },
-      json: { name, dockerfile: `FROM scratch\nLABEL a=${name}` },
-    }),
-  over: async ({ ask }, name) => {
-    const ended = async () => {
-      const { data } = (await ask('GET', `${templates}/build?limit=100`)).json
-      return data.filter((one: { name: string; ended_at: null }) => one.name === name && one.ended_at === null).length
-    }
-    await expect.poll(ended, { timeout: 25_000 }).toBe(0)
-  },
-  check: async (server, name, { again }) => {
-    const { data } = (await server.ask('GET', `${templates}/build?limit=100`)).json
-    const mine = data.filter((one: { name: string }) => one.name === name)
-    const { json: template, status } = await server.ask('GET', `${templates}/${name}`)
-    const isReady = mine.some((one: { status: string }) => one.status === 'ready')
-    expect(status === 200 && template.state === 'ready').toBe(isReady)
-    if (isReady) await server.makeRuntime({ template: name })
-    expect(again.status < 300 || again.status === 503, again.text).toBe(true)
-    await expect.poll(async () => (await server.ask('DELETE', `${templates}/${name}`)).status).toBeOneOf([204, 404])
-  },
-}
-
 /** What is done to everything else. */
 // biome-ignore lint/suspicious/noExplicitAny: each has a subject of its own, which nobody but itself looks into
-export const otherScenarios: readonly Scenario<any>[] = [policy, claim, context, build]
+export const otherScenarios: readonly Scenario<any>[] = [policy, claim, context]

@@ -2,6 +2,7 @@ import { failpointNames } from '@holt/engine'
 import { afterAll, expect, test, vi } from 'vitest'
 import { expectEverywhere } from '../support/fail-everywhere.ts'
 import { removeFailpoints } from '../support/failpoints.ts'
+import { build } from './build-scenario.ts'
 import { otherScenarios } from './other-scenarios.ts'
 import { runtimeScenarios } from './runtime-scenarios.ts'
 
@@ -14,7 +15,7 @@ afterAll(removeFailpoints)
 test.each(runtimeScenarios)('$name, wherever it fails', { timeout: 300_000 }, expectEverywhere)
 
 test('every failpoint of the server is in a scenario', () => {
-  const parts = new Set<string>([...runtimeScenarios, ...otherScenarios].flatMap((scenario) => scenario.parts))
+  const parts = new Set<string>([...runtimeScenarios, ...otherScenarios, build].flatMap((scenario) => scenario.parts))
   // Those of the real engine are reached by its own tests, and by those in chaos.
   const left = failpointNames.filter((name) => !name.startsWith('host.') && !parts.has(name.split('.', 1)[0] ?? ''))
   expect(left).toEqual([])

@@ -1,7 +1,9 @@
+import { readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FailpointName, type Observed, failpoints as parts } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { expect } from 'vitest'
+import { BuildPaths } from '../../src/builds/paths.ts'
 import type { ServerOptions } from '../../src/index.ts'
 import { type Arming, armingsOf, Failpoints } from './failpoints.ts'
 import { catchKills, type MortalServer, startMortalServer } from './mortal-server.ts'
@@ -16,6 +18,8 @@ export interface Scenario<Subject> {
   /** The parts of the service all of whose failpoints it reaches. */
   readonly parts: readonly (keyof typeof parts)[]
   readonly options?: Partial<ServerOptions>
+  /** Each change of the store that counts has a failpoint of the scenario's own behind it: `store.committed` is left to others. */
+  readonly marksChanges?: boolean
   /** What it reaches last, beside its answer or after it. */
   readonly last?: FailpointName
   /** Makes what is needed beforehand, while nothing fails. */
@@ -79,9 +83,9 @@ function idOf({ name, hit, action }: Arming): string {
 }
 
 /** Whether a scenario is failed there: what it shares with others is theirs. */
-function concerns<Subject>({ parts }: Scenario<Subject>, name: string): boolean {
+function concerns<Subject>({ parts, marksChanges = false }: Scenario<Subject>, name: string): boolean {
   const part = partOf(name)
-  return part === 'store' || parts.some((one) => one === part)
+  return (part === 'store' && !(marksChanges && name === 'store.committed')) || parts.some((one) => one === part)
 }
 
 function partOf(name: string): string | undefined {
@@ -213,8 +217,9 @@ async function expectTruth(server: TestServer, engine: FakeEngine): Promise<void
 
 /** Checkpoints and images that no row names are collected, and nothing of a runtime stays. */
 async function expectNothingLeft(server: TestServer, engine: FakeEngine): Promise<void> {
-  const named = `SELECT checkpoint_id AS id FROM templates UNION SELECT checkpoint_id FROM build_cache
-    UNION SELECT image_digest FROM templates`
+  const named = `SELECT checkpoint_id AS id FROM templates UNION SELECT image_digest FROM templates
+    UNION SELECT checkpoint_id FROM build_cache UNION SELECT image_digest FROM build_cache
+    UNION SELECT image_digest FROM pulled_images`
   const left = async () => {
     const checkpoints = (await engine.ability('checkpoints')?.list()) ?? []
     const images = (await engine.ability('images')?.list()) ?? []
@@ -224,6 +229,24 @@ async function expectNothingLeft(server: TestServer, engine: FakeEngine): Promis
   }
   await expect.poll(left, patience).toEqual([])
   expect(await ids(server, 'SELECT resource_id AS id FROM build_resources')).toEqual([])
+  const files = await ids(
+    server,
+    `SELECT file AS id FROM build_mounts UNION SELECT context_id || '.tar' FROM build_contexts`,
+  )
+  const paths = new BuildPaths(server.stateDir)
+  const strangers = async () => {
+    const names = await Promise.all([paths.mounts, paths.contexts, paths.work].map(namesIn))
+    return names.flat().filter((name) => !files.includes(name))
+  }
+  await expect.poll(strangers, patience).toEqual([])
+}
+
+/** What is in a directory; nothing where there is none. */
+async function namesIn(dir: string): Promise<readonly string[]> {
+  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
 }
 
 async function ids({ stateDir }: TestServer, sql: string): Promise<string[]> {

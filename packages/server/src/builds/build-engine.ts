@@ -1,0 +1,75 @@
+import { type Checkpoints, type Engine, failpoint, type ImageDigest, type ImageStore } from '@holt/engine'
+import type { Service } from '../service.ts'
+import type { BuildUnderWay } from './build-under-way.ts'
+
+/** The engine as a build sees it: each image that it writes is held for it from the first moment on. `afterStop` says whether one that comes when the build was stopped is taken all the same. */
+export function buildEngine(
+  service: Service,
+  build: BuildUnderWay,
+  { afterStop }: { afterStop: 'refused' | 'taken' },
+): Engine {
+  const { engine } = service
+  const images = engine.ability('images')
+  const checkpoints = engine.ability('checkpoints')
+  const own = new Map<string, ImageStore | Checkpoints | null>([
+    ['images', images && holdingImages(images, service, { build, afterStop })],
+    ['checkpoints', checkpoints && steppedCheckpoints(checkpoints)],
+  ])
+  return {
+    describe: () => engine.describe(),
+    ensure: async (...given) => {
+      await engine.ensure(...given)
+      await failpoint('build.ensured')
+    },
+    observe: (signal) => engine.observe(signal),
+    inspect: (id) => engine.inspect(id),
+    dial: (...given) => engine.dial(...given),
+    remove: (...given) => engine.remove(...given),
+    ability: <Name extends Parameters<Engine['ability']>[0]>(name: Name) =>
+      (own.has(name) ? own.get(name) : engine.ability(name)) as ReturnType<typeof engine.ability<Name>>,
+    close: async () => {}, // The engine is the service's.
+  }
+}
+
+function holdingImages(
+  images: ImageStore,
+  { builds }: Service,
+  { build: { buildId, stop }, afterStop }: { build: BuildUnderWay; afterStop: 'refused' | 'taken' },
+): ImageStore {
+  return {
+    format: images.format,
+    has: (digest) => images.has(digest),
+    list: () => images.list(),
+    remove: (digest) => images.remove(digest),
+    import: async (tar, signal, options) => {
+      if (afterStop === 'refused') stop.signal.throwIfAborted()
+      // What has a base is the tree of a runtime: what its last step has done.
+      if (options?.base !== undefined) await failpoint('build.stepped')
+      const beforePublish = async (digest: ImageDigest) => {
+        await builds.holds.beforePublish(buildId, digest)
+        await failpoint('build.held')
+      }
+      try {
+        const image = await images.import(tar, signal, { ...options, beforePublish })
+        await failpoint('build.published')
+        return image
+      } finally {
+        if (builds.get(buildId) === null) builds.holds.release(buildId) // It ended meanwhile, and holds nothing.
+      }
+    },
+  }
+}
+
+/** The engine's own, with the step at which one is there. */
+function steppedCheckpoints(checkpoints: Checkpoints): Checkpoints {
+  return {
+    take: async (...given) => {
+      const taken = await checkpoints.take(...given)
+      await failpoint('build.checkpoint-taken')
+      return taken
+    },
+    usable: (...given) => checkpoints.usable(...given),
+    list: () => checkpoints.list(),
+    remove: (id) => checkpoints.remove(id),
+  }
+}

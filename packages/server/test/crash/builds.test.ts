@@ -1,0 +1,13 @@
+import { afterAll, test, vi } from 'vitest'
+import { expectEverywhere } from '../support/fail-everywhere.ts'
+import { removeFailpoints } from '../support/failpoints.ts'
+import { build } from './build-scenario.ts'
+
+vi.hoisted(() => {
+  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}/armed`
+})
+
+afterAll(removeFailpoints)
+
+// A build has more steps than anything else: 130 failures, each of some seconds on a machine that is busy.
+test(`${build.name}, wherever it fails`, { timeout: 1_800_000 }, () => expectEverywhere(build))
