@@ -21,9 +21,6 @@ import (
 	"holt.dev/guest/internal/watch"
 )
 
-// Version is the guest's own; a release sets it when it is linked.
-var Version = "0.1.0"
-
 // protocolVersion is the version of PROTOCOL.md.
 const protocolVersion = 1
 

@@ -24,7 +24,7 @@ func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
 		Processes  int     `json:"processes"`
 		Foreground int     `json:"foreground"`
 		Lingering  int64   `json:"lingering_ms"`
-	}{Version, protocolVersion, a.identity.RuntimeID(), 1, processes, foreground, a.identity.Network.Lingering().Milliseconds()})
+	}{version(), protocolVersion, a.identity.RuntimeID(), 1, processes, foreground, a.identity.Network.Lingering().Milliseconds()})
 	return nil
 }
 

@@ -3,7 +3,7 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CgroupHost, LIMIT_CONTROLLERS } from './detect-cgroups.ts'
 
-/** A limit this host cannot enforce, and what to do about it. */
+/** A limit this host cannot enforce, and the command that changes that; null where none does. */
 export interface MissingLimit {
   readonly reason: string
   readonly fix: string | null
@@ -15,17 +15,17 @@ export async function findMissingLimit(host: CgroupHost): Promise<MissingLimit |
     const point = host.controllers.get(controller)
     if (point === undefined) {
       return {
-        reason: `no cgroup controller "${controller}"`,
-        fix: `boot with the ${controller} cgroup controller enabled`,
+        reason: `no cgroup controller "${controller}": the kernel has to be booted with it`,
+        fix: null,
       }
     }
     if (!(await isAccessible(point, constants.W_OK))) {
-      return { reason: `${point} is not writable`, fix: `remount ${point} read-write, or run outside this container` }
+      return { reason: `${point} is not writable; in a container it may stay so`, fix: `mount -o remount,rw ${point}` }
     }
   }
   return (await swapIsBounded(host))
     ? null
-    : { reason: 'swap cannot be limited', fix: 'swapoff -a, or boot with swapaccount=1' }
+    : { reason: 'swap cannot be limited unless the kernel is booted with swapaccount=1', fix: 'swapoff -a' }
 }
 
 /** Memory that may be swapped without bound is not limited. */

@@ -66,7 +66,7 @@ async function describeContainer(path: string | null): Promise<Runner | Lack> {
 /** What every class needs: root, limits, disks. */
 async function findLack(cgroups: CgroupHost): Promise<Lack | null> {
   if (process.platform !== 'linux') return { reason: 'this is not Linux', fix: null }
-  if (process.geteuid?.() !== 0) return { reason: 'the engine does not run as root', fix: 'run it as root' }
+  if (process.geteuid?.() !== 0) return { reason: 'the engine does not run as root', fix: 'sudo -i' }
   const limit = await findMissingLimit(cgroups)
   if (limit !== null) return limit
   const tools = { 'mkfs.ext4': 'e2fsprogs', mount: 'mount', umount: 'mount' }

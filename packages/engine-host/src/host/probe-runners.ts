@@ -20,7 +20,7 @@ export async function probeRunsc(path: string): Promise<Runner | { reason: strin
   const date = parseRunscDate(version)
   if (date === null) return { reason: `${path} does not tell its version`, fix: null }
   if (date < RUNSC_MIN) {
-    return { reason: `runsc ${version} is older than ${RUNSC_MIN}`, fix: "install runsc from gVisor's own packages" }
+    return { reason: `runsc ${version} is older than ${RUNSC_MIN}; gVisor's own packages have newer ones`, fix: null }
   }
   return { name: 'runsc', version }
 }

@@ -29,7 +29,7 @@ export function checkKernel(facts: MachineFacts): readonly Check[] {
 /** Whether there is a runner for this processor. */
 export function checkArch(arch: string): Check {
   if (arch === 'x64' || arch === 'arm64') return ok('architecture', arch)
-  return mustFix('architecture', `there is no runsc for ${arch}`, 'use an x86-64 or arm64 machine')
+  return mustFix('architecture', `there is no runsc for ${arch}: use an x86-64 or arm64 machine`, null)
 }
 
 /** Whether the kernel is new enough. */
@@ -49,7 +49,7 @@ export function checkRelease(release: string): Check {
 
 function checkMemory(memoryMiB: number): Check {
   if (memoryMiB >= leastMemoryMiB) return ok('memory', `${memoryMiB} MiB`)
-  return mustFix('memory', `${memoryMiB} MiB; ${leastMemoryMiB} MiB are needed`, 'use a larger machine')
+  return mustFix('memory', `${memoryMiB} MiB; ${leastMemoryMiB} MiB are needed: use a larger machine`, null)
 }
 
 /** What every class of isolation needs must be there; without what one needs, that one is not available. */

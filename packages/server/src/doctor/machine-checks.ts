@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, open } from 'node:fs/promises'
+import { access, open, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
 import type { ServerConfig } from '../config/config.ts'
@@ -48,7 +48,14 @@ export async function checkGuest({ guest }: Pick<ServerConfig, 'guest'>, arch: s
   const build = `cd ${dirname(path)} && CGO_ENABLED=0 go build -o holt-guest .`
   if (!there) return mustFix('guest', `${path} is not there`, build)
   const machine = await elfMachineOf(path)
-  return machine === elfMachines[arch] ? ok('guest', path) : mustFix('guest', `${path} is not for ${arch}`, build)
+  if (machine !== elfMachines[arch]) return mustFix('guest', `${path} is not for ${arch}`, build)
+  return ok('guest', `${(await guestVersionOf(path)) ?? 'of a version that it does not tell'}, ${path}`)
+}
+
+/** The version that is written into the guest (`stamp` in guest/internal/api/version.go). The program is not asked: it would begin to be a runtime's first process. */
+async function guestVersionOf(path: string): Promise<string | null> {
+  const bytes = await readFile(path, 'latin1')
+  return /holt-guest version ([\w.+-]{1,64})\n/.exec(bytes)?.[1] ?? null
 }
 
 /** Null for a file that is no ELF. */

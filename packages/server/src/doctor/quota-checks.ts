@@ -29,11 +29,8 @@ export function checkQuotas(config: Pick<ServerConfig, 'projectQuotas' | 'reserv
   ].filter((text) => text !== null)
   if (excesses.length > 0) {
     const limits = `cpu=${host.cpus},memory_mib=${memoryMiB},disk_mib=${diskMiB}`
-    return warn(
-      'quotas',
-      `a project alone may take more than runtimes of this host can have: ${excesses.join('; ')}`,
-      `set no more in HOLT_PROJECT_QUOTAS than ${limits}`,
-    )
+    const message = `a project alone may take more than runtimes of this host can have: ${excesses.join('; ')}`
+    return warn('quotas', `${message}; set no more in HOLT_PROJECT_QUOTAS than ${limits}`)
   }
   const rest = unlimited.length === 0 ? '' : `; without a limit: ${unlimited.join(', ')}`
   return ok('quotas', `no project alone may take more than the host has of what is limited${rest}`)

@@ -7,6 +7,8 @@ import type { ServerConfig } from '../config/config.ts'
 import { readCredentials } from '../config/credentials.ts'
 import { findDaemon, findUnit, type LockHolder, startCommand } from '../config/daemon-lock.ts'
 import { readIfThere } from '../config/installation.ts'
+import { changedSettings } from '../config/running-settings.ts'
+import { version } from '../config/version.ts'
 import { makeLog } from '../daemon/make-log.ts'
 import { openEngine } from '../daemon/open-engine.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
@@ -30,9 +32,10 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
   const disk = await readDiskFacts(stateDir)
   const guest = await checkGuest(config, facts.arch)
   const isolation =
-    daemon !== null ? await askDaemon(config, daemon) : guest.status === 'ok' ? await askEngine(config) : []
+    daemon !== null ? await askDaemon(config, daemon) : guest.status === 'ok' ? ownChecks(await askEngine(config)) : []
   const hierarchies = [...new Set(facts.cgroups.controllers.values())]
   return [
+    ok('holt', version),
     checkNode(process.versions.node),
     checkRoot(process.geteuid?.()),
     ...checkKernel(facts),
@@ -62,22 +65,36 @@ async function notRunning(stateDir: string): Promise<Check> {
   return warn('holtd', `no service runs over ${stateDir}`, startCommand(await findUnit(stateDir)))
 }
 
-/** A daemon that runs knows best. */
-async function askDaemon({ stateDir }: ServerConfig, { pid, unit }: LockHolder): Promise<readonly Check[]> {
+/** A daemon that runs knows best; which runners it has is asked of them, unless it was told to take others. */
+async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promise<readonly Check[]> {
+  const { stateDir } = config
   const credentials = await readCredentials(stateDir)
   try {
     const response = await fetch(`${credentials?.url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
-    const { isolation, reasons } = Readiness.parse(await response.json())
-    const state = reasons.length === 0 ? ok('holtd', `ready at ${credentials?.url}`) : warn('holtd', reasons.join(' '))
-    return [state, ...isolationChecks(isolation)]
+    const { isolation, reasons, version: runs } = Readiness.parse(await response.json())
+    const state =
+      reasons.length === 0
+        ? ok('holtd', `${runs}, ready at ${credentials?.url}`)
+        : warn('holtd', `${runs}: ${reasons.join(' ')}`)
+    return [state, ...isolationChecks(isolation, await runnersBeside(config))]
   } catch {
     const fix = unit == null ? 'holt down && holt up' : `systemctl restart ${unit}`
     return [mustFix('holtd', `process ${pid} runs and does not answer`, fix)]
   }
 }
 
-/** Without one, an engine is opened over a place of its own, asked, and closed. */
-async function askEngine(config: ServerConfig): Promise<readonly Check[]> {
+/** The runners that a daemon beside this process has; none where it was told to take others, or they cannot be asked. */
+async function runnersBeside(config: ServerConfig): Promise<Readonly<Record<string, string>>> {
+  const changed = await changedSettings(config.stateDir, process.env)
+  const own = changed.some(({ name }) => name === 'HOLT_RUNSC') ? null : await askEngine(config)
+  return own === null || 'problem' in own ? {} : runnersOf(own.isolation)
+}
+
+/** What an engine of this doctor's own says, or why there is none. */
+type OwnEngine = { readonly isolation: EngineFacts['isolation'] } | { readonly problem: string }
+
+/** An engine is opened over a place of its own, asked, and closed. */
+async function askEngine(config: ServerConfig): Promise<OwnEngine> {
   const place = await mkdtemp(join(tmpdir(), 'holt-doctor-'))
   try {
     const own = { ...config, stateDir: join(place, 's'), runDir: join(place, 'r') }
@@ -85,15 +102,20 @@ async function askEngine(config: ServerConfig): Promise<readonly Check[]> {
     const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log, guest: 'none' })
     const { isolation } = await engine.describe()
     await engine.close()
-    return isolationChecks(
-      { gvisor: flat(isolation.gvisor), container: flat(isolation.container) },
-      runnersOf(isolation),
-    )
+    return { isolation }
   } catch (error) {
-    return [mustFix('engine', error instanceof Error ? error.message : 'unknown', 'holt doctor')]
+    return { problem: error instanceof Error ? error.message : 'no reason is known' }
   } finally {
     await rm(place, { recursive: true, force: true })
   }
+}
+
+/** Without a daemon it is the engine that says what there is. */
+function ownChecks(own: OwnEngine): readonly Check[] {
+  if ('problem' in own)
+    return [mustFix('engine', `it cannot be opened: ${own.problem}; mend that, and look again`, null)]
+  const { gvisor, container } = own.isolation
+  return isolationChecks({ gvisor: flat(gvisor), container: flat(container) }, runnersOf(own.isolation))
 }
 
 function flat(facts: EngineFacts['isolation']['gvisor']): Readiness['isolation'][string] {
@@ -115,7 +137,7 @@ function isolationChecks(
 ): readonly Check[] {
   return Object.entries(isolation).map(([name, { available, reason, fix }]) => {
     if (available) return ok(name, runners[name] ?? 'available')
-    if (name === 'gvisor' && fix !== null) return mustFix(name, reason ?? 'not available', fix)
+    if (name === 'gvisor') return mustFix(name, reason ?? 'not available', fix)
     return warn(name, reason ?? 'not available', fix)
   })
 }

@@ -6,6 +6,7 @@ import { migrations } from '../store/migrations/migrations.ts'
 import { type StorePlace, storePlace } from '../store/open-store.ts'
 import { findDamage } from '../store/require-integrity.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
+import { checkOfFailure } from './postgres-failure.ts'
 
 /** PostgreSQL's own number for the oldest version that is tried. */
 const oldestPostgres = 150_000
@@ -48,9 +49,10 @@ function open(path: string): Disposable & { all(sql: string): readonly Record<st
 
 /** Whether the database answers, is new enough, and is not a newer version's. */
 async function checkPostgres(url: string): Promise<Check> {
-  const [{ Session }, { schemaVersion }] = await Promise.all([
+  const [{ Session }, { schemaVersion }, { codeOf }] = await Promise.all([
     import('../store/postgres/session.ts'),
     import('../store/postgres/schema.ts'),
+    import('../store/postgres/errors.ts'),
   ])
   try {
     const session = await Session.open(url, 'holtd doctor')
@@ -64,13 +66,15 @@ async function checkPostgres(url: string): Promise<Check> {
       await session.close()
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'unknown'
-    return mustFix('store', `the database of HOLT_DATABASE_URL does not answer: ${why}`, 'systemctl start postgresql')
+    return checkOfFailure(
+      { code: codeOf(error), message: error instanceof Error ? error.message : 'no reason is known' },
+      url,
+    )
   }
 }
 
 function checkVersion(version: number, what: string): Check {
   if (version <= migrations.length) return ok('store', `${what}, schema ${version} of ${migrations.length}`)
-  const message = `its schema ${version} was written by a newer holtd; this one knows ${migrations.length}`
-  return mustFix('store', message, 'install the newer version again')
+  const message = `its schema ${version} was written by a newer holtd; this one knows ${migrations.length}: install the newer version again`
+  return mustFix('store', message, null)
 }

@@ -37,6 +37,18 @@ test('the guest is needed, for this processor', async () => {
   }
 })
 
+test('the version of the guest is read out of its file', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-check-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const guest = join(dir, 'holt-guest')
+  const said = async (stamp: string) => {
+    await writeFile(guest, Buffer.concat([elfFor(62), Buffer.from(stamp)]), { mode: 0o755 })
+    return (await checkGuest({ guest }, 'x64')).message
+  }
+  expect(await said('more\0holt-guest version 1.2.3-rc.1\nmore')).toBe(`1.2.3-rc.1, ${guest}`)
+  expect(await said('more')).toContain('does not tell')
+})
+
 /** The beginning of an ELF file for a processor. */
 function elfFor(machine: number): Buffer {
   const head = Buffer.alloc(64)

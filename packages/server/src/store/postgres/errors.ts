@@ -16,6 +16,13 @@ export class StatementError extends Error {
 /** The connection broke, or the server ended it. What it was asked last may have been done or not. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
+  /** A SQLSTATE, an errno, or what Node calls what is wrong with a certificate; `tls` where the server has none, `timeout` where it said nothing in time; null: nobody said. */
+  readonly code: string | null
+
+  constructor(message: string, code: string | null = null) {
+    super(message)
+    this.code = code
+  }
 }
 
 /** Classes and codes by which a server says that this connection is of no use: connection exceptions, shutdowns, and sessions that it has ended. */
@@ -27,7 +34,21 @@ export function translate(error: unknown): StatementError | ConnectionLost {
   if (error instanceof DatabaseError && !lostStates.test(error.code ?? '')) {
     return new StatementError(error.message, error.code ?? 'XX000')
   }
-  return new ConnectionLost(error instanceof Error ? error.message || 'no connection' : String(error))
+  if (!(error instanceof Error)) return new ConnectionLost(String(error))
+  const { code } = error as NodeJS.ErrnoException
+  return new ConnectionLost(error.message || code || 'no connection', code ?? codeOfMessage(error.message))
+}
+
+/** What `pg` says without a code. */
+function codeOfMessage(message: string): string | null {
+  if (message.includes('does not support SSL')) return 'tls'
+  return /\btimeout\b/i.test(message) ? 'timeout' : null
+}
+
+/** The code of one of the errors above; null where there is none. */
+export function codeOf(error: unknown): string | null {
+  if (error instanceof StatementError) return error.sqlstate
+  return error instanceof ConnectionLost ? error.code : null
 }
 
 /** True where the same transaction may succeed when it is run once more: a serialization failure or a deadlock. */

@@ -1,0 +1,93 @@
+import { type Check, mustFix } from './check.ts'
+
+/** Why the database could not be asked. */
+export interface PostgresFailure {
+  /** A SQLSTATE, an errno, or what OpenSSL and Node call what is wrong with a certificate; null: nobody said. */
+  readonly code: string | null
+  readonly message: string
+}
+
+/** What of an address may be told: no password. */
+interface Place {
+  readonly host: string
+  readonly isLocal: boolean
+  readonly port: string
+  readonly user: string
+  readonly database: string
+}
+
+/** Says what to do about a database that could not be asked. What is to be done on another machine, or by its owner, cannot be typed here. */
+export function checkOfFailure({ code, message }: PostgresFailure, url: string): Check {
+  const place = placeOf(url)
+  const { say, type = null } = adviceOn({ code, message }, place)
+  return mustFix('store', `the database of HOLT_DATABASE_URL cannot be used: ${message}; ${say}`, type)
+}
+
+interface Advice {
+  readonly say: string
+  /** A command. */
+  readonly type?: string | null
+}
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html and errno(3). */
+function adviceOn({ code, message }: PostgresFailure, place: Place): Advice {
+  const { host, port, user, database } = place
+  switch (code) {
+    case 'ECONNREFUSED':
+    case 'ENOENT':
+      if (place.isLocal) return { say: 'nobody listens there', type: 'systemctl start postgresql' }
+      return { say: `nobody listens on port ${port} of ${host}: start it there, or correct the address` }
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return { say: `no address of ${host} is found: correct the name, or see to the name servers of this machine` }
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'timeout':
+      return { say: `${host} is not reached: see to the network and the firewalls on the way` }
+    case '28P01':
+      return { say: `correct the password of ${user} in HOLT_DATABASE_URL, or give ${user} that one` }
+    case '28000':
+      return { say: `the server does not let ${user} in from here: see to its pg_hba.conf, and that the role is there` }
+    case '3D000':
+      return { say: `there is no database ${database}`, type: createDatabase(place) }
+    case '42501':
+      return { say: `${user} may not do that: make it the owner of the database ${database}` }
+    case '53300':
+      return { say: 'all its connections are taken: raise max_connections, or end others' }
+    case '57P03':
+      return { say: 'it starts, or ends, just now: look again in a moment' }
+  }
+  if (code === 'tls')
+    return { say: `take sslmode out of HOLT_DATABASE_URL, or turn ssl on in the postgresql.conf of ${host}` }
+  if (isOfCertificate(code))
+    return {
+      say: `add sslrootcert=FILE with the authority of ${host} to HOLT_DATABASE_URL, or correct the certificate`,
+    }
+  return { say: message.includes('password') ? `say the password of ${user} in HOLT_DATABASE_URL` : 'see to its log' }
+}
+
+/** A database is made on its own machine, by names that a shell takes as they are. */
+function createDatabase({ isLocal, port, user, database }: Place): string | null {
+  const isPlain = [port, user, database].every((name) => /^[a-z0-9_][\w-]*$/i.test(name))
+  return isLocal && isPlain ? `runuser -u postgres -- createdb -p ${port} -O ${user} ${database}` : null
+}
+
+/** https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+function isOfCertificate(code: string | null): boolean {
+  return code !== null && /CERT|SIGNATURE|ISSUER|^ERR_(?:TLS|SSL)|^EPROTO$/.test(code)
+}
+
+function placeOf(url: string): Place {
+  const { hostname, port, username, pathname, searchParams } = new URL(url)
+  // As in libpq, a parameter goes before what stands before the path.
+  const host = searchParams.get('host') || decodeURIComponent(hostname) || 'localhost'
+  const user = decodeURIComponent(username) || 'postgres'
+  return {
+    host,
+    isLocal: /^(?:localhost|127\..*|\[?::1\]?|\/.*)$/.test(host),
+    port: port || '5432',
+    user,
+    database: decodeURIComponent(pathname.slice(1)) || user,
+  }
+}

@@ -1,0 +1,54 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { parseConfig } from '../../src/config/config.ts'
+import { writeCredentials } from '../../src/config/credentials.ts'
+import { releaseLock, takeLock } from '../../src/config/daemon-lock.ts'
+import { noteSettings } from '../../src/config/running-settings.ts'
+import { version } from '../../src/config/version.ts'
+import { runDoctor } from '../../src/doctor/run-doctor.ts'
+
+const isRoot = process.geteuid?.() === 0
+
+/** A state directory whose daemon is this process, which answers only whether it is ready; and a runsc that only tells its version. */
+async function besideDaemon() {
+  const stateDir = await mkdtemp(join(tmpdir(), 'holt-doctor-test-'))
+  onTestFinished(() => rm(stateDir, { recursive: true, force: true }))
+  const available = { available: true, reason: null, fix: null }
+  const readiness = { status: 'ready', version: '9.9.9', reasons: [], isolation: { gvisor: available } }
+  const server = createServer((_, response) => response.end(JSON.stringify(readiness)))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  await takeLock(stateDir)
+  onTestFinished(() => releaseLock(stateDir))
+  await writeCredentials(stateDir, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'k' })
+  const runsc = join(stateDir, 'runsc')
+  await writeFile(runsc, '#!/bin/sh\necho runsc version release-20250101.0\n')
+  await chmod(runsc, 0o755)
+  return { stateDir, runsc }
+}
+
+const doctor = async (env: Readonly<Record<string, string>>, name: string) => {
+  const checks = await runDoctor(parseConfig({ HOLT_GUEST: '/nowhere/holt-guest', ...env }))
+  return checks.find((check) => check.name === name)
+}
+
+test.skipIf(!isRoot)(
+  'beside a daemon versions are told: of this Holt, of that which runs, and of its runner',
+  async () => {
+    const { stateDir, runsc } = await besideDaemon()
+    const env = { HOLT_STATE_DIR: stateDir, HOLT_RUNSC: runsc }
+    expect(await doctor(env, 'holt')).toEqual({ name: 'holt', status: 'ok', message: version, fix: null })
+    expect((await doctor(env, 'holtd'))?.message).toMatch(/^9\.9\.9, ready at http:/)
+    expect((await doctor(env, 'gvisor'))?.message).toBe('runsc release-20250101.0')
+  },
+)
+
+test.skipIf(!isRoot)('the runner of a daemon that was told to take another one is not guessed', async () => {
+  const { stateDir, runsc } = await besideDaemon()
+  await noteSettings(stateDir, { HOLT_RUNSC: '/another/runsc' })
+  expect((await doctor({ HOLT_STATE_DIR: stateDir, HOLT_RUNSC: runsc }, 'gvisor'))?.message).toBe('available')
+})
