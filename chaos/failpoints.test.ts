@@ -8,6 +8,7 @@ import { findService } from '../e2e/support/service-process.ts'
 import { buildsPath } from '../e2e/support/test-build.ts'
 import { snapshotsPath } from '../e2e/support/test-snapshots.ts'
 import { until } from '../e2e/support/until.ts'
+import { passingStates } from '../packages/server/test/support/passing-states.ts'
 import { arm, type Failure, failuresAt, goOn, hasFailed, hits, startFailing } from './support/armed.ts'
 import { Chance } from './support/chance.ts'
 import { long, short } from './support/length.ts'
@@ -15,20 +16,6 @@ import { recordResult } from './support/record-result.ts'
 import { type Scenario, scenarios } from './support/scenarios.ts'
 
 // Each request fails once at each of its steps, by an error and by a kill -9 of the daemon: then what the service says is true, nothing is left, and the same request works.
-
-/** The state of a thing that somebody works on. */
-const passing = [
-  'starting',
-  'terminating',
-  'pausing',
-  'resuming',
-  'writing',
-  'queued',
-  'pulling',
-  'building',
-  'exporting',
-  'snapshotting',
-]
 
 /** Work in the background reaches its steps within this time, or not at all. */
 const reachMs = 2_000
@@ -43,7 +30,7 @@ async function settled(): Promise<void> {
       const things = lists.flatMap(
         ({ text }) => (JSON.parse(text) as { data: { state?: string; status?: string }[] }).data,
       )
-      return !things.some(({ state, status }) => passing.includes(state ?? status ?? ''))
+      return !things.some(({ state, status }) => passingStates.includes(state ?? status ?? ''))
     },
     120_000,
   )

@@ -2,11 +2,12 @@ import { auditKinds } from '@holt/protocol'
 import type { AuditEntry } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
+import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { connect } from '../connect.ts'
 import { printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
-import { act, UsageError } from '../verb.ts'
+import { act } from '../verb.ts'
 
 const examples = `
 Examples:
@@ -73,11 +74,4 @@ async function showAudit(options: AuditOptions): Promise<number> {
 /** An operator of another project is shown as such, without the key. */
 function whoOf({ key, kind }: AuditEntry): string {
   return key?.name ?? (kind === 'auth_failed' ? '' : 'an operator')
-}
-
-function momentOf(option: string, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
-  const moment = new Date(text)
-  if (Number.isNaN(moment.getTime())) throw new UsageError(`${option} ${text} is not a date such as 2030-01-01`)
-  return moment.toISOString()
 }

@@ -2,12 +2,13 @@ import { scopes } from '@holt/protocol'
 import type { NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
+import { momentOf } from '../arguments/moment.ts'
 import { seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { expiryText, overlapText } from '../output/key-times.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
-import { act, UsageError } from '../verb.ts'
+import { act } from '../verb.ts'
 
 const examples = `
 Examples:
@@ -80,7 +81,7 @@ async function createKey(
   options: { scope?: Scope[]; expires?: string; project?: string; json?: boolean },
 ): Promise<number> {
   const { scope: scopes, expires, project } = options
-  const expiry = expires === undefined ? {} : { expires_at: momentOf(expires) }
+  const expiry = expires === undefined ? {} : { expires_at: momentOf('--expires', expires) }
   const place = project === undefined ? {} : { project }
   const wanted = { name, ...(scopes === undefined ? {} : { scopes }), ...expiry, ...place }
   const key = await connect().keys.create(wanted)
@@ -102,10 +103,4 @@ function tellSecret(key: NewKey, json: boolean | undefined, what: string): void 
   }
   say(`${what} The secret is shown this once:`)
   print(key.key)
-}
-
-function momentOf(text: string): string {
-  const moment = new Date(text)
-  if (Number.isNaN(moment.getTime())) throw new UsageError(`--expires ${text} is not a date such as 2030-01-01`)
-  return moment.toISOString()
 }

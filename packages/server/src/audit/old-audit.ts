@@ -1,8 +1,7 @@
 import { type AuditEntry, keptAudit } from '@holt/protocol'
+import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
-
-const dayMs = 24 * 3600 * 1000
 
 /** How many rows are removed at once, and how many counted, so that nobody waits for long. */
 const stepRows = 2000

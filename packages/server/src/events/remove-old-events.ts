@@ -1,8 +1,7 @@
 import { keptEvents } from '@holt/protocol'
+import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
 import { inLog } from './read-events.ts'
-
-const dayMs = 24 * 3600 * 1000
 
 /** How many events are removed at once, so that nobody waits for long. */
 const stepEvents = 5000

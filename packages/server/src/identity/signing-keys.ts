@@ -1,13 +1,12 @@
 import type { SigningAlgorithm } from '@holt/protocol'
 import type { CryptoKey } from 'jose'
 import { importJWK, type JWK } from 'jose'
+import { dayMs } from '../day.ts'
 import { findSealed, putSealed, removeSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
 import { storedJson } from '../store/stored-json.ts'
 import type { SigningKeyRow } from '../store/tables.ts'
 import { generateKeyPair } from './key-pair.ts'
-
-const dayMs = 24 * 3600 * 1000
 
 /** How long a key signs, and how much longer verifiers find it: past every token and every cache of keys. */
 const signsMs = 30 * dayMs

@@ -1,5 +1,6 @@
 import { OldAudit } from '../audit/old-audit.ts'
 import { removeOldBuilds } from '../builds/remove-old-builds.ts'
+import { dayMs } from '../day.ts'
 import { removeOldEvents } from '../events/remove-old-events.ts'
 import { removeOldRecords } from '../idempotency/kept-records.ts'
 import type { ClockWatch } from '../lifecycle/clock-watch.ts'
@@ -18,8 +19,6 @@ const sweepsPerCleaning = 60
 
 /** The audit log is counted to know what is too much: some of it with each sweep, and then some of what is too much goes with each. */
 const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
-
-const dayMs = 24 * 3600 * 1000
 
 /** How long rows stay after what they tell of is over. */
 const keptMs = { runtimes: 7 * dayMs, idempotency: dayMs }

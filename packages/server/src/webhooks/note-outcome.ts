@@ -1,4 +1,5 @@
 import { makeId } from '@holt/protocol'
+import { dayMs } from '../day.ts'
 import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
 import type { DeliveryRow, EventRow, WebhookRow } from '../store/event-tables.ts'
@@ -7,8 +8,6 @@ import { storedJson } from '../store/stored-json.ts'
 import type { Outcome } from './post-message.ts'
 import { failingDays, retryDelayMs } from './retry-schedule.ts'
 import { webhookRow } from './webhook-rows.ts'
-
-const dayMs = 24 * 3600 * 1000
 
 /** A message that was tried. */
 export interface Tried {

@@ -1,7 +1,6 @@
 import { keptDeliveries } from '@holt/protocol'
+import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
-
-const dayMs = 24 * 3600 * 1000
 
 /** Removes deliveries that have ended and are too old, and of each webhook those on top of what is kept. */
 export async function removeOldDeliveries(

@@ -6,12 +6,12 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ServerConfig } from '../../src/config/config.ts'
+import { dayMs } from '../../src/day.ts'
 import { ended, FakeBuilder, until } from '../support/fake-builder.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 import { tarOf } from '../support/tar-of.ts'
 
 const path = '/v1/agents/template/context'
-const dayMs = 24 * 3600 * 1000
 
 async function setUp(options: Parameters<typeof startTestServer>[0] = {}) {
   const builder = new FakeBuilder()

@@ -7,6 +7,7 @@ import { BuildPaths } from '../../src/builds/paths.ts'
 import type { ServerOptions } from '../../src/index.ts'
 import { type Arming, armingsOf, Failpoints } from './failpoints.ts'
 import { catchKills, type MortalServer, startMortalServer } from './mortal-server.ts'
+import { passingStates } from './passing-states.ts'
 import type { TestServer } from './start-test-server.ts'
 import { storedRows } from './test-store.ts'
 
@@ -160,19 +161,6 @@ async function all(server: TestServer, path: string): Promise<any[]> {
   return json.data
 }
 
-const transient = [
-  'starting',
-  'terminating',
-  'pausing',
-  'resuming',
-  'writing',
-  'queued',
-  'pulling',
-  'building',
-  'exporting',
-  'snapshotting',
-]
-
 /** Waits until nothing is under way. */
 async function settled(server: TestServer): Promise<void> {
   const left = async () => {
@@ -181,7 +169,7 @@ async function settled(server: TestServer): Promise<void> {
       ...(await all(server, '/v1/agents/snapshot')),
       ...(await all(server, '/v1/agents/template/build')),
     ]
-    return things.map(({ state, status }) => state ?? status).filter((state) => transient.includes(state))
+    return things.map(({ state, status }) => state ?? status).filter((state) => passingStates.includes(state))
   }
   await expect.poll(left, patience).toEqual([])
 }
