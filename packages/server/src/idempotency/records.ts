@@ -1,8 +1,8 @@
-import { randomText } from '@holt/protocol'
+import { HoltError, randomText } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { Changes, Queries } from '../store/open-store.ts'
 import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
-import { countRecord, maxRecordsOfProject, recountRecords, uncountRecord } from './kept-records.ts'
+import { countRecord, maxRecordsOfProject, recountRecords, requireRoom, uncountRecord } from './kept-records.ts'
 
 /** Whose record, and under which `Idempotency-Key`. */
 export interface RecordRef {
@@ -52,23 +52,25 @@ export async function readKept(
   return row?.body ?? null
 }
 
-/** Notes a request before anything of it is done. Where the project has more than `maxRecords` then, its oldest are forgotten. */
+/** Notes a request before anything of it is done. Throws `rate_limited` where the project has `maxRecords` of the last day. */
 export async function openRecord(
   { store, now }: Pick<Service, 'store' | 'now'>,
   { projectId, key }: RecordRef,
   fingerprint: string,
   maxRecords: number = maxRecordsOfProject,
 ): Promise<IdempotencyRecord> {
+  const at = now()
+  requireRoom(store, { projectId, now: at })
   const record = { fingerprint, resource_id: randomText(20), status: null }
-  const row = { project_id: projectId, idempotency_key: key, ...record, body: null, created_at: now() }
+  const row = { project_id: projectId, idempotency_key: key, ...record, body: null, created_at: at }
   const change = async (changes: Changes) => {
+    await countRecord(store, changes, { projectId, maxRecords, now: at })
     await changes.insertInto('idempotency').values(row).execute()
-    await countRecord(store, changes, { projectId, maxRecords })
   }
   try {
     await store.change(change, { durable: 'later' })
   } catch (error) {
-    recountRecords(store, projectId)
+    if (!(error instanceof HoltError)) recountRecords(store, projectId)
     throw error
   }
   return record

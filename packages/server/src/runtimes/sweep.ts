@@ -21,7 +21,7 @@ const sweepsPerCleaning = 60
 const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
 
 /** How long rows stay after what they tell of is over. */
-const keptMs = { runtimes: 7 * dayMs, idempotency: dayMs }
+const keptMs = 7 * dayMs
 
 /** Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs. */
 export async function sweepForever(service: Service, clock: ClockWatch): Promise<void> {
@@ -53,16 +53,16 @@ async function removeOldRows({ store, now, signingKeys }: Service): Promise<void
   const at = now()
   await store.db
     .deleteFrom('runtimes')
-    .where('ended_at', '<', at - keptMs.runtimes)
+    .where('ended_at', '<', at - keptMs)
     .execute()
   await store.db
     .deleteFrom('snapshots')
     .where('state', '=', 'failed')
     // One whose files are missing stays until they are back, or somebody deletes it.
     .where('state_reason_json', 'not like', filesMissingPattern)
-    .where('created_at', '<', at - keptMs.runtimes)
+    .where('created_at', '<', at - keptMs)
     .execute()
-  await removeOldRecords(store, at - keptMs.idempotency)
+  await removeOldRecords(store, at)
   // A deleted secret is kept only while a runtime still has its placeholder.
   await store.db
     .deleteFrom('secrets')

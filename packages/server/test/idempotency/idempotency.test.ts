@@ -2,7 +2,7 @@ import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { forgetOldest, removeOldRecords } from '../../src/idempotency/kept-records.ts'
+import { maxRecordsOfProject, removeOldest, removeOldRecords } from '../../src/idempotency/kept-records.ts'
 import {
   closeRecord,
   dropRecord,
@@ -11,13 +11,11 @@ import {
   type RecordRef,
   readKept,
 } from '../../src/idempotency/records.ts'
-import { runningOf } from '../../src/idempotency/running-requests.ts'
 import { openSealed, seal } from '../../src/idempotency/sealed-answer.ts'
 import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
-import type { Store } from '../../src/store/open-store.ts'
 import { plansOf } from '../support/plans-of.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
-import { openTestStore, storedBytes, storedRows } from '../support/test-store.ts'
+import { openTestStore, storedBytes, storedRows, tamper } from '../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
 const create = ({ ask }: TestServer, key: string, json: object = {}) =>
@@ -152,82 +150,94 @@ test("a project's oldest answers are let go of for newer ones, and nobody else's
   expect(rows.filter(({ body }) => body !== null)).toHaveLength(7)
 })
 
-/** A store with a project, of which 8 requests are known at the most. */
+const dayMs = 24 * 3600 * 1000
+
+/** A store with a project, of which 8 requests are known at the most. Each is a millisecond younger than the one before. */
 async function boundedStore() {
   const store = await openTestStore()
   onTestFinished(() => store.close())
   const projectId = await ensureDefaultProject(store, 1)
-  let at = 0
-  const parts = { store, now: () => at++ }
+  const clock = { now: dayMs }
+  const parts = { store, now: () => clock.now++ }
   const open = (key: string) => openRecord(parts, { projectId, key }, 'f', 8)
   const answer = (key: string) => closeRecord(parts, { projectId, key }, { fingerprint: 'f', status: 200, body: null })
+  const drop = (key: string) => dropRecord(parts, { projectId, key })
   const known = async () => {
     const rows = await store.db.selectFrom('idempotency').select('idempotency_key').orderBy('created_at').execute()
-    return rows.map(({ idempotency_key }) => idempotency_key)
+    return rows.map(({ idempotency_key }) => idempotency_key).join('')
   }
-  return { store, projectId, open, answer, known }
+  return { store, projectId, clock, open, answer, drop, known }
 }
 
-test("of a project's requests the newest are known, and those that run", async () => {
-  const { store, projectId, open, answer, known } = await boundedStore()
-  runningOf(store, projectId).set('runs', 'f')
-  await open('runs')
+test('where a project has as many requests of one day as are known, new ones are refused and none is forgotten', async () => {
+  const { store, projectId, clock, open, answer, known } = await boundedStore()
   for (const key of 'abcdefgh') {
     await open(key)
     await answer(key)
   }
-  expect(await known()).toEqual(['runs', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+  for (let count = 0; count < 3; count += 1) {
+    const error = await open('i').catch((thrown) => thrown)
+    expect([error.code, error.details.retry_after_secs]).toEqual(['rate_limited', 24 * 3600])
+  }
+  expect(await known()).toBe('abcdefgh')
+  for (const key of 'abcdefgh') expect((await findRecord({ store }, { projectId, key }))?.status).toBe(200)
+  clock.now = 2 * dayMs - 5000
+  expect((await open('i').catch((thrown) => thrown)).details.retry_after_secs).toBe(6)
+  clock.now = 2 * dayMs + 3
   await open('i')
-  expect(await known()).toEqual(['runs', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
-  runningOf(store, projectId).delete('runs')
   await open('j')
-  expect(await known()).toEqual(['c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])
+  await open('k')
+  expect(await known()).toBe('defghijk')
+  await expect(open('l')).resolves.toBeDefined()
 })
 
-test('requests that got no answer, and do not run, are forgotten as any others', async () => {
+test('of many requests at once as many are noted as there is room for', async () => {
   const { open, known } = await boundedStore()
-  for (const key of 'abcdefghijklmnopqrst') await open(key)
-  expect(await known()).toEqual([...'mnopqrst'])
-})
-
-test('a stream that has been answered is forgotten when it is among the oldest', async () => {
-  const server = await startTestServer()
-  const commands = `${path}/${await server.makeRuntime()}/commands`
-  for (const key of ['s1', 's2', 's3'])
-    await server.ask('POST', commands, {
-      json: { command: 'true' },
-      headers: { 'idempotency-key': key, accept: 'text/event-stream' },
-    })
-  await server.close()
-  const store = await openTestStore(server.stateDir)
-  onTestFinished(() => store.close())
-  const { project_id: projectId } = await store.db
-    .selectFrom('idempotency')
-    .select('project_id')
-    .executeTakeFirstOrThrow()
-  for (const key of ['a', 'b', 'c']) await openRecord({ store, now: Date.now }, { projectId, key }, 'f', 2)
-  for (const key of ['s1', 's2', 's3']) expect(await findRecord({ store }, { projectId, key })).toBeUndefined()
-  expect(await store.db.selectFrom('idempotency').select('idempotency_key').execute()).toHaveLength(2)
+  const outcomes = await Promise.all([...'abcdefghijklmnopqrst'].map((key) => open(key).catch(({ code }) => code)))
+  expect(outcomes.filter((outcome) => outcome === 'rate_limited')).toHaveLength(12)
+  expect(await known()).toHaveLength(8)
 })
 
 test('what was taken back, or has grown old, makes room', async () => {
-  const { store, projectId, open, known } = await boundedStore()
+  const { store, clock, open, drop, known } = await boundedStore()
   for (const key of 'abcd') await open(key)
   for (const key of 'efghijklm') {
     await open(key)
-    await dropRecord({ store }, { projectId, key })
+    await drop(key)
   }
-  expect(await known()).toEqual([...'abcd'])
-  await removeOldRecords(store, 2)
-  for (const key of 'nopqrs') await open(key)
-  expect(await known()).toEqual([...'cdnopqrs'])
+  for (const key of 'nopq') await open(key)
+  await expect(open('r')).rejects.toThrow('Idempotency-Key')
+  await drop('p')
+  await open('r')
+  expect(await known()).toBe('abcdnoqr')
+  await expect(open('s')).rejects.toThrow('Idempotency-Key')
+  clock.now = 2 * dayMs + 2
+  await removeOldRecords(store, clock.now)
+  expect(await known()).toBe('cdnoqr')
+  for (const key of 'st') await open(key)
+  expect(await known()).toBe('cdnoqrst')
 })
 
-test('what is forgotten is found without looking at the rest', async () => {
-  const store = {} as Store
-  runningOf(store, 'pr1').set('runs', 'f')
-  const plans = await plansOf((db) => forgetOldest(store, db as never, { projectId: 'pr1', limit: 8 }))
-  expect(plans).toContainEqual('SEARCH idempotency USING INDEX idempotency_project (project_id=?)')
+test('a request that finds no room is answered with 429 and a time to wait, and is not done', async () => {
+  const server = await startTestServer()
+  await create(server, 'k1')
+  const [{ project_id }] = await storedRows(server.stateDir, 'SELECT project_id FROM idempotency')
+  const rows = `WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${maxRecordsOfProject})
+    INSERT INTO idempotency (project_id, idempotency_key, fingerprint, resource_id, status, body, created_at)
+    SELECT '${project_id}', 'other' || i, 'f', 'r', 200, NULL, ${Date.now()} FROM n`
+  await tamper(server.stateDir, rows)
+  const restarted = await server.restart()
+  const refused = await create(restarted, 'k2')
+  expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limited'])
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(23 * 3600)
+  expect((await create(restarted, 'k1')).headers.get('idempotent-replayed')).toBe('true')
+  expect((await restarted.ask('GET', path)).json.data).toHaveLength(1)
+  expect((await restarted.ask('POST', path, { json: {} })).status).toBe(201)
+})
+
+test('what is old is found without looking at the rest', async () => {
+  const plans = await plansOf((db) => removeOldest(db as never, { projectId: 'pr1', before: 1, limit: 8 }))
+  expect(plans).toContainEqual('SEARCH idempotency USING INDEX idempotency_project (project_id=? AND created_at<?)')
   for (const plan of plans) expect(plan).not.toMatch(/^SCAN|TEMP B-TREE/)
 })
 
