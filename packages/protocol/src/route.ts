@@ -38,6 +38,8 @@ export interface Route {
   readonly answers: Readonly<Record<number, RouteAnswer>>
   /** The errors this route may answer, besides those every route may. */
   readonly errors: readonly ErrorCode[]
+  /** True where a success has a secret that nobody is shown again: under the same `Idempotency-Key` it is given once more to the key that asked, and to no other of its project. */
+  readonly showsSecret?: true
 }
 
 /** Errors that any route with a key may answer. */

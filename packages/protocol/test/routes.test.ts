@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import {
   CreateRuntime,
   CreateSnapshot,
@@ -33,6 +34,20 @@ test('every path parameter has a schema, and all but the routes for everybody ne
     ).toBe(true)
     expect(scope === null, name).toBe(open.includes(path) || path.startsWith('/.well-known/'))
   }
+})
+
+/** Fields that open something: whoever may ask again may not have been shown them. */
+const shown = ['key', 'secret', 'token']
+
+test('every POST that answers with a secret says so', () => {
+  const found = entries.filter(([, { method, answers }]) => {
+    const schemas = Object.values(answers).flatMap((success) => (success.type === 'json' ? [success.schema] : []))
+    const shows = (schema: z.ZodType) => schema instanceof z.ZodObject && shown.some((field) => field in schema.shape)
+    return method === 'POST' && schemas.some(shows)
+  })
+  const names = found.map(([name]) => name)
+  expect(names).toHaveLength(5)
+  expect(entries.filter(([, { showsSecret }]) => showsSecret).map(([name]) => name)).toEqual(names)
 })
 
 test('a create leaves to the service what depends on the template and the machine', () => {

@@ -19,6 +19,7 @@ import { EventNews } from './events/event-news.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from './http/connection-limits.ts'
 import { createApp } from './http/create-app.ts'
 import { handlers } from './http/handlers.ts'
+import { recordsPurpose } from './idempotency/record-keys.ts'
 import { OAuthTokens } from './identity/oauth-tokens.ts'
 import { SigningKeys } from './identity/signing-keys.ts'
 import { WorkloadTokens } from './identity/workload-tokens.ts'
@@ -198,7 +199,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 /** Opens what the state directory has beside the store to seal and to sign with. Throws where secrets would be lost by going on. */
 async function openKeyFiles({ config, log, now = Date.now }: ServerOptions, { db }: Store) {
   const hasSealed = async () =>
-    (await db.selectFrom('sealed_values').select('owner_id').limit(1).executeTakeFirst()) !== undefined
+    (await db
+      .selectFrom('sealed_values')
+      .select('owner_id')
+      .where('purpose', '!=', recordsPurpose)
+      .limit(1)
+      .executeTakeFirst()) !== undefined
   // Whoever has no backup of the keys goes on without what they sealed, once and knowing it.
   const areNeeded = async () => !config.adoptStore && (await hasSealed())
   const masterKeys = await openMasterKeys(config.stateDir, { now: now(), areNeeded })

@@ -18,6 +18,7 @@ export const keyRoutes = {
     body: json(CreateKey),
     answers: { 201: answer(NewKey, 'The key, with the secret that is shown once.') },
     errors: ['unsupported_media_type', 'project_not_found'],
+    showsSecret: true,
   },
   listKeys: {
     method: 'GET',
@@ -53,6 +54,7 @@ export const keyRoutes = {
     body: json(RotateKey),
     answers: { 200: answer(NewKey, 'The key, with the new secret that is shown once.') },
     errors: ['key_not_found', 'conflict', 'unsupported_media_type'],
+    showsSecret: true,
   },
   revokeKey: {
     method: 'DELETE',

@@ -52,5 +52,6 @@ export const portRoutes = {
     body: none,
     answers: { 200: answer(Port, 'The port, with a token that is valid.') },
     errors: [...insideErrors, 'quota_exceeded'],
+    showsSecret: true,
   },
 } as const satisfies Record<string, Route>

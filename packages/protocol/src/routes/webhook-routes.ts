@@ -28,6 +28,7 @@ export const webhookRoutes = {
     body: json(CreateWebhook),
     answers: { 201: answer(NewWebhook, 'The webhook, with the secret that is shown once.') },
     errors: ['unsupported_setting', 'quota_exceeded', 'unsupported_media_type'],
+    showsSecret: true,
   },
   listWebhooks: {
     method: 'GET',
@@ -79,6 +80,7 @@ export const webhookRoutes = {
     body: json(RotateWebhookSecret),
     answers: { 200: answer(NewWebhook, 'The webhook, with the new secret that is shown once.') },
     errors: ['webhook_not_found', 'unsupported_media_type'],
+    showsSecret: true,
   },
   testWebhook: {
     method: 'POST',

@@ -9,6 +9,7 @@ import { authenticate, type Caller, requireScope } from '../auth/authenticate.ts
 import { actFor } from '../events/acting.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
 import { hashedBody } from '../idempotency/hashed-body.ts'
+import { recordKeys } from '../idempotency/record-keys.ts'
 import type { Service } from '../service.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
 import { noteCaller } from '../telemetry/request-context.ts'
@@ -23,6 +24,7 @@ import { parseQuery } from './parse-query.ts'
 import { type KeptFor, readJson } from './read-json.ts'
 import { RequestsInFlight } from './requests-in-flight.ts'
 import { sendAnswer } from './send-answer.ts'
+import { acceptedFormat } from './stream-items.ts'
 
 /** A call before its types are narrowed to one route. */
 type AnyCall = Call<RouteName>
@@ -135,19 +137,27 @@ async function answerRequest(
   const key = request.headers['idempotency-key']
   if (caller === null || route.method !== 'POST' || key === undefined)
     return { answer: await handle(callWith(makeId, parsed.body)), replayed: false }
-  const secret = request.headers.authorization ?? ''
-  const bytes = route.body.type === 'bytes' ? hashedBody(request.raw, secret) : null
+  const keys = await recordKeys(service, caller.projectId)
+  const bytes = route.body.type === 'bytes' ? hashedBody(request.raw, keys.fingerprint) : null
   const { params, query } = parsed
   const body = bytes === null ? parsed.body : null
   return answerOnce(service, {
     caller,
     key: String(key),
-    secret,
-    request: { name, params, query, body, accept: request.headers.accept ?? null },
+    keys,
+    request: { name, params, query, body },
+    showsSecret: route.showsSecret === true,
+    takesJson: (status) => acceptedFormat(request.headers.accept) === null || !mayStream(route, status),
     bytes,
     answer: (newId) => handle(callWith(newId, bytes === null ? parsed.body : bytes.body)),
     keepAnswer: (bytes) => memory.request.takeAnswer(bytes),
   })
+}
+
+/** Whether a success is a stream where the client asks for one. */
+function mayStream({ answers }: Route, status: number): boolean {
+  const success = answers[status]
+  return success?.type === 'json' && success.stream !== undefined
 }
 
 /** An issue keeps the value it is about: whether there was one tells a missing field from one of a wrong type. */

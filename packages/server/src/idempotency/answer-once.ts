@@ -10,6 +10,7 @@ import { readInTurn } from '../store/read-in-turn.ts'
 import { canonical } from './canonical.ts'
 import { type HashedBody, isSameBody } from './hashed-body.ts'
 import { maxKeptAnswerBytes } from './kept-bytes.ts'
+import type { RecordKeys } from './record-keys.ts'
 import {
   closeRecord,
   dropRecord,
@@ -20,16 +21,20 @@ import {
   readKept,
 } from './records.ts'
 import { runningOf } from './running-requests.ts'
-import { openSealed, seal } from './sealed-answer.ts'
+import { type AnswerOwner, openSealed, seal } from './sealed-answer.ts'
 
 interface Once {
   readonly caller: Caller
   /** The `Idempotency-Key`. */
   readonly key: string
-  /** Opens the answer kept for this caller. */
-  readonly secret: string
-  /** What must be the same for the answer to be. */
+  /** What the records of the caller's project are made with. */
+  readonly keys: RecordKeys
+  /** What must be the same for the answer to be: the request, and not who of the project sends it. */
   readonly request: unknown
+  /** Whether the answer has what is shown once: it is for the API key alone that asked, whichever of its secrets is sent. */
+  readonly showsSecret: boolean
+  /** Whether an answer of this status that is kept, as JSON, is what the request asks for. */
+  readonly takesJson: (status: number) => boolean
   /** What must be as well, where the request's body is bytes. */
   readonly bytes: HashedBody | null
   readonly answer: (newId: (kind: IdKind) => string) => Promise<Answer>
@@ -46,8 +51,7 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
   if (!/^[\x21-\x7e]{1,255}$/.test(once.key))
     throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
   const ref = { projectId: once.caller.projectId, key: once.key }
-  // Keyed, because a request may hold a secret that is short enough to be guessed.
-  const fingerprint = createHmac('sha256', once.secret).update(canonical(once.request)).digest('hex')
+  const fingerprint = fingerprintOf(once)
   const running = runningOf(service.store, ref.projectId)
   const underWay = running.get(ref.key)
   if (underWay !== undefined) {
@@ -64,10 +68,20 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
     if (record.status === null)
       return { answer: await answerAndKeep(service, ref, { once, record, fingerprint }), replayed: false }
     if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes))) throw mismatch()
+    if (!once.takesJson(record.status)) throw keptAsJson()
     return { answer: await replay(service, ref, { once, status: record.status }), replayed: true }
   } finally {
     running.delete(ref.key)
   }
+}
+
+function fingerprintOf({ caller, keys, request, showsSecret }: Once): string {
+  const whose = showsSecret ? { request, key_id: caller.keyId } : { request }
+  return createHmac('sha256', keys.fingerprint).update(canonical(whose)).digest('hex')
+}
+
+function ownerOf({ caller, key, showsSecret }: Once): AnswerOwner {
+  return [caller.projectId, key, ...(showsSecret ? [caller.keyId] : [])]
 }
 
 interface Answering {
@@ -89,7 +103,7 @@ async function answerAndKeep(
     if (ofBytes === null) return // Not all of the body was read, so that the same one could not be told from others.
     const whole = ofBytes === undefined ? fingerprint : `${fingerprint} ${ofBytes}`
     const text = keptText(json, shorten)
-    const body = text === null ? null : seal(text, once.secret)
+    const body = text === null ? null : seal(text, once.keys.answer, ownerOf(once))
     await closeRecord(service, ref, { fingerprint: whole, status, body })
   }
   try {
@@ -150,9 +164,9 @@ function replay(service: Service, ref: RecordRef, { once, status }: { once: Once
   })
 }
 
-function keptAnswer({ secret }: Once, { status, body }: { status: number; body: string | null }): Answer {
-  // With another secret the fingerprint is another: what this one does not open is damaged.
-  const text = body === null ? null : openSealed(body, secret)
+function keptAnswer(once: Once, { status, body }: { status: number; body: string | null }): Answer {
+  // For another owner the fingerprint is another: what does not open is damaged.
+  const text = body === null ? null : openSealed(body, once.keys.answer, ownerOf(once))
   if (text === null) throw notKept()
   const json = JSON.parse(text)
   if (status >= 400) throw new HoltError(json.code, json.message, { hint: json.hint, details: json.details })
@@ -161,6 +175,13 @@ function keptAnswer({ secret }: Once, { status, body }: { status: number; body: 
 
 function mismatch(): HoltError {
   return new HoltError('idempotency_mismatch', 'This Idempotency-Key was used for another request.')
+}
+
+/** A stream shows what happens as it does, and what is kept is how it ended. */
+function keptAsJson(): HoltError {
+  return new HoltError('idempotency_mismatch', 'The answer under this Idempotency-Key is JSON, and not a stream.', {
+    hint: 'Send the request again without asking for a stream, or use a new Idempotency-Key.',
+  })
 }
 
 /** That it is not done twice holds without the answer as well. */

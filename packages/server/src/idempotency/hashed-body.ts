@@ -15,8 +15,8 @@ export interface HashedBody {
 }
 
 /** Passes a body on and takes its digest, keyed as the fingerprint of a request is. */
-export function hashedBody(source: Readable, secret: string): HashedBody {
-  const hash = createHmac('sha256', secret)
+export function hashedBody(source: Readable, key: Uint8Array): HashedBody {
+  const hash = createHmac('sha256', key)
   let bytes = 0
   let digest: string | null = null
   const body = new Transform({

@@ -1,28 +1,30 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/**
- * Encrypts a kept answer under the caller's own API key (HKDF-SHA256, AES-256-GCM), because the answer of a new key holds its secret, and the table
- * must not.
- */
-export function seal(text: string, secret: string): string {
+/** An answer's place: whose it is, and under which `Idempotency-Key`. It is authenticated with the answer, so that none stands in another's place. */
+export type AnswerOwner = readonly string[]
+
+/** Encrypts a kept answer (AES-256-GCM), because the answer of a new key holds its secret, and the table must not. */
+export function seal(text: string, key: Uint8Array, owner: AnswerOwner): string {
   const nonce = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', keyOf(secret), nonce)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  cipher.setAAD(additionalData(owner))
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
 }
 
-/** The text that was sealed with this secret; null where it was another, or what is stored is damaged. */
-export function openSealed(sealed: string, secret: string): string | null {
+/** The text that was sealed with this key for this owner; null where it was another, or what is stored is damaged. */
+export function openSealed(sealed: string, key: Uint8Array, owner: AnswerOwner): string | null {
   const bytes = Buffer.from(sealed, 'base64')
   try {
-    const decipher = createDecipheriv('aes-256-gcm', keyOf(secret), bytes.subarray(0, 12))
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
+    decipher.setAAD(additionalData(owner))
     decipher.setAuthTag(bytes.subarray(12, 28))
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   } catch {
-    return null // It was sealed with another secret, or is damaged.
+    return null // It was sealed for somebody else, or is damaged.
   }
 }
 
-function keyOf(secret: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, '', 'holt idempotency 1', 32))
+function additionalData(owner: AnswerOwner): Buffer {
+  return Buffer.from(JSON.stringify(owner))
 }

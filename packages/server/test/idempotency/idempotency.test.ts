@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import fc from 'fast-check'
@@ -253,13 +255,107 @@ test('the secret of a new key is answered again and is not in the database', asy
   expect(stored.includes(server.server.adminKey)).toBe(false)
 })
 
-test("the answer of one key of a project is not another key's", async () => {
+/** A key of the project that asks for things as `create` does. */
+const withKey =
+  ({ ask }: TestServer, key: string) =>
+  (target: string, json: object) =>
+    ask('POST', target, { json, key, headers: { 'idempotency-key': 'k1' } })
+
+test('what a key of the project was answered is answered to those that may ask for it', async () => {
   const server = await startTestServer()
-  const { key } = await server.makeKey('runtime:write')
+  const first = await create(server, 'k1')
+  const [writer, reader] = [await server.makeKey('runtime:write'), await server.makeKey('runtime:read')]
+  const again = await withKey(server, writer.key)(path, {})
+  expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+  expect((await withKey(server, reader.key)(path, {})).json.error.code).toBe('forbidden')
+  expect((await withKey(server, writer.key)(path, { name: 'x' })).json.error.code).toBe('idempotency_mismatch')
+})
+
+test('what is shown once is answered again to the key that asked, under whichever secret, and to no other', async () => {
+  const server = await startTestServer()
+  const [own, other] = [await server.makeKey('admin'), await server.makeKey('admin')]
+  const requests = [
+    ['/v1/agents/key', { name: 'x' }],
+    ['/v1/agents/webhook', { url: 'https://a.example.com' }],
+    [`/v1/agents/key/${other.key_id}/rotate`, {}],
+  ] as const
+  const rotated = (await server.ask('POST', `/v1/agents/key/${own.key_id}/rotate`, { json: {} })).json.key
+  for (const [index, [target, json]] of requests.entries()) {
+    const ask = (key: string) =>
+      server.ask('POST', target, { json, key, headers: { 'idempotency-key': `once-${index}` } })
+    const first = await ask(own.key)
+    expect(first.status).toBeLessThan(300)
+    const again = await ask(rotated)
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+    expect((await ask(server.server.adminKey)).json.error.code).toBe('idempotency_mismatch')
+    // Nor is it done anew for another where the answer was lost.
+    const lose = `UPDATE idempotency SET status = NULL, body = NULL WHERE idempotency_key = 'once-${index}'`
+    await tamper(server.stateDir, lose)
+    expect((await ask(server.server.adminKey)).json.error.code).toBe('idempotency_mismatch')
+    expect((await ask(rotated)).status).toBe(first.status)
+  }
+})
+
+test('the same request is told after a rotation of its key, and of what the store is sealed with', async () => {
+  const server = await startTestServer()
+  const { key, key_id } = await server.makeKey('runtime:write')
+  const first = await withKey(server, key)(path, {})
+  const rotated = (await server.ask('POST', `/v1/agents/key/${key_id}/rotate`, { json: { overlap_secs: 0 } })).json.key
+  expect((await withKey(server, rotated)(path, {})).text).toBe(first.text)
+  await server.ask('POST', '/v1/agents/secret-key/rotate')
+  expect((await withKey(await server.restart(), rotated)(path, {})).text).toBe(first.text)
+})
+
+test.each([
+  [
+    'damaged',
+    ({ stateDir }: TestServer) =>
+      tamper(stateDir, "UPDATE sealed_values SET sealed = 'AAAA' WHERE purpose = 'idempotency'"),
+  ],
+  ['of another state directory', ({ stateDir }: TestServer) => rm(join(stateDir, 'master-keys.json'))],
+])('where what records are sealed with is %s, requests of before are refused and new ones go on', async (_, lose) => {
+  const server = await startTestServer()
   await create(server, 'k1')
-  expect(
-    (await server.ask('POST', path, { json: {}, key, headers: { 'idempotency-key': 'k1' } })).json.error.code,
-  ).toBe('idempotency_mismatch')
+  await lose(server)
+  const restarted = await server.restart()
+  expect((await create(restarted, 'k1')).json.error.code).toBe('idempotency_mismatch')
+  const first = await create(restarted, 'k2')
+  expect((await create(restarted, 'k2')).text).toBe(first.text)
+  expect((await create(await restarted.restart(), 'k2')).text).toBe(first.text)
+})
+
+const jsonForms = ['application/json', '*/*', 'text/html, application/json;q=0.9']
+const stream = 'text/event-stream'
+
+test('what is kept is answered whatever form is asked for, unless that is a stream', async () => {
+  const server = await startTestServer()
+  const runtime = `${path}/${await server.makeRuntime()}`
+  const run = (key: string, accept: string, json: object) =>
+    server.ask('POST', `${runtime}/commands`, { json, headers: { 'idempotency-key': key, accept } })
+  const waited = { command: 'echo once' }
+  const first = await run('waited', 'application/json', waited)
+  for (const accept of jsonForms) expect((await run('waited', accept, waited)).text).toBe(first.text)
+  expect((await run('waited', stream, waited)).json.error.code).toBe('idempotency_mismatch')
+  const background = { command: 'echo once', background: true }
+  const begun = await run('background', stream, background)
+  for (const accept of [...jsonForms, stream])
+    expect((await run('background', accept, background)).text).toBe(begun.text)
+  const refused = { command: 'echo once', user: 'nobody-here', cwd: 'relative' }
+  const error = await run('refused', stream, refused)
+  expect((await run('refused', 'application/json', refused)).json.error.code).toBe(error.json.error.code)
+  expect((await server.ask('GET', `${runtime}/commands`)).json.data).toHaveLength(2)
+})
+
+test('of a command that was streamed the result is answered as well, and it is not run again', async () => {
+  const server = await startTestServer()
+  const commands = `${path}/${await server.makeRuntime()}/commands`
+  const run = (accept: string) =>
+    server.ask('POST', commands, { json: { command: 'echo once' }, headers: { 'idempotency-key': 'k1', accept } })
+  const streamed = await run(stream)
+  const result = await run('application/json')
+  expect([result.status, result.json.stdout]).toEqual([200, 'once\n'])
+  expect(streamed.text).toContain(result.json.command_id)
+  expect((await server.ask('GET', commands)).json.data).toHaveLength(1)
 })
 
 test.each(['', ' ', 'a b', 'x'.repeat(256)])('the key %.10j is refused', async (key) => {
@@ -267,12 +363,15 @@ test.each(['', ' ', 'a b', 'x'.repeat(256)])('the key %.10j is refused', async (
   expect((await create(server, key)).json.error.code).toBe('invalid_request')
 })
 
-test('what is sealed opens with its secret only', () => {
+test('what is sealed opens with its key and for its owner only', () => {
+  const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
+  const owner = fc.array(fc.string(), { minLength: 1, maxLength: 3 })
   fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), fc.string(), fc.string(), (text, secret, other) => {
-      const sealed = seal(text.toWellFormed(), secret)
-      expect(openSealed(sealed, secret)).toBe(text.toWellFormed())
-      if (other !== secret) expect(openSealed(sealed, other)).toBeNull()
+    fc.property(fc.string({ unit: 'grapheme' }), bytes, bytes, owner, owner, (text, key, otherKey, own, other) => {
+      const sealed = seal(text.toWellFormed(), key, own)
+      expect(openSealed(sealed, key, own)).toBe(text.toWellFormed())
+      if (Buffer.compare(key, otherKey) !== 0) expect(openSealed(sealed, otherKey, own)).toBeNull()
+      if (JSON.stringify(own) !== JSON.stringify(other)) expect(openSealed(sealed, key, other)).toBeNull()
     }),
   )
 })

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { version as holt } from '../../config/version.ts'
+import { recordsPurpose } from '../../idempotency/record-keys.ts'
 import { refuseNewer } from '../migrations/refuse-newer.ts'
 import type { StorePlace } from '../open-store.ts'
 import { type DumpLine, type DumpRow, decodeDump, dumpVersion, encodeDump } from './dump-format.ts'
@@ -132,7 +133,9 @@ async function takeIn(writer: StoreWriter, { tables, lines, keepWebhooks }: Inco
       continue
     }
     rows += 1
-    if (table.name === 'sealed_values') masterKeys.add(String(line.row.master_key_id))
+    // Without what records of requests are sealed with, those of a day are refused when they come again.
+    if (table.name === 'sealed_values' && line.row.purpose !== recordsPurpose)
+      masterKeys.add(String(line.row.master_key_id))
     const sends = table.name === 'webhooks' && line.row.state === 'active' && !keepWebhooks
     if (sends) disabledWebhooks += 1
     const row = sends ? { ...line.row, ...disabled } : line.row

@@ -172,6 +172,17 @@ test('values that nobody could open are not taken in', async () => {
   await expect(importing).rejects.toThrow('copy master-keys.json')
 })
 
+test('what alone tells requests of one day from others is not needed for an import', async () => {
+  const dir = await newDir()
+  const path = join(dir, 'holt.db')
+  writeEarlier(path, migrations.length)
+  using database = new DatabaseSync(path)
+  database.exec("UPDATE sealed_values SET purpose = 'idempotency'")
+  const stateDir = await newDir()
+  await importStore(sqliteIn(stateDir), { stateDir, dump: bytesOf(await textOf(sqliteIn(dir))) })
+  expect(await textOf(sqliteIn(stateDir))).toContain('"purpose":"idempotency"')
+})
+
 test('numbers go on after an import where they stood, also when the newest rows were gone', async () => {
   const dir = await newDir()
   const path = join(dir, 'holt.db')
