@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		traffic(os.Args[2], os.Args[3:])
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && os.Args[1] == "narrow" {
+		narrow()
+		os.Exit(0)
+	}
 	if len(os.Args) > 1 && os.Args[1] == "hostile" {
 		hostile(os.Args[2])
 		os.Exit(0)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/operations"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/pty"
 	"holt.dev/guest/internal/serve"
@@ -98,11 +99,17 @@ func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	n, next, err := p.Write(r.Context(), data, offset, eof)
+	// What the same operation has typed before it was given up is not typed again; with an offset that is found out by it.
+	progress := progressOf(r)
+	if progress == nil || offset != nil {
+		progress = &operations.Progress{}
+	}
+	n, next, err := p.Write(r.Context(), data[min(progress.Bytes, int64(len(data))):], offset, eof)
+	progress.Bytes += int64(n)
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, map[string]int64{"written_bytes": int64(n), "offset": next})
+	answer(w, http.StatusOK, map[string]int64{"written_bytes": progress.Bytes, "offset": next})
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/mounts"
+	"holt.dev/guest/internal/operations"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/watch"
 )
@@ -38,15 +39,18 @@ type API struct {
 	uploads   *files.Uploads
 	watches   *watch.Table
 	mounts    mounts.Table
+	// operations are what requests that changed something were answered.
+	operations *operations.Memory
 }
 
 // handler answers a request or fails with a fault, before it has written anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // New routes requests to a runtime's identity, processes, files and ports.
-func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep) http.Handler {
+func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep, done *operations.Memory) http.Handler {
 	a := &API{
 		identity: state, processes: processes, ripgrep: ripgrep, uploads: files.NewUploads(), watches: watch.NewTable(),
+		operations: done,
 	}
 	mux := http.NewServeMux()
 	add := func(pattern string, h handler) { mux.Handle(pattern, answering(h)) }
@@ -56,14 +60,15 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep)
 	add("POST /v1/seed", a.seed)
 	add("POST /v1/quiesce", a.quiesce)
 	bound := func(pattern string, h handler) { add(pattern, a.whenBound(h)) }
+	changing := func(pattern string, h handler) { bound(pattern, a.once(h)) }
 	bound("PUT /v1/network", a.setNetwork)
 	bound("POST /v1/processes", a.startProcess)
 	bound("GET /v1/processes", a.listProcesses)
 	bound("GET /v1/processes/{id}", a.getProcess)
 	bound("GET /v1/processes/{id}/output", a.processOutput)
-	bound("POST /v1/processes/{id}/stdin", a.writeStdin)
-	bound("POST /v1/processes/{id}/signal", a.signalProcess)
-	bound("POST /v1/processes/{id}/resize", a.resizeProcess)
+	changing("POST /v1/processes/{id}/stdin", a.writeStdin)
+	changing("POST /v1/processes/{id}/signal", a.signalProcess)
+	changing("POST /v1/processes/{id}/resize", a.resizeProcess)
 	bound("DELETE /v1/processes/{id}", a.killProcess)
 	bound("GET /v1/sessions", a.listSessions)
 	bound("DELETE /v1/sessions/{name}", a.endSession)
@@ -71,18 +76,18 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep)
 	bound("GET /v1/files/list", a.listFiles)
 	bound("GET /v1/files/content", a.getContent)
 	bound("PUT /v1/files/content", a.putContent)
-	bound("POST /v1/files/mkdir", a.makeDirectory)
-	bound("POST /v1/files/remove", a.removeFile)
-	bound("POST /v1/files/move", a.moveFile)
-	bound("POST /v1/files/copy", a.copyFile)
+	changing("POST /v1/files/mkdir", a.makeDirectory)
+	changing("POST /v1/files/remove", a.removeFile)
+	changing("POST /v1/files/move", a.moveFile)
+	changing("POST /v1/files/copy", a.copyFile)
 	bound("GET /v1/ports", a.listPorts)
 	bound("GET /v1/ports/{port}", a.waitForPort)
 	bound("POST /v1/ports/{port}/connect", a.connectPort)
-	bound("POST /v1/files/symlink", a.makeSymlink)
-	bound("POST /v1/files/chmod", a.changeMode)
-	bound("POST /v1/files/chown", a.changeOwner)
+	changing("POST /v1/files/symlink", a.makeSymlink)
+	changing("POST /v1/files/chmod", a.changeMode)
+	changing("POST /v1/files/chown", a.changeOwner)
 	bound("POST /v1/files/search", a.searchFiles)
-	bound("POST /v1/files/replace", a.replaceInFiles)
+	changing("POST /v1/files/replace", a.replaceInFiles)
 	bound("GET /v1/files/upload", a.uploadStatus)
 	bound("DELETE /v1/files/upload", a.abortUpload)
 	bound("GET /v1/files/archive", a.getArchive)

@@ -22,6 +22,7 @@ import (
 	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/network"
+	"holt.dev/guest/internal/operations"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/serve"
 	"holt.dev/guest/internal/sudo"
@@ -42,8 +43,12 @@ func Main() int {
 	pool := supervise.NewPool("/proc/self/exe")
 	go pool.Prepare()
 	processes := process.NewTable(pool)
+	done := operations.NewMemory()
 	state := &identity.State{
-		LetGo: processes.LetGo,
+		LetGo: func() {
+			processes.LetGo()
+			done.Forget()
+		},
 		LimitPids: func(max int64) error {
 			join, err := identity.LimitPids(max)
 			if err != nil {
@@ -58,7 +63,7 @@ func Main() int {
 		socket = defaultSocket
 	}
 	state.Network = network.New(filepath.Join(filepath.Dir(socket), egressSocket), filepath.Join(filepath.Dir(socket), tunSocket))
-	handler := api.New(state, processes, find.NewRipgrep(pool))
+	handler := api.New(state, processes, find.NewRipgrep(pool), done)
 	dial.Forever(context.Background(), socket, func(conn net.Conn) { serve.Conn(conn, resuming(handler, state.Network)) })
 	return 0
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, ImageDigest, Isolation, RuntimeId, RuntimeSpec } from '../contract.ts'
+import { GuestClient } from '../guest/guest-client.ts'
 import { egressTests } from './egress-tests.ts'
 import { imageTests } from './image-tests.ts'
 import { lifecycleTests } from './lifecycle-tests.ts'
@@ -79,6 +80,38 @@ const tests = {
     }
     await expect(guest.bind(bindRequest(wanted.id), signal())).rejects.toMatchObject({ code: 'conflict' })
     expect((await guest.getProcess(started.id, signal())).state).toBe('running')
+  },
+  'does what changes something once for each operation, and again in another runtime': async ({
+    engine,
+    spec,
+    signal,
+  }) => {
+    const wanted = spec()
+    await bound(engine, wanted, signal)
+    const link = await engine.dial(wanted.id, signal())
+    const as = (name: string) => new GuestClient(link, { operation: () => name })
+    const [one, other] = [as('operation-1'), as('operation-2')]
+    const started = process(['cat'])
+    await one.startProcess({ ...started, stdin: 'pipe' }, signal())
+    const typed = { data: Buffer.from('once'), eof: false, offset: null }
+    for (let time = 0; time < 2; time += 1) {
+      expect((await one.writeStdin(started.id, typed, signal())).written_bytes).toBe(4)
+      const made = { path: '/tmp/made', parents: false, mode: null, user: null }
+      expect((await one.makeDirectory(made, signal())).created).toBe(true)
+      const moved = { source: '/tmp/made', destination: '/tmp/moved', overwrite: false }
+      expect((await one.move(moved, signal())).path).toBe('/tmp/moved')
+    }
+    const copied = { source: '/tmp/made', destination: '/tmp/other', recursive: true, overwrite: false }
+    await expect(other.copy(copied, signal())).rejects.toMatchObject({ code: 'path_not_found' })
+    expect((await other.copy({ ...copied, source: '/tmp/moved' }, signal())).path).toBe('/tmp/other')
+    await expect.poll(async () => (await one.getProcess(started.id, signal())).stdout_bytes).toBe(4)
+    await other.remove({ path: '/tmp/other', recursive: false }, signal())
+    await other.remove({ path: '/tmp/other', recursive: false }, signal())
+    await other.bind({ ...bindRequest(wanted.id), renew: true }, signal())
+    await other.remove({ path: '/tmp/other', recursive: false }, signal())
+    await other.bind({ ...bindRequest(makeId('runtime')), renew: true }, signal())
+    const again = other.remove({ path: '/tmp/other', recursive: false }, signal())
+    await expect(again).rejects.toMatchObject({ code: 'path_not_found' })
   },
   'counts processes in the background apart from the others': async ({ engine, spec, signal }) => {
     const guest = await bound(engine, spec(), signal)

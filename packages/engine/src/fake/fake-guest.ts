@@ -6,6 +6,7 @@ import type { GuestNetwork, SeedRequest } from '../guest/guest-client.ts'
 import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
 import { FakeChanges } from './fake-changes.ts'
 import { FakeFiles } from './fake-files.ts'
+import { FakeOperations } from './fake-operations.ts'
 import { FakePorts } from './fake-ports.ts'
 import { FakeProcesses } from './fake-processes.ts'
 import { FakeTrees } from './fake-trees.ts'
@@ -39,6 +40,7 @@ export class FakeGuest implements GuestLink {
   readonly processes: FakeProcesses
   readonly ports: FakePorts
   readonly changes: FakeChanges
+  readonly #operations: FakeOperations
   #bound: {
     readonly runtime_id: string
     readonly env: Record<string, string>
@@ -58,6 +60,7 @@ export class FakeGuest implements GuestLink {
     this.processes = copied?.processes.copy() ?? new FakeProcesses()
     this.ports = copied?.ports.copy() ?? new FakePorts()
     this.changes = copied?.changes.copy() ?? new FakeChanges()
+    this.#operations = copied === undefined ? new FakeOperations() : copied.#operations.copy()
     if (copied === undefined) return
     this.#bound = copied.#bound
     this.#seeded = copied.#seeded
@@ -121,7 +124,7 @@ export class FakeGuest implements GuestLink {
     await this.#whenThawed(request.signal)
     if (this.#stopped) throw new EngineError('unavailable', 'the guest is not connected')
     try {
-      const response = respond(await this.#route(request))
+      const response = respond(await this.#operations.once(request, () => this.#route(request)))
       response.body.on('error', () => {
         // Whoever reads it hears of it; one that is given up may have no reader yet.
       })
@@ -303,6 +306,7 @@ export class FakeGuest implements GuestLink {
     const renew = request.renew === true
     if (!renew && this.#bound !== null && this.#bound.runtime_id !== request.runtime_id)
       throw new HoltError('conflict', 'bound to another runtime')
+    if (this.#bound?.runtime_id !== request.runtime_id) this.#operations.forget()
     if (renew || this.#bound === null) {
       this.#network = request.network ?? null
       this.#bound = request

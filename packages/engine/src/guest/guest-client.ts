@@ -142,9 +142,12 @@ const Nothing = z.object({})
 export class GuestClient {
   readonly #link: GuestLink
   readonly #budget: AnswerBudget
-  constructor(link: GuestLink) {
+  readonly #operation: () => string | null
+  /** What changes something is told `operation`, where that answers one: asked for again under the same, it is answered again and not done again. */
+  constructor(link: GuestLink, { operation = () => null }: { readonly operation?: () => string | null } = {}) {
     this.#link = link
     this.#budget = budgetOf(link)
+    this.#operation = operation
   }
 
   info(signal: AbortSignal): Promise<GuestInfo> {
@@ -220,7 +223,7 @@ export class GuestClient {
     signal: AbortSignal,
   ): Promise<GuestStdinWritten> {
     const path = `/v1/processes/${id}/stdin?eof=${eof ? 1 : 0}${offset === null ? '' : `&offset=${offset}`}`
-    return this.#ask({ method: 'POST', path, body: data, signal }, GuestStdinWritten)
+    return this.#ask(this.#once({ method: 'POST', path, body: data, signal }), GuestStdinWritten)
   }
 
   async listSessions(signal: AbortSignal): Promise<readonly GuestSession[]> {
@@ -233,11 +236,11 @@ export class GuestClient {
   }
 
   signalProcess(id: string, name: string, signal: AbortSignal): Promise<GuestProcess> {
-    return this.#post(`/v1/processes/${id}/signal`, { signal: name }, GuestProcess, signal)
+    return this.#change(`/v1/processes/${id}/signal`, { signal: name }, GuestProcess, signal)
   }
 
   resizeProcess(id: string, size: GuestTerminal, signal: AbortSignal): Promise<GuestProcess> {
-    return this.#post(`/v1/processes/${id}/resize`, size, GuestProcess, signal)
+    return this.#change(`/v1/processes/${id}/resize`, size, GuestProcess, signal)
   }
 
   /** Kills every process of a command and answers when none is left. */
@@ -303,23 +306,25 @@ export class GuestClient {
     request: { path: string; parents: boolean; mode: string | null; user: string | null },
     signal: AbortSignal,
   ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
-    const response = await this.#link.request({ method: 'POST', path: '/v1/files/mkdir', ...json(request), signal })
+    const response = await this.#link.request(
+      this.#once({ method: 'POST', path: '/v1/files/mkdir', ...json(request), signal }),
+    )
     return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
   }
 
   async remove(request: { path: string; recursive: boolean }, signal: AbortSignal): Promise<void> {
-    await this.#post('/v1/files/remove', request, Nothing, signal)
+    await this.#change('/v1/files/remove', request, Nothing, signal)
   }
 
   move(request: { source: string; destination: string; overwrite: boolean }, signal: AbortSignal): Promise<GuestFile> {
-    return this.#post('/v1/files/move', request, GuestFile, signal)
+    return this.#change('/v1/files/move', request, GuestFile, signal)
   }
 
   copy(
     request: { source: string; destination: string; recursive: boolean; overwrite: boolean },
     signal: AbortSignal,
   ): Promise<GuestFile> {
-    return this.#post('/v1/files/copy', request, GuestFile, signal)
+    return this.#change('/v1/files/copy', request, GuestFile, signal)
   }
 
   /** The ports that something listens on, in order. */
@@ -354,16 +359,18 @@ export class GuestClient {
     request: { path: string; target: string; overwrite: boolean },
     signal: AbortSignal,
   ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
-    const response = await this.#link.request({ method: 'POST', path: '/v1/files/symlink', ...json(request), signal })
+    const response = await this.#link.request(
+      this.#once({ method: 'POST', path: '/v1/files/symlink', ...json(request), signal }),
+    )
     return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
   }
 
   changeMode(request: { path: string; mode: string; recursive: boolean }, signal: AbortSignal): Promise<GuestChanged> {
-    return this.#post('/v1/files/chmod', request, GuestChanged, signal)
+    return this.#change('/v1/files/chmod', request, GuestChanged, signal)
   }
 
   changeOwner(request: { path: string; user: string; recursive: boolean }, signal: AbortSignal): Promise<GuestChanged> {
-    return this.#post('/v1/files/chown', request, GuestChanged, signal)
+    return this.#change('/v1/files/chown', request, GuestChanged, signal)
   }
 
   /** Searches, and answers what is found as it is found: the items end with `end`. No more come than were asked for. */
@@ -392,7 +399,7 @@ export class GuestClient {
   }
 
   replace(request: ReplaceRequest, signal: AbortSignal): Promise<GuestReplaced> {
-    return this.#post('/v1/files/replace', request, GuestReplaced, signal)
+    return this.#change('/v1/files/replace', request, GuestReplaced, signal)
   }
 
   #put(
@@ -519,6 +526,21 @@ export class GuestClient {
     signal: AbortSignal,
   ): Promise<z.output<Schema>> {
     return this.#ask({ method: 'POST', path, ...json(body), signal }, answer)
+  }
+
+  #change<Schema extends z.ZodType>(
+    path: string,
+    body: object,
+    answer: Schema,
+    signal: AbortSignal,
+  ): Promise<z.output<Schema>> {
+    return this.#ask(this.#once({ method: 'POST', path, ...json(body), signal }), answer)
+  }
+
+  #once(request: GuestRequest): GuestRequest {
+    const operation = this.#operation()
+    if (operation === null) return request
+    return { ...request, headers: { ...request.headers, 'x-holt-operation': operation } }
   }
 
   async #ask<Schema extends z.ZodType>(request: GuestRequest, answer: Schema): Promise<z.output<Schema>> {

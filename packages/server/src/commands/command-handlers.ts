@@ -57,8 +57,10 @@ async function attachCommand({ service, caller, params, query }: Call<'attachCom
   throw new HoltError('upgrade_required', 'An attachment is a WebSocket.')
 }
 
-async function openCommand({ service, caller, params }: CommandCall): Promise<{ runtime: OpenRuntime; id: string }> {
-  const runtime = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+async function openCommand(call: CommandCall): Promise<{ runtime: OpenRuntime; id: string }> {
+  const { service, caller, params, operation } = call
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const runtime = await openGuest(service, ref, { operation })
   if (!isIdParam('command_id', params.command_id)) throw new HoltError('command_not_found', 'There is no such command.')
   return { runtime, id: params.command_id }
 }

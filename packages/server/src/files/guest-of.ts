@@ -14,9 +14,11 @@ interface FileCall {
   readonly service: Service
   readonly caller: Caller
   readonly params: { readonly runtime_id: string }
+  readonly operation: () => string | null
 }
 
 /** Opens the guest of the runtime that a call is about. */
-export async function guestOf({ service, caller, params }: FileCall): Promise<GuestClient> {
-  return (await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })).guest
+export async function guestOf({ service, caller, params, operation }: FileCall): Promise<GuestClient> {
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  return (await openGuest(service, ref, { operation })).guest
 }

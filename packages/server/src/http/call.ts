@@ -35,6 +35,11 @@ export interface Call<Name extends RouteName> {
   keepAnswer(bytes: number): void
   /** The id for what the request makes. It is the same when a request is repeated with its `Idempotency-Key` after a crash. */
   newId<Kind extends IdKind>(kind: Kind): string
+  /**
+   * What a guest is told with what changes something inside, so that it is not done again where the request is repeated; null without an `Idempotency-Key`. Whoever asks is about
+   * to send it: from then on something may have come of the request, whatever fails.
+   */
+  readonly operation: () => string | null
 }
 
 /** An answer: JSON, what is written down already, bytes or items as they come, or nothing. */

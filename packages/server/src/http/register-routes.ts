@@ -7,7 +7,7 @@ import { auditRequest } from '../audit/audit-request.ts'
 import { admitCaller } from '../auth/admit-caller.ts'
 import { authenticate, type Caller, requireScope } from '../auth/authenticate.ts'
 import { actFor } from '../events/acting.ts'
-import { answerOnce } from '../idempotency/answer-once.ts'
+import { answerOnce, type RequestIds } from '../idempotency/answer-once.ts'
 import { hashedBody } from '../idempotency/hashed-body.ts'
 import { recordKeys } from '../idempotency/record-keys.ts'
 import type { Service } from '../service.ts'
@@ -116,7 +116,7 @@ async function answerRequest(
   // A body may take its time, and its key may have ended meanwhile.
   if (caller !== null && route.body.type === 'json') await authenticate(service, request.headers.authorization)
   const gone = goneSignal(service, reply.raw, caller)
-  const callWith = (newId: (kind: IdKind) => string, body: unknown): AnyCall =>
+  const callWith = ({ newId, operation }: RequestIds, body: unknown): AnyCall =>
     ({
       service,
       caller,
@@ -133,10 +133,11 @@ async function answerRequest(
         if (entry !== null) noteSubject(entry, id, 'made')
         return id
       },
+      operation,
     }) as unknown as AnyCall
   const key = request.headers['idempotency-key']
   if (caller === null || route.method !== 'POST' || key === undefined)
-    return { answer: await handle(callWith(makeId, parsed.body)), replayed: false }
+    return { answer: await handle(callWith({ newId: makeId, operation: () => null }, parsed.body)), replayed: false }
   const keys = await recordKeys(service, caller.projectId)
   const bytes = route.body.type === 'bytes' ? hashedBody(request.raw, keys.fingerprint) : null
   const { params, query } = parsed
@@ -149,7 +150,7 @@ async function answerRequest(
     showsSecret: route.showsSecret === true,
     takesJson: (status) => acceptedFormat(request.headers.accept) === null || !mayStream(route, status),
     bytes,
-    answer: (newId) => handle(callWith(newId, bytes === null ? parsed.body : bytes.body)),
+    answer: (ids) => handle(callWith(ids, bytes === null ? parsed.body : bytes.body)),
     keepAnswer: (bytes) => memory.request.takeAnswer(bytes),
   })
 }

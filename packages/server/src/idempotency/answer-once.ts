@@ -37,9 +37,16 @@ interface Once {
   readonly takesJson: (status: number) => boolean
   /** What must be as well, where the request's body is bytes. */
   readonly bytes: HashedBody | null
-  readonly answer: (newId: (kind: IdKind) => string) => Promise<Answer>
+  readonly answer: (ids: RequestIds) => Promise<Answer>
   /** Makes room for an answer of so many bytes. */
   readonly keepAnswer: (bytes: number) => void
+}
+
+/** The ids of a request, which are the same when it runs again. */
+export interface RequestIds {
+  readonly newId: (kind: IdKind) => string
+  /** What a guest knows it by. */
+  readonly operation: () => string | null
 }
 
 /**
@@ -97,6 +104,11 @@ async function answerAndKeep(
   { once, record, fingerprint }: Answering,
 ): Promise<Answer> {
   let made = 0
+  let hasOperated = false
+  const operation = () => {
+    hasOperated = true
+    return record.resource_id
+  }
   const newId = (kind: IdKind) => `${idPrefixes[kind]}${made++ === 0 ? record.resource_id : randomText(20)}`
   const keep = async (status: number, json: unknown, shorten?: Shorten) => {
     const ofBytes = once.bytes?.fingerprint()
@@ -107,12 +119,12 @@ async function answerAndKeep(
     await closeRecord(service, ref, { fingerprint: whole, status, body })
   }
   try {
-    const answer = await once.answer(newId)
+    const answer = await once.answer({ newId, operation })
     await keepIfItCan(service, answer, keep)
     return answer
   } catch (error) {
-    if (mayHaveHappened(service, error)) throw error
-    if (error instanceof HoltError && error.status < 500 && error.status !== 429)
+    if (mayHaveHappened(service, { error, hasOperated })) throw error
+    if (isRefusal(error))
       await keep(error.status, { code: error.code, message: error.message, hint: error.hint, details: error.details })
     else await dropRecord(service, ref)
     throw error
@@ -147,12 +159,20 @@ async function keepIfItCan(
 
 /**
  * Whether something may have come of a request though its answer says nothing of it: the service stops, the client has gone, nobody expected the failure, or a command may still
- * run. Then it runs again under the same ids, and finds that.
+ * run. A guest that was told to do something may have done it, though nothing came back. Then it runs again under the same ids, and finds that.
  */
-function mayHaveHappened({ closing }: Service, error: unknown): boolean {
-  if (closing.aborted) return true
+function mayHaveHappened(
+  { closing }: Service,
+  { error, hasOperated }: { error: unknown; hasOperated: boolean },
+): boolean {
+  if (closing.aborted || (hasOperated && !isRefusal(error))) return true
   if (error instanceof HoltError) return error.details?.command_id !== undefined
   return !isEngineError(error)
+}
+
+/** A failure that does not say try again. */
+function isRefusal(error: unknown): error is HoltError {
+  return error instanceof HoltError && error.status < 500 && error.status !== 429
 }
 
 /** An answer may have a MiB, and whoever has one can ask for it a thousand times at once. */

@@ -14,14 +14,16 @@ export interface OpenRuntime {
   readonly guest: GuestClient
 }
 
-/** Opens the way into a project's runtime, which comes back for that where it is paused. */
-export async function openGuest(service: Service, ref: RuntimeRef): Promise<OpenRuntime> {
+/** Opens the way into a project's runtime, which comes back for that where it is paused. What changes something inside is done once for each `operation`. */
+export async function openGuest(
+  service: Service,
+  ref: RuntimeRef,
+  { operation = () => null }: { readonly operation?: () => string | null } = {},
+): Promise<OpenRuntime> {
   const row = await findAwake(service, ref)
   try {
-    return {
-      row,
-      guest: new GuestClient(await service.links.dial(row.runtime_id, AbortSignal.timeout(openTimeoutMs))),
-    }
+    const link = await service.links.dial(row.runtime_id, AbortSignal.timeout(openTimeoutMs))
+    return { row, guest: new GuestClient(link, { operation }) }
   } catch (error) {
     const now = isEngineError(error) ? await findRuntime(service, ref) : row
     throw now.state === 'running' ? error : notRunning(now)

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/operations"
+)
+
+// operationHeader names what a request does, so that the same one again does not do it again.
+const operationHeader = "X-Holt-Operation"
+
+var operationPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+type progressKey struct{}
+
+// progressOf answers how far a request of the same operation came before; nil where it has none.
+func progressOf(r *http.Request) *operations.Progress {
+	p, _ := r.Context().Value(progressKey{}).(*operations.Progress)
+	return p
+}
+
+// once has a handler change something once for each operation; a request without one is none.
+func (a *API) once(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		ids := r.Header[operationHeader]
+		if len(ids) == 0 {
+			return h(w, r)
+		}
+		if len(ids) != 1 || !operationPattern.MatchString(ids[0]) {
+			return fault.New(fault.InvalidRequest, "x-holt-operation: 1 to 64 letters, digits, _ and -")
+		}
+		run := func(progress *operations.Progress) (operations.Answer, error) {
+			kept := &keptAnswer{header: http.Header{}, status: http.StatusOK}
+			err := h(kept, r.WithContext(context.WithValue(r.Context(), progressKey{}, progress)))
+			return operations.Answer{Status: kept.status, Body: kept.body.Bytes()}, err
+		}
+		given, err := a.operations.Do(r.Context(), ids[0]+" "+r.URL.RequestURI(), run)
+		if err != nil {
+			return err
+		}
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBodyBytes)) // of one that was answered before; whether it is the same is the host's to know
+		if given.Body == nil {
+			return fault.New(fault.Conflict, "the operation was done, and its answer is not kept")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(given.Body)))
+		w.WriteHeader(given.Status)
+		_, _ = w.Write(given.Body) // fails only when the host has gone
+		return nil
+	}
+}
+
+// keptAnswer takes an answer in, to be remembered before anybody is told.
+type keptAnswer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (k *keptAnswer) Header() http.Header         { return k.header }
+func (k *keptAnswer) WriteHeader(status int)      { k.status = status }
+func (k *keptAnswer) Write(b []byte) (int, error) { return k.body.Write(b) }
