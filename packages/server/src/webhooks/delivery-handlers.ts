@@ -18,6 +18,10 @@ export const deliveryHandlers = { testWebhook, listDeliveries, redeliver } satis
 /** Sends a message once, also to a webhook that is disabled, and says what came of it. */
 async function testWebhook({ service, caller, params, gone, newId }: Call<'testWebhook'>): Promise<Answer> {
   const row = await findWebhook(service.store.db, { projectId: caller.projectId, webhookId: params.webhook_id })
+  const deliveryId = newId('delivery')
+  const webhook = { projectId: caller.projectId, webhookId: row.webhook_id }
+  const made = await deliveryRow(service.store.db, webhook, deliveryId)
+  if (made !== undefined) return { status: 200, json: presentDelivery(made) }
   const at = service.now()
   const id = makeId('event')
   const type = 'webhook.test'
@@ -25,7 +29,7 @@ async function testWebhook({ service, caller, params, gone, newId }: Call<'testW
   const outcome = await service.webhooks.sendOnce(row, { id, body }, gone)
   const { status, error, response, durationMs: duration_ms } = outcome
   const delivery = {
-    delivery_id: newId('delivery'),
+    delivery_id: deliveryId,
     webhook_id: row.webhook_id,
     project_id: row.project_id,
     event_id: id,
@@ -68,7 +72,10 @@ async function redeliver({ service, caller, params, newId }: Call<'redeliver'>):
   const { row, delivery } = await service.store.change(async (changes) => {
     const { projectId } = caller
     const row = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
-    const earlier = await findDelivery(changes, { projectId, webhookId: row.webhook_id }, params.delivery_id)
+    const webhook = { projectId, webhookId: row.webhook_id }
+    const made = await deliveryRow(changes, webhook, deliveryId)
+    if (made !== undefined) return { row, delivery: made }
+    const earlier = await findDelivery(changes, webhook, params.delivery_id)
     if (row.state !== 'active')
       throw new HoltError('conflict', 'The webhook is disabled.', { hint: 'Set its state to active first.' })
     const waiting = await retryingOf(changes, { projectId, webhookIds: [row.webhook_id] })
@@ -92,22 +99,25 @@ async function redeliver({ service, caller, params, newId }: Call<'redeliver'>):
   return { status: 202, json: presentDelivery(delivery) }
 }
 
-async function findDelivery(
-  changes: Queries,
-  { projectId, webhookId }: WebhookRef,
-  deliveryId: string,
-): Promise<DeliveryRow> {
-  const row = isIdParam('delivery_id', deliveryId)
-    ? await changes
-        .selectFrom('webhook_deliveries')
-        .selectAll()
-        .where('project_id', '=', projectId)
-        .where('webhook_id', '=', webhookId)
-        .where('delivery_id', '=', deliveryId)
-        .executeTakeFirst()
-    : undefined
+async function findDelivery(changes: Queries, webhook: WebhookRef, deliveryId: string): Promise<DeliveryRow> {
+  const row = isIdParam('delivery_id', deliveryId) ? await deliveryRow(changes, webhook, deliveryId) : undefined
   if (row === undefined) throw new HoltError('delivery_not_found', 'There is no such delivery.')
   return row
+}
+
+/** A delivery, if there is one. One with the id of a request is that request's, whose answer was lost. */
+function deliveryRow(
+  db: Queries,
+  { projectId, webhookId }: WebhookRef,
+  deliveryId: string,
+): Promise<DeliveryRow | undefined> {
+  return db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('webhook_id', '=', webhookId)
+    .where('delivery_id', '=', deliveryId)
+    .executeTakeFirst()
 }
 
 /** The same id is the same request again, whose answer was lost. */

@@ -6,14 +6,12 @@ import { expect, test } from 'vitest'
 import type { AgentTemplate } from '../../src/agents/agent-template.ts'
 import { readAgentTemplates } from '../../src/agents/agent-template.ts'
 import { FakeBuilder } from '../support/fake-builder.ts'
+import { startWebhookServer } from '../support/receive-webhooks.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { tarOf } from '../support/tar-of.ts'
 import { tamper } from '../support/test-store.ts'
 
-/** Those of webhooks send something to somebody: their own tests do that. */
-const posts = Object.entries<Route>(routes).filter(
-  ([, { method, path }]) => method === 'POST' && !path.startsWith('/v1/agents/webhook'),
-) as [RouteName, Route][]
+const posts = Object.entries<Route>(routes).filter(([, { method }]) => method === 'POST') as [RouteName, Route][]
 
 /** What a request of each route is, so that it succeeds. */
 interface Example {
@@ -52,12 +50,17 @@ const examples: Partial<Record<RouteName, Example>> = {
   createKey: { json: { name: 'ci' } },
   rotateKey: { json: {} },
   createProject: { json: { name: 'team' } },
+  createWebhook: { json: { url: 'https://hooks.example.com/other' } },
+  rotateWebhookSecret: { json: {} },
+  testWebhook: {},
+  redeliver: {},
 }
 
 /** What is made anew where the answer was lost: ids and names are the same, and these are not. */
 const differs = [
   ...['key', 'prefix', 'token', 'url', 'path_url', 'status', 'duration_ms'],
   ...['updated_at', 'created_at', 'started_at', 'ended_at', 'rotated_at', 'expires_at'],
+  ...['tries', 'attempts', 'next_attempt_at'],
 ]
 
 interface World {
@@ -69,18 +72,23 @@ interface World {
 
 let agents: readonly AgentTemplate[] | null = null
 
-/** A runtime with a file, a command with a terminal, and a key. */
+/** A runtime with a file, a command with a terminal, a key, and a webhook that something was sent to. */
 async function makeWorld(): Promise<World> {
   agents ??= await readAgentTemplates(join(import.meta.dirname, '../../../../templates/agents'))
-  const server = await startTestServer({ builder: new FakeBuilder(), agentTemplates: agents.slice(0, 1) })
+  const options = { builder: new FakeBuilder(), agentTemplates: agents.slice(0, 1) }
+  const { server, receiver, path: webhook } = await startWebhookServer(options, { types: ['snapshot.deleted'] })
   const { ask } = server
+  // What is sent again waits then, and its state is the same later.
+  receiver.answer = (_, response) => response.writeHead(500).end()
   const runtime_id = await server.makeRuntime()
   const runtime = `/v1/agents/runtime/${runtime_id}`
   await ask('PUT', `${runtime}/files/content?path=/tmp/a`, { body: 'one' })
   const command = { command: 'cat', background: true, stdin: true, pty: { cols: 100, rows: 30 } }
   const { command_id } = (await ask('POST', `${runtime}/commands`, { json: command })).json
   const { key_id } = await server.makeKey('runtime:read')
-  const ids = { runtime_id, command_id, key_id, port: '3000', template_id: agents[0]?.name ?? '' }
+  const { webhook_id, delivery_id } = (await ask('POST', `${webhook}/test`)).json
+  const template_id = agents[0]?.name ?? ''
+  const ids = { runtime_id, command_id, key_id, port: '3000', template_id, webhook_id, delivery_id }
   return { server, runtime, ids, post: (verb) => ask('POST', `${runtime}/${verb}`) }
 }
 
@@ -112,16 +120,16 @@ test.each(posts.filter(([name]) => name !== 'uploadContext'))('%s is answered on
     first.text,
     'true',
   ])
-  const count = await things(restarted)
+  const count = await things(restarted, ids)
   // As the end of the service leaves it between what was done and what is kept of the answer.
   await tamper(restarted.stateDir, "UPDATE idempotency SET status = NULL, body = NULL WHERE idempotency_key = 'once'")
   const lost = await send(restarted)
   expect([lost.status, essence(lost.json)]).toEqual([first.status, essence(first.json)])
-  expect(await things(restarted)).toEqual(count)
+  expect(await things(restarted, ids)).toEqual(count)
 })
 
 /** How many things of each kind there are. */
-async function things({ ask }: TestServer): Promise<object> {
+async function things({ ask }: TestServer, { webhook_id }: World['ids']): Promise<object> {
   const kinds = [
     'runtime',
     'snapshot',
@@ -131,6 +139,8 @@ async function things({ ask }: TestServer): Promise<object> {
     'identity-provider',
     'key',
     'project',
+    'webhook',
+    `webhook/${webhook_id}/deliveries`,
   ]
   const lists = kinds.map(async (kind) => [kind, (await ask('GET', `/v1/agents/${kind}?limit=100`)).json.data.length])
   return Object.fromEntries(await Promise.all(lists))

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { openOutside } from '../../src/network/open-outside.ts'
 import { removeOldDeliveries } from '../../src/webhooks/remove-old-deliveries.ts'
 import { messages, startWebhookServer } from '../support/receive-webhooks.ts'
-import { keepingLog, startTestServer } from '../support/start-test-server.ts'
+import { keepingLog, startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { openTestStore, storedBytes, tamper } from '../support/test-store.ts'
 
 const path = '/v1/agents/webhook'
@@ -143,6 +143,44 @@ test('a delivery is sent again on request, the same byte for byte', async () => 
   await server.ask('PATCH', own, { json: { state: 'disabled' } })
   const refused = await server.ask('POST', `${own}/deliveries/${first.delivery_id}/redeliver`)
   expect(refused.json.error.code).toBe('conflict')
+})
+
+/** As the end of the service leaves it between what was done and what is kept of the answer. */
+const loseAnswers = (stateDir: string) => tamper(stateDir, 'UPDATE idempotency SET status = NULL, body = NULL')
+
+test('a test whose answer was lost is not sent again', async () => {
+  const { server, receiver, path: own } = await startWebhookServer()
+  const request = { headers: { 'idempotency-key': 'one' } }
+  const first = await server.ask('POST', `${own}/test`, request)
+  await loseAnswers(server.stateDir)
+  const again = await (await server.restart()).ask('POST', `${own}/test`, request)
+  expect([again.status, again.json]).toEqual([200, first.json])
+  expect(receiver.received).toHaveLength(1)
+})
+
+test('a delivery that was asked for again is answered though its answer was lost and another would be refused', async () => {
+  const { server, receiver, path: own } = await startWebhookServer()
+  receiver.answer = (_, response) => response.writeHead(500).end()
+  const { delivery_id } = (await server.ask('POST', `${own}/test`)).json
+  const headers = { 'idempotency-key': 'one' }
+  const redeliver = (to: TestServer, sent: Record<string, string> = {}) =>
+    to.ask('POST', `${own}/deliveries/${delivery_id}/redeliver`, { headers: sent })
+  const first = await redeliver(server, headers)
+  expect(first.status).toBe(202)
+  await loseAnswers(server.stateDir)
+  const copies = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+    INSERT INTO webhook_deliveries (delivery_id, webhook_id, project_id, event_id, event_cursor, type, body, state, redelivery_of, tries, attempts_json, next_attempt_at, created_at, ended_at)
+    SELECT 'copy' || i, webhook_id, project_id, event_id, event_cursor, type, body, 'retrying', NULL, 1, '[]', 9000000000000000, created_at, NULL
+    FROM n, webhook_deliveries WHERE delivery_id = '${delivery_id}'`
+  await tamper(server.stateDir, copies)
+  const restarted = await server.restart()
+  expect((await redeliver(restarted)).json.error.code).toBe('quota_exceeded')
+  const again = await redeliver(restarted, headers)
+  expect([again.status, again.json.delivery_id]).toEqual([202, first.json.delivery_id])
+  await loseAnswers(server.stateDir)
+  await restarted.ask('PATCH', own, { json: { state: 'disabled' } })
+  expect((await redeliver(restarted)).json.error.code).toBe('conflict')
+  expect((await redeliver(restarted, headers)).json.delivery_id).toBe(first.json.delivery_id)
 })
 
 test('old deliveries go, those that wait stay', async () => {
