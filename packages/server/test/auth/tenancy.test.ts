@@ -1,9 +1,12 @@
 import { type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { ended, FakeBuilder } from '../support/fake-builder.ts'
+import { FakeBuilder } from '../support/fake-builder.ts'
+import { leastRequests } from '../support/least-requests.ts'
 import { makeProject } from '../support/own-project.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 import { tarOf } from '../support/tar-of.ts'
+import { fillPath, makeThings, noThings } from '../support/things-of-a-project.ts'
+import { withoutRequest } from '../support/without-request.ts'
 
 const guarded = Object.entries<Route>(routes).filter(([, { scope }]) => scope !== null) as [RouteName, Route][]
 /** What concerns the whole installation: a project's own keys open none of it. */
@@ -13,120 +16,21 @@ const lists = guarded.filter(
   ([name, { path, scope }]) => name.startsWith('list') && !path.includes('{') && scope !== 'operator',
 )
 
-/** What each route that is about one thing needs to get as far as looking for it. */
-const requests: Partial<Record<RouteName, { readonly query?: string; readonly json?: object }>> = {
-  updateRuntime: { json: { metadata: { taken: 'over' } } },
-  startCommand: { json: { command: 'true' } },
-  writeStdin: { json: { data: 'x' } },
-  resizeTerminal: { json: { cols: 80, rows: 24 } },
-  sendSignal: { json: { signal: 'SIGKILL' } },
-  copyFile: { json: { source: '/etc/passwd', destination: '/tmp/copy' } },
-  moveFile: { json: { source: '/etc/passwd', destination: '/tmp/moved' } },
-  makeDirectory: { json: { path: '/tmp/made' } },
-  removeFile: { json: { path: '/tmp', recursive: true } },
-  makeSymlink: { json: { path: '/tmp/link', target: 'x' } },
-  changeMode: { json: { path: '/tmp', mode: '0777' } },
-  changeOwner: { json: { path: '/tmp', user: 'root' } },
-  searchFiles: { json: { path: '/' } },
-  replaceInFiles: { json: { path: '/', pattern: 'a', replacement: 'b' } },
-  getUpload: { query: '?path=/tmp/x&upload_id=12345678' },
-  abortUpload: { query: '?path=/tmp/x&upload_id=12345678' },
-  readFile: { query: '?path=/etc/passwd' },
-  writeFile: { query: '?path=/etc/passwd' },
-  statFile: { query: '?path=/etc/passwd' },
-  listFiles: { query: '?path=/etc' },
-  updatePort: { json: { public: true } },
-  setNetwork: { json: { network_policy: { include: ['npm'] } } },
-  testNetwork: { json: { host: 'api.example.com' } },
-  replacePolicy: { json: { include: ['npm'] } },
-  replaceSecret: { json: { value: 'taken-over' } },
-  replaceProvider: { json: { type: 'static', value: 'taken-over' } },
-  readArchive: { query: '?path=/etc' },
-  writeArchive: { query: '?path=/tmp/new' },
-  pullTemplate: { json: {} },
-  watchFiles: { query: '?path=/tmp' },
-  updateWebhook: { json: { description: 'taken over' } },
-}
-
 /** Something of each kind in the first project, and an admin key of another. */
 async function setUp() {
   const server = await startTestServer({ builder: new FakeBuilder() })
-  const { ask, makeRuntime, makeKey } = server
-  const runtime_id = await makeRuntime({ name: 'mine' })
-  const json = { command: 'sleep', background: true }
-  const { command_id } = (await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json })).json
-  const { key_id } = await makeKey('runtime:read')
-  const inSession = { command: 'true', session: 'mine' }
-  await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json: inSession })
-  const make = async (path: string, json: object) => (await ask('POST', `/v1/agents/${path}`, { json })).json
-  const { policy_id } = await make('network-policy', { name: 'mine', include: ['pypi'] })
-  const { secret_id } = await make('secret', { name: 'mine', value: 'hunter22', hosts: ['api.example.com'] })
-  const { provider_id } = await make('identity-provider', { name: 'mine', type: 'static', value: 'hunter22' })
-  const { build_id } = await make('template/build', { name: 'mine', dockerfile: 'FROM scratch' })
-  await ended(server, build_id)
-  const { webhook_id } = await make('webhook', { url: 'https://hooks.example.com/mine' })
-  const { delivery_id } = await make(`webhook/${webhook_id}/test`, {})
-  const { template_id } = (await ask('GET', '/v1/agents/template/mine')).json
-  const context = await ask('POST', '/v1/agents/template/context', { body: await tarOf({ a: 'one' }) })
-  const { snapshot_id } = await make(`runtime/${runtime_id}/snapshot`, { name: 'mine' })
-  const own: Readonly<Record<string, string>> = {
-    runtime_id,
-    command_id,
-    key_id,
-    template_id,
-    policy_id,
-    secret_id,
-    provider_id,
-    build_id,
-    webhook_id,
-    delivery_id,
-    snapshot_id,
-    context_id: context.json.context_id,
-    name: 'mine',
-    port: '3000',
-  }
+  const own = await makeThings(server.ask, 'mine')
   return { ...server, own, foreign: (await makeProject(server, 'another')).key }
-}
-
-/** A route's path with ids in it. Throws for a parameter that has none: its path would lead nowhere, and that is a 404 as well. */
-const fill = (path: string, ids: Readonly<Record<string, string>>) =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const id = ids[name]
-    if (id === undefined) throw new Error(`${path} has no ${name} here`)
-    return id
-  })
-
-/** Ids of the right form that nothing has. */
-const missing = {
-  runtime_id: `rt${'a'.repeat(20)}`,
-  command_id: `cm${'a'.repeat(20)}`,
-  key_id: `ky${'a'.repeat(20)}`,
-  template_id: `tm${'a'.repeat(20)}`,
-  name: 'none',
-  port: '3000',
-  policy_id: `np${'a'.repeat(20)}`,
-  secret_id: `se${'a'.repeat(20)}`,
-  provider_id: `ip${'a'.repeat(20)}`,
-  build_id: `bd${'a'.repeat(20)}`,
-  webhook_id: `wh${'a'.repeat(20)}`,
-  delivery_id: `wd${'a'.repeat(20)}`,
-  snapshot_id: `sn${'a'.repeat(20)}`,
-}
-
-/** An answer's error, but for what is another with each request. */
-function withoutRequest({ json }: { readonly json: { readonly error: { readonly request_id: string } } }): object {
-  const { request_id: _, ...error } = json.error
-  return error
 }
 
 test('what belongs to another project is the same 404 as what is not there, on every route', async () => {
   const { ask, own, foreign } = await setUp()
   for (const [name, { method, path }] of ofOneThing) {
-    const { query = '', json } = requests[name] ?? {}
+    const { query = '', json } = leastRequests[name] ?? {}
     const request = { key: foreign, ...(json === undefined ? {} : { json }) }
     const [theirs, none] = [
-      await ask(method, fill(path, own) + query, request),
-      await ask(method, fill(path, missing) + query, request),
+      await ask(method, fillPath(path, own) + query, request),
+      await ask(method, fillPath(path, noThings) + query, request),
     ]
     expect([name, theirs.status]).toEqual([name, 404])
     expect([name, withoutRequest(theirs)]).toEqual([name, withoutRequest(none)])
@@ -147,7 +51,7 @@ test('what belongs to another project is the same 404 as what is not there, on e
 test('what a create names of another project is the same 404 as what is not there', async () => {
   const { ask, own, foreign } = await setUp()
   const runtime = { template: 'base-small' }
-  const creates: readonly (readonly [path: string, id: keyof typeof missing, body: (id: string) => object])[] = [
+  const creates: readonly (readonly [path: string, id: keyof typeof noThings, body: (id: string) => object])[] = [
     ['runtime', 'snapshot_id', (snapshot) => ({ snapshot })],
     ['runtime', 'template_id', (template) => ({ template })],
     ['runtime', 'policy_id', (network_policy) => ({ ...runtime, network_policy })],
@@ -156,8 +60,8 @@ test('what a create names of another project is the same 404 as what is not ther
   for (const [path, id, body] of creates) {
     // By its name as well as by its id.
     for (const [mine, nobodys] of [
-      [own[id] ?? '', missing[id]],
-      ['mine', 'none'],
+      [own[id] ?? '', noThings[id]],
+      ['mine', noThings.name],
     ] as const) {
       const create = (named: string) => ask('POST', `/v1/agents/${path}`, { key: foreign, json: body(named) })
       const [theirs, none] = [await create(mine), await create(nobodys)]
@@ -172,7 +76,7 @@ test('what is for operators is the same 403 whatever it is about', async () => {
   const { project_id } = (await ask('GET', '/v1/agents/whoami')).json.project
   for (const [name, { method, path }] of ofOperators) {
     for (const id of [project_id, 'default', `pr${'a'.repeat(20)}`]) {
-      const { status, json } = await ask(method, fill(path, { ...own, project_id: id }), { key: foreign })
+      const { status, json } = await ask(method, fillPath(path, { ...own, project_id: id }), { key: foreign })
       expect([name, status, json.error.details]).toEqual([name, 403, { scope: 'operator' }])
     }
   }
