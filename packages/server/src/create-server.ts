@@ -157,7 +157,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   service.builds.runAfter(cleared)
   const known = (await readCredentials(config.stateDir))?.key ?? null
   const adminKey = await ensureAdminKey(service, { projectId, known, now: service.now() })
-  const app = createApp(service, handlers, options.limits ?? limitsFor(openFilesLimit()))
+  const app = createApp(service, handlers)
   const background: Promise<unknown>[] = [following.ended, cleared]
   const close = async () => {
     controller.abort(new Error('the service closes'))
@@ -217,6 +217,7 @@ function makeService(
     engine,
     log,
     freeMemoryMiB,
+    limits = limitsFor(openFilesLimit()),
     portLimits,
     failureRate,
     builder,
@@ -240,6 +241,7 @@ function makeService(
     monotonic,
     hostClock,
     freeMemoryMiB: freeMemoryMiB ?? (async () => null),
+    limits,
     recentKeys: new RecentKeys(),
     likelyProjects: new LikelyProjects(),
     rates: new RequestRates(monotonic, failureRate),

@@ -7,6 +7,7 @@ import type { RecentKeys } from './auth/recent-keys.ts'
 import type { Builds } from './builds/builds.ts'
 import type { ServerConfig } from './config/config.ts'
 import type { EventNews } from './events/event-news.ts'
+import type { ConnectionLimits } from './http/connection-limits.ts'
 import type { OAuthTokens } from './identity/oauth-tokens.ts'
 import type { SigningKeys } from './identity/signing-keys.ts'
 import type { WorkloadTokens } from './identity/workload-tokens.ts'
@@ -51,6 +52,8 @@ export interface Service {
   readonly hostClock: HostClock
   /** Memory that the host could give away now; null where it is not known. */
   readonly freeMemoryMiB: () => Promise<number | null>
+  /** Bounds of the connections of clients, and of what comes over them. */
+  readonly limits: ConnectionLimits
   readonly recentKeys: RecentKeys
   readonly likelyProjects: LikelyProjects
   readonly streams: OpenStreams

@@ -22,9 +22,6 @@ const maxBytes = 4 * 2 ** 30
 /** Disk that contexts leave to what runs. */
 const diskReserveBytes = 2 * 2 ** 30
 
-/** How long a body may say nothing. */
-const quietMs = 60_000
-
 interface Upload {
   readonly projectId: string
   readonly contextId: string
@@ -42,7 +39,11 @@ export async function storeContext(service: Service, upload: Upload): Promise<Bu
   const part = `${path}.part`
   using room = new RoomAccount(builds.uploads, projectId)
   try {
-    const { sha256, sizeBytes, fileBytes } = await receive(upload, { path: part, room })
+    const { sha256, sizeBytes, fileBytes } = await receive(upload, {
+      path: part,
+      room,
+      quietMs: service.limits.quietBodyMs,
+    })
     await failpoint('context.received')
     const earlier = await findSame(service, { projectId, sha256 })
     if (earlier !== null) return earlier
@@ -101,7 +102,7 @@ async function findSame(
 /** Writes the body into a file, unpacked where it is packed, and durably. */
 async function receive(
   { body, gone }: Upload,
-  { path, room }: { path: string; room: RoomAccount },
+  { path, room, quietMs }: { path: string; room: RoomAccount; quietMs: number },
 ): Promise<{ sha256: string; sizeBytes: number; fileBytes: number }> {
   const hash = createHash('sha256')
   let sizeBytes = 0
@@ -129,7 +130,9 @@ async function receive(
     },
   })
   try {
-    const unpack = (await startsAsGzip(body, watchdog.signal)) ? createGunzip() : new PassThrough()
+    const head = await readHead(body, watchdog.signal)
+    const unpack = isGzip(head) ? createGunzip() : new PassThrough()
+    if (head.length > 0) sent.write(head)
     const file = createWriteStream(path, { mode: 0o600 })
     await pipeline(passOn(body, sent), unpack, counted, file, { signal: AbortSignal.any([gone, watchdog.signal]) })
     const handle = await open(path, 'r')
@@ -143,15 +146,14 @@ async function receive(
   }
 }
 
-/** Whether a body begins with the mark of gzip (RFC 1952). The bytes stay in it. */
-async function startsAsGzip(body: Readable, signal: AbortSignal): Promise<boolean> {
+/** The first bytes of a body, two at the least where it has as many. They are not in it any more. */
+async function readHead(body: Readable, signal: AbortSignal): Promise<Buffer> {
+  let head = Buffer.alloc(0)
   for (;;) {
-    const head = body.read(2) as Buffer | null
-    if (head !== null) {
-      body.unshift(head)
-      return head[0] === 0x1f && head[1] === 0x8b
-    }
-    if (body.readableEnded || body.destroyed || signal.aborted) return false
+    // All that is there: a stream with less than it is asked for says again and again, before anything else has its turn, that it can be read.
+    const piece = body.read() as Buffer | null
+    if (piece !== null) head = Buffer.concat([head, piece])
+    if (head.length >= 2 || body.readableEnded || body.destroyed || signal.aborted) return head
     const { promise, resolve } = Promise.withResolvers<void>()
     const events = ['readable', 'end', 'close', 'error'] as const
     for (const event of events) body.once(event, resolve)
@@ -161,6 +163,11 @@ async function startsAsGzip(body: Readable, signal: AbortSignal): Promise<boolea
     signal.removeEventListener('abort', onAbort)
     for (const event of events) body.off(event, resolve)
   }
+}
+
+/** Whether bytes begin with the mark of gzip (RFC 1952). */
+function isGzip(head: Buffer): boolean {
+  return head[0] === 0x1f && head[1] === 0x8b
 }
 
 /** Bytes that a file may take of the disk below which it lies. */

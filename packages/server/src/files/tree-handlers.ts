@@ -28,7 +28,7 @@ async function writeArchive(call: Call<'writeArchive'>): Promise<Answer> {
       merge: isSet(how.merge),
       maxEntries: max_entries,
       maxBytes: max_bytes,
-      body: uploadBody(call.body as IncomingMessage),
+      body: uploadBody(call.body as IncomingMessage, call.service.limits.quietBodyMs),
     },
     call.gone,
   )

@@ -21,7 +21,7 @@ export async function writeFile(call: Call<'writeFile'>): Promise<Answer> {
     ...(user === undefined ? {} : { user }),
     createOnly: condition === '*',
     ...digests,
-    body: uploadBody(call.body as IncomingMessage),
+    body: uploadBody(call.body as IncomingMessage, call.service.limits.quietBodyMs),
   }
   if (upload_id !== undefined) return writePart(call, guest, { ...request, uploadId: upload_id, offset })
   const { created, file } = await guest.writeContent(request, call.gone)

@@ -2,8 +2,12 @@ import { readFileSync } from 'node:fs'
 
 /** Bounds of the connections of clients. */
 export interface ConnectionLimits {
-  /** Time for the headers of a request; a body has limits of its own. */
+  /** Time for the headers of a request. */
   readonly headersTimeoutMs: number
+  /** Time for a whole JSON body. */
+  readonly bodyTimeoutMs: number
+  /** Time in which a body of bytes may bring nothing. */
+  readonly quietBodyMs: number
   /** Time a connection may wait for its next request. */
   readonly keepAliveTimeoutMs: number
   /** Time a client may take nothing of an answer. Visits to ports have a limit of their own. */
@@ -21,9 +25,11 @@ export interface ConnectionLimits {
   readonly maxRequestsPerProject: number
 }
 
-/** Enough for a slow client; few enough descriptors that the service keeps its own. */
+/** Enough for a slow client (a JSON body of 4 MiB arrives in its time even over 1.2 Mbit/s); few enough descriptors that the service keeps its own. */
 export const connectionLimits: ConnectionLimits = {
   headersTimeoutMs: 15_000,
+  bodyTimeoutMs: 30_000,
+  quietBodyMs: 60_000,
   keepAliveTimeoutMs: 65_000,
   unreadTimeoutMs: 120_000,
   maxConnections: 4096,

@@ -8,7 +8,6 @@ import { portDoor, portRequests } from '../ports/port-door.ts'
 import type { Service } from '../service.ts'
 import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
 import type { Handlers } from './call.ts'
-import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { Connections, hadLastAnswer } from './connections.ts'
 import { closeAfterLongBody, dropRestOfBody } from './drop-rest-of-body.ts'
 import { invalidField } from './field-issues.ts'
@@ -17,11 +16,7 @@ import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeDoor } from './upgrades.ts'
 
 /** Makes the HTTP application: every route of the table, and an answer of the contract for everything else. */
-export function createApp(
-  service: Service,
-  handlers: Handlers,
-  limits: ConnectionLimits = connectionLimits,
-): FastifyInstance {
+export function createApp(service: Service, handlers: Handlers): FastifyInstance {
   const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
   const app = fastify({
     logger: false,
@@ -29,8 +24,8 @@ export function createApp(
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     return503OnClosing: false,
-    serverFactory: (answerByRoute) => makeHttpServer(limits, { doors, service, answerByRoute }),
-    routerOptions: { querystringParser: () => ({}), maxParamLength: limits.maxHeaderBytes },
+    serverFactory: (answerByRoute) => makeHttpServer(service, { doors, answerByRoute }),
+    routerOptions: { querystringParser: () => ({}), maxParamLength: service.limits.maxHeaderBytes },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
   })
@@ -55,18 +50,15 @@ export function createApp(
     if (allowed.length > 0) reply.header('allow', allowed.join(', '))
     return sendError(request, reply, { error: noRoute(request.method, allowed), log: service.log })
   })
-  registerRoutes(app, service, { handlers, limits })
+  registerRoutes(app, service, handlers)
   return app
 }
 
 function makeHttpServer(
-  limits: ConnectionLimits,
-  {
-    doors,
-    service,
-    answerByRoute,
-  }: { doors: readonly UpgradeDoor[]; service: Service; answerByRoute: RequestListener },
+  service: Service,
+  { doors, answerByRoute }: { doors: readonly UpgradeDoor[]; answerByRoute: RequestListener },
 ): Server {
+  const { limits, metrics, likelyProjects } = service
   const server = createServer({
     requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -77,7 +69,6 @@ function makeHttpServer(
   })
   // Node drops headers past a number of them without a word; their bytes are bounded.
   server.maxHeadersCount = 0
-  const { metrics, likelyProjects } = service
   const connections = new Connections(server, limits, {
     onDrop: (why) => metrics.http.noteDrop(why),
     likelyProject: ({ headers }) => likelyProjects.of(headers.authorization),

@@ -9,15 +9,13 @@ import type { KeptByRequest } from './kept-memory.ts'
 /** The largest JSON body. */
 const maxJsonBytes = 4 * 1024 * 1024
 
-/** A body of 4 MiB arrives in this time even over 1.2 Mbit/s; slower senders hold a connection for nothing. */
-const bodyTimeoutMs = 30_000
-
-/** On whose account a body is kept until it is whole, and then until its request is answered. */
+/** On whose account a body is kept until it is whole, and then until its request is answered; and how long it may take to come. */
 export interface KeptFor {
   readonly room: BodyRoom
   /** The project, or nothing where a route takes no key. */
   readonly payer: string
   readonly request: KeptByRequest
+  readonly timeoutMs: number
 }
 
 /** Reads and parses a JSON body. Nothing at all is `{}`: every field at its default. */
@@ -42,13 +40,13 @@ function requireJsonType(type: string | undefined): void {
   throw new HoltError('unsupported_media_type', 'The body must be application/json in UTF-8.')
 }
 
-async function readBytes(request: IncomingMessage, { room, payer }: KeptFor): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, { room, payer, timeoutMs }: KeptFor): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
   const body = new WholeBytes()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(
-    () => reject(new HoltError('timeout', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`)),
-    bodyTimeoutMs,
+    () => reject(new HoltError('timeout', `The body did not arrive within ${timeoutMs / 1000} seconds.`)),
+    timeoutMs,
   )
   const onData = (chunk: Buffer) => {
     if (body.length + chunk.length > maxJsonBytes) return reject(tooLarge())

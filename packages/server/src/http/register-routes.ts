@@ -15,7 +15,6 @@ import { registeredPath } from '../telemetry/observe-requests.ts'
 import { noteCaller } from '../telemetry/request-context.ts'
 import { BodyRoom } from './body-room.ts'
 import type { Answer, Call, Handlers } from './call.ts'
-import type { ConnectionLimits } from './connection-limits.ts'
 import { recognise } from './connections.ts'
 import { invalidRequest } from './field-issues.ts'
 import { goneSignal } from './gone-signal.ts'
@@ -30,11 +29,8 @@ import { acceptedFormat } from './stream-items.ts'
 type AnyCall = Call<RouteName>
 
 /** Registers every route of the table with its handler. */
-export function registerRoutes(
-  app: FastifyInstance,
-  service: Service,
-  { handlers, limits }: { handlers: Handlers; limits: ConnectionLimits },
-): void {
+export function registerRoutes(app: FastifyInstance, service: Service, handlers: Handlers): void {
+  const { limits } = service
   const inFlight = new RequestsInFlight(limits.maxRequestsPerProject)
   const bodies = new BodyRoom()
   const kept = new KeptMemory()
@@ -58,7 +54,12 @@ export function registerRoutes(
       handler: async (request, reply) => {
         const caller = callers.get(request)
         const payer = caller?.projectId ?? ''
-        const memory = { room: bodies, payer, request: kept.open(payer, reply.raw) }
+        const memory = {
+          room: bodies,
+          payer,
+          request: kept.open(payer, reply.raw),
+          timeoutMs: limits.bodyTimeoutMs,
+        }
         const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
         const { answer, replayed } =
           caller === undefined ? await run() : await actFor({ ...caller, entry: entries.get(request) ?? null }, run)

@@ -128,21 +128,35 @@ function readSlowly(answer: IncomingMessage): Promise<Ended> {
 
 test('every route that is followed has its opening here', async () => {
   const { ways } = await start()
-  expect(Object.keys(ways).filter((name) => name in routes).toSorted()).toEqual(followed.toSorted())
+  expect(
+    Object.keys(ways)
+      .filter((name) => name in routes)
+      .toSorted(),
+  ).toEqual(followed.toSorted())
 })
 
 const keys = '/v1/agents/key'
-let skippedMs = 0
-const skippingNow = () => Date.now() + skippedMs
 
-test.each<[string, (server: PortServer, keyId: string) => unknown]>([
-  ['is revoked', ({ ask }, keyId) => ask('DELETE', `${keys}/${keyId}`)],
-  ['is rotated', ({ ask }, keyId) => ask('POST', `${keys}/${keyId}/rotate`, { json: { overlap_secs: 0 } })],
-  ['expires', () => void (skippedMs += 61_000)],
+/** Whose key is to end, and what sets the clock to so many milliseconds after the start. */
+interface Ending {
+  readonly ask: PortServer['ask']
+  readonly keyId: string
+  readonly skipTo: (ms: number) => void
+}
+
+test.each<[string, (of: Ending) => unknown]>([
+  ['is revoked', ({ ask, keyId }) => ask('DELETE', `${keys}/${keyId}`)],
+  ['is rotated', ({ ask, keyId }) => ask('POST', `${keys}/${keyId}/rotate`, { json: { overlap_secs: 0 } })],
+  ['expires', ({ skipTo }) => skipTo(61_000)],
 ])('whatever is followed with a key that %s is cut, and nothing else', async (_, endKey) => {
-  const { server, ways } = await start({ now: skippingNow })
+  const begunAt = Date.now()
+  let now = begunAt
+  const skipTo = (ms: number) => {
+    now = begunAt + ms
+  }
+  const { server, ways } = await start({ now: () => now })
   const makeKey = async () => {
-    const json = { name: 'short', scopes: ['admin'], expires_at: new Date(skippingNow() + 60_000).toISOString() }
+    const json = { name: 'short', scopes: ['admin'], expires_at: new Date(now + 60_000).toISOString() }
     return (await server.ask('POST', keys, { json })).json
   }
   const ended: Record<string, Ended | null> = {}
@@ -164,7 +178,7 @@ test.each<[string, (server: PortServer, keyId: string) => unknown]>([
     staysEnded = true
   })
   expect(ended).toEqual(Object.fromEntries(Object.keys(ways).map((name) => [name, null])))
-  for (const keyId of keyIds) await endKey(server, keyId)
+  for (const keyId of keyIds) await endKey({ ask: server.ask, keyId, skipTo })
   await expect.poll(() => ended).toEqual(Object.fromEntries(Object.keys(ways).map((name) => [name, 'cut'])))
   expect(staysEnded).toBe(false)
 })

@@ -52,6 +52,33 @@ test('one that is packed is unpacked', async () => {
   expect(json.size_bytes).toBe(gzipSync(tar).length)
 })
 
+test.each([
+  ['a plain', (tar: Buffer) => tar],
+  ['a packed', (tar: Buffer) => gzipSync(tar)],
+])('while no more than the first byte of %s one is there others are served, and then it is stored', async (_, pack) => {
+  const { ask } = await setUp()
+  const packed = pack(await tarOf({ a: 'one' }))
+  const { promise: served, resolve } = Promise.withResolvers<void>()
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(packed.subarray(0, 1)),
+    pull: async (controller) => {
+      await served
+      controller.enqueue(packed.subarray(1))
+      controller.close()
+    },
+  })
+  const storing = ask('POST', path, { body })
+  for (let count = 0; count < 20; count += 1) expect((await ask('GET', '/readyz')).status).toBe(200)
+  resolve()
+  expect(await storing).toMatchObject({ status: 201, json: { entries: 1, size_bytes: packed.length } })
+})
+
+test('a context of one byte is refused', async () => {
+  const { upload, files } = await setUp()
+  expect((await upload(Buffer.from('x'))).json.error.code).toBe('invalid_archive')
+  expect(files()).toEqual([])
+})
+
 const brokenGzip = Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 
 test.each([

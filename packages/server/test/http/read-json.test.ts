@@ -11,7 +11,12 @@ test('a body that comes in pieces of one byte is kept as one', async () => {
   const request = new IncomingMessage(new Socket())
   request.headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
   const rooms = { maxBytes: 2 ** 20, maxBytesOfProject: 2 ** 20 }
-  const kept = { room: new BodyRoom(), payer: 'p', request: new KeptByRequest(new ProjectRoom(rooms), 'p') }
+  const kept = {
+    room: new BodyRoom(),
+    payer: 'p',
+    request: new KeptByRequest(new ProjectRoom(rooms), 'p'),
+    timeoutMs: 30_000,
+  }
   const read = readJson(request, kept)
   const pieces = new TinyPieces()
   await pieces.countKept() // It flows.
