@@ -12,6 +12,7 @@ import type { Log } from '../service.ts'
 import { isDiskFull } from '../store/disk-full.ts'
 import { openTracer } from '../telemetry/open-tracer.ts'
 import { imageSource, recipeSource } from '../templates/recipe-source.ts'
+import { endAtSurprise } from './end-at-surprise.ts'
 import { freeMemoryMiB } from './free-memory.ts'
 import { agentTemplatesDir, baseRecipeDir } from './installed-files.ts'
 import { makeLog } from './make-log.ts'
@@ -26,12 +27,7 @@ const stopTimeoutMs = 5_000
 export async function serve(config: ServerConfig): Promise<void> {
   const log = makeLog(config)
   const tellManager = findManager(process.env, log)
-  const die = (error: unknown, message: string) => {
-    log.error({ err: error }, message)
-    process.exit(1)
-  }
-  process.on('uncaughtException', (error) => die(error, 'an exception that nobody caught'))
-  process.on('unhandledRejection', (error) => die(error, 'a rejection that nobody handled'))
+  endAtSurprise(log)
 
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
   await takePrecedence(log)
