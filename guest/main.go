@@ -31,7 +31,7 @@ func main() {
 		os.Exit(tun.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "launch" {
-		os.Exit(launch.Main())
+		os.Exit(launch.Main(os.Args[2:]))
 	}
 	os.Exit(initd.Main())
 }

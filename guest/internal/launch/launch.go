@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -43,10 +44,23 @@ type Result struct {
 	Stderr []byte `json:"stderr"`
 }
 
-// Main serves requests, a line of JSON each, until its stdin ends. Programs that run then go on.
-func Main() int {
-	err := Serve(os.Stdin, os.Stdout)
-	if err != nil && !errors.Is(err, io.EOF) {
+// Main serves requests, a line of JSON each, until its stdin ends. Programs that run then go on. The one argument is the process id of the daemon: neither it nor any program leaves its memory in a file.
+func Main(args []string) int {
+	if len(args) != 1 {
+		return 1
+	}
+	daemon, err := strconv.Atoi(args[0])
+	if err != nil || daemon < 1 {
+		return 1
+	}
+	if err := leaveNoCores(0); err != nil {
+		return 1
+	}
+	// One that has ended meanwhile has no memory any more, and stdin says so next.
+	if err := leaveNoCores(daemon); err != nil && !errors.Is(err, unix.ESRCH) {
+		return 1
+	}
+	if err := Serve(os.Stdin, os.Stdout); err != nil && !errors.Is(err, io.EOF) {
 		return 1
 	}
 	return 0

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { type Engine, EngineError, type ImageDigest } from '@holt/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { cpuMs } from './support/cpu-time.ts'
@@ -11,6 +12,7 @@ import {
   timeout,
   VERB_TIMEOUT_MS,
 } from './support/engine-under-test.ts'
+import { processesOf } from './support/processes-of.ts'
 import { missing } from './support/test-machine.ts'
 
 for (const [isolation, runner] of [
@@ -54,6 +56,18 @@ for (const [isolation, runner] of [
         } else {
           expect(outcome).toMatchObject({ exitCode: 137 })
           expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
+        }
+      })
+
+      test('no process of it leaves its memory in a file of the host when it crashes', async () => {
+        const spec = smallSpec(isolation, image)
+        const guest = await startGuest(engine, spec)
+        await runCommand(guest, 'true')
+        const own = await processesOf(spec.id)
+        expect(own.length).toBeGreaterThan(0)
+        for (const pid of own) {
+          const limits = await readFile(`/proc/${pid}/limits`, 'utf8')
+          expect(limits, String(pid)).toMatch(/^Max core file size +0 +0 +bytes/m)
         }
       })
 

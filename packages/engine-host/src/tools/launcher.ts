@@ -21,7 +21,8 @@ export interface Launch {
 
 /**
  * Starts programs by way of a small process. To start one, Node copies the page tables of its own, and everything else stands still meanwhile: 5 ms for each 100 MiB
- * that the service has grown to. The small process (`guest/internal/launch`) copies nothing. It ends with this one; programs that run then go on.
+ * that the service has grown to. The small process (`guest/internal/launch`) copies nothing. It ends with this one; programs that run then go on. It takes from itself, from
+ * this process and so from all programs the right to leave their memory in a file when they crash (RLIMIT_CORE, core(5)): there may be secrets in it.
  */
 export class Launcher {
   readonly #child: ChildProcess & { readonly stdin: Writable; readonly stdout: Readable }
@@ -31,7 +32,7 @@ export class Launcher {
 
   /** `binary` is the guest's program. Its environment is that of all programs it starts. */
   constructor(binary: string, env: Readonly<Record<string, string>>) {
-    this.#child = spawn(binary, ['launch'], {
+    this.#child = spawn(binary, ['launch', String(process.pid)], {
       // The binary's path tells whose runtime a process is; this one is nobody's.
       argv0: 'holt-launch',
       cwd: '/',

@@ -15,6 +15,8 @@ export interface MachineFacts {
   /** What seccomp filters may do; empty: the kernel has none. */
   readonly seccompActions: string
   readonly limits: LimitFacts
+  /** Where the kernel puts the memory of a process that crashes (core(5)); empty: it cannot be told. */
+  readonly corePattern: string
   readonly time: TimeFacts
 }
 
@@ -47,9 +49,10 @@ export interface TimeFacts {
 
 /** Reads what the kernel says. */
 export async function readMachineFacts(): Promise<MachineFacts> {
-  const [filesystems, seccompActions, limits, time, cgroups, hasLoopDevices, hasTun] = await Promise.all([
+  const [filesystems, seccompActions, corePattern, limits, time, cgroups, hasLoopDevices, hasTun] = await Promise.all([
     read('/proc/filesystems'),
     read('/proc/sys/kernel/seccomp/actions_avail'),
+    read('/proc/sys/kernel/core_pattern'),
     readLimits(),
     readTime(),
     readCgroups(),
@@ -66,6 +69,7 @@ export async function readMachineFacts(): Promise<MachineFacts> {
     hasTun,
     seccompActions,
     limits,
+    corePattern: corePattern.trim(),
     time,
   }
 }

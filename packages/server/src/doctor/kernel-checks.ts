@@ -22,6 +22,7 @@ export function checkKernel(facts: MachineFacts): readonly Check[] {
     ...checkFeatures(facts),
     ...checkCgroups(facts.cgroups),
     ...checkLimits(facts.limits),
+    checkCores(facts.corePattern),
     checkClock(facts.time),
   ]
 }
@@ -112,6 +113,17 @@ export function checkLimits({ openFiles, threads, mapsPerProcess, inotifyInstanc
     atLeast('memory maps', { value: mapsPerProcess, wanted: 65_530, setting: 'vm.max_map_count' }),
     atLeast('inotify', { value: inotifyInstances, wanted: 128, setting: 'fs.inotify.max_user_instances' }),
   ]
+}
+
+/** Neither the service nor what it starts may leave its memory, in which secrets are, in a file; but a program that the kernel pipes it to is not held by that limit (core(5)). */
+export function checkCores(corePattern: string): Check {
+  if (!corePattern.startsWith('|')) return ok('core dumps', 'the limit of the service holds: there are none')
+  const program = corePattern.slice(1).trim().split(' ', 1)[0]
+  return warn(
+    'core dumps',
+    `${program} is given the memory of what crashes, with the secrets in it: the kernel holds no limit against a program`,
+    'sysctl -w kernel.core_pattern=core',
+  )
 }
 
 function atLeast(

@@ -5,6 +5,7 @@ import {
   checkArch,
   checkCgroups,
   checkClock,
+  checkCores,
   checkFeatures,
   checkKernel,
   checkLimits,
@@ -55,6 +56,18 @@ test('each feature that the kernel lacks is named, and what a class can do witho
     ['seccomp', 'warn'],
   ])
   expect(checkFeatures(none)[1]?.fix).toBe('modprobe erofs')
+})
+
+test.each([
+  ['core', 'ok', null],
+  ['/var/crash/%e.%p', 'ok', null],
+  ['', 'ok', null],
+  ['|/usr/share/apport/apport -p%p -s%s', 'warn', '/usr/share/apport/apport'],
+  ['| /usr/lib/systemd/systemd-coredump %P', 'warn', '/usr/lib/systemd/systemd-coredump'],
+])('with the pattern %j for core dumps it is %s', (pattern, status, program) => {
+  const check = checkCores(pattern)
+  expect([check.status, check.message.startsWith(`${program} is given`)]).toEqual([status, program !== null])
+  expect(check.fix).toBe(program === null ? null : 'sysctl -w kernel.core_pattern=core')
 })
 
 test('limits need their controllers, and places that can be written', () => {
