@@ -73,12 +73,12 @@ func (m *merger) entry(from, to int, name, path string) error {
 }
 
 func (m *merger) descend(from, to int, name, path string) error {
-	inner, err := fdtree.OpenDirStrict(from, name)
+	inner, err := fdtree.OpenDir(from, name)
 	if err != nil {
 		return fault.AtPath(path, err)
 	}
 	defer unix.Close(inner)
-	outer, err := fdtree.OpenDirStrict(to, name)
+	outer, err := fdtree.OpenDir(to, name)
 	if err != nil {
 		return fault.AtPath(path, err)
 	}

@@ -98,7 +98,7 @@ func (w *way) open(at int, name string) (int, error) {
 	if w.follow {
 		return fdtree.OpenDirFollow(at, name)
 	}
-	return fdtree.OpenDirStrict(at, name)
+	return fdtree.OpenDir(at, name)
 }
 
 // close closes all of it.

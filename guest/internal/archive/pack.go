@@ -120,7 +120,7 @@ func (p *packer) tree(fd int) error {
 		if last := len(top.dirs) - 1; last >= 0 {
 			name := top.dirs[last]
 			top.dirs = top.dirs[:last]
-			fd, err := fdtree.OpenDirStrict(p.src.Fd(), name)
+			fd, err := fdtree.OpenDir(p.src.Fd(), name)
 			if err == unix.ENOENT || err == unix.ENOTDIR { // gone, or replaced meanwhile
 				continue
 			}

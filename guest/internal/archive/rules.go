@@ -157,7 +157,7 @@ func (r *Rules) holdsOnlyHidden(fd int, name string) (bool, error) {
 }
 
 func (r *Rules) innerHoldsOnlyHidden(at int, base, name string) (bool, error) {
-	fd, err := fdtree.OpenDirStrict(at, base)
+	fd, err := fdtree.OpenDir(at, base)
 	if err != nil {
 		return false, ignoreMissing(err)
 	}

@@ -10,17 +10,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dirFlags open a directory and nothing else, never through a symlink in the last place.
-const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK
-
-// OpenDir opens the directory name in the directory at, not following a symlink.
+// OpenDir opens the directory name in the directory at and never what a symlink leads to. gVisor (release 20240729) follows a symlink that is opened with O_DIRECTORY and O_NOFOLLOW together, so the two are not
+// used together: what is no directory is looked at first and not opened, and what was opened is looked at again.
 func OpenDir(at int, name string) (int, error) {
-	return retry(func() (int, error) { return unix.Openat(at, name, dirFlags, 0) })
+	var st unix.Stat_t
+	if err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return -1, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return -1, unix.ENOTDIR
+	}
+	fd, err := OpenFile(at, name)
+	if err == unix.ELOOP { // a link has taken its place
+		return -1, unix.ENOTDIR
+	}
+	if err != nil {
+		return -1, err
+	}
+	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		err = unix.ENOTDIR
+	}
+	if err != nil {
+		_ = unix.Close(fd) // nothing was written through it
+		return -1, err
+	}
+	return fd, nil
 }
 
 // OpenDirFollow opens a directory by path, through symlinks.
 func OpenDirFollow(at int, path string) (int, error) {
-	return retry(func() (int, error) { return unix.Openat(at, path, dirFlags&^unix.O_NOFOLLOW, 0) })
+	return retry(func() (int, error) {
+		return unix.Openat(at, path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	})
 }
 
 // OpenFile opens the file name in the directory at for reading, not following a symlink, not waiting for a FIFO's writer.

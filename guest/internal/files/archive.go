@@ -138,7 +138,7 @@ func (e *Extraction) unpack(ctx context.Context, dir int, temporary string, done
 	if err := unix.Mkdirat(dir, temporary, 0o700); err != nil {
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}
-	fd, err := fdtree.OpenDirStrict(dir, temporary)
+	fd, err := fdtree.OpenDir(dir, temporary)
 	if err != nil {
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}

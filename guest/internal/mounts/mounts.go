@@ -194,7 +194,7 @@ func (p *place) make(mode uint32) error {
 	p.isMade = true // from here on what is there is ours to remove
 	if p.mount.Kind == "directory" {
 		if err = unix.Mkdirat(p.parent, p.name, 0o700); err == nil {
-			fd, err = fdtree.OpenDirStrict(p.parent, p.name)
+			fd, err = fdtree.OpenDir(p.parent, p.name)
 		}
 	} else {
 		fd, err = unix.Openat(p.parent, p.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)

@@ -155,7 +155,7 @@ func (w *Watcher) addChild(parent *node, name string, tell bool) error {
 		return err
 	}
 	defer unix.Close(at)
-	fd, err := fdtree.OpenDirStrict(at, name)
+	fd, err := fdtree.OpenDir(at, name)
 	if err == unix.ENOENT || err == unix.ENOTDIR { // gone again, as its own event will tell
 		return nil
 	}
@@ -175,7 +175,7 @@ func (w *Watcher) reach(n *node) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(at)
-	fd, err := fdtree.OpenDirStrict(at, n.name)
+	fd, err := fdtree.OpenDir(at, n.name)
 	if err != nil {
 		return -1, errStale
 	}

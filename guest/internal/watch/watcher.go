@@ -141,7 +141,7 @@ func (w *Watcher) addOpen(fd int, parent *node, name string, tell bool) error {
 		if !isDir || !w.recursive {
 			return nil
 		}
-		inner, err := fdtree.OpenDirStrict(fd, e.Name)
+		inner, err := fdtree.OpenDir(fd, e.Name)
 		if err == unix.ENOENT || err == unix.ENOTDIR { // gone meanwhile, which is told when its turn comes
 			return nil
 		}
