@@ -29,6 +29,11 @@ func openRegular(path string) (*os.File, *unix.Stat_t, error) {
 	if err != nil {
 		return nil, nil, fault.AtPath(path, err)
 	}
+	return regular(fd, path)
+}
+
+// regular answers what was opened as a file, or closes what is none.
+func regular(fd int, path string) (*os.File, *unix.Stat_t, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		_ = unix.Close(fd)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -80,6 +79,7 @@ type replacer struct {
 // candidate is a file that holds the pattern, as it was when that was found.
 type candidate struct {
 	path  string
+	below string // the path relative to the directory in which it was found; "" where it was named
 	st    unix.Stat_t
 	count int
 }
@@ -97,7 +97,12 @@ func Replace(ctx context.Context, request Replacement) (*Replacements, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	found, err := request.candidates(ctx, r)
+	tree, err := request.open()
+	if err != nil {
+		return nil, err
+	}
+	defer tree.close()
+	found, err := request.candidates(ctx, r, tree)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +118,7 @@ func Replace(ctx context.Context, request Replacement) (*Replacements, error) {
 	for _, c := range found {
 		one := Replaced{Path: names.Text(c.path), PathBase64: names.Base64(c.path), Count: c.count}
 		if !request.DryRun {
-			if err := r.rewrite(ctx, c); err != nil {
+			if err := r.rewrite(ctx, c, tree); err != nil {
 				if len(found) == 1 {
 					return nil, err
 				}
@@ -151,15 +156,15 @@ func (r *Replacement) compile() (*replacer, error) {
 
 // candidates looks at every file and answers those that hold the pattern. One that is named has to be a text file; of those
 // that are found, others are passed over.
-func (r *Replacement) candidates(ctx context.Context, pattern *replacer) ([]candidate, error) {
+func (r *Replacement) candidates(ctx context.Context, pattern *replacer, tree *searched) ([]candidate, error) {
 	var found []candidate
-	look := func(path string, named bool) error {
+	look := func(path, below string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c, err := pattern.look(path)
+		c, err := pattern.look(path, below, tree)
 		if err != nil {
-			if named || ctx.Err() != nil {
+			if below == "" || ctx.Err() != nil {
 				return err
 			}
 			return nil
@@ -177,47 +182,21 @@ func (r *Replacement) candidates(ctx context.Context, pattern *replacer) ([]cand
 		if slices.Index(r.Paths, path) < i {
 			return nil, fault.New(fault.InvalidRequest, "%s: is named twice", path)
 		}
-		if err := look(path, true); err != nil {
+		if err := look(path, ""); err != nil {
 			return nil, err
 		}
 	}
 	if r.Path != nil {
-		if err := r.walk(ctx, look); err != nil {
+		if err := r.walk(ctx, tree, look); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// walk looks at the files below a directory, or at the one file that is named instead.
-func (r *Replacement) walk(ctx context.Context, look func(path string, named bool) error) error {
-	if err := CheckPath(*r.Path); err != nil {
-		return err
-	}
-	globs, err := find.ParseGlobs(r.Globs)
-	if err != nil {
-		return err
-	}
-	tree := find.Tree{Path: *r.Path, Globs: globs, Hidden: r.Hidden, Gitignore: r.Gitignore, MaxDepth: find.MaxDepth}
-	top, only, err := tree.Open()
-	if err != nil {
-		return err
-	}
-	if only != nil {
-		return look(*r.Path, true)
-	}
-	err = tree.Walk(ctx, top, func(e find.Entry) error {
-		if e.Mode == unix.S_IFREG && e.Size > 0 && e.Size <= maxReplaceBytes {
-			return look(strings.TrimSuffix(*r.Path, "/")+"/"+e.Path, false)
-		}
-		return nil
-	})
-	return fault.AtPath(*r.Path, err)
-}
-
 // look counts the pattern in one file, which has to be a text file of a size that fits in memory.
-func (r *replacer) look(path string) (*candidate, error) {
-	file, st, err := openRegular(path)
+func (r *replacer) look(path, below string, s *searched) (*candidate, error) {
+	file, st, err := s.openText(path, below)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +209,7 @@ func (r *replacer) look(path string) (*candidate, error) {
 	if r.literal == nil && count > maxMatches {
 		return nil, fault.New(fault.TooLarge, "%s: has more than %d matches", path, maxMatches)
 	}
-	return &candidate{path: path, st: *st, count: count}, nil
+	return &candidate{path: path, below: below, st: *st, count: count}, nil
 }
 
 func readText(file *os.File, st *unix.Stat_t, path string) ([]byte, error) {
@@ -290,20 +269,15 @@ func (r *replacer) apply(content []byte, path string) ([]byte, error) {
 }
 
 // rewrite replaces the pattern in a file that is still as it was when it was counted.
-func (r *replacer) rewrite(ctx context.Context, c candidate) error {
+func (r *replacer) rewrite(ctx context.Context, c candidate, s *searched) error {
 	if err := ctx.Err(); err != nil {
 		return fault.New(fault.Conflict, "%s: the replacement was cancelled before it", c.path)
 	}
-	target, _, err := followLast(c.path)
+	dir, base, done, err := s.placeOf(c)
 	if err != nil {
 		return err
 	}
-	dirPath, base := split(target)
-	dir, err := fdtree.OpenDirFollow(unix.AT_FDCWD, dirPath)
-	if err != nil {
-		return fault.AtPath(c.path, err)
-	}
-	defer unix.Close(dir)
+	defer done()
 	fd, err := fdtree.OpenFile(dir, base)
 	if err != nil {
 		return fault.AtPath(c.path, err)

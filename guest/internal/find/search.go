@@ -161,7 +161,7 @@ func (s *Search) Run(ctx context.Context, emit func(Match) error) (*End, error) 
 	defer cancel()
 	var err error
 	if s.only != nil {
-		err = s.lookInto(limited, []Entry{*s.only}, unix.AT_FDCWD)
+		err = s.lookInto(limited, []Entry{*s.only}, nil)
 	} else {
 		err = s.walk(limited)
 	}
@@ -179,12 +179,12 @@ func (s *Search) Run(ctx context.Context, emit func(Match) error) (*End, error) 
 func (s *Search) truncate(why string) { s.end.Truncated = &why }
 
 func (s *Search) walk(ctx context.Context) error {
-	again, err := unix.FcntlInt(uintptr(s.top), unix.F_DUPFD_CLOEXEC, 0)
+	below, err := fdtree.NewBelow(s.top)
 	if err != nil {
 		_ = unix.Close(s.top)
 		return err
 	}
-	defer func() { _ = unix.Close(again) }() // nothing was written through it
+	defer below.Close()
 	err = s.tree.Walk(ctx, s.top, func(e Entry) error {
 		if s.kind != 0 && e.Mode != s.kind {
 			return nil
@@ -200,16 +200,16 @@ func (s *Search) walk(ctx context.Context) error {
 		if len(s.batch) < batchFiles && s.bytes < batchNameBytes {
 			return nil
 		}
-		return s.flush(ctx, again)
+		return s.flush(ctx, below)
 	})
 	if err != nil {
 		return err
 	}
-	return s.flush(ctx, again)
+	return s.flush(ctx, below)
 }
 
 // flush looks into the files of the batch.
-func (s *Search) flush(ctx context.Context, top int) error {
+func (s *Search) flush(ctx context.Context, below *fdtree.Below) error {
 	batch := s.batch
 	s.batch, s.bytes = nil, 0
 	if len(batch) == 0 {
@@ -217,15 +217,15 @@ func (s *Search) flush(ctx context.Context, top int) error {
 	}
 	left := s.ripgrep.narrow(ctx, s, batch)
 	s.end.FilesSearched += len(batch) - len(left)
-	return s.lookInto(ctx, left, top)
+	return s.lookInto(ctx, left, below)
 }
 
-func (s *Search) lookInto(ctx context.Context, files []Entry, top int) error {
+func (s *Search) lookInto(ctx context.Context, files []Entry, below *fdtree.Below) error {
 	for _, e := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		found, err := s.matchesIn(ctx, e, top)
+		found, err := s.matchesIn(ctx, e, below)
 		switch {
 		case errors.Is(err, errBinary), isUnreadable(err):
 			s.end.FilesSkipped++
@@ -250,12 +250,12 @@ func isUnreadable(err error) bool {
 }
 
 // matchesIn looks through one file. Matches are held until its end, since it may turn out to be binary.
-func (s *Search) matchesIn(ctx context.Context, e Entry, top int) ([]Match, error) {
+func (s *Search) matchesIn(ctx context.Context, e Entry, below *fdtree.Below) ([]Match, error) {
 	fd, err := -1, error(nil)
 	if s.only != nil {
 		fd, err = unix.Open(s.tree.Path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	} else {
-		fd, err = fdtree.OpenFile(top, e.Path)
+		fd, err = below.OpenFile(e.Path)
 	}
 	if err != nil {
 		return nil, err
