@@ -2,8 +2,8 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Holds SECURITY.md against the repository: every file that it names is there, every rule has a row with a test of its own, and what it says about programs of the
- * host and about the project in each query is so in the sources.
+ * Holds SECURITY.md against the repository: every file that it names is there, every rule has a row that names files with tests, and titles that are in them, and what it says about
+ * programs of the host and about the project in each query is so in the sources.
  */
 
 /** The rules of SECURITY.md's first table. */
@@ -99,18 +99,39 @@ function rulesWithoutTest(): readonly string[] {
     ...missing.map((rule) => `SECURITY.md: rule ${rule} has no row`),
     ...rows.flatMap(({ rule, cells }) => {
       const empty = cells.some((cell) => cell === '') ? [`SECURITY.md: rule ${rule} has an empty cell`] : []
-      const proof = pathsIn(cells.at(-1) ?? '')
-      return proof.length > 0 && proof.every(hasTests) ? empty : [...empty, `SECURITY.md: rule ${rule} names no test`]
+      const proofs = proofsIn(cells.at(-1) ?? '')
+      const none = proofs.length === 0 ? [`SECURITY.md: rule ${rule} names no test`] : []
+      return [...empty, ...none, ...proofs.flatMap(lackOf).map((lack) => `SECURITY.md: rule ${rule}: ${lack}`)]
     }),
   ]
 }
 
-/** Whether a file is a test, or a folder has some. */
-function hasTests(path: string): boolean {
-  const isTest = (name: string) => /(?:\.test\.ts|_test\.go)$/.test(name)
-  if (!existsSync(join(root, path))) return false
-  if (!statSync(join(root, path)).isDirectory()) return isTest(path)
-  return globSync('**/*', { cwd: join(root, path) }).some(isTest)
+/** What is named as a proof: a file, and titles of tests in it where they follow in brackets and quotes. */
+interface Proof {
+  readonly path: string
+  readonly titles: readonly string[]
+}
+
+function proofsIn(cell: string): readonly Proof[] {
+  const [before = '', ...parts] = cell.split(/(?=`(?:packages|e2e|chaos|guest)\/)/)
+  return [before, ...parts].flatMap((part) => {
+    const [path] = pathsIn(part)
+    const [, titles = ''] = /^`[^`]+` \(((?:"[^"]+"(?:, )?)+)\)/.exec(part) ?? []
+    return path === undefined
+      ? []
+      : [{ path, titles: [...titles.matchAll(/"([^"]+)"/g)].map(([, title = '']) => title) }]
+  })
+}
+
+/** Why something proves nothing: it is no file of tests, or has no test of a title. */
+function lackOf({ path, titles }: Proof): readonly string[] {
+  const file = join(root, path)
+  // What is not there is told of all that is named.
+  if (!existsSync(file)) return []
+  if (!statSync(file).isFile() || !/(?:\.test\.ts|_test\.go)$/.test(path)) return [`${path} is no file of tests`]
+  const source = readFileSync(file, 'utf8')
+  if (!/^\s*(?:test|it)(?:\s*\.\w+)*\s*[(<]|^func (?:Test|Fuzz)\w+\(/m.test(source)) return [`${path} has no test`]
+  return titles.filter((title) => !source.includes(title)).map((title) => `${path} has no test "${title}"`)
 }
 
 /** Programs of the host are started by a list of arguments, in few places. */

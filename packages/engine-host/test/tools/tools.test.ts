@@ -93,16 +93,19 @@ test.skipIf(lacking !== null)(
   },
 )
 
-test.skipIf(lacking !== null)('neither tools nor what starts them leave their memory in a file when they crash', async () => {
-  const none = /^Max core file size +0 +0 +bytes/m
-  await using dir = await temporaryDirectory()
-  const release = shareLauncher(await buildGuest(dir.path))
-  const limitsOfTool = async () => (await runTool(['cat', '/proc/self/limits'], { timeoutMs: 10_000 })).stdout
-  expect(await limitsOfTool()).toMatch(none)
-  expect(await readFile('/proc/self/limits', 'utf8')).toMatch(none)
-  release()
-  expect(await limitsOfTool()).toMatch(none)
-})
+test.skipIf(lacking !== null)(
+  'neither tools nor what starts them leave their memory in a file when they crash',
+  async () => {
+    const none = /^Max core file size +0 +0 +bytes/m
+    await using dir = await temporaryDirectory()
+    const release = shareLauncher(await buildGuest(dir.path))
+    const limitsOfTool = async () => (await runTool(['cat', '/proc/self/limits'], { timeoutMs: 10_000 })).stdout
+    expect(await limitsOfTool()).toMatch(none)
+    expect(await readFile('/proc/self/limits', 'utf8')).toMatch(none)
+    release()
+    expect(await limitsOfTool()).toMatch(none)
+  },
+)
 
 test('tells a process from a later one with the same number', async () => {
   const self = await identifyProcess(process.pid)
