@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../../../e2e/support/api.ts'
 import type { Chance } from '../chance.ts'
+import type { Ask } from './ask.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What a request is answered with, as tests look into it. */
@@ -88,4 +89,10 @@ export class Requests {
     if (!refused(JSON.parse(text).error.code)) this.surprises.push(`${status} ${text}`)
     return true
   }
+}
+
+/** A POST that is one request however often it is sent. */
+export function keyed(ask: Ask, path: string, json: object): Change['send'] {
+  const headers = { 'idempotency-key': crypto.randomUUID() }
+  return () => ask('POST', path, { json, headers })
 }

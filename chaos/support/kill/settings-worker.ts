@@ -3,7 +3,7 @@ import type { Chance } from '../chance.ts'
 import type { Ask } from './ask.ts'
 import { Fact } from './fact.ts'
 import { eventKey, type KnownKey, type Ledger, type PolicyValue } from './ledger.ts'
-import type { Change, Requests } from './requests.ts'
+import { type Change, keyed, type Requests } from './requests.ts'
 
 /** Where network policies, secrets and keys are. */
 export const settingsPaths = {
@@ -15,7 +15,8 @@ export const settingsPaths = {
 /** The most keys that one worker has at a time. */
 const keysMax = 3
 
-interface Parts {
+/** What every part of a worker has. */
+export interface Parts {
   readonly ask: Ask
   readonly ledger: Ledger
   readonly chance: Chance
@@ -61,7 +62,7 @@ export class SettingsWorker {
     this.#made += 1
     const host = `${this.#name}-${this.#made}.example.com`
     const json = { name, allow: [{ host }] }
-    const post = this.#keyed(settingsPaths.policies, json)
+    const post = keyed(ask, settingsPaths.policies, json)
     return requests.make({
       send: now === null ? post : () => ask('PUT', path, { json }),
       // A create is one however often it is sent; to replace it twice makes two revisions.
@@ -89,7 +90,7 @@ export class SettingsWorker {
       return requests.make({ ...removal(fact), send })
     }
     const value = randomBytes(9).toString('hex')
-    const post = this.#keyed(settingsPaths.secrets, { name, value, hosts: ['api.example.com'] })
+    const post = keyed(ask, settingsPaths.secrets, { name, value, hosts: ['api.example.com'] })
     return requests.make({
       send: now === null ? post : () => ask('PUT', path, { json: { value } }),
       begin: () => fact.mayBecome((version) => (now === null || version === null ? 1 : version + 1)),
@@ -111,9 +112,9 @@ export class SettingsWorker {
   }
 
   #createKey(): Promise<void> {
-    const { ledger, requests } = this.#parts
+    const { ask, ledger, requests } = this.#parts
     return requests.make({
-      send: this.#keyed(settingsPaths.keys, { name: this.#name, scopes: ['runtime:read'] }),
+      send: keyed(ask, settingsPaths.keys, { name: this.#name, scopes: ['runtime:read'] }),
       acknowledge: ({ key_id: id, key: secret }) => {
         ledger.keys.set(id, { id, worker: this.#name, state: new Fact(id, 'valid'), secret })
         ledger.expectEvent(eventKey('key.created', id))
@@ -123,9 +124,9 @@ export class SettingsWorker {
   }
 
   #rotateKey(known: KnownKey): Promise<void> {
-    const { ledger, requests } = this.#parts
+    const { ask, ledger, requests } = this.#parts
     return requests.make({
-      send: this.#keyed(`${settingsPaths.keys}/${known.id}/rotate`, { overlap_secs: 0 }),
+      send: keyed(ask, `${settingsPaths.keys}/${known.id}/rotate`, { overlap_secs: 0 }),
       acknowledge: ({ key }) => {
         ledger.deadSecrets.push(known.secret)
         known.secret = key
@@ -146,12 +147,6 @@ export class SettingsWorker {
       expectedAgain: [404],
       mustBeKnown: false,
     })
-  }
-
-  /** A POST that is one request however often it is sent. */
-  #keyed(path: string, json: object): Change['send'] {
-    const headers = { 'idempotency-key': crypto.randomUUID() }
-    return () => this.#parts.ask('POST', path, { json, headers })
   }
 }
 

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { runtimesPath } from '../../../e2e/support/api.ts'
 import { buildsPath } from '../../../e2e/support/test-build.ts'
 import { snapshotsPath } from '../../../e2e/support/test-snapshots.ts'
@@ -6,8 +5,9 @@ import type { Chance } from '../chance.ts'
 import type { Ask } from './ask.ts'
 import { Fact } from './fact.ts'
 import { eventKey, type KnownRuntime, knownFiles, type Ledger } from './ledger.ts'
-import { type Change, type Json, Requests } from './requests.ts'
+import { type Json, keyed, Requests } from './requests.ts'
 import { SettingsWorker } from './settings-worker.ts'
+import { UsingWorker } from './using-worker.ts'
 
 /** The most runtimes, and the most snapshots, that one worker has at a time; a fork adds its children. */
 const most = { runtimes: 2, snapshots: 2 }
@@ -18,9 +18,7 @@ const stepsPerBuild = 80
 
 /** What is done to a runtime, as often as it stands here. */
 const steps = [
-  ...Array<'write'>(8).fill('write'),
-  ...Array<'command'>(8).fill('command'),
-  ...Array<'pause'>(2).fill('pause'),
+  ...Array<'use'>(18).fill('use'),
   ...Array<'snapshot'>(2).fill('snapshot'),
   ...Array<'delete'>(2).fill('delete'),
   ...Array<'settings'>(7).fill('settings'),
@@ -35,7 +33,7 @@ export class Worker {
   readonly #chance: Chance
   readonly #requests: Requests
   readonly #settings: SettingsWorker
-  #made = 0
+  readonly #using: UsingWorker
 
   constructor(name: string, { ask, ledger, chance }: { ask: Ask; ledger: Ledger; chance: Chance }) {
     this.name = name
@@ -43,7 +41,9 @@ export class Worker {
     this.#ledger = ledger
     this.#chance = chance
     this.#requests = new Requests(ledger, chance)
-    this.#settings = new SettingsWorker(name, { ask, ledger, chance, requests: this.#requests })
+    const parts = { ask, ledger, chance, requests: this.#requests }
+    this.#settings = new SettingsWorker(name, parts)
+    this.#using = new UsingWorker(name, parts)
   }
 
   /** Answers that are none that a client has to reckon with. */
@@ -72,12 +72,8 @@ export class Worker {
     if (runtimes.length === 0 || (runtimes.length < most.runtimes && this.#chance.below(4) === 0)) return this.#create()
     const runtime = this.#chance.pick(runtimes)
     switch (this.#chance.pick(steps)) {
-      case 'write':
-        return this.#write(runtime)
-      case 'command':
-        return this.#run(runtime)
-      case 'pause':
-        return this.#pause(runtime)
+      case 'use':
+        return this.#using.step(runtime)
       case 'snapshot':
         return this.#snapshot(runtime)
       case 'delete':
@@ -100,7 +96,7 @@ export class Worker {
     const snapshots = this.#snapshots()
     const snapshot = snapshots.length > 0 && this.#chance.below(3) === 0 ? this.#chance.pick(snapshots) : null
     const source = snapshot === null ? { isolation: 'gvisor' } : { snapshot: snapshot.id }
-    const send = this.#keyed(runtimesPath, { ...source, timeout_secs: null, metadata: { worker: this.name } })
+    const send = keyed(this.#ask, runtimesPath, { ...source, timeout_secs: null, metadata: { worker: this.name } })
     return this.#requests.make({
       send,
       acknowledge: ({ runtime_id: id }) => this.#ledger.addRuntime(id, this.name, snapshot?.files),
@@ -125,7 +121,7 @@ export class Worker {
           this.#requests.surprises.push(JSON.stringify(error))
       }
     }
-    const send = this.#keyed(`${runtimesPath}/${runtime.id}/fork`, {
+    const send = keyed(this.#ask, `${runtimesPath}/${runtime.id}/fork`, {
       count: children,
       metadata: { worker: this.name },
     })
@@ -150,70 +146,13 @@ export class Worker {
     })
   }
 
-  #write(runtime: KnownRuntime): Promise<void> {
-    const { id, files } = runtime
-    const body = randomBytes(1 + this.#chance.below(200_000))
-    const digest = createHash('sha256').update(body).digest('hex')
-    const path = `/srv/${this.#next()}`
-    const fact = new Fact<string | null>(`${path} in ${id}`, null)
-    files.set(path, fact)
-    return this.#requests.make({
-      ...this.#waking(runtime, () => fact.is(digest)),
-      send: () => this.#ask('PUT', `${runtimesPath}/${id}/files/content`, { query: { path }, body }),
-      begin: () => {
-        runtime.state.mayBecome(() => 'running')
-        fact.mayBecome(() => digest)
-      },
-      expected: [200, 201],
-      mustBeKnown: false,
-    })
-  }
-
-  #run(runtime: KnownRuntime): Promise<void> {
-    const code = this.#chance.below(100)
-    const command = `sleep 0.0${this.#chance.below(10)}; exit ${code}`
-    return this.#requests.make({
-      ...this.#waking(runtime, ({ command_id }) => runtime.commands.set(command_id, code)),
-      send: this.#keyed(`${runtimesPath}/${runtime.id}/commands`, { command }),
-      expected: [200],
-      mustBeKnown: true,
-    })
-  }
-
-  /** What is common to requests that bring a runtime back that is paused. */
-  #waking({ id, state }: KnownRuntime, acknowledge: (json: Json) => void): Pick<Change, 'begin' | 'acknowledge'> {
-    const wasPaused = state.isKnown('paused')
-    return {
-      begin: () => state.mayBecome(() => 'running'),
-      acknowledge: (json) => {
-        acknowledge(json)
-        state.is('running')
-        if (wasPaused) this.#ledger.expectEvent(eventKey('runtime.running', id))
-      },
-    }
-  }
-
-  #pause({ id, state }: KnownRuntime): Promise<void> {
-    const wasRunning = state.isKnown('running')
-    return this.#requests.make({
-      send: () => this.#ask('POST', `${runtimesPath}/${id}/pause`),
-      begin: () => state.mayBecome(() => 'paused'),
-      acknowledge: () => {
-        state.is('paused')
-        if (wasRunning) this.#ledger.expectEvent(eventKey('runtime.paused', id))
-      },
-      expected: [200],
-      mustBeKnown: false,
-    })
-  }
-
   #snapshot(runtime: KnownRuntime): Promise<void> {
     const [oldest, ...others] = this.#snapshots()
     if (oldest !== undefined && others.length + 1 >= most.snapshots) return this.#deleteSnapshot(oldest)
     const files = knownFiles(runtime)
     const kind = this.#chance.pick(['memory', 'filesystem'])
     return this.#requests.make({
-      send: this.#keyed(`${runtimesPath}/${runtime.id}/snapshot`, { kind }),
+      send: keyed(this.#ask, `${runtimesPath}/${runtime.id}/snapshot`, { kind }),
       acknowledge: ({ snapshot_id: id }) => {
         const { snapshots } = this.#ledger
         runtime.state.is('running')
@@ -252,10 +191,10 @@ export class Worker {
     const json = {
       name: this.name,
       from_template: 'base-small',
-      steps: [{ run: `echo ${this.#next()} > /workspace/built` }],
+      steps: [{ run: `echo ${crypto.randomUUID()} > /workspace/built` }],
     }
     return this.#requests.make({
-      send: this.#keyed(buildsPath, json),
+      send: keyed(this.#ask, buildsPath, json),
       acknowledge: ({ build_id: id }) => {
         if (this.#ledger.builds.has(id)) return
         const fact = new Fact<'under way' | 'ready' | 'failed'>(id, 'under way')
@@ -265,17 +204,6 @@ export class Worker {
       expected: [202],
       mustBeKnown: true,
     })
-  }
-
-  /** A POST that is one request however often it is sent. */
-  #keyed(path: string, json: object): Change['send'] {
-    const headers = { 'idempotency-key': crypto.randomUUID() }
-    return () => this.#ask('POST', path, { json, headers })
-  }
-
-  #next(): string {
-    this.#made += 1
-    return `${this.name}-${this.#made}`
   }
 }
 
