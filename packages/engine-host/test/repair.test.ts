@@ -101,6 +101,26 @@ test.skipIf(reason !== null).each(both)(
   },
 )
 
+test.skipIf(reason !== null).each(both)(
+  `a %s whose end a killed daemon had begun is over for the next one, which cannot use it (${reason ?? 'ready'})`,
+  options,
+  async (isolation) => {
+    await withEngine(async (under) => {
+      const engine = await under.open()
+      const spec = smallSpec(isolation, await importImage(engine, under))
+      await startGuest(engine, spec)
+      await engine.close()
+      // What an end does first, before any process is killed.
+      const pids = (await detectCgroups()).controllers.get('pids') ?? ''
+      await writeFile(join(pids, `holt-${under.options.installationId}`, spec.id, 'pids.max'), '0')
+      const next = await under.open()
+      expect(await next.inspect(spec.id)).toMatchObject({ state: 'ended', ending: { reason: 'crashed' } })
+      await next.remove(spec.id, timeout())
+      await next.close()
+    })
+  },
+)
+
 test.skipIf(reason !== null)(
   `a runtime of another boot has ended with the host (${reason ?? 'ready'})`,
   options,

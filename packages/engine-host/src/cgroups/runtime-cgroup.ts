@@ -26,6 +26,12 @@ export class RuntimeCgroup {
     this.#freezer = on.freezer === null ? null : new CgroupFreezer(on.freezer, this.path)
   }
 
+  /** Whether `kill` was begun, be it by a process that was killed itself: nothing in here can fork from then on, which the first program that is started dies of. */
+  async isEnding(): Promise<boolean> {
+    const pids = this.#host.controllers.get('pids')
+    return pids !== undefined && (await readOrEmpty(join(pids, this.path, 'pids.max'))).trim() === '0'
+  }
+
   /** Kills every process of the runtime and waits until none is left. No cgroup is success. */
   async kill(): Promise<void> {
     const deadline = performance.now() + EMPTY_TIMEOUT_MS
@@ -71,7 +77,7 @@ export class RuntimeCgroup {
     return parseOomKills(await readOrEmpty(join(memory, this.path, file)))
   }
 
-  /** A fork bomb must not outrun the kill. */
+  /** A fork bomb must not outrun the kill. It stays forbidden, and so tells who comes later that the end was begun. */
   async #forbidForks(): Promise<void> {
     const pids = this.#host.controllers.get('pids')
     if (pids === undefined) return

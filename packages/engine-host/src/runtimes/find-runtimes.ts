@@ -1,6 +1,6 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { readFrozen } from '../freeze-runtime.ts'
-import type { Host } from '../host/host.ts'
+import { cgroupOf, type Host } from '../host/host.ts'
 import { isRuntimeId, type RuntimePaths } from '../layout.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { isAlive } from '../tools/process-table.ts'
@@ -51,7 +51,9 @@ async function adoptRuntime(host: Host, record: RuntimeRecord, bootId: string): 
     return
   }
   if (record.state === 'preparing') return
-  if (record.process !== null && (await isAlive(record.process))) {
+  // One whose end was begun has no use: what it was ended for, a checkpoint or a removal, was durable or asked for before.
+  const isEnding = await cgroupOf(host, record.spec.id).isEnding()
+  if (record.process !== null && !isEnding && (await isAlive(record.process))) {
     await readFrozen(host, runtime)
     await runtime.door.open()
   } else await endRuntime(host, runtime)
