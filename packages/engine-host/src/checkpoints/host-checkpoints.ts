@@ -12,6 +12,7 @@ import {
 import { isCheckpointId, type Layout } from '../layout.ts'
 import { hasCode, isThere, removeTemporaries, replaceFile, syncPath } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
+import { findByArgument, killProcess, waitGone } from '../tools/process-table.ts'
 import { findDamage, findForeign, sealFiles, stampOf } from './checkpoint-files.ts'
 import { type CheckpointMaker, type CheckpointManifest, findDifference, infoOf, parseManifest } from './manifest.ts'
 
@@ -46,6 +47,9 @@ interface Finding {
 
 /** After this long the removal of a directory is tried again that failed. */
 const retryMs = 5_000
+
+/** A killed runner leaves when its disk lets it. */
+const runnerGoneMs = 5_000
 
 function removeLater(dir: string): void {
   const remove = () => rm(dir, { recursive: true, force: true }).catch(() => removeLater(dir))
@@ -151,9 +155,14 @@ export class HostCheckpoints {
     }
   }
 
-  /** Removes what an earlier process was about to publish or to remove. */
-  removeTemporaries(): Promise<void> {
-    return removeTemporaries(this.#layout.checkpoints)
+  /** Removes what an earlier process was about to publish or to remove. A runner that it has left at work is ended first: it would write what is removed anew, with its runtime standing still. */
+  async removeTemporaries(): Promise<void> {
+    const runners = await findByArgument(join(this.#layout.checkpoints, '.tmp-'))
+    for (const runner of runners) await killProcess(runner)
+    await waitGone(runners, runnerGoneMs).catch(() => {
+      // It waits for a disk, as this start would. What it still writes goes with the next one.
+    })
+    await removeTemporaries(this.#layout.checkpoints)
   }
 
   #temporary(): string {
