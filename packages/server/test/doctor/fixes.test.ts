@@ -28,6 +28,7 @@ const bareMachine = {
   cgroups: noCgroups,
   hasLoopDevices: false,
   hasTun: false,
+  corePattern: '|/usr/lib/crash-handler %p',
   seccompActions: '',
   limits: lowLimits,
   time: { now: 0, bootedAt: 0, countedBootAt: 0 },
