@@ -1,18 +1,27 @@
+import { notEnded } from '../runtimes/not-ended.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
 /**
- * Asks for a collection where a runtime that is over may have been the last that its image was kept for: no template has that any more. The collector finds the rest of
- * what needs it. Where this cannot be known, the next sweep collects: this never rejects.
+ * Asks for a collection where a runtime that is over was the last that its image was kept for, but for what builds have: the collector finds that. Where it cannot be known, the
+ * next sweep collects: this never rejects.
  */
-export async function collectAfter(
-  { store, builds, log }: Service,
-  { runtime_id: runtimeId, image_digest: digest }: RuntimeRow,
-): Promise<void> {
+export async function collectAfter(service: Service, row: RuntimeRow): Promise<void> {
   try {
-    const query = store.db.selectFrom('templates').select('template_id').where('image_digest', '=', digest)
-    if ((await query.executeTakeFirst()) === undefined) builds.collector.request()
+    if (!(await isNeeded(service, row.image_digest))) service.builds.collector.request()
   } catch (err) {
-    log.warn({ err, runtime_id: runtimeId }, 'it is not known whether the image of a runtime is needed any more')
+    const { log } = service
+    log.warn({ err, runtime_id: row.runtime_id }, 'it is not known whether the image of a runtime is needed any more')
   }
+}
+
+/** Whether a template, a snapshot or another runtime has an image. */
+async function isNeeded({ store: { db } }: Service, digest: string): Promise<boolean> {
+  const having = [
+    db.selectFrom('templates').select('image_digest').where('image_digest', '=', digest).limit(1),
+    db.selectFrom('snapshots').select('image_digest').where('image_digest', '=', digest).limit(1),
+    db.selectFrom('runtimes').select('image_digest').where('image_digest', '=', digest).where(notEnded).limit(1),
+  ]
+  for (const query of having) if ((await query.executeTakeFirst()) !== undefined) return true
+  return false
 }

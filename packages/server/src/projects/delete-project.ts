@@ -14,9 +14,9 @@ export async function deleteProject(
   service: Service,
   { reference, by }: { reference: string; by: string },
 ): Promise<void> {
-  const { store, now, builds, recentKeys, streams } = service
+  const { store, now, builds, recentKeys, likelyProjects, streams } = service
   const at = now()
-  const keyIds = await store.change(async (changes) => {
+  const revoked = await store.change(async (changes) => {
     const { project_id: projectId, name } = await findProject(changes, reference)
     if (name === defaultProject) throw new HoltError('conflict', `The project ${defaultProject} stays.`)
     await requireEmpty(changes, projectId, name)
@@ -31,7 +31,7 @@ export async function deleteProject(
       .set({ revoked_at: at })
       .where('project_id', '=', projectId)
       .where('revoked_at', 'is', null)
-      .returning('key_id')
+      .returning(['key_id', 'digest', 'previous_digest'])
       .execute()
     await recordEvent(changes, {
       projectId,
@@ -40,10 +40,13 @@ export async function deleteProject(
       data: { by, name },
       at,
     })
-    return keys.map(({ key_id }) => key_id)
+    return keys
   })
   recentKeys.clear()
-  for (const keyId of keyIds) streams.cutKey(keyId)
+  for (const { key_id, digest, previous_digest } of revoked) {
+    likelyProjects.forget(digest, previous_digest)
+    streams.cutKey(key_id)
+  }
   builds.collector.request()
 }
 

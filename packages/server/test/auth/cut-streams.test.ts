@@ -10,9 +10,12 @@ import { stallSearches } from '../support/stall-searches.ts'
 /** What nobody takes whole within a test, as slowly as it is read here. */
 const manyBytes = 64 * 2 ** 20
 
-/** Every route whose answer or body goes on for as long as the client follows. The metrics are an answer that is there at once. */
+/** Answers that are there at once, though not as JSON. */
+const atOnce: readonly RouteName[] = ['metrics', 'docs']
+
+/** Every route whose answer or body goes on for as long as the client follows. */
 const followed = (Object.entries<Route>(routes) as [RouteName, Route][])
-  .filter(([name, { answers, body }]) => name !== 'metrics' && (body.type === 'bytes' || isFollowed(answers)))
+  .filter(([name, { answers, body }]) => !atOnce.includes(name) && (body.type === 'bytes' || isFollowed(answers)))
   .map(([name]) => name)
 
 function isFollowed(answers: Route['answers']): boolean {

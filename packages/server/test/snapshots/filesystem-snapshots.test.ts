@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import type { ImageDigest } from '@holt/engine'
+import { expect, test, vi } from 'vitest'
 import { ended, FakeBuilder } from '../support/fake-builder.ts'
 import { inside } from '../support/inside.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
@@ -76,6 +77,23 @@ test('the image of one that is gone goes with the last runtime that is made of i
   expect(await images()).toContain(image)
   await ask('DELETE', `${runtimes}/${two}`)
   await expect.poll(images).not.toContain(image)
+})
+
+test('the end of a runtime whose image others need has nobody look for what is not needed', async () => {
+  const server = await setUp()
+  const { ask, makeRuntime, engine } = server
+  const source = await makeRuntime()
+  await inside(server).write(source, '/workspace/a', 'then')
+  const { snapshot_id } = (await files(server, source, 'one')).json
+  const runtime = await makeRuntime({ snapshot: 'one' })
+  const images = engine.ability('images')
+  if (images === null) throw new Error('the engine keeps no images')
+  const image = (await engine.inspect(runtime))?.spec.imageDigest
+  const looks = vi.spyOn(images, 'list')
+  for (const id of [runtime, source]) expect((await ask('DELETE', `${runtimes}/${id}`)).status).toBe(204)
+  await ask('DELETE', `${snapshots}/${snapshot_id}`)
+  await expect.poll(async () => await images.has(image as ImageDigest)).toBe(false)
+  expect(looks).toHaveBeenCalledTimes(1)
 })
 
 test('a template is built upon it with its settings, and upon no memory', async () => {
