@@ -81,7 +81,8 @@ export async function endProcesses(
   { paths, record }: { readonly paths: RuntimePaths; readonly record: Recorded },
 ): Promise<void> {
   // While it runs, all that belongs to it is in its cgroups. Before that, a runner of an earlier daemon may be on its way there.
-  const runners = record.state === 'preparing' ? await findByArgument(paths.runnerState) : []
+  const ofRunner = (argument: string) => argument.includes(paths.runnerState)
+  const runners = record.state === 'preparing' ? await findByArgument(ofRunner) : []
   for (const runner of runners) await killProcess(runner)
   await cgroupOf(host, paths.id).kill()
   await waitGone([...runners, ...(record.process === null ? [] : [record.process])], GONE_TIMEOUT_MS)

@@ -2,6 +2,7 @@ import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GuestClient } from '@holt/engine'
 import { expect, test } from 'vitest'
+import { imageFlag } from '../src/drivers/gvisor-driver.ts'
 import { findProgram } from '../src/tools/find-program.ts'
 import { findByArgument, waitGone } from '../src/tools/process-table.ts'
 import {
@@ -44,7 +45,7 @@ test.skipIf(reason !== null)(
     await chmod(slow, 0o700)
     const busy = { ...under, options: { ...under.options, runscPath: slow } }
     const daemon = startDaemon(busy, taking, { id: spec.id, checkpointId: 'cp', goOn: false })
-    const atWork = () => findByArgument(join(checkpoints, '.tmp-'))
+    const atWork = () => findByArgument((argument) => argument.startsWith(imageFlag(join(checkpoints, '.tmp-'))))
     await expect.poll(async () => (await atWork()).length, { timeout: VERB_TIMEOUT_MS }).toBe(1)
     await daemon.kill()
     const runners = await atWork()

@@ -9,6 +9,7 @@ import {
   type RuntimeSpec,
   type Usability,
 } from '@holt/engine'
+import { imageFlag } from '../drivers/gvisor-driver.ts'
 import { isCheckpointId, type Layout } from '../layout.ts'
 import { hasCode, isThere, removeTemporaries, replaceFile, syncPath } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
@@ -157,7 +158,9 @@ export class HostCheckpoints {
 
   /** Removes what an earlier process was about to publish or to remove. A runner that it has left at work is ended first: it would write what is removed anew, with its runtime standing still. */
   async removeTemporaries(): Promise<void> {
-    const runners = await findByArgument(join(this.#layout.checkpoints, '.tmp-'))
+    const drafts = imageFlag(join(this.#layout.checkpoints, '.tmp-'))
+    // By what it is told, not by its program: an upgrade may have put that elsewhere. Whoever else names a draft, a backup or a search say, is let be.
+    const runners = await findByArgument((argument) => argument.startsWith(drafts))
     for (const runner of runners) await killProcess(runner)
     await waitGone(runners, runnerGoneMs).catch(() => {
       // It waits for a disk, as this start would. What it still writes goes with the next one.

@@ -4,6 +4,11 @@ import type { ProcessId } from '../tools/process-table.ts'
 import type { CheckpointDriver, ImageFiles } from './driver.ts'
 import { runRunner, startedProcess } from './run-runner.ts'
 
+/** How a runner is told the directory of a checkpoint, by which it is known among other processes. */
+export function imageFlag(dir: string): string {
+  return `--image-path=${dir}`
+}
+
 /** Runs bundles under gVisor. */
 export class GvisorDriver implements CheckpointDriver {
   readonly #runsc: string
@@ -24,14 +29,14 @@ export class GvisorDriver implements CheckpointDriver {
   }
 
   async restore(paths: RuntimePaths, { dir, sizeBytes }: ImageFiles, signal: AbortSignal): Promise<ProcessId> {
-    const flags = ['--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, `--image-path=${dir}`]
+    const flags = ['--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, imageFlag(dir)]
     await this.#run(paths, ['restore', ...flags, paths.id], signal, sizeBytes)
     return startedProcess(paths)
   }
 
   /** With `leave-running` even where the runtime is to end: without it a checkpoint that fails, for a full disk say, takes the runtime with it. */
   async checkpoint(paths: RuntimePaths, { dir, sizeBytes }: ImageFiles, signal: AbortSignal): Promise<void> {
-    const flags = [`--image-path=${dir}`, '-compression=none', '-leave-running']
+    const flags = [imageFlag(dir), '-compression=none', '-leave-running']
     await this.#run(paths, ['checkpoint', ...flags, paths.id], signal, sizeBytes)
   }
 

@@ -59,13 +59,13 @@ export async function waitGone(processes: readonly ProcessId[], timeoutMs: numbe
   }
 }
 
-/** Processes of which one argument contains `text`, without this one. */
-export async function findByArgument(text: string): Promise<ProcessId[]> {
+/** Processes with an argument for which `isSuch` holds, without this one. */
+export async function findByArgument(isSuch: (argument: string) => boolean): Promise<ProcessId[]> {
   const found: ProcessId[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
     const argv = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '') // It ended in between.
-    if (!argv.split('\0').some((argument) => argument.includes(text))) continue
+    if (!argv.split('\0').some(isSuch)) continue
     const identity = await identifyProcess(Number(name))
     if (identity !== null) found.push(identity)
   }

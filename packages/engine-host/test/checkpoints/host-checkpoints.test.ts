@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { HostCheckpoints } from '../../src/checkpoints/host-checkpoints.ts'
 import { type CheckpointMaker, cpuFeaturesOf, findDifference, parseManifest } from '../../src/checkpoints/manifest.ts'
+import { imageFlag } from '../../src/drivers/gvisor-driver.ts'
 import { layoutOf } from '../../src/layout.ts'
 import { recordDurability } from '../support/record-durability.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
@@ -87,6 +90,23 @@ test('leaves nothing of a checkpoint that failed, or that nobody finished', asyn
   await checkpoints.draft('cp', spec, maker.guest)
   await checkpoints.removeTemporaries()
   expect(await readdir(layout.checkpoints)).toEqual([])
+})
+
+test('ends a runner that is at a draft, and nobody else who names one', async () => {
+  await using dir = await temporaryDirectory()
+  const { checkpoints, layout } = await prepare(dir.path)
+  const draft = (await checkpoints.draft('cp', spec, maker.guest)).dir
+  const drafts = join(layout.checkpoints, '.tmp-')
+  // A shell that waits for a line, whatever arguments it has.
+  const start = (argument: string) =>
+    spawn('sh', ['-c', 'read line', 'sh', argument], { stdio: ['pipe', 'ignore', 'ignore'] })
+  const bystanders = [draft, `${draft}/pages.img`, `--exclude=${drafts}*`, `ls ${imageFlag(draft)}`].map(start)
+  const runner = start(imageFlag(draft))
+  const ended = Promise.all([runner, ...bystanders].map((child) => once(child, 'exit')))
+  await checkpoints.removeTemporaries()
+  expect(await readdir(layout.checkpoints)).toEqual([])
+  for (const { stdin } of bystanders) stdin.end('\n')
+  expect(await ended).toEqual([[null, 'SIGKILL'], ...bystanders.map(() => [0, null])])
 })
 
 test('does not use a checkpoint of another runner, of an image that is gone, or of another format', async () => {

@@ -30,7 +30,9 @@ export async function findLeaks(scope: LeakScope): Promise<string[]> {
 
 async function lookForLeaks({ stateDir, runDir, cgroupParent }: LeakScope): Promise<string[]> {
   const ours = (text: string) => text.startsWith(`${stateDir}/`) || text.startsWith(`${runDir}/`)
-  const processes = [...(await findByArgument(`${stateDir}/`)), ...(await findByArgument(`${runDir}/`))]
+  const processes = await findByArgument(
+    (argument) => argument.includes(`${stateDir}/`) || argument.includes(`${runDir}/`),
+  )
   const mounts = (await readMounts()).map((mount) => mount.point).filter(ours)
   const sockets = (await readFile('/proc/net/unix', 'utf8')).split('\n').map((line) => line.split(' ').at(-1) ?? '')
   return [
