@@ -36,7 +36,7 @@ export interface RelayedConnection {
   readonly signal: AbortSignal
 }
 
-/** How the relay ended: with the requests, with a switch to WebSocket, with a request that was refused, or with one that was cut off. */
+/** How the relay ended: with the requests, with a switch to WebSocket, with a request that was refused, or with a request or an answer that was cut off. */
 export type RelayEnd = 'ended' | 'switched' | 'refused' | 'cut_off'
 
 /** A head has to be there this long after its first byte. Between requests the connection may be idle. */
@@ -84,6 +84,11 @@ export async function relayRequests(connection: RelayedConnection): Promise<{ en
     if (!(await passBody(queue, head.body, write))) return { end: 'cut_off' }
     if (!maySwitch) continue
     const start = await startOfAnswer(connection)
+    if (start.type === 'ended' && !start.whole) {
+      // Without the end, by which an answer may say that it is whole.
+      guest.write(start.bytes)
+      return { end: 'cut_off' }
+    }
     responses.begin(start.type === 'ended' ? start.bytes : undefined)
     if (start.type === 'enough' && start.value === 'switched') return { end: 'switched', rest: await queue.release() }
   }

@@ -9,8 +9,8 @@ export type Look<T> =
 /** How peeking ended: by a verdict, or with the stream, the time or the signal. */
 export type Peeked<T> =
   | { readonly type: 'enough'; readonly value: T }
-  /** With all that came of the stream: to one that has ended nothing can be put back. */
-  | { readonly type: 'ended'; readonly bytes: Buffer }
+  /** With all that came of the stream: to one that has ended nothing can be put back. One that was broken off is not whole. */
+  | { readonly type: 'ended'; readonly bytes: Buffer; readonly whole: boolean }
   | { readonly type: 'timeout' }
 
 /**
@@ -48,7 +48,7 @@ export async function peek<T>(
     putBack(gathered.take())
     resolve({ type: 'timeout' })
   }
-  const onEnd = () => resolve({ type: 'ended', bytes: gathered.take() })
+  const onEnd = () => resolve({ type: 'ended', bytes: gathered.take(), whole: stream.readableEnded })
   const onAbort = () => reject(options.signal.reason)
   const timer = setTimeout(onTimeout, options.timeoutMs)
   stream.on('readable', onReadable)

@@ -206,11 +206,12 @@ describe('plain HTTP', () => {
   describe('a switch to WebSocket', () => {
     const offer = (port: number) =>
       `GET /x HTTP/1.1\r\nHost: a.example.com:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
-    const start = async (answer: string, { ends = false } = {}) => {
+    const start = async (answer: string, ending: 'none' | 'end' | 'reset' = 'none') => {
       const server = await startTcpHost((socket) => {
         socket.once('data', () => {
           socket.write(answer)
-          if (ends) socket.end()
+          if (ending === 'end') socket.end()
+          if (ending === 'reset') socket.resetAndDestroy()
           socket.on('data', (bytes) => socket.write(`<${bytes}>`))
         })
       })
@@ -255,12 +256,24 @@ describe('plain HTTP', () => {
     })
 
     test.each(['HTTP/1.1 2', ''])('that the server ends with %j passes as much, and the end', async (answer) => {
-      await using it = await start(answer, { ends: true })
+      await using it = await start(answer, 'end')
       const ended = new Promise((resolve) => it.stream.once('end', resolve))
       it.stream.write(offer(it.server.port))
       await ended
       expect(it.text()).toBe(answer)
     })
+
+    test.each(['HTTP/1.1 200 OK\r\nX: half', ''])(
+      'that the server breaks off after %j is broken off',
+      async (answer) => {
+        await using it = await start(answer, 'reset')
+        it.stream.write(offer(it.server.port))
+        const { text, reset } = await drain(it.stream)
+        expect(reset).toBe(true)
+        // What came is passed on, though a reset may overtake it.
+        expect(answer.startsWith(text)).toBe(true)
+      },
+    )
 
     test('that comes later is not offered', async () => {
       await using it = await start('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
