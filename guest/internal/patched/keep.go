@@ -20,7 +20,7 @@ const (
 	// maxBytes bounds what is copied for one checkpoint: it lies on the runtime's disk, and is written with each. A C library has 2 MiB, large programs in Go a hundred.
 	maxBytes = 64 << 20
 
-	// maxTime bounds the search where there are very many processes: it is part of the time for which a runtime stands still.
+	// maxTime bounds the search where there are very many processes, or mappings of one: it is part of the time for which a runtime stands still.
 	maxTime = time.Second
 )
 
@@ -35,23 +35,41 @@ func Keep(processesRun bool) {
 	if !patches() {
 		return
 	}
-	end, left := time.Now().Add(maxTime), int64(maxBytes)
+	s := newSearch(maxTime)
 	if processesRun {
 		for _, path := range libraries {
-			left -= copyUp(path, 0, left)
+			s.copy(file{path, 0})
 		}
 	}
-	seen := map[file]bool{}
 	for _, pid := range processes() {
-		for _, f := range changedIn(pid) {
-			if !seen[f] {
-				seen[f] = true
-				left -= copyUp(f.path, f.inode, left)
-			}
-		}
-		if time.Now().After(end) {
+		if s.isOver() {
 			return
 		}
+		for _, f := range s.changedIn(pid) {
+			s.copy(f)
+		}
+	}
+}
+
+// search is what is looked for and copied for one checkpoint.
+type search struct {
+	end  time.Time
+	left int64 // how many bytes may still be copied
+	seen map[file]bool
+}
+
+func newSearch(most time.Duration) *search {
+	return &search{end: time.Now().Add(most), left: maxBytes, seen: map[file]bool{}}
+}
+
+func (s *search) isOver() bool {
+	return time.Now().After(s.end)
+}
+
+// copy has a file copied up as long as there is time.
+func (s *search) copy(f file) {
+	if !s.isOver() {
+		s.left -= copyUp(f.path, f.inode, s.left)
 	}
 }
 

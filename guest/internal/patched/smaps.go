@@ -23,18 +23,18 @@ func patches() bool {
 	return err == nil && strings.Contains(string(maps), "[usertrap]")
 }
 
-// changedIn answers the files of whose code a process has pages of its own. One that has ended has none.
-func changedIn(pid int) []file {
+// changedIn answers the files of whose code a process has pages of its own, without those seen before. One that has ended has none.
+func (s *search) changedIn(pid int) []file {
 	smaps, err := os.Open("/proc/" + strconv.Itoa(pid) + "/smaps")
 	if err != nil {
 		return nil
 	}
 	defer smaps.Close()
-	return changed(smaps)
+	return s.changed(smaps)
 }
 
-// changed reads a table of mappings (proc_pid_smaps(5)): a line that begins with a range of addresses, then lines of `Name: N kB`.
-func changed(smaps io.Reader) (files []file) {
+// changed reads a table of mappings (proc_pid_smaps(5)) until the time is over: a line that begins with a range of addresses, then lines of `Name: N kB`.
+func (s *search) changed(smaps io.Reader) (files []file) {
 	var code *file
 	lines := bufio.NewScanner(smaps)
 	lines.Buffer(make([]byte, bufferBytes), bufferBytes)
@@ -42,9 +42,13 @@ func changed(smaps io.Reader) (files []file) {
 		name, rest, _ := strings.Cut(lines.Text(), " ")
 		switch {
 		case !strings.HasSuffix(name, ":"):
+			if s.isOver() {
+				return files
+			}
 			code = codeOf(rest)
-		case name == "Anonymous:" && code != nil:
+		case name == "Anonymous:" && code != nil && !s.seen[*code]:
 			if size, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil && size > 0 {
+				s.seen[*code] = true
 				files = append(files, *code)
 			}
 		}

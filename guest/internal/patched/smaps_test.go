@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestChanged(t *testing.T) {
@@ -24,8 +25,35 @@ Anonymous:             8 kB
 7ec596350000-7ec596376000 r-xp 00001000 00:19 111                        /lib64/ld.so
 Anonymous:            12 kB
 `
-	got := changed(strings.NewReader(smaps))
+	s := newSearch(time.Minute)
+	s.seen[file{"/lib64/ld.so", 110}] = true
+	got := s.changed(strings.NewReader(smaps))
 	if want := []file{{"/bin/a name", 73}, {"/lib64/ld.so", 111}}; !slices.Equal(got, want) {
 		t.Errorf("%v", got)
+	}
+	if again := s.changed(strings.NewReader(smaps)); len(again) != 0 {
+		t.Errorf("again %v", again)
+	}
+}
+
+// endless is a table of one mapping over and over. The time of the search is over with its third piece.
+type endless struct {
+	of    *search
+	reads int
+}
+
+func (e *endless) Read(into []byte) (int, error) {
+	if e.reads++; e.reads == 3 {
+		e.of.end = time.Now().Add(-time.Second)
+	}
+	return copy(into, "00400000-00402000 r-xp 00000000 00:19 73 /bin/many\nAnonymous: 4 kB\n"), nil
+}
+
+func TestChangedInTime(t *testing.T) {
+	s := newSearch(time.Minute)
+	table := endless{of: s}
+	got := s.changed(&table)
+	if want := []file{{"/bin/many", 73}}; !slices.Equal(got, want) || table.reads != 3 {
+		t.Errorf("%d files in %d reads", len(got), table.reads)
 	}
 }
