@@ -20,7 +20,8 @@ export function openApi(version: string): Json {
     info: {
       title: 'Holt',
       version,
-      description: 'Runs untrusted code for AI agents in runtimes made from templates.',
+      description:
+        'Runs untrusted code for AI agents in runtimes made from templates. Where a GET needs no key, HEAD is answered too.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     security: [{ bearer: [] }],

@@ -67,6 +67,7 @@ const conventions = html`<section id="conventions"><h2>Conventions</h2>
 <p>A POST with an <code>Idempotency-Key</code> is done once: the same key and body again within a day get the same answer.</p>
 <p>A stream is Server-Sent Events where <code>Accept: text/event-stream</code> asks for it, else a line of JSON for each item. Each item has a <code>cursor</code> to go on after.</p>
 <p>Every answer has an <code>X-Request-Id</code>. A limit answers 429 with <code>Retry-After</code>, and says in <code>RateLimit-*</code> what it is and what is left of it.</p>
+<p>Where a GET needs no key, HEAD is answered too: the same without the body.</p>
 <p>The examples expect the service's address in <code>HOLT_URL</code> and a key in <code>HOLT_API_KEY</code>.</p>
 </section>`
 

@@ -141,7 +141,9 @@ test('the service answers with the page, to whoever asks, and a reader that has 
   ])
 })
 
-test('what is open answers HEAD, and what needs a key does not', async () => {
+test('what is open answers HEAD, as the description and the conventions say, and what needs a key does not', async () => {
+  expect(document.info.description).toContain('HEAD')
+  expect(/<section id="conventions">.*?<\/section>/s.exec(page)?.[0]).toContain('HEAD')
   const { server, ask } = await startTestServer()
   for (const path of ['/healthz', '/openapi.json'])
     expect((await fetch(`${server.url}${path}`, { method: 'HEAD' })).status).toBe(200)
