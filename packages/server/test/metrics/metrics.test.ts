@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { makeId } from '@holt/protocol'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { connectionLimits } from '../../src/http/connection-limits.ts'
@@ -49,7 +50,7 @@ test('requests are counted by route and status, and what is no route together', 
   const id = await server.makeRuntime()
   for (const name of ['a', 'b', 'c']) await server.ask('GET', `/no-route/${name}`)
   await server.ask('GET', `${path}/${id}`)
-  await server.ask('GET', `${path}/${id.slice(0, -1)}0`)
+  await server.ask('GET', `${path}/${makeId('runtime')}`)
   const value = await metricsOf(server)
   const one = { method: 'GET', route: `${path}/{runtime_id}` }
   expect(value('holt_http_requests_total', { ...one, status: '200' })).toBe(1)
