@@ -1,10 +1,11 @@
 import { rm } from 'node:fs/promises'
+import { dayMs } from '../day.ts'
 import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
 
 /** How long a context is kept that no build uses. */
-export const contextKeptMs = 24 * 3600 * 1000
+export const contextKeptMs = dayMs
 
 /** The most contexts of a project that are kept; those that were used longest ago go first. */
 const maxOfProject = 200

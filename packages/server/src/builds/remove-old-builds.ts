@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
+import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
 import { removeOldContexts } from './remove-contexts.ts'
 
 /** How long a build that has ended can be looked at, and how many of a project. */
-const kept = { ms: 30 * 24 * 3600 * 1000, ofProject: 1000 }
+const kept = { ms: 30 * dayMs, ofProject: 1000 }
 
 /** What the logs of a project's builds may have together; the oldest go first, and readers are told. */
 const maxLogBytes = 256 * 2 ** 20

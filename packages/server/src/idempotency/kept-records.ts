@@ -1,11 +1,12 @@
 import { HoltError } from '@holt/protocol'
+import { dayMs } from '../day.ts'
 import type { Changes, Store } from '../store/open-store.ts'
 
 /** How many requests of a project are known at the most, with their answers or without: two a second for a whole day, and some hundred bytes each. */
 export const maxRecordsOfProject = 200_000
 
 /** How long the same request again gets the same answer. */
-const keptMs = 24 * 3600 * 1000
+const keptMs = dayMs
 
 /** Old ones that one request removes at the bound: so many that not each has to look, and so few that none waits for it. */
 const maxRemoved = 500

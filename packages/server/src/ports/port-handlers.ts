@@ -1,4 +1,5 @@
 import type { Port } from '@holt/protocol'
+import { dayMs } from '../day.ts'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import { moment } from '../store/moment.ts'
@@ -10,7 +11,7 @@ import { makePortToken } from './port-token.ts'
 const answerTimeoutMs = 15_000
 
 /** How long a token is valid that a change answers. */
-const defaultExpirySecs = 24 * 3600
+const defaultExpirySecs = dayMs / 1000
 
 /** The routes of ports. */
 export const portHandlers = { listPorts, getPort, updatePort, rotatePort } satisfies Partial<Handlers>
