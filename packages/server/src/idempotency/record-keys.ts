@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { putSealed, readSealed } from '../sealing/sealed-values.ts'
+import { findSealed, putSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
 import type { Queries, Store } from '../store/open-store.ts'
 
@@ -52,9 +52,11 @@ function readOrMakeRoot(parts: Parts): Promise<Buffer> {
 
 /** Null where there is none, or none that opens: with another one, requests of before are told from all others, and refused. */
 async function readRoot({ masterKeys, log }: Parts, changes: Queries): Promise<Buffer | null> {
+  // A database that cannot be read says nothing of the secret: whoever asks is told so.
+  const sealed = await findSealed(changes, masterKeys, owner)
+  if (sealed === null) return null
   try {
-    const value = await readSealed(changes, masterKeys, owner)
-    return value === null ? null : Buffer.from(value, 'base64')
+    return Buffer.from(sealed.open(), 'base64')
   } catch (err) {
     // Its master key is gone, or its row is damaged: to refuse every request with a key for that would help nobody.
     log.error({ err }, 'the secret of the records of Idempotency-Key does not open, and is made anew')
