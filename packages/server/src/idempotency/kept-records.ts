@@ -1,5 +1,6 @@
-import { HoltError } from '@holt/protocol'
+import type { HoltError } from '@holt/protocol'
 import { dayMs } from '../day.ts'
+import { limitReached } from '../limits/limit-reached.ts'
 import type { Changes, Store } from '../store/open-store.ts'
 
 /** How many requests of a project are known at the most, with their answers or without: two a second for a whole day, and some hundred bytes each. */
@@ -27,9 +28,9 @@ interface Bound {
 }
 
 /** Refuses a new request of a project that is known to have as many as may be. So a flood of them asks nothing of the store. */
-export function requireRoom(store: Store, { projectId, now }: Omit<Bound, 'maxRecords'>): void {
+export function requireRoom(store: Store, { projectId, maxRecords, now }: Bound): void {
   const fullUntil = talliesOf.get(store)?.get(projectId)?.fullUntil ?? 0
-  if (now < fullUntil) throw full(fullUntil - now)
+  if (now < fullUntil) throw full(maxRecords, fullUntil - now)
 }
 
 /**
@@ -47,7 +48,7 @@ export async function countRecord(store: Store, changes: Changes, bound: Bound):
   if (rows >= maxRecords) {
     const fullUntil = (await oldestOf(changes, projectId)) + keptMs + 1
     tallies.set(projectId, { rows, fullUntil })
-    throw full(fullUntil - now)
+    throw full(maxRecords, fullUntil - now)
   }
   tallies.set(projectId, { rows: rows + 1, fullUntil: 0 })
 }
@@ -114,13 +115,14 @@ async function countRows(changes: Changes, projectId: string): Promise<number> {
   return Number(rows)
 }
 
-function full(waitMs: number): HoltError {
-  return new HoltError(
+function full(limit: number, waitMs: number): HoltError {
+  return limitReached(
     'rate_limited',
     'The project has as many requests with an Idempotency-Key as are known of one day.',
     {
+      limit,
+      retry_after_secs: Math.min(Math.ceil(waitMs / 1000), keptMs / 1000),
       hint: 'Wait as long as Retry-After says, or send the request without an Idempotency-Key.',
-      details: { retry_after_secs: Math.min(Math.ceil(waitMs / 1000), keptMs / 1000) },
     },
   )
 }

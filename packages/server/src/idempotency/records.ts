@@ -60,7 +60,7 @@ export async function openRecord(
   maxRecords: number = maxRecordsOfProject,
 ): Promise<IdempotencyRecord> {
   const at = now()
-  requireRoom(store, { projectId, now: at })
+  requireRoom(store, { projectId, maxRecords, now: at })
   const record = { fingerprint, resource_id: randomText(20), status: null }
   const row = { project_id: projectId, idempotency_key: key, ...record, body: null, created_at: at }
   const change = async (changes: Changes) => {
