@@ -46,7 +46,8 @@ export async function countRecord(store: Store, changes: Changes, bound: Bound):
   // A change that is run again has counted its record twice: who is refused is so for what there is.
   if (rows >= maxRecords) rows = await countRows(changes, projectId)
   if (rows >= maxRecords) {
-    const fullUntil = (await oldestOf(changes, projectId)) + keptMs + 1
+    // Where the clock was set back the oldest may be of the future.
+    const fullUntil = Math.min(await oldestOf(changes, projectId), now) + keptMs + 1
     tallies.set(projectId, { rows, fullUntil })
     throw full(maxRecords, fullUntil - now)
   }

@@ -193,6 +193,19 @@ test('where a project has as many requests of one day as are known, new ones are
   await expect(open('l')).resolves.toBeDefined()
 })
 
+test('where the clock was set back, a project that has too many is looked at again after a day', async () => {
+  const { store, clock, open } = await boundedStore()
+  clock.now = 30 * dayMs
+  for (const key of 'abcdefgh') await open(key)
+  clock.now = dayMs
+  await expect(open('i')).rejects.toThrow('Idempotency-Key')
+  // Somebody else removes them, and says so to nobody.
+  await store.db.deleteFrom('idempotency').execute()
+  await expect(open('i')).rejects.toThrow('Idempotency-Key')
+  clock.now = 2 * dayMs + 2
+  await expect(open('i')).resolves.toBeDefined()
+})
+
 test('of many requests at once as many are noted as there is room for', async () => {
   const { open, known } = await boundedStore()
   const outcomes = await Promise.all([...'abcdefghijklmnopqrst'].map((key) => open(key).catch(({ code }) => code)))
