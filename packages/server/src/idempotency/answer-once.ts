@@ -74,7 +74,7 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
     if (ofRequest !== fingerprint) throw mismatch()
     if (record.status === null)
       return { answer: await answerAndKeep(service, ref, { once, record, fingerprint }), replayed: false }
-    if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes))) throw mismatch()
+    if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes, service.limits.quietBodyMs))) throw mismatch()
     if (!once.takesJson(record.status)) throw keptAsJson()
     return { answer: await replay(service, ref, { once, status: record.status }), replayed: true }
   } finally {

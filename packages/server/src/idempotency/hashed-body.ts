@@ -4,9 +4,6 @@ import { HoltError } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 import { passOn } from '../http/pass-on.ts'
 
-/** A body that sends nothing for this long is given up. */
-const quietMs = 60_000
-
 /** The bytes of a request, and what tells them from others once all of them have been read. */
 export interface HashedBody {
   readonly body: Readable
@@ -35,8 +32,8 @@ export function hashedBody(source: Readable, key: Uint8Array): HashedBody {
   return { body, fingerprint: () => (digest === null ? null : `${bytes}.${digest}`) }
 }
 
-/** Reads a body that is sent again, no further than needed, and answers whether it is the one of the fingerprint. */
-export async function isSameBody(hashed: HashedBody, fingerprint: string): Promise<boolean> {
+/** Reads a body that is sent again, no further than needed, and answers whether it is the one of the fingerprint. One that sends nothing for `quietMs` is given up. */
+export async function isSameBody(hashed: HashedBody, fingerprint: string, quietMs: number): Promise<boolean> {
   let left = Number(fingerprint.split('.', 1)[0])
   const onQuiet = () => hashed.body.destroy(new HoltError('timeout', `Nothing arrived for ${quietMs / 1000} seconds.`))
   const timer = setTimeout(onQuiet, quietMs)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ConnectionLimits, connectionLimits } from '../../src/http/connection-limits.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { tarOf } from '../support/tar-of.ts'
 
 /** A connection, and everything that has come over it. */
 interface Client {
@@ -29,8 +30,9 @@ async function open({ server }: TestServer, bytes: string): Promise<Client> {
 }
 
 /** A request with a body that is announced and does not come. */
-function withoutBody({ server }: TestServer, method: string, target: string): string {
-  const fields = [`Authorization: Bearer ${server.adminKey}`, 'Content-Type: application/json', 'Content-Length: 100']
+function withoutBody({ server }: TestServer, method: string, target: string, more: readonly string[] = []): string {
+  const standing = [`Authorization: Bearer ${server.adminKey}`, 'Content-Type: application/json', 'Content-Length: 100']
+  const fields = [...standing, ...more]
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${fields.join('\r\n')}\r\n\r\n{`
 }
 
@@ -68,4 +70,13 @@ test('a build context that sends nothing more is answered, and leaves nothing', 
   const client = await open(server, withoutBody(server, 'POST', '/v1/agents/template/context'))
   await expect.poll(client.received).toMatch(/^HTTP\/1\.1 504 [\s\S]*"code":"timeout"/)
   expect(await readdir(join(server.stateDir, 'builds', 'contexts'))).toEqual([])
+})
+
+test('a build context that is sent again and sends nothing more is answered in the same time', async () => {
+  const server = await startWith({ quietBodyMs: 100 })
+  const target = '/v1/agents/template/context'
+  const sent = { body: await tarOf({ a: 'one' }), headers: { 'idempotency-key': 'k1' } }
+  expect((await server.ask('POST', target, sent)).status).toBe(201)
+  const client = await open(server, withoutBody(server, 'POST', target, ['Idempotency-Key: k1']))
+  await expect.poll(client.received, { timeout: 5000 }).toMatch(/^HTTP\/1\.1 504 [\s\S]*"code":"timeout"/)
 })
