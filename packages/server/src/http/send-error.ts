@@ -3,7 +3,7 @@ import type { EngineError } from '@holt/engine'
 import { type ErrorBody, HoltError, makeId } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
-import { limitHeaders } from '../limits/limit-reached.ts'
+import { finite, limitHeaders } from '../limits/limit-reached.ts'
 import type { Log } from '../service.ts'
 import { isDiskFailed } from '../store/disk-failed.ts'
 import { isDiskFull } from '../store/disk-full.ts'
@@ -64,7 +64,7 @@ export function errorHeaders(error: HoltError, requestId: string): Record<string
     'content-type': 'application/json; charset=utf-8',
     ...(status === 426 ? { upgrade: 'websocket' } : {}),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-    ...(status === 503 ? { 'retry-after': String(details?.retry_after_secs ?? 1) } : {}),
+    ...(status === 503 ? { 'retry-after': String(finite(details?.retry_after_secs) ?? 1) } : {}),
     ...(status === 429 ? limitHeaders(error) : {}),
   }
 }

@@ -30,14 +30,21 @@ export function limitReached(code: LimitCode, message: string, { hint, ...detail
  * (https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-06).
  */
 export function limitHeaders({ code, details = {} }: HoltError): Record<string, string> {
-  const { limit, used = limit, retry_after_secs: wait = usualWaitSecs[code as LimitCode] ?? 1 } = details
-  const { reset_secs: reset = wait } = details
+  const limit = finite(details.limit)
+  const used = finite(details.used) ?? limit
+  const wait = finite(details.retry_after_secs) ?? usualWaitSecs[code as LimitCode] ?? 1
+  const reset = finite(details.reset_secs) ?? wait
   const retryAfter = { 'retry-after': `${wait}` }
-  if (typeof limit !== 'number' || typeof used !== 'number') return retryAfter
+  if (limit === null || used === null) return retryAfter
   return {
     ...retryAfter,
     'ratelimit-limit': `${Math.floor(limit)}`,
     'ratelimit-remaining': `${Math.max(0, Math.floor(limit - used))}`,
     'ratelimit-reset': `${reset}`,
   }
+}
+
+/** A fact of an error as a number that a header can have; null where it is none: an error's facts may be anything. */
+export function finite(fact: unknown): number | null {
+  return typeof fact === 'number' && Number.isFinite(fact) ? fact : null
 }

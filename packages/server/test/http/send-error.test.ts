@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { HoltError } from '@holt/protocol'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { toHoltError } from '../../src/http/send-error.ts'
+import { errorHeaders, toHoltError } from '../../src/http/send-error.ts'
 import { ensureDefaultProject } from '../../src/keys/bootstrap.ts'
 import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 import { keepingLog } from '../support/start-test-server.ts'
@@ -56,4 +57,14 @@ test('another failure of the database stays one that nobody expected', () => {
   const { log } = keepingLog()
   expect(toHoltError(sqliteError(1), log, 'rq1')).toMatchObject({ status: 500, code: 'internal' })
   expect(toHoltError(sqliteError(13), log, 'rq1')).toMatchObject({ status: 507, code: 'disk_full' })
+})
+
+test.each([
+  [undefined, '1'],
+  [30, '30'],
+  ['soon\r\nx-evil: 1', '1'],
+  [Number.POSITIVE_INFINITY, '1'],
+])('an error with 503 that says to come again after %j says %s in its header', (retry_after_secs, expected) => {
+  const error = new HoltError('unavailable', 'Not now.', { details: { retry_after_secs } })
+  expect(errorHeaders(error, 'rq1')['retry-after']).toBe(expected)
 })

@@ -23,6 +23,16 @@ test.each([
   expect(error.details).not.toHaveProperty('hint')
 })
 
+test.each([
+  [{ limit: 5, retry_after_secs: '9\r\nx-evil: 1' }, headers(1, [5, 0, 1])],
+  [{ limit: 5, retry_after_secs: Number.NaN, reset_secs: Number.POSITIVE_INFINITY }, headers(1, [5, 0, 1])],
+  [{ limit: 5, used: 'all', retry_after_secs: 2, reset_secs: null }, headers(2, [5, 0, 2])],
+  [{ limit: Number.POSITIVE_INFINITY, used: 1 }, { 'retry-after': '1' }],
+  [{ limit: '5' }, { 'retry-after': '1' }],
+])('of the facts %j only what is a number is told in headers', (details, expected) => {
+  expect(limitHeaders(new HoltError('rate_limited', 'Too many.', { details }))).toEqual(expected)
+})
+
 test('an error without a number says only when to come again', () => {
   expect(limitHeaders(new HoltError('rate_limited', 'Too many.'))).toEqual({ 'retry-after': '1' })
   expect(limitHeaders(new HoltError('quota_exceeded', 'Too many.'))).toEqual({ 'retry-after': '60' })
