@@ -23,9 +23,14 @@ export interface ConnectionLimits {
   readonly maxPipelinedInCrowd: number
   /** Requests and streams of one project that are under way. */
   readonly maxRequestsPerProject: number
+  /** Requests with an `Idempotency-Key` of one project that are known, of one day; one API key may have half. */
+  readonly maxKeyedPerProject: number
 }
 
-/** Enough for a slow client (a JSON body of 4 MiB arrives in its time even over 1.2 Mbit/s); few enough descriptors that the service keeps its own. */
+/**
+ * Enough for a slow client (a JSON body of 4 MiB arrives in its time even over 1.2 Mbit/s); few enough descriptors that the service keeps its own. Of requests that are known
+ * there are two a second for a whole day, each some hundred bytes of the store.
+ */
 export const connectionLimits: ConnectionLimits = {
   headersTimeoutMs: 15_000,
   bodyTimeoutMs: 30_000,
@@ -39,6 +44,7 @@ export const connectionLimits: ConnectionLimits = {
   maxWaiting: 4096,
   maxPipelinedInCrowd: 4,
   maxRequestsPerProject: 1024,
+  maxKeyedPerProject: 200_000,
 }
 
 /** What the service needs of descriptors besides connections: the store, and a few for each runtime, image and log. */

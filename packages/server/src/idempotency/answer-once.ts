@@ -68,7 +68,13 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
   }
   running.set(ref.key, fingerprint)
   try {
-    const record = (await findRecord(service, ref)) ?? (await openRecord(service, ref, fingerprint))
+    const record =
+      (await findRecord(service, ref)) ??
+      (await openRecord(service, ref, {
+        fingerprint,
+        keyId: once.caller.keyId,
+        maxRecords: service.limits.maxKeyedPerProject,
+      }))
     await failpoint('idempotency.reserved')
     const [ofRequest, ofBytes = ''] = record.fingerprint.split(' ')
     if (ofRequest !== fingerprint) throw mismatch()

@@ -2,68 +2,80 @@ import type { HoltError } from '@holt/protocol'
 import { dayMs } from '../day.ts'
 import { limitReached } from '../limits/limit-reached.ts'
 import type { Changes, Store } from '../store/open-store.ts'
-
-/** How many requests of a project are known at the most, with their answers or without: two a second for a whole day, and some hundred bytes each. */
-export const maxRecordsOfProject = 200_000
+import { countRows, oldestOf, removeOldest, removeRefused } from './record-rows.ts'
 
 /** How long the same request again gets the same answer. */
 const keptMs = dayMs
 
-/** Old ones that one request removes at the bound: so many that not each has to look, and so few that none waits for it. */
+/** What one API key may have of its project's records: however many it makes, others find room for as many. */
+const shareOfKey = 0.5
+
+/** Records that one request removes at the bound: so many that not each has to look, and so few that none waits for it. */
 const maxRemoved = 500
 
-/** What is known of a project's rows: how many there are at the most, and until when none of them is old enough to make room. */
+/** What is known of an API key's records, or with null of all of its project: how many there are at the most (null: not known), and until when none of them makes room. */
 interface Tally {
-  readonly rows: number
+  readonly rows: number | null
   readonly fullUntil: number
 }
 
-/** The rows are counted once for each project, and again at the bound and where somebody else has removed some. */
-const talliesOf = new WeakMap<Store, Map<string, Tally>>()
+type Tallies = Map<string | null, Tally>
+
+/** The rows are counted once for each project and key, and again at the bound and where somebody else has removed some. */
+const talliesOf = new WeakMap<Store, Map<string, Tallies>>()
 
 interface Bound {
   readonly projectId: string
+  /** The API key that asks. */
+  readonly keyId: string
+  /** How many requests of the project are known at the most, with their answers or without. */
   readonly maxRecords: number
   readonly now: number
 }
 
-/** Refuses a new request of a project that is known to have as many as may be. So a flood of them asks nothing of the store. */
-export function requireRoom(store: Store, { projectId, maxRecords, now }: Bound): void {
-  const fullUntil = talliesOf.get(store)?.get(projectId)?.fullUntil ?? 0
-  if (now < fullUntil) throw full(maxRecords, fullUntil - now)
+/** Refuses a new request where its API key or its project is known to have as many as may be. So a flood of them asks nothing of the store. */
+export function requireRoom(store: Store, bound: Bound): void {
+  const tallies = talliesIn(store, bound.projectId)
+  for (const keyId of [bound.keyId, null]) {
+    const fullUntil = tallies.get(keyId)?.fullUntil ?? 0
+    if (bound.now < fullUntil) throw full(bound, { keyId, fullUntil })
+  }
 }
 
 /**
- * Notes one more record, in the change that writes it, and before it does. Throws `rate_limited` where the project has `maxRecords` that are younger than a day: none of
- * those is forgotten, for a request that came again would be done again.
+ * Notes one more record, in the change that writes it, and before it does. At the bound the oldest make room that are older than a day, and after them those of refusals, which
+ * changed nothing. Throws `rate_limited` where there are none: what is younger and was done is not forgotten, for a request that came again would be done again.
  */
 export async function countRecord(store: Store, changes: Changes, bound: Bound): Promise<void> {
-  const { projectId, maxRecords, now } = bound
-  const tallies = talliesOf.get(store) ?? new Map<string, Tally>()
-  talliesOf.set(store, tallies)
-  let rows = tallies.get(projectId)?.rows ?? (await countRows(changes, projectId))
-  if (rows >= maxRecords) rows -= await removeOldest(changes, { projectId, before: now - keptMs, limit: maxRemoved })
-  // A change that is run again has counted its record twice: who is refused is so for what there is.
-  if (rows >= maxRecords) rows = await countRows(changes, projectId)
-  if (rows >= maxRecords) {
-    // Where the clock was set back the oldest may be of the future.
-    const fullUntil = Math.min(await oldestOf(changes, projectId), now) + keptMs + 1
-    tallies.set(projectId, { rows, fullUntil })
-    throw full(maxRecords, fullUntil - now)
+  const tallies = talliesIn(store, bound.projectId)
+  for (const keyId of [bound.keyId, null]) await makeRoom(changes, tallies, { ...bound, keyId })
+  for (const keyId of [bound.keyId, null]) {
+    const rows = tallies.get(keyId)?.rows ?? null
+    tallies.set(keyId, { rows: rows === null ? null : rows + 1, fullUntil: 0 })
   }
-  tallies.set(projectId, { rows: rows + 1, fullUntil: 0 })
 }
 
-/** Notes that a record was removed. */
-export function uncountRecord(store: Store, projectId: string): void {
-  const tallies = talliesOf.get(store)
-  const rows = tallies?.get(projectId)?.rows
-  if (rows !== undefined) tallies?.set(projectId, { rows: rows - 1, fullUntil: 0 })
+/** Notes that a record of an API key was removed. */
+export function uncountRecord(store: Store, { projectId, keyId }: Maker): void {
+  uncount(talliesIn(store, projectId), [keyId])
 }
 
-/** Forgets what was counted for a project, where the change that counted it may have been undone. */
+/** Notes that a record of an API key can be forgotten where there is no room. */
+export function noteRefused(store: Store, { projectId, keyId }: Maker): void {
+  const tallies = talliesIn(store, projectId)
+  for (const one of [keyId, null]) tallies.set(one, { rows: tallies.get(one)?.rows ?? null, fullUntil: 0 })
+}
+
+/** Who has made a record; a null key: it is of an earlier version, which did not note it. */
+interface Maker {
+  readonly projectId: string
+  readonly keyId: string | null
+}
+
+/** Forgets what was counted for a project, where the change that counted it may have been undone. Who was refused is so still. */
 export function recountRecords(store: Store, projectId: string): void {
-  talliesOf.get(store)?.delete(projectId)
+  const tallies = talliesIn(store, projectId)
+  for (const [keyId, { fullUntil }] of tallies) tallies.set(keyId, { rows: null, fullUntil })
 }
 
 /** Removes the records of every project that are older than a day. */
@@ -75,54 +87,66 @@ export async function removeOldRecords(store: Store, now: number): Promise<void>
   if (numDeletedRows > 0n) talliesOf.delete(store)
 }
 
-/** Removes the oldest of a project that are from before a time, and answers how many. */
-export async function removeOldest(
-  changes: Changes,
-  { projectId, before, limit }: { projectId: string; before: number; limit: number },
-): Promise<number> {
-  const oldest = changes
-    .selectFrom('idempotency')
-    .select('idempotency_key')
-    .where('project_id', '=', projectId)
-    .where('created_at', '<', before)
-    .orderBy('created_at')
-    .limit(limit)
-  const { numDeletedRows } = await changes
-    .deleteFrom('idempotency')
-    .where('project_id', '=', projectId)
-    .where('idempotency_key', 'in', oldest)
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+function talliesIn(store: Store, projectId: string): Tallies {
+  const projects = talliesOf.get(store) ?? new Map<string, Tallies>()
+  talliesOf.set(store, projects)
+  const tallies: Tallies = projects.get(projectId) ?? new Map()
+  projects.set(projectId, tallies)
+  return tallies
 }
 
-/** The time of a project's oldest record, of which there is one. */
-async function oldestOf(changes: Changes, projectId: string): Promise<number> {
-  const { created_at } = await changes
-    .selectFrom('idempotency')
-    .select('created_at')
-    .where('project_id', '=', projectId)
-    .orderBy('created_at')
-    .limit(1)
-    .executeTakeFirstOrThrow()
-  return created_at
+interface Room extends Omit<Bound, 'keyId'> {
+  /** The API key whose share it is; null: all of the project's. */
+  readonly keyId: string | null
 }
 
-async function countRows(changes: Changes, projectId: string): Promise<number> {
-  const { rows } = await changes
-    .selectFrom('idempotency')
-    .select(({ fn }) => fn.countAll().as('rows'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow()
-  return Number(rows)
+/** Sees to it that there is room for one more, and knows afterwards how many there are. */
+async function makeRoom(changes: Changes, tallies: Tallies, room: Room): Promise<void> {
+  const { projectId, keyId, now } = room
+  const holder = { projectId, keyId }
+  const limit = limitOf(room)
+  const count = async () => {
+    const rows = await countRows(changes, holder)
+    tallies.set(keyId, { rows, fullUntil: 0 })
+    return rows
+  }
+  const isFull = async () => (tallies.get(keyId)?.rows ?? (await count())) >= limit
+  if (!(await isFull())) return
+  uncount(tallies, await removeOldest(changes, { holder, before: now - keptMs, limit: maxRemoved }))
+  // A change that is run again has counted its record twice: who is refused, and what is forgotten, is so for what there is.
+  if (!(await isFull()) || (await count()) < limit) return
+  uncount(tallies, await removeRefused(changes, { holder, limit: maxRemoved }))
+  if (!(await isFull())) return
+  // Where the clock was set back the oldest may be of the future.
+  const fullUntil = Math.min(await oldestOf(changes, holder), now) + keptMs + 1
+  tallies.set(keyId, { rows: null, fullUntil })
+  throw full(room, { keyId, fullUntil })
 }
 
-function full(limit: number, waitMs: number): HoltError {
+/** Takes records off the tallies of those who had made them, and of the project. */
+function uncount(tallies: Tallies, keyIds: readonly (string | null)[]): void {
+  for (const keyId of keyIds)
+    for (const one of keyId === null ? [null] : [keyId, null]) {
+      const rows = tallies.get(one)?.rows ?? null
+      tallies.set(one, { rows: rows === null ? null : rows - 1, fullUntil: 0 })
+    }
+}
+
+function limitOf({ keyId, maxRecords }: Pick<Room, 'keyId' | 'maxRecords'>): number {
+  return keyId === null ? maxRecords : Math.ceil(maxRecords * shareOfKey)
+}
+
+function full(
+  { maxRecords, now }: Omit<Bound, 'keyId'>,
+  { keyId, fullUntil }: { keyId: string | null; fullUntil: number },
+): HoltError {
+  const who = keyId === null ? 'project' : 'API key'
   return limitReached(
     'rate_limited',
-    'The project has as many requests with an Idempotency-Key as are known of one day.',
+    `The ${who} has as many requests with an Idempotency-Key as are known of one day.`,
     {
-      limit,
-      retry_after_secs: Math.min(Math.ceil(waitMs / 1000), keptMs / 1000),
+      limit: limitOf({ keyId, maxRecords }),
+      retry_after_secs: Math.min(Math.ceil((fullUntil - now) / 1000), keptMs / 1000),
       hint: 'Wait as long as Retry-After says, or send the request without an Idempotency-Key.',
     },
   )

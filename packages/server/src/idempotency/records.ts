@@ -1,8 +1,8 @@
-import { HoltError, randomText } from '@holt/protocol'
+import { randomText } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { Changes, Queries } from '../store/open-store.ts'
 import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
-import { countRecord, maxRecordsOfProject, recountRecords, requireRoom, uncountRecord } from './kept-records.ts'
+import { countRecord, noteRefused, recountRecords, requireRoom, uncountRecord } from './kept-records.ts'
 
 /** Whose record, and under which `Idempotency-Key`. */
 export interface RecordRef {
@@ -16,6 +16,15 @@ export interface IdempotencyRecord {
   /** What the id is made of that its request gives to what it makes. */
   readonly resource_id: string
   readonly status: number | null
+}
+
+/** A request that nothing is known of. */
+interface NewRequest {
+  readonly fingerprint: string
+  /** The API key that asks. */
+  readonly keyId: string
+  /** How many of its project are known at the most. */
+  readonly maxRecords: number
 }
 
 /** What a request was answered. `body` is null where that was too long to keep, or was let go of for newer ones. */
@@ -52,25 +61,25 @@ export async function readKept(
   return row?.body ?? null
 }
 
-/** Notes a request before anything of it is done. Throws `rate_limited` where the project has `maxRecords` of the last day. */
+/** Notes a request before anything of it is done. Throws `rate_limited` where its project has `maxRecords` of the last day that were not refused, or its API key half of them. */
 export async function openRecord(
   { store, now }: Pick<Service, 'store' | 'now'>,
   { projectId, key }: RecordRef,
-  fingerprint: string,
-  maxRecords: number = maxRecordsOfProject,
+  { fingerprint, keyId, maxRecords }: NewRequest,
 ): Promise<IdempotencyRecord> {
   const at = now()
-  requireRoom(store, { projectId, maxRecords, now: at })
+  const bound = { projectId, keyId, maxRecords, now: at }
+  requireRoom(store, bound)
   const record = { fingerprint, resource_id: randomText(20), status: null }
-  const row = { project_id: projectId, idempotency_key: key, ...record, body: null, created_at: at }
+  const row = { project_id: projectId, idempotency_key: key, key_id: keyId, ...record, body: null, created_at: at }
   const change = async (changes: Changes) => {
-    await countRecord(store, changes, { projectId, maxRecords, now: at })
+    await countRecord(store, changes, bound)
     await changes.insertInto('idempotency').values(row).execute()
   }
   try {
     await store.change(change, { durable: 'later' })
   } catch (error) {
-    if (!(error instanceof HoltError)) recountRecords(store, projectId)
+    recountRecords(store, projectId)
     throw error
   }
   return record
@@ -84,16 +93,19 @@ export async function closeRecord(
   maxBytes: number = maxKeptBytesOfProject,
 ): Promise<void> {
   const change = async (changes: Changes) => {
-    await changes
+    const closed = await changes
       .updateTable('idempotency')
       .set(answered)
       .where('project_id', '=', projectId)
       .where('idempotency_key', '=', key)
-      .execute()
+      .returning('key_id')
+      .executeTakeFirst()
     await countKept(store, changes, { projectId, bytes: answered.body?.length ?? 0, maxBytes })
+    return closed
   }
   try {
-    await store.change(change, { durable: 'later' })
+    const closed = await store.change(change, { durable: 'later' })
+    if (closed !== undefined && answered.status >= 400) noteRefused(store, { projectId, keyId: closed.key_id })
   } catch (error) {
     recountKept(store, projectId)
     throw error
@@ -103,7 +115,12 @@ export async function closeRecord(
 /** Forgets a request that nothing came of. */
 export async function dropRecord({ store }: Pick<Service, 'store'>, { projectId, key }: RecordRef): Promise<void> {
   const change = (changes: Queries) =>
-    changes.deleteFrom('idempotency').where('project_id', '=', projectId).where('idempotency_key', '=', key).execute()
-  await store.change(change, { durable: 'later' })
-  uncountRecord(store, projectId)
+    changes
+      .deleteFrom('idempotency')
+      .where('project_id', '=', projectId)
+      .where('idempotency_key', '=', key)
+      .returning('key_id')
+      .executeTakeFirst()
+  const dropped = await store.change(change, { durable: 'later' })
+  if (dropped !== undefined) uncountRecord(store, { projectId, keyId: dropped.key_id })
 }

@@ -177,6 +177,8 @@ interface PoolMembersTable {
 interface IdempotencyTable {
   readonly project_id: string
   readonly idempotency_key: string
+  /** The API key that asked first; null where an earlier version wrote the row. */
+  readonly key_id: string | null
   readonly fingerprint: string
   readonly resource_id: string
   readonly status: number | null

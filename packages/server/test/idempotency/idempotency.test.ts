@@ -4,7 +4,10 @@ import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { maxRecordsOfProject, removeOldest, removeOldRecords } from '../../src/idempotency/kept-records.ts'
+import { dayMs } from '../../src/day.ts'
+import { connectionLimits } from '../../src/http/connection-limits.ts'
+import { removeOldRecords } from '../../src/idempotency/kept-records.ts'
+import { countRows, oldestOf, removeOldest, removeRefused } from '../../src/idempotency/record-rows.ts'
 import {
   closeRecord,
   dropRecord,
@@ -135,7 +138,7 @@ test("a project's oldest answers are let go of for newer ones, and nobody else's
     .execute()
   let at = 0
   const keep = async (ref: RecordRef) => {
-    await openRecord({ store, now: () => at++ }, ref, 'f')
+    await openRecord({ store, now: () => at++ }, ref, { fingerprint: 'f', keyId: 'ke1', maxRecords: 100 })
     await closeRecord({ store }, ref, { fingerprint: 'f', status: 200, body: 'x'.repeat(1000) }, 8000)
   }
   const kept = async (ref: RecordRef) => (await readKept({ store }, ref)) !== null
@@ -152,17 +155,29 @@ test("a project's oldest answers are let go of for newer ones, and nobody else's
   expect(rows.filter(({ body }) => body !== null)).toHaveLength(7)
 })
 
-const dayMs = 24 * 3600 * 1000
+interface Bound {
+  readonly maxRecords: number
+  /** Which API key asks, by the `Idempotency-Key`. */
+  readonly keyIdOf: (key: string) => string
+}
 
-/** A store with a project, of which 8 requests are known at the most. Each is a millisecond younger than the one before. */
-async function boundedStore() {
+/** Of whom 8 requests are known at the most: a project in which each is of another API key, or one key of a project that has room for more. */
+const holders = [
+  { whose: 'project', maxRecords: 8, keyIdOf: (key: string) => `ke${key}` },
+  { whose: 'key', maxRecords: 16, keyIdOf: () => 'ke1' },
+] as const satisfies readonly (Bound & { whose: string })[]
+
+/** A store with a project that has such a bound. Each request is a millisecond younger than the one before. */
+async function boundedStore({ maxRecords, keyIdOf }: Bound) {
   const store = await openTestStore()
   onTestFinished(() => store.close())
   const projectId = await ensureDefaultProject(store, 1)
   const clock = { now: dayMs }
   const parts = { store, now: () => clock.now++ }
-  const open = (key: string) => openRecord(parts, { projectId, key }, 'f', 8)
-  const answer = (key: string) => closeRecord(parts, { projectId, key }, { fingerprint: 'f', status: 200, body: null })
+  const open = (key: string) =>
+    openRecord(parts, { projectId, key }, { fingerprint: 'f', keyId: keyIdOf(key), maxRecords })
+  const answer = (key: string, status = 200) =>
+    closeRecord(parts, { projectId, key }, { fingerprint: 'f', status, body: null })
   const drop = (key: string) => dropRecord(parts, { projectId, key })
   const known = async () => {
     const rows = await store.db.selectFrom('idempotency').select('idempotency_key').orderBy('created_at').execute()
@@ -171,50 +186,57 @@ async function boundedStore() {
   return { store, projectId, clock, open, answer, drop, known }
 }
 
-test('where a project has as many requests of one day as are known, new ones are refused and none is forgotten', async () => {
-  const { store, projectId, clock, open, answer, known } = await boundedStore()
-  for (const key of 'abcdefgh') {
-    await open(key)
-    await answer(key)
-  }
-  for (let count = 0; count < 3; count += 1) {
-    const error = await open('i').catch((thrown) => thrown)
-    expect([error.code, error.details.retry_after_secs]).toEqual(['rate_limited', 24 * 3600])
-  }
-  expect(await known()).toBe('abcdefgh')
-  for (const key of 'abcdefgh') expect((await findRecord({ store }, { projectId, key }))?.status).toBe(200)
-  clock.now = 2 * dayMs - 5000
-  expect((await open('i').catch((thrown) => thrown)).details.retry_after_secs).toBe(6)
-  clock.now = 2 * dayMs + 3
-  await open('i')
-  await open('j')
-  await open('k')
-  expect(await known()).toBe('defghijk')
-  await expect(open('l')).resolves.toBeDefined()
-})
+test.each(holders)(
+  'where a $whose has as many requests of one day as are known, new ones are refused and none is forgotten',
+  async (holder) => {
+    const { store, projectId, clock, open, answer, known } = await boundedStore(holder)
+    for (const key of 'abcdefgh') {
+      await open(key)
+      await answer(key)
+    }
+    for (let count = 0; count < 3; count += 1) {
+      const error = await open('i').catch((thrown) => thrown)
+      expect([error.code, error.details]).toEqual(['rate_limited', { limit: 8, retry_after_secs: 24 * 3600 }])
+      expect(error.message).toContain(`${holder.whose} has `)
+    }
+    expect(await known()).toBe('abcdefgh')
+    for (const key of 'abcdefgh') expect((await findRecord({ store }, { projectId, key }))?.status).toBe(200)
+    clock.now = 2 * dayMs - 5000
+    expect((await open('i').catch((thrown) => thrown)).details.retry_after_secs).toBe(6)
+    clock.now = 2 * dayMs + 3
+    await open('i')
+    await open('j')
+    await open('k')
+    expect(await known()).toBe('defghijk')
+    await expect(open('l')).resolves.toBeDefined()
+  },
+)
 
-test('where the clock was set back, a project that has too many is looked at again after a day', async () => {
-  const { store, clock, open } = await boundedStore()
-  clock.now = 30 * dayMs
-  for (const key of 'abcdefgh') await open(key)
-  clock.now = dayMs
-  await expect(open('i')).rejects.toThrow('Idempotency-Key')
-  // Somebody else removes them, and says so to nobody.
-  await store.db.deleteFrom('idempotency').execute()
-  await expect(open('i')).rejects.toThrow('Idempotency-Key')
-  clock.now = 2 * dayMs + 2
-  await expect(open('i')).resolves.toBeDefined()
-})
+test.each(holders)(
+  'where the clock was set back, a $whose that has too many is looked at again after a day',
+  async (holder) => {
+    const { store, clock, open } = await boundedStore(holder)
+    clock.now = 30 * dayMs
+    for (const key of 'abcdefgh') await open(key)
+    clock.now = dayMs
+    await expect(open('i')).rejects.toThrow('Idempotency-Key')
+    // Somebody else removes them, and says so to nobody.
+    await store.db.deleteFrom('idempotency').execute()
+    await expect(open('i')).rejects.toThrow('Idempotency-Key')
+    clock.now = 2 * dayMs + 2
+    await expect(open('i')).resolves.toBeDefined()
+  },
+)
 
-test('of many requests at once as many are noted as there is room for', async () => {
-  const { open, known } = await boundedStore()
+test.each(holders)('of many requests of a $whose at once as many are noted as there is room for', async (holder) => {
+  const { open, known } = await boundedStore(holder)
   const outcomes = await Promise.all([...'abcdefghijklmnopqrst'].map((key) => open(key).catch(({ code }) => code)))
   expect(outcomes.filter((outcome) => outcome === 'rate_limited')).toHaveLength(12)
   expect(await known()).toHaveLength(8)
 })
 
-test('what was taken back, or has grown old, makes room', async () => {
-  const { store, clock, open, drop, known } = await boundedStore()
+test.each(holders)('what was taken back, or has grown old, makes room in a $whose', async (holder) => {
+  const { store, clock, open, drop, known } = await boundedStore(holder)
   for (const key of 'abcd') await open(key)
   for (const key of 'efghijklm') {
     await open(key)
@@ -237,7 +259,7 @@ test('a request that finds no room is answered with 429 and a time to wait, and 
   const server = await startTestServer()
   await create(server, 'k1')
   const [{ project_id }] = await storedRows(server.stateDir, 'SELECT project_id FROM idempotency')
-  const rows = `WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${maxRecordsOfProject})
+  const rows = `WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${connectionLimits.maxKeyedPerProject})
     INSERT INTO idempotency (project_id, idempotency_key, fingerprint, resource_id, status, body, created_at)
     SELECT '${project_id}', 'other' || i, 'f', 'r', 200, NULL, ${Date.now()} FROM n`
   await tamper(server.stateDir, rows)
@@ -247,16 +269,100 @@ test('a request that finds no room is answered with 429 and a time to wait, and 
   const wait = refused.headers.get('retry-after')
   expect(Number(wait)).toBeGreaterThan(23 * 3600)
   const told = ['limit', 'remaining', 'reset'].map((name) => refused.headers.get(`ratelimit-${name}`))
-  expect(told).toEqual([String(maxRecordsOfProject), '0', wait])
+  expect(told).toEqual([String(connectionLimits.maxKeyedPerProject), '0', wait])
   expect((await create(restarted, 'k1')).headers.get('idempotent-replayed')).toBe('true')
   expect((await restarted.ask('GET', path)).json.data).toHaveLength(1)
   expect((await restarted.ask('POST', path, { json: {} })).status).toBe(201)
 })
 
-test('what is old is found without looking at the rest', async () => {
-  const plans = await plansOf((db) => removeOldest(db as never, { projectId: 'pr1', before: 1, limit: 8 }))
-  expect(plans).toContainEqual('SEARCH idempotency USING INDEX idempotency_project (project_id=? AND created_at<?)')
+const ofProject = { projectId: 'pr1', keyId: null }
+const ofKey = { projectId: 'pr1', keyId: 'ke1' }
+
+test.each([
+  [ofProject, 'idempotency_project (project_id=? AND created_at<?)', 'idempotency_refused (project_id=?)'],
+  [
+    ofKey,
+    'idempotency_key_order (project_id=? AND key_id=? AND created_at<?)',
+    'idempotency_key_refused (project_id=? AND key_id=?)',
+  ],
+])('what can go of %j is found without looking at the rest', async (holder, old, refused) => {
+  const plans = await plansOf(async (db) => {
+    await removeOldest(db as never, { holder, before: 1, limit: 8 })
+    await removeRefused(db as never, { holder, limit: 8 })
+    await oldestOf(db as never, holder).catch(() => {}) // There is none.
+    await countRows(db as never, holder).catch(() => {})
+  })
+  expect(plans).toContainEqual(`SEARCH idempotency USING INDEX ${old}`)
+  expect(plans).toContainEqual(`SEARCH idempotency USING INDEX ${refused}`)
   for (const plan of plans) expect(plan).not.toMatch(/^SCAN|TEMP B-TREE/)
+})
+
+test.each(holders)('refusals of a $whose are forgotten where there is no room, and nothing else is', async (holder) => {
+  const { open, answer, known } = await boundedStore(holder)
+  for (const key of 'abcdefgh') {
+    await open(key)
+    if (key !== 'h') await answer(key, 'bdf'.includes(key) ? 404 : 200)
+  }
+  for (const key of 'ijk') {
+    await open(key)
+    await answer(key)
+  }
+  expect(await known()).toBe('aceghijk')
+  await expect(open('l')).rejects.toThrow('Idempotency-Key')
+  // What was still under way, and is refused now.
+  await answer('h', 409)
+  await open('l')
+  expect(await known()).toBe('acegijkl')
+  await expect(open('m')).rejects.toThrow('Idempotency-Key')
+})
+
+test('what one API key has been refused in its project leaves the counts of others as they are', async () => {
+  const bound = { maxRecords: 8, keyIdOf: (key: string) => (key === key.toLowerCase() ? 'ke1' : 'ke2') }
+  const { open, answer, known } = await boundedStore(bound)
+  for (const key of 'abcd') {
+    await open(key)
+    await answer(key)
+  }
+  for (let count = 0; count < 3; count += 1) await expect(open('e')).rejects.toThrow('The API key')
+  for (const key of 'ABCD') {
+    await open(key)
+    await answer(key, 422)
+  }
+  await expect(open('e')).rejects.toThrow('The API key')
+  await open('E')
+  expect(await known()).toBe('abcdE')
+  for (const key of 'FGH') await open(key)
+  for (const key of ['I', 'e']) await expect(open(key)).rejects.toThrow('The API key')
+})
+
+test.each([
+  ['what it was refused', (count: number) => ({ name: `r${count}`, template: 'none' }), 404, 20],
+  ['what it has done', (count: number) => ({ name: `r${count}` }), 201, 4],
+])('a key that fills its share by %s leaves room for other keys of its project', async (_, json, status, most) => {
+  const server = await startTestServer({ limits: { ...connectionLimits, maxKeyedPerProject: 8 } })
+  const busy = await server.makeKey('runtime:write')
+  const own = await server.makeKey('admin')
+  const ask = (target: string, body: object, key: string, once: string) =>
+    server.ask('POST', target, { json: body, key, headers: { 'idempotency-key': once } })
+  const statuses = []
+  for (let count = 0; count < 20; count += 1)
+    statuses.push((await ask(path, json(count), busy.key, `busy-${count}`)).status)
+  expect(statuses.filter((one) => one === status)).toHaveLength(most)
+  expect(statuses.filter((one) => one === 429)).toHaveLength(20 - most)
+  expect((await ask('/v1/agents/key', { name: 'x' }, own.key, 'one')).status).toBe(201)
+  expect((await ask(`/v1/agents/key/${busy.key_id}/rotate`, {}, own.key, 'two')).status).toBe(200)
+  expect((await ask(path, { name: 'own' }, own.key, 'three')).status).toBe(201)
+})
+
+test('a key that may only read takes no room by what it searches', async () => {
+  const server = await startTestServer({ limits: { ...connectionLimits, maxKeyedPerProject: 2 } })
+  const search = `${path}/${await server.makeRuntime()}/files/search`
+  const reader = await server.makeKey('runtime:read')
+  for (const once of ['a', 'b', 'c', 'd']) {
+    const asked = { json: { path: '/tmp' }, key: reader.key, headers: { 'idempotency-key': once } }
+    expect((await server.ask('POST', search, asked)).status).toBe(200)
+  }
+  expect((await create(server, 'k1')).status).toBe(201)
 })
 
 test('the secret of a new key is answered again and is not in the database', async () => {

@@ -7,6 +7,7 @@ import { projects } from './0006-projects.ts'
 import { events } from './0007-events.ts'
 import { storeId } from './0008-store-id.ts'
 import { idempotencyOrder } from './0009-idempotency-order.ts'
+import { idempotencyKeys } from './0010-idempotency-keys.ts'
 
 /**
  * The schema's history: each entry runs once, in order, in a transaction of its own. Entries are never changed, only added, a file for each.
@@ -22,4 +23,5 @@ export const migrations: readonly string[] = [
   events,
   storeId,
   idempotencyOrder,
+  idempotencyKeys,
 ]
