@@ -9,10 +9,7 @@ import { FakeBuilder } from '../support/fake-builder.ts'
 import { startWebhookServer } from '../support/receive-webhooks.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { tarOf } from '../support/tar-of.ts'
-import { storedRows, tamper } from '../support/test-store.ts'
-
-/** What only reads is asked anew each time, as a GET is. */
-const readers: readonly RouteName[] = ['searchFiles', 'testNetwork', 'checkDockerfile']
+import { tamper } from '../support/test-store.ts'
 
 const posts = Object.entries<Route>(routes).filter(([, { method }]) => method === 'POST') as [RouteName, Route][]
 
@@ -100,10 +97,7 @@ test('every POST has an example here', () => {
   expect(without).toEqual([])
 })
 
-/** The others; an upload has tests of its own. */
-const changers = posts.filter(([name]) => name !== 'uploadContext' && !readers.includes(name))
-
-test.each(changers)('%s is answered once', async (name, { path }) => {
+test.each(posts.filter(([name]) => name !== 'uploadContext'))('%s is answered once', async (name, { path }) => {
   const { json, before } = examples[name] ?? {}
   const world = await makeWorld()
   const { server, ids } = world
@@ -132,25 +126,6 @@ test.each(changers)('%s is answered once', async (name, { path }) => {
   const lost = await send(restarted)
   expect([lost.status, essence(lost.json)]).toEqual([first.status, essence(first.json)])
   expect(await things(restarted, ids)).toEqual(count)
-})
-
-test.each(posts.filter(([name]) => readers.includes(name)))(
-  '%s only reads: it is asked anew, and no record is made of it',
-  async (name, { path }) => {
-    const { server, ids } = await makeWorld()
-    const target = path.replaceAll(/\{(\w+)\}/g, (_, param: string) => ids[param] ?? '')
-    const { json } = examples[name] ?? {}
-    for (let count = 0; count < 2; count += 1) {
-      const answer = await server.ask('POST', target, { json, headers: { 'idempotency-key': 'once' } })
-      expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, null])
-    }
-    expect(await storedRows(server.stateDir, 'SELECT idempotency_key FROM idempotency')).toEqual([])
-  },
-)
-
-test('which POSTs only read is told by their scopes', () => {
-  const reading = posts.filter(([, { scope }]) => scope?.endsWith(':read') === true)
-  expect(new Set(reading.map(([name]) => name))).toEqual(new Set(readers))
 })
 
 /** How many things of each kind there are. */

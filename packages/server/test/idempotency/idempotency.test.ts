@@ -354,14 +354,16 @@ test.each([
   expect((await ask(path, { name: 'own' }, own.key, 'three')).status).toBe(201)
 })
 
-test('a key that may only read takes no room by what it searches', async () => {
-  const server = await startTestServer({ limits: { ...connectionLimits, maxKeyedPerProject: 2 } })
+test('a key that may only read takes its own share by what it searches, and no more', async () => {
+  const server = await startTestServer({ limits: { ...connectionLimits, maxKeyedPerProject: 4 } })
   const search = `${path}/${await server.makeRuntime()}/files/search`
   const reader = await server.makeKey('runtime:read')
+  const statuses: number[] = []
   for (const once of ['a', 'b', 'c', 'd']) {
     const asked = { json: { path: '/tmp' }, key: reader.key, headers: { 'idempotency-key': once } }
-    expect((await server.ask('POST', search, asked)).status).toBe(200)
+    statuses.push((await server.ask('POST', search, asked)).status)
   }
+  expect(statuses).toEqual([200, 200, 429, 429])
   expect((await create(server, 'k1')).status).toBe(201)
 })
 

@@ -64,7 +64,7 @@ function renderContents(groups: readonly Group[]): Html {
 const conventions = html`<section id="conventions"><h2>Conventions</h2>
 <p>Send a key as <code>Authorization: Bearer KEY</code>, and JSON as <code>Content-Type: application/json</code>. Unknown fields are refused, and all that is wrong is named at once.</p>
 <p>A list has <code>data</code>, newest first, and a <code>next_cursor</code> for the next page, which is null at the end. Times are RFC 3339 in UTC; durations end in <code>_secs</code>, sizes in <code>_mib</code> or <code>_bytes</code>.</p>
-<p>A POST with an <code>Idempotency-Key</code> that changes something is done once: the same key and body again within a day get the same answer.</p>
+<p>A POST with an <code>Idempotency-Key</code> is done once: the same key and body again within a day get the same answer.</p>
 <p>A stream is Server-Sent Events where <code>Accept: text/event-stream</code> asks for it, else a line of JSON for each item. Each item has a <code>cursor</code> to go on after.</p>
 <p>Every answer has an <code>X-Request-Id</code>. A limit answers 429 with <code>Retry-After</code>, and says in <code>RateLimit-*</code> what it is and what is left of it.</p>
 <p>Where a GET needs no key, HEAD is answered too: the same without the body.</p>
