@@ -17,7 +17,6 @@ import { freeMemoryMiB } from './free-memory.ts'
 import { agentTemplatesDir, baseRecipeDir } from './installed-files.ts'
 import { makeLog } from './make-log.ts'
 import { openEngine } from './open-engine.ts'
-import { takePrecedence } from './take-precedence.ts'
 import { findManager } from './tell-manager.ts'
 
 /** A stop that takes longer than this is a kill; nothing is lost by it. */
@@ -30,7 +29,6 @@ export async function serve(config: ServerConfig): Promise<void> {
   endAtSurprise(log)
 
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
-  await takePrecedence(log)
   const installationId = await openInstallation(config.stateDir)
   await takeLock(config.stateDir, await ownUnit())
   await noteSettings(config.stateDir, process.env)

@@ -40,11 +40,6 @@ test('the unit leaves mounts and system calls of runtimes alone', async () => {
   expect(text).toMatch(/^Delegate=yes$/m)
 })
 
-test('the unit has the daemon come before other services, which have the weight 100', async () => {
-  const [, weight] = /^CPUWeight=(\d+)$/m.exec(await readFile(unit, 'utf8')) ?? []
-  expect(Number(weight)).toBeGreaterThan(100)
-})
-
 test('the unit sets no limit to a start, which a migration of a large store may need', async () => {
   const text = await readFile(unit, 'utf8')
   expect(text.match(/^TimeoutStartSec=.*$/gm)).toEqual(['TimeoutStartSec=infinity'])
