@@ -1,10 +1,10 @@
 import { type ClientHttp2Session, connect, constants, type SecureClientSessionOptions } from 'node:http2'
 import type { Socket } from 'node:net'
 
-/** What one stream may send ahead of its reader; bulk transfers need megabytes in flight, and a guest can fill no more than this. */
-const STREAM_WINDOW_BYTES = 4 * 2 ** 20
+/** What one stream may send ahead of its reader, which is what an answer keeps here that nobody reads. A bulk transfer is as quick as with four times of it, and with half of it slower. */
+const STREAM_WINDOW_BYTES = 2 ** 20
 
-/** What all streams of one runtime together may send ahead of their readers. */
+/** What a runtime may have on the way. It bounds nothing that is kept: Node gives this window back as soon as bytes have come (`Http2Session::OnDataChunkReceived` of `src/node_http2.cc`). */
 const SESSION_WINDOW_BYTES = 16 * 2 ** 20
 
 /** A guest that has connected speaks HTTP/2 within this time, or is not one. */
