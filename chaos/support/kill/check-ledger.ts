@@ -1,6 +1,7 @@
 import { Build, finalBuildStatuses, Key, Policy, Runtime, Secret, Snapshot } from '@holt/protocol'
 import { expect } from 'vitest'
 import { call, runtimesPath } from '../../../e2e/support/api.ts'
+import { passing } from '../../../e2e/support/lifecycle/states.ts'
 import { buildsPath } from '../../../e2e/support/test-build.ts'
 import { snapshotsPath } from '../../../e2e/support/test-snapshots.ts'
 import { until } from '../../../e2e/support/until.ts'
@@ -43,12 +44,11 @@ export async function checkLedger(books: Books): Promise<number> {
 }
 
 async function checkRuntimes({ ask, ledger }: Books): Promise<number> {
-  const passing = ['starting', 'pausing', 'resuming', 'terminating']
   const listed = await until(
     'no runtime is in a state that passes',
     async () => {
       const all = await listAll(ask, runtimesPath, Runtime)
-      return all.some(({ state }) => passing.includes(state)) ? null : all
+      return all.some(({ state }) => passing.has(state)) ? null : all
     },
     settleMs,
   )

@@ -9,7 +9,7 @@ import { until } from '../until.ts'
 const timeoutMs = 60_000
 
 /** The states that a runtime is in for a moment only. */
-const passing: ReadonlySet<RuntimeState> = new Set(['starting', 'pausing', 'resuming', 'terminating'])
+export const passing: ReadonlySet<RuntimeState> = new Set(['starting', 'pausing', 'resuming', 'terminating'])
 
 /** Waits until a runtime is in a state, and answers it. */
 export function stateOf(runtime: TestRuntime, state: RuntimeState): Promise<Runtime> {
