@@ -25,8 +25,16 @@ export class WholeBytes {
   /** Takes all of them, in one piece. */
   take(): Buffer {
     this.#endSmall()
+    const whole = Buffer.concat(this.#pieces)
+    this.clear()
+    return whole
+  }
+
+  /** Lets go of them. */
+  clear(): void {
+    this.#pieces.length = 0
+    this.#small.clear()
     this.#length = 0
-    return Buffer.concat(this.#pieces.splice(0))
   }
 
   #endSmall(): void {

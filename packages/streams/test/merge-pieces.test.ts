@@ -5,14 +5,14 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mergePieces } from '../src/index.ts'
-import { TinyPieces } from './support/tiny-pieces.ts'
+import { Pieces } from './support/pieces.ts'
 
 /** A stream into which is pushed as Node pushes what it has read, whatever the answer is. */
 const stream = (highWaterMark = 64 * 1024) => mergePieces(new Readable({ highWaterMark, read() {} }))
 
 test('what is left waiting in pieces of one byte is kept as a few', async () => {
   const waiting = stream()
-  const pieces = new TinyPieces()
+  const pieces = new Pieces()
   for (let n = 0; n < 10_000; n += 1) waiting.push(pieces.next())
   expect(await pieces.countKept()).toBeLessThan(10)
   waiting.push(null)
@@ -21,7 +21,7 @@ test('what is left waiting in pieces of one byte is kept as a few', async () => 
 
 test('a stream that is paused midway keeps few, and one that has enough says so', async () => {
   const waiting = stream(600)
-  const pieces = new TinyPieces()
+  const pieces = new Pieces()
   let read = 0
   waiting.on('data', (piece: Buffer) => {
     read += piece.length
@@ -44,7 +44,7 @@ test('a stream that takes nothing is given a few pieces, and the rest waits as o
     write: (piece: Buffer, _, done) => void taken.push({ length: piece.length, done }),
   })
   source.pipe(sink)
-  const pieces = new TinyPieces()
+  const pieces = new Pieces()
   for (let n = 0; n < 5_000; n += 1) {
     source.push(pieces.next())
     if (n % 10 === 0) await setImmediate()
@@ -126,7 +126,7 @@ test('a stream that brings very many pieces waits for its turn, and others come 
 
 test('a transform that nobody reads takes no more than it has room for, and goes on when it is read', async () => {
   const transform = mergePieces(new Transform({ highWaterMark: 600, transform: (piece, _, done) => done(null, piece) }))
-  const pieces = new TinyPieces()
+  const pieces = new Pieces()
   let left = 20_000
   const source = new Readable({
     highWaterMark: 1,

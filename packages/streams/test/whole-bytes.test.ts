@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { WholeBytes } from '../src/whole-bytes.ts'
-import { bytesInUse } from './support/tiny-pieces.ts'
+import { bytesInUse } from './support/pieces.ts'
 
 test('are what was added, in its order, whatever the pieces are', () => {
   const size = fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 16_000, max: 40_000 }))

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { TinyPieces } from '../../../streams/test/support/tiny-pieces.ts'
+import { Pieces } from '../../../streams/test/support/pieces.ts'
 import { dataFrame, endFrame, PortFrameReader, PortStream, portWindowBytes, windowFrame } from '../../src/index.ts'
 
 /** Two ends of one connection. */
@@ -70,7 +70,7 @@ test('keeps no more than a window for a reader that does not read', async () => 
 
 test('frames of one byte that wait for a reader are kept as one piece', async () => {
   const { incoming, stream } = oneEnd()
-  const pieces = new TinyPieces()
+  const pieces = new Pieces()
   const head = dataFrame(Buffer.alloc(1)).subarray(0, 4)
   for (let n = 0; n < 10_000; n += 1) {
     incoming.write(head)

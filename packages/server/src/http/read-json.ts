@@ -43,6 +43,7 @@ function requireJsonType(type: string | undefined): void {
 async function readBytes(request: IncomingMessage, { room, payer, timeoutMs }: KeptFor): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
   const body = new WholeBytes()
+  let takenBytes = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(
     () => reject(new HoltError('timeout', `The body did not arrive within ${timeoutMs / 1000} seconds.`)),
@@ -55,20 +56,23 @@ async function readBytes(request: IncomingMessage, { room, payer, timeoutMs }: K
     } catch (error) {
       return reject(error)
     }
+    takenBytes += chunk.length
     body.add(chunk)
   }
   const onBreak = () => reject(invalidField('', 'broke off'))
   request.on('data', onData).once('end', resolve).once('error', onBreak).once('close', onBreak)
   try {
     await promise
+    return body.take()
   } finally {
     clearTimeout(timer)
     request.off('data', onData)
     request.off('end', resolve)
     request.off('close', onBreak)
-    room.give(payer, body.length)
+    // What waits for errors knows of the body, and the request stays until its answer has left.
+    body.clear()
+    room.give(payer, takenBytes)
   }
-  return body.take()
 }
 
 function parse(bytes: Buffer): unknown {

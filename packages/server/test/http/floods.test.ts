@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { bytesInUse } from '../../../streams/test/support/tiny-pieces.ts'
+import { bytesInUse } from '../../../streams/test/support/pieces.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import { connectionLimits } from '../../src/http/connection-limits.ts'
 import { freeBytes } from '../../src/http/kept-memory.ts'

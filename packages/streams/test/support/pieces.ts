@@ -5,13 +5,19 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Pieces of one byte, and how many of them somebody keeps. */
-export class TinyPieces {
+/** Pieces, and how many of them somebody keeps. */
+export class Pieces {
   readonly #made: WeakRef<ArrayBufferLike>[] = []
+  readonly #bytes: number
 
-  /** Makes the next piece. Its byte is a space, and so JSON can have any number of them. */
+  /** Each of so many bytes. */
+  constructor(bytes = 1) {
+    this.#bytes = bytes
+  }
+
+  /** Makes the next piece. Its bytes are spaces, and so JSON can have any number of them. */
   next(): Buffer {
-    const piece = Buffer.alloc(1, ' ')
+    const piece = Buffer.alloc(this.#bytes, ' ')
     this.#made.push(new WeakRef(piece.buffer))
     return piece
   }
