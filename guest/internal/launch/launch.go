@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -44,13 +45,19 @@ type Result struct {
 	Stderr []byte `json:"stderr"`
 }
 
-// Main serves requests, a line of JSON each, until its stdin ends. Programs that run then go on. The one argument is the process id of the daemon: neither it nor any program leaves its memory in a file.
+// Main serves requests, a line of JSON each, until its stdin ends or the daemon does, whose process id is the one argument. Programs that run then go on, and none is started that the daemon had asked for
+// before its end: the next daemon would not know of it. Neither the daemon nor any program leaves its memory in a file.
 func Main(args []string) int {
 	if len(args) != 1 {
 		return 1
 	}
 	daemon, err := strconv.Atoi(args[0])
 	if err != nil || daemon < 1 {
+		return 1
+	}
+	// The signal is the thread's that asks for it (PR_SET_PDEATHSIG of prctl(2)); this one lives as long as the process.
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil || os.Getppid() != daemon {
 		return 1
 	}
 	if err := leaveNoCores(0); err != nil {

@@ -1,5 +1,6 @@
 import { rm, rmdir } from 'node:fs/promises'
 import { EngineError, failpoint, type RuntimeId } from '@holt/engine'
+import { rootFlag } from './drivers/run-runner.ts'
 import { closeEgress } from './egress/host-egress.ts'
 import { cgroupOf, type Host } from './host/host.ts'
 import type { RuntimePaths } from './layout.ts'
@@ -81,7 +82,7 @@ export async function endProcesses(
   { paths, record }: { readonly paths: RuntimePaths; readonly record: Recorded },
 ): Promise<void> {
   // While it runs, all that belongs to it is in its cgroups. Before that, a runner of an earlier daemon may be on its way there.
-  const ofRunner = (argument: string) => argument.includes(paths.runnerState)
+  const ofRunner = (argument: string) => argument === rootFlag(paths)
   const runners = record.state === 'preparing' ? await findByArgument(ofRunner) : []
   for (const runner of runners) await killProcess(runner)
   await cgroupOf(host, paths.id).kill()

@@ -2,7 +2,7 @@ import type { RuntimePaths } from '../layout.ts'
 import type { ProcessId } from '../tools/process-table.ts'
 import { mustRun } from '../tools/run-tool.ts'
 import type { Driver } from './driver.ts'
-import { runRunner, startedProcess } from './run-runner.ts'
+import { rootFlag, runRunner, startedProcess } from './run-runner.ts'
 
 /** Two programs that make one system call each. */
 const LOOPBACK_TIMEOUT_MS = 10_000
@@ -27,7 +27,7 @@ export class ContainerDriver implements Driver {
   }
 
   #run(paths: RuntimePaths, verb: readonly string[], signal: AbortSignal): Promise<void> {
-    const flags = [`--root=${paths.runnerState}`, `--log=${paths.runnerLog}`, '--log-format=json']
+    const flags = [rootFlag(paths), `--log=${paths.runnerLog}`, '--log-format=json']
     return runRunner([this.#runc, ...flags, ...verb], paths, { signal })
   }
 }

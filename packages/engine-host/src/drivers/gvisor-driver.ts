@@ -2,7 +2,7 @@ import type { RuntimePaths } from '../layout.ts'
 import type { GvisorPlatform } from '../options.ts'
 import type { ProcessId } from '../tools/process-table.ts'
 import type { CheckpointDriver, ImageFiles } from './driver.ts'
-import { runRunner, startedProcess } from './run-runner.ts'
+import { rootFlag, runRunner, startedProcess } from './run-runner.ts'
 
 /** How a runner is told the directory of a checkpoint, by which it is known among other processes. */
 export function imageFlag(dir: string): string {
@@ -51,7 +51,7 @@ export class GvisorDriver implements CheckpointDriver {
  */
 function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
   return [
-    `--root=${paths.runnerState}`,
+    rootFlag(paths),
     `--log=${paths.runnerLog}`,
     '--log-format=json',
     `--panic-log=${paths.panicLog}`,

@@ -13,6 +13,11 @@ const SLOWEST_BYTES_PER_MS = 8 * 1024
 /** What a message of a failed runner is cut to. */
 const WORDS_MAX = 2_000
 
+/** Where a runner of this runtime keeps its state, as both are told. Its own processes (gVisor's gofer, say) have the flag as well, and by that are known. */
+export function rootFlag({ runnerState }: RuntimePaths): string {
+  return `--root=${runnerState}`
+}
+
 /**
  * Runs runsc or runc. Its output goes nowhere, since the runtime inherits it: a file would let the tenant fill the host's disk, and a pipe would never end. What it has to say
  * of a failure stands in its log. `sizeBytes` is how much memory it reads or writes.
