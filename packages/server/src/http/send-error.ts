@@ -40,9 +40,14 @@ export function toHoltError(error: unknown, log: Log, requestId: string): HoltEr
   }
   if (isUnstorableText(error))
     return new HoltError('invalid_request', 'Text of the request has a NUL character.', { cause: error })
-  if (error instanceof ClientGone) log.debug({ request_id: requestId }, error.message)
+  if (isClientGone(error)) log.debug({ request_id: requestId }, 'the client is gone')
   else log.error({ err: error, request_id: requestId }, 'a request failed')
   return new HoltError('internal', 'The service failed.', { cause: error })
+}
+
+/** Whether a request failed since nobody waits for it. Streams of Node's that were told so have it as the cause of their AbortError. */
+function isClientGone(error: unknown): boolean {
+  return error instanceof ClientGone || (error instanceof Error && error.cause instanceof ClientGone)
 }
 
 /** An error as it stands in an answer. */
@@ -75,7 +80,9 @@ export function sendError(
   reply: FastifyReply,
   { error, log }: { error: unknown; log: Log },
 ): FastifyReply {
-  const failure = toHoltError(error, log, request.id)
+  // The body's own error is that its connection broke.
+  const cause = error === request.raw.errored ? new ClientGone('the client is gone', { cause: error }) : error
+  const failure = toHoltError(cause, log, request.id)
   return reply
     .code(failure.status)
     .headers(errorHeaders(failure, request.id))

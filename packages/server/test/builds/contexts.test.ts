@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
@@ -237,3 +238,24 @@ test('a context that a build has is there for it', async () => {
   const { build_id } = (await server.ask('POST', '/v1/agents/template/build', { json })).json
   expect((await ended(server, build_id)).status).toBe('ready')
 })
+
+test.each([0, 1, 70_000])(
+  'clients that vanish after %i bytes of one are no failure of the service, and leave nothing',
+  async (bytes) => {
+    const { server, ask, logged, files } = await setUp()
+    const count = 20
+    for (let n = 0; n < count; n += 1) {
+      const headers = { authorization: `Bearer ${server.adminKey}`, 'content-length': 2 ** 20 }
+      const upload = request(server.url + path, { method: 'POST', headers })
+      upload.on('error', () => {}) // It hangs up.
+      upload.flushHeaders()
+      upload.write(Buffer.alloc(bytes))
+      await sleep(10 + n) // Before and after it is written.
+      upload.destroy()
+    }
+    const gone = new RegExp(`^holt_http_requests_total\\{method="POST",route="${path}",status="499"\\} ${count}$`, 'm')
+    await until(async () => gone.test((await ask('GET', '/metrics')).text))
+    await until(() => files().length === 0)
+    expect(logged).toEqual([])
+  },
+)
