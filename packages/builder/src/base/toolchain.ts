@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuilderError } from '../errors.ts'
 import { mustRun, runCommand } from '../process/run-command.ts'
@@ -64,12 +64,8 @@ async function fetchNode({ recipe, dir, env, signal }: FetchOptions): Promise<vo
   }
   for (const major of recipe.node.ltsCandidates) {
     await install(`${name}@${major}`, `npm@${recipe.node.npm}`)
-    const binary = join(stage, 'node_modules', name, 'bin/node')
-    const lts = await mustRun([binary, '--print', 'process.release.lts ?? ""'], {
-      ...fetchRun({}, signal),
-      message: 'The Node that was fetched does not run here.',
-    })
-    if (lts.trim() === '') continue
+    const header = await readFile(join(stage, 'node_modules', name, 'include/node/node_version.h'), 'utf8')
+    if (!isLts(header)) continue
     await rename(join(stage, 'node_modules', name), join(dir, 'node'))
     await rename(join(stage, 'node_modules/npm'), join(dir, 'npm'))
     await rm(stage, { recursive: true })
@@ -77,6 +73,11 @@ async function fetchNode({ recipe, dir, env, signal }: FetchOptions): Promise<vo
   }
   const tried = recipe.node.ltsCandidates.join(', ')
   throw new BuilderError('recipe_invalid', `None of Node ${tried} is an LTS release in the npm registry.`)
+}
+
+/** Whether a Node is an LTS release, by its `node_version.h`. It is not asked itself: the host may lack a library that the tree brings for it. */
+export function isLts(header: string): boolean {
+  return /^#define NODE_VERSION_IS_LTS 1$/m.test(header)
 }
 
 async function fetchUv({ dir, env, signal }: FetchOptions): Promise<void> {
