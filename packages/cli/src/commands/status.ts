@@ -1,7 +1,7 @@
 import { HoltConnectionError, HoltError, type Identity, type Readiness, readCredentialsFile } from '@holt/sdk'
 import type { Command } from 'commander'
 import { connect } from '../connect.ts'
-import { findDaemon, logPath, stateDir } from '../daemon/state.ts'
+import { findDaemon, logPlace, stateDir } from '../daemon/state.ts'
 import { print, printJson, styledData } from '../output/print.ts'
 import { quotaLines } from '../output/quota-lines.ts'
 import { printable } from '../output/report-error.ts'
@@ -30,7 +30,7 @@ export function addStatus(program: Command): void {
     const pid = daemon?.pid ?? null
     if (options.json === true) printJson({ url, pid, state_dir: stateDir(), readiness, identity, all_projects: counts })
     else {
-      tell(url, pid, readiness)
+      tell({ url, pid, log: await logPlace() }, readiness)
       if (identity !== null) tellUse(identity, counts)
     }
     return readiness?.status === 'ready' ? 0 : 1
@@ -81,14 +81,21 @@ function tellUse({ project, quotas, use }: Identity, counts: Counts | null): voi
   for (const { name, used, limit } of shown) print(`           ${name}: ${used} of ${limit}`)
 }
 
-function tell(url: string | null, pid: number | null, readiness: Readiness | null): void {
+/** What this machine knows of the service. */
+interface Place {
+  readonly url: string | null
+  readonly pid: number | null
+  readonly log: string
+}
+
+function tell({ url, pid, log }: Place, readiness: Readiness | null): void {
   print(
     `service    ${readiness === null ? styledData('red', 'does not answer') : `${readiness.status.replace('_', ' ')}, version ${readiness.version}`}`,
   )
   print(`address    ${url ?? '-'}`)
   print(`process    ${pid ?? '-'}`)
   print(`state      ${stateDir()}`)
-  print(`log        ${logPath()}`)
+  print(`log        ${log}`)
   for (const reason of readiness?.reasons ?? []) print(`waits for  ${printable(reason)}`)
   for (const [name, facts] of Object.entries(readiness?.isolation ?? {})) {
     print(

@@ -5,7 +5,7 @@ import { port } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { type ChangedSetting, changedSettings } from '../daemon/run-daemon-verb.ts'
 import { environmentOf, startDaemon } from '../daemon/start-daemon.ts'
-import { defaultPort, defaultStateDir, findDaemon, findUnit, logPath, stateDir } from '../daemon/state.ts'
+import { defaultPort, defaultStateDir, findDaemon, findUnit, logPath, logPlace, stateDir } from '../daemon/state.ts'
 import { waitReady } from '../daemon/wait-ready.ts'
 import { ourCommand } from '../our-command.ts'
 import { printJson, say, styled } from '../output/print.ts'
@@ -59,7 +59,7 @@ async function up(options: UpOptions): Promise<number> {
     checkAlive: async () => {
       const end = started?.ended() ?? null
       if (started !== null && end !== null) throw new Error(`holtd ended ${end}:\n${await started.lastWords()}`)
-      if (started === null && (await findDaemon()) === null) throw new Error(`holtd has ended; see ${logPath()}`)
+      if (started === null && (await findDaemon()) === null) throw new Error(`holtd has ended; see ${await logPlace()}`)
     },
   })
   const url = readCredentialsFile()?.url ?? ''

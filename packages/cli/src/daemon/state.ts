@@ -10,7 +10,7 @@ export function stateDir(): string {
   return process.env.HOLT_STATE_DIR || defaultStateDir
 }
 
-/** Where the service's words go. */
+/** Where the words of a service go that `holt up` has started. */
 export function logPath(): string {
   return join(stateDir(), 'holtd.log')
 }
@@ -36,6 +36,12 @@ export async function findDaemon(): Promise<{ readonly pid: number } | null> {
 export async function findUnit(): Promise<string | null> {
   const { unit } = await readHolder()
   return typeof unit === 'string' ? unit : null
+}
+
+/** Where the words of the service are: a file, or for a unit of systemd the command that shows its journal. */
+export async function logPlace(): Promise<string> {
+  const unit = await findUnit()
+  return unit === null ? logPath() : `journalctl -u ${unit}`
 }
 
 /** What the service has written of itself; nothing where it has not, or where that cannot be read. */

@@ -119,6 +119,16 @@ test('status says whether it runs', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ pid: await pidOf(), readiness: { status: 'ready' } })
 })
 
+test('status says where the log is, of a service that systemd runs too', async () => {
+  await holt(['up'])
+  expect((await holt(['status'])).stdout).toContain(`log        ${join(env.HOLT_STATE_DIR ?? '', 'holtd.log')}\n`)
+  const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
+  const real = await readFile(path, 'utf8')
+  await writeFile(path, JSON.stringify({ ...JSON.parse(real), unit: 'holtd.service' }))
+  expect((await holt(['status'])).stdout).toContain('log        journalctl -u holtd.service\n')
+  await writeFile(path, real)
+})
+
 test('down stops the service, and again is no failure', async () => {
   await holt(['up'])
   const pid = await pidOf()
