@@ -46,6 +46,10 @@ test('the unit sets no limit to a start, which a migration of a large store may 
   expect(text).not.toMatch(/^TimeoutSec=/m)
 })
 
+test('the unit does not start again and again what has wrong settings', async () => {
+  expect(await readFile(unit, 'utf8')).toMatch(/^RestartPreventExitStatus=2$/m)
+})
+
 test('the unit starts the program that is there', async () => {
   const [, node, main] = /^ExecStart=(\S+) .*?(\/\S+main\.ts) serve$/m.exec(await readFile(unit, 'utf8')) ?? []
   const root = fileURLToPath(new URL('../../../../', import.meta.url))
