@@ -5,6 +5,7 @@ import { EngineError } from '@holt/engine'
 import { findFreezer } from './cgroups/cgroup-freezer.ts'
 import { hasSwapLimit } from './cgroups/check-limits.ts'
 import { detectCgroups } from './cgroups/detect-cgroups.ts'
+import { cgroupParentOf } from './cgroups/runtime-cgroup.ts'
 import { HostCheckpoints } from './checkpoints/host-checkpoints.ts'
 import { type CheckpointMaker, cpuFeaturesOf } from './checkpoints/manifest.ts'
 import { DiskPool } from './disks/disk-pool.ts'
@@ -65,7 +66,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
     layout,
     log: options.log,
     cgroups,
-    cgroupParent: options.cgroupParent ?? `/holt-${options.installationId}`,
+    cgroupParent: cgroupParentOf(options),
     freezer: await findFreezer(cgroups),
     limitsSwap: await hasSwapLimit(cgroups),
     canGrowDisks: await canResizeMounted(),

@@ -6,6 +6,7 @@ const usage = `holtd: the Holt service
 
   holtd [serve]          run the service
   holtd doctor [--json]  check this machine; what is missing is a line that begins with FIX:
+  holtd halt             end the processes of all runtimes, before the machine goes down; the service must not run
   holtd purge            remove every runtime and kernel object of the installation
   holtd export FILE [--force]           write the store to a file, or with - to stdout; the service may run
   holtd import FILE [--keep-webhooks]   fill an empty store from such a file, or with - from stdin
@@ -44,6 +45,8 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
       return doctor(parseConfig(process.env), has)
     case 'settings':
       return settings(parseConfig(process.env))
+    case 'halt':
+      return halt(parseConfig(process.env))
     case 'purge':
       return purge(parseConfig(process.env))
     case 'export':
@@ -76,6 +79,12 @@ async function settings({ stateDir }: ServerConfig): Promise<number> {
   const changed = await (await import('./config/running-settings.ts')).changedSettings(stateDir, process.env)
   process.stdout.write(`${JSON.stringify({ changed })}\n`)
   return 0
+}
+
+async function halt(config: ServerConfig): Promise<number> {
+  const left = await (await import('./daemon/halt.ts')).halt(config)
+  for (const line of left) process.stderr.write(`error: could not end ${line}\n`)
+  return left.length === 0 ? 0 : 1
 }
 
 async function purge(config: ServerConfig): Promise<number> {

@@ -2,6 +2,7 @@ import { readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError, type RuntimeId } from '@holt/engine'
+import type { HostEngineOptions } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { CgroupFreezer, type FreezerPlace } from './cgroup-freezer.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
@@ -87,6 +88,14 @@ export class RuntimeCgroup {
   #dirs(): string[] {
     return this.#host.hierarchies.map((point) => join(point, this.path))
   }
+}
+
+/** The cgroup that holds the cgroups of an installation's runtimes. */
+export function cgroupParentOf({
+  installationId,
+  cgroupParent = `/holt-${installationId}`,
+}: Pick<HostEngineOptions, 'installationId' | 'cgroupParent'>): string {
+  return cgroupParent
 }
 
 /** Removes the cgroup that held the runtimes, where it is empty. */

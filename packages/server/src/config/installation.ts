@@ -10,12 +10,21 @@ const Installation = z.object({ id: z.string().regex(/^[a-z0-9]{8}$/) })
 export async function openInstallation(stateDir: string): Promise<string> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   await chmod(stateDir, 0o700)
-  const path = join(stateDir, 'installation.json')
-  const existing = await readIfThere(path)
-  if (existing !== null) return idIn(existing)
+  const existing = await findInstallation(stateDir)
+  if (existing !== null) return existing
   const id = randomText(8)
-  await writeDurably(path, `${JSON.stringify({ id })}\n`)
+  await writeDurably(pathOf(stateDir), `${JSON.stringify({ id })}\n`)
   return id
+}
+
+/** The id of the installation that has this state directory; null where none has been opened there. */
+export async function findInstallation(stateDir: string): Promise<string | null> {
+  const text = await readIfThere(pathOf(stateDir))
+  return text === null ? null : idIn(text)
+}
+
+function pathOf(stateDir: string): string {
+  return join(stateDir, 'installation.json')
 }
 
 function idIn(text: string): string {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { takeLock } from '../../src/config/daemon-lock.ts'
 import { version } from '../../src/config/version.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -72,6 +73,20 @@ test('doctor without a guest names the command that builds it, and makes nothing
 test('doctor says that no service runs, and with what one is started', async () => {
   const { stdout, dir } = await holtd(['doctor'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect(stdout).toContain(`\nwarn holtd: no service runs over ${join(dir, 'state')} (holt up)\n`)
+})
+
+test('halt where nothing was ever started does nothing, and makes nothing', async () => {
+  const { code, stderr, dir } = await holtd(['halt'])
+  expect([code, stderr]).toEqual([0, ''])
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('halt refuses while the service runs', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-main-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  await takeLock(dir, 'holtd.service')
+  const { code, stderr } = await holtd(['halt'], { HOLT_STATE_DIR: dir })
+  expect([code, stderr]).toEqual([1, 'error: holtd runs: stop it first (systemctl stop holtd.service)\n'])
 })
 
 test('purge needs no guest', async () => {

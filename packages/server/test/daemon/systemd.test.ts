@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,7 +11,9 @@ import { startHoltd } from '../support/start-holtd.ts'
 import { keepingLog } from '../support/start-test-server.ts'
 
 const run = promisify(execFile)
-const unit = fileURLToPath(new URL('../../../../deploy/systemd/holtd.service', import.meta.url))
+const units = fileURLToPath(new URL('../../../../deploy/systemd', import.meta.url))
+const unit = join(units, 'holtd.service')
+const unitOfRuntimes = join(units, 'holt-runtimes.service')
 const hasAnalyze = await run('systemd-analyze', ['--version']).then(
   () => true,
   () => false,
@@ -50,21 +52,38 @@ test('the unit does not start again and again what has wrong settings', async ()
   expect(await readFile(unit, 'utf8')).toMatch(/^RestartPreventExitStatus=2$/m)
 })
 
-test('the unit starts the program that is there', async () => {
-  const [, node, main] = /^ExecStart=(\S+) .*?(\/\S+main\.ts) serve$/m.exec(await readFile(unit, 'utf8')) ?? []
+test('runtimes outlive the service, and end before the machine unmounts their disks', async () => {
+  const [service, runtimes] = await Promise.all([unit, unitOfRuntimes].map((path) => readFile(path, 'utf8')))
+  expect(service).toMatch(/^Wants=.*\bholt-runtimes\.service$/m)
+  expect(service).toMatch(/^After=.*\bholt-runtimes\.service$/m)
+  expect(runtimes).toMatch(/^RemainAfterExit=yes$/m)
+  expect(runtimes).toMatch(/^After=local-fs\.target$/m)
+  expect(runtimes).not.toMatch(/^(?:PartOf|BindsTo|Requires)=/m)
+  const settings = /^(?:Environment|EnvironmentFile|RequiresMountsFor|WorkingDirectory)=.*$/gm
+  expect(runtimes?.match(settings)).toEqual(service?.match(settings))
+})
+
+test.each([
+  [unit, /^ExecStart=(\S+) .*?(\/\S+main\.ts) serve$/m],
+  [unitOfRuntimes, /^ExecStop=(\S+) .*?(\/\S+main\.ts) halt$/m],
+])('%s starts the program that is there', async (path, command) => {
+  const [, node, main] = command.exec(await readFile(path, 'utf8')) ?? []
   const root = fileURLToPath(new URL('../../../../', import.meta.url))
   for (const path of [node, main]) await readFile((path ?? '').replace('/opt/holt/', root))
 })
 
 test.skipIf(!hasAnalyze)(
-  `systemd understands every line of the unit (${hasAnalyze ? 'ready' : 'no systemd-analyze'})`,
+  `systemd understands every line of the units (${hasAnalyze ? 'ready' : 'no systemd-analyze'})`,
   async () => {
     const dir = await makeDir()
-    const here = join(dir, 'holtd.service')
-    // The program of an installation is not on this machine.
-    await writeFile(here, (await readFile(unit, 'utf8')).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
-    const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', here])
-    expect(`${stdout}${stderr}`.split('\n').filter((line) => line.includes('holtd.service'))).toEqual([])
+    const here = [unit, unitOfRuntimes].map((path) => join(dir, basename(path)))
+    for (const path of here) {
+      const text = await readFile(join(units, basename(path)), 'utf8')
+      // The program of an installation is not on this machine.
+      await writeFile(path, text.replace(/^(Exec\w+=)\S+/gm, `$1${process.execPath}`))
+    }
+    const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...here])
+    expect(`${stdout}${stderr}`.split('\n').filter((line) => /holt\S*\.service/.test(line))).toEqual([])
   },
 )
 

@@ -1,0 +1,32 @@
+import { readdir } from 'node:fs/promises'
+import { findFreezer } from './cgroups/cgroup-freezer.ts'
+import { detectCgroups } from './cgroups/detect-cgroups.ts'
+import { cgroupParentOf, RuntimeCgroup } from './cgroups/runtime-cgroup.ts'
+import { isRuntimeId, layoutOf } from './layout.ts'
+import type { HostEngineOptions } from './options.ts'
+import { hasCode } from './tools/durable-files.ts'
+
+type Installation = Pick<HostEngineOptions, 'stateDir' | 'runDir' | 'installationId' | 'cgroupParent'>
+
+/**
+ * Ends the processes of all runtimes of an installation that no engine has open, those that stand still among them, and leaves everything else: it is for a machine that is about to go down, whose
+ * next start finds them as after a power failure. Answers what goes on, each with the reason.
+ */
+export async function endProcesses(options: Installation): Promise<readonly string[]> {
+  const cgroups = await detectCgroups()
+  const freezer = await findFreezer(cgroups)
+  const ids = await idsIn(layoutOf(options.stateDir, options.runDir).runtimes)
+  const ended = await Promise.allSettled(
+    ids.map((id) => new RuntimeCgroup({ cgroups, freezer }, cgroupParentOf(options), id).kill()),
+  )
+  return ended.flatMap((result, index) => (result.status === 'fulfilled' ? [] : [`${ids[index]}: ${result.reason}`]))
+}
+
+async function idsIn(dir: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(dir)).filter(isRuntimeId)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [] // No engine has ever been opened.
+    throw error
+  }
+}

@@ -1,0 +1,17 @@
+import { endProcesses } from '@holt/engine-host'
+import type { ServerConfig } from '../config/config.ts'
+import { findDaemon, stopCommand } from '../config/daemon-lock.ts'
+import { findInstallation } from '../config/installation.ts'
+import { runDirOf } from './open-engine.ts'
+
+/**
+ * Ends the processes of all runtimes, as the end of the machine would, but at once: they do not end when asked, and one that stands still not even when killed, for which a shutdown waits minutes. The
+ * daemon must not run, or it would make new ones. Answers what could not be ended.
+ */
+export async function halt(config: ServerConfig): Promise<readonly string[]> {
+  const daemon = await findDaemon(config.stateDir)
+  if (daemon !== null) throw new Error(`holtd runs: stop it first (${stopCommand(daemon.unit)})`)
+  const installationId = await findInstallation(config.stateDir)
+  if (installationId === null) return []
+  return endProcesses({ stateDir: config.stateDir, runDir: runDirOf(config, installationId), installationId })
+}
