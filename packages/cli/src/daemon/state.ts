@@ -27,27 +27,29 @@ export function daemonProgram(): string {
 
 /** The service that runs over this state directory; null when none does. A pid that another process has now does not count. */
 export async function findDaemon(): Promise<{ readonly pid: number } | null> {
-  const { pid, start_time } = await readHolder()
+  const { pid, start_time } = await readNoted('holtd.pid')
   if (typeof pid !== 'number' || start_time === undefined) return null
   return (await startTimeOf(pid)) === String(start_time) ? { pid } : null
 }
 
 /** The unit of systemd that runs the service, or has run one that did not end in order: it starts the next one. Null: there is none. */
 export async function findUnit(): Promise<string | null> {
-  const { unit } = await readHolder()
+  const { unit } = await readNoted('holtd.pid')
   return typeof unit === 'string' ? unit : null
 }
 
-/** Where the words of the service are: a file, or for a unit of systemd the command that shows its journal. */
+/** Where the words of the last service are: a file, or for a unit of systemd the command that shows its journal. */
 export async function logPlace(): Promise<string> {
-  const unit = await findUnit()
-  return unit === null ? logPath() : `journalctl -u ${unit}`
+  const { unit } = await readNoted('running.json')
+  return typeof unit !== 'string' ? logPath() : `journalctl -u ${unit}`
 }
 
-/** What the service has written of itself; nothing where it has not, or where that cannot be read. */
-async function readHolder(): Promise<{ pid?: unknown; start_time?: unknown; unit?: unknown }> {
+/** What the service has written of itself: in `holtd.pid` while it runs, in `running.json` also when it was stopped. Nothing where it has not, or where that cannot be read. */
+async function readNoted(
+  name: 'holtd.pid' | 'running.json',
+): Promise<{ pid?: unknown; start_time?: unknown; unit?: unknown }> {
   try {
-    return JSON.parse(await readFile(join(stateDir(), 'holtd.pid'), 'utf8')) ?? {}
+    return JSON.parse(await readFile(join(stateDir(), name), 'utf8')) ?? {}
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return {}
     throw error

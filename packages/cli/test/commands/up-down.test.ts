@@ -122,11 +122,11 @@ test('status says whether it runs', async () => {
 test('status says where the log is, of a service that systemd runs too', async () => {
   await holt(['up'])
   expect((await holt(['status'])).stdout).toContain(`log        ${join(env.HOLT_STATE_DIR ?? '', 'holtd.log')}\n`)
-  const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
-  const real = await readFile(path, 'utf8')
-  await writeFile(path, JSON.stringify({ ...JSON.parse(real), unit: 'holtd.service' }))
+  const path = join(env.HOLT_STATE_DIR ?? '', 'running.json')
+  await writeFile(path, JSON.stringify({ pid: await pidOf(), unit: 'holtd.service', settings: {} }))
   expect((await holt(['status'])).stdout).toContain('log        journalctl -u holtd.service\n')
-  await writeFile(path, real)
+  await holt(['down'])
+  expect((await holt(['status'])).stdout).toContain('log        journalctl -u holtd.service\n')
 })
 
 test('down stops the service, and again is no failure', async () => {

@@ -10,8 +10,12 @@ import { writeDurably } from './write-durably.ts'
 /** An environment, of which the settings alone are looked at. */
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The settings that a daemon was started with, and its pid. What may have a password in it is there as a digest. */
-const RunningSettings = z.object({ pid: z.number(), settings: z.record(z.string(), z.string()) })
+/** The settings that a daemon was started with, its pid, and the unit of systemd that has started it. What may have a password in it is there as a digest. */
+const RunningSettings = z.object({
+  pid: z.number(),
+  unit: z.string().nullable().optional(),
+  settings: z.record(z.string(), z.string()),
+})
 
 /** Settings that may have a password in them. */
 const mayBeSecret = /^HOLT_DATABASE_URL$|^OTEL_/
@@ -27,11 +31,17 @@ export interface ChangedSetting {
 }
 
 /** Notes what this daemon was started with, for those who ask later whether that is what they want. On a full disk it is not noted, and they are told nothing. */
-export async function noteSettings(stateDir: string, env: Environment): Promise<void> {
-  const text = `${JSON.stringify({ pid: process.pid, settings: settingsOf(env) })}\n`
+export async function noteSettings(stateDir: string, env: Environment, unit: string | null = null): Promise<void> {
+  const text = `${JSON.stringify({ pid: process.pid, unit, settings: settingsOf(env) })}\n`
   await writeDurably(pathOf(stateDir), text).catch((error: unknown) => {
     if (!isDiskFull(error)) throw error
   })
+}
+
+/** The unit of systemd that has run the last daemon of a state directory, also where that was stopped in order; null: none has. */
+export async function lastUnit(stateDir: string): Promise<string | null> {
+  const noted = RunningSettings.safeParse(await readJsonIfThere(pathOf(stateDir)))
+  return noted.data?.unit ?? null
 }
 
 /**

@@ -30,8 +30,9 @@ export async function serve(config: ServerConfig): Promise<void> {
 
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
   const installationId = await openInstallation(config.stateDir)
-  await takeLock(config.stateDir, await ownUnit())
-  await noteSettings(config.stateDir, process.env)
+  const unit = await ownUnit()
+  await takeLock(config.stateDir, unit)
+  await noteSettings(config.stateDir, process.env, unit)
   const engine = await openEngine(config, { installationId, log, guest: 'needed' })
   const baseSource =
     config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage, baseRecipeDir)

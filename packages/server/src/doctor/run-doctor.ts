@@ -5,9 +5,9 @@ import type { EngineFacts } from '@holt/engine'
 import { Readiness, randomText } from '@holt/protocol'
 import type { ServerConfig } from '../config/config.ts'
 import { readCredentials } from '../config/credentials.ts'
-import { findDaemon, findUnit, type LockHolder, startCommand } from '../config/daemon-lock.ts'
+import { findDaemon, type LockHolder, startCommand } from '../config/daemon-lock.ts'
 import { readIfThere } from '../config/installation.ts'
-import { changedSettings } from '../config/running-settings.ts'
+import { changedSettings, lastUnit } from '../config/running-settings.ts'
 import { version } from '../config/version.ts'
 import { makeLog } from '../daemon/make-log.ts'
 import { openEngine } from '../daemon/open-engine.ts'
@@ -62,7 +62,7 @@ async function installationOf(stateDir: string): Promise<string | null> {
 
 /** A machine may be fit though nothing runs on it, so this stands in nobody's way. */
 async function notRunning(stateDir: string): Promise<Check> {
-  return warn('holtd', `no service runs over ${stateDir}`, startCommand(await findUnit(stateDir)))
+  return warn('holtd', `no service runs over ${stateDir}`, startCommand(await lastUnit(stateDir)))
 }
 
 /** A daemon that runs knows best; which runners it has is asked of them, unless it was told to take others. */

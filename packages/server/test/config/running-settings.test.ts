@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { takeLock } from '../../src/config/daemon-lock.ts'
-import { changedSettings, noteSettings } from '../../src/config/running-settings.ts'
+import { releaseLock, startCommand, takeLock } from '../../src/config/daemon-lock.ts'
+import { changedSettings, lastUnit, noteSettings } from '../../src/config/running-settings.ts'
 import { mountFullDisk } from '../support/full-disk.ts'
 
 const database = 'postgres://holt:a-canary@db.example.com/holt'
@@ -21,6 +21,15 @@ async function running(env: Record<string, string>, unit: string | null = null):
   await noteSettings(stateDir, { HOLT_STATE_DIR: stateDir, PATH: '/bin', ...env })
   return stateDir
 }
+
+test('what has run the last daemon starts the next one, also where that was stopped in order', async () => {
+  const stateDir = await running({})
+  expect(startCommand(await lastUnit(stateDir))).toBe('holt up')
+  await noteSettings(stateDir, {}, 'holtd.service')
+  await releaseLock(stateDir)
+  expect(startCommand(await lastUnit(stateDir))).toBe('systemctl start holtd.service')
+  expect(startCommand(await lastUnit(await makeDir()))).toBe('holt up')
+})
 
 test('settings that mean something else are told, with what they are there and here', async () => {
   const stateDir = await running({ HOLT_PORT: '4658', HOLT_POOL_MAX: '10', HOLT_LOG_LEVEL: 'debug', HOLT_REGION: 'eu' })
