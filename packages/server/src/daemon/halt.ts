@@ -1,4 +1,4 @@
-import { endProcesses } from '@holt/engine-host'
+import { haltRuntimes } from '@holt/engine-host'
 import type { ServerConfig } from '../config/config.ts'
 import { findDaemon, stopCommand } from '../config/daemon-lock.ts'
 import { findInstallation } from '../config/installation.ts'
@@ -13,5 +13,5 @@ export async function halt(config: ServerConfig): Promise<readonly string[]> {
   if (daemon !== null) throw new Error(`holtd runs: stop it first (${stopCommand(daemon.unit)})`)
   const installationId = await findInstallation(config.stateDir)
   if (installationId === null) return []
-  return endProcesses({ stateDir: config.stateDir, runDir: runDirOf(config, installationId), installationId })
+  return haltRuntimes({ stateDir: config.stateDir, runDir: runDirOf(config, installationId), installationId })
 }

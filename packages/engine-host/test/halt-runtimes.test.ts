@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { detectCgroups } from '../src/cgroups/detect-cgroups.ts'
 import { RuntimeCgroup } from '../src/cgroups/runtime-cgroup.ts'
-import { endProcesses } from '../src/index.ts'
+import { haltRuntimes } from '../src/index.ts'
 import { layoutOf } from '../src/layout.ts'
 import { importImage, prepareEngine, smallSpec, timeout, VERB_TIMEOUT_MS } from './support/engine-under-test.ts'
 import { missing } from './support/test-machine.ts'
@@ -32,9 +32,9 @@ test.skipIf(reason !== null).each([false, true])(
       return (await Promise.all(all)).map(({ length }) => length)
     }
     expect(await processes()).not.toContain(0)
-    expect(await endProcesses(options)).toEqual([])
+    expect(await haltRuntimes(options)).toEqual([])
     expect(await processes()).toEqual([0, 0])
-    expect(await endProcesses(options)).toEqual([])
+    expect(await haltRuntimes(options)).toEqual([])
     for (const { id } of specs) await access(layoutOf(options.stateDir, options.runDir).runtime(id).diskImage)
 
     const next = await under.open()
@@ -49,5 +49,5 @@ test.skipIf(reason !== null).each([false, true])(
 
 test('where no engine was ever opened there is nothing to end', async () => {
   const none = { stateDir: '/nowhere/state', runDir: '/nowhere/run', installationId: 'none' }
-  expect(await endProcesses(none)).toEqual([])
+  expect(await haltRuntimes(none)).toEqual([])
 })

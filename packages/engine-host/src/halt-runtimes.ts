@@ -12,7 +12,7 @@ type Installation = Pick<HostEngineOptions, 'stateDir' | 'runDir' | 'installatio
  * Ends the processes of all runtimes of an installation that no engine has open, those that stand still among them, and leaves everything else: it is for a machine that is about to go down, whose
  * next start finds them as after a power failure. Answers what goes on, each with the reason.
  */
-export async function endProcesses(options: Installation): Promise<readonly string[]> {
+export async function haltRuntimes(options: Installation): Promise<readonly string[]> {
   const cgroups = await detectCgroups()
   const freezer = await findFreezer(cgroups)
   const ids = await idsIn(layoutOf(options.stateDir, options.runDir).runtimes)
