@@ -13,6 +13,8 @@ export interface OpenEntry {
   readonly route: string | null
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string | null
+  /** What its path names: as it stands there, and by its id once it was found. */
+  named: string | null
   subjectId: string | null
   status: number | null
   count: number
@@ -58,6 +60,12 @@ export async function writeEntry(changes: Queries, entry: OpenEntry): Promise<vo
 /** Notes what a call is about: what it makes, or what an event says; of two of one kind the later one. */
 export function noteSubject(entry: OpenEntry, subjectId: string, by: 'made' | 'event'): void {
   const sameKind = entry.subjectId?.slice(0, 2) === subjectId.slice(0, 2)
-  const named = Object.values(entry.params).at(-1) ?? null
-  if (entry.subjectId === named || (by === 'event' && sameKind)) entry.subjectId = subjectId
+  if (entry.subjectId === entry.named || (by === 'event' && sameKind)) entry.subjectId = subjectId
+}
+
+/** Notes the id of what was found by a name, where it is what the path names: a call is about that also where it is refused. */
+export function noteFound(entry: OpenEntry, name: string, id: string): void {
+  if (entry.named !== name || entry.subjectId !== name) return
+  entry.named = id
+  entry.subjectId = id
 }

@@ -52,8 +52,9 @@ export class AuditLog {
   /** Begins the entry of a call. */
   begin(call: AuditedCall): OpenEntry {
     const at = this.#now()
-    const subjectId = Object.values(call.params).at(-1) ?? null
-    const entry = { ...call, auditId: makeId('audit'), at, subjectId, status: null, count: 1, lastAt: at, told: [] }
+    const named = Object.values(call.params).at(-1) ?? null
+    const known = { named, subjectId: named, count: 1, lastAt: at }
+    const entry = { ...call, ...known, auditId: makeId('audit'), at, status: null, told: [] }
     this.#add(entry)
     return entry
   }
@@ -165,6 +166,7 @@ function failedEntry(address: string, at: number): OpenEntry {
     route: null,
     params: {},
     requestId: null,
+    named: null,
     subjectId: null,
     status: 401,
     count: 0,

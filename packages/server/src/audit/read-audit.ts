@@ -4,6 +4,7 @@ import type { AuditRow } from '../store/event-tables.ts'
 import type { Queries } from '../store/open-store.ts'
 import { seqBefore } from '../store/page-cursor.ts'
 import { giveTurn } from '../store/read-in-turn.ts'
+import type { Meant } from './find-meant.ts'
 
 /** How many entries one request looks at: a log has millions, and most filters have no index. */
 export const examinedEntries = 20_000
@@ -11,8 +12,8 @@ export const examinedEntries = 20_000
 /** How many one query looks at; others have their turn between two. */
 const stepEntries = 2_000
 
-/** Which entries. `subjects` are the ids, or what else stands in paths, of what `subject` means. */
-type Wanted = ListAuditQuery & { readonly subjects?: readonly string[] }
+/** Which entries, and what `subject` means. */
+type Wanted = ListAuditQuery & { readonly meant?: Meant | null }
 
 /** What was found. */
 export interface FoundEntries {
@@ -50,11 +51,11 @@ interface Span {
 function entries(db: Queries, query: Wanted, { before, from = null, count }: Span): Promise<AuditRow[]> {
   let rows = reachable(db, query, before).selectAll()
   if (from !== null) rows = rows.where('seq', '>=', from)
-  const { key_id, route, subject, subjects = subject === undefined ? [] : [subject] } = query
+  const { key_id, route, meant } = query
   if (query.kind !== undefined) rows = rows.where('kind', '=', query.kind)
   if (key_id !== undefined) rows = rows.where('key_id', '=', key_id)
   if (route !== undefined) rows = rows.where('route', '=', route)
-  if (subjects.length > 0) rows = rows.where(isAbout(subjects))
+  if (meant) rows = rows.where(isAbout(meant))
   // The sign keeps SQLite from the index by time, which would have it read and sort all that is newer (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms").
   if (query.since !== undefined) rows = rows.where(sql<number>`+at`, '>=', Date.parse(query.since))
   if (query.until !== undefined) rows = rows.where(sql<number>`+at`, '<', Date.parse(query.until))
@@ -62,12 +63,17 @@ function entries(db: Queries, query: Wanted, { before, from = null, count }: Spa
 }
 
 /** Whether an entry is about one of these, or its path names one: what was done inside a runtime is about a command, below the runtime. */
-function isAbout(subjects: readonly string[]) {
-  // LIKE is not the same in both databases.
-  const named = subjects.map(
-    (subject) => sql`replace(params_json, ${`:${JSON.stringify(subject)}`}, '') <> params_json`,
+function isAbout({ subjects, named }: Meant) {
+  const inPath = subjects.map((subject) => hasText(`:${JSON.stringify(subject)}`))
+  const refused = (named?.names ?? []).map(
+    (name) => sql`(subject_id = ${name} AND ${hasText(`${JSON.stringify(named?.param)}:${JSON.stringify(name)}`)})`,
   )
-  return sql<boolean>`(subject_id IN (${sql.join(subjects)}) OR ${sql.join(named, sql` OR `)})`
+  return sql<boolean>`(subject_id IN (${sql.join(subjects)}) OR ${sql.join([...inPath, ...refused], sql` OR `)})`
+}
+
+/** Whether a path's parameters have a text in them. LIKE is not the same in both databases. */
+function hasText(text: string) {
+  return sql`replace(params_json, ${text}, '') <> params_json`
 }
 
 /** Whether an index leads from each entry of a page to the next. */

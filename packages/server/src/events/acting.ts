@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { OpenEntry } from '../audit/audit-entry.ts'
+import { noteFound, type OpenEntry } from '../audit/audit-entry.ts'
 
 /** The request that something is done for. */
 interface Acting {
@@ -21,6 +21,12 @@ export async function actFor<Result>(request: Omit<Acting, 'open'>, run: () => P
   } finally {
     acting.open = false
   }
+}
+
+/** Has the entry of the request that is being answered say what its path means, where it names it by other than its id. */
+export function foundFor(name: string, id: string): void {
+  const entry = actingRequest()?.entry ?? null
+  if (entry !== null) noteFound(entry, name, id)
 }
 
 /** The request that is being answered; null where the service does something by itself. */

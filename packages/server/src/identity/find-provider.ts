@@ -1,4 +1,5 @@
 import { HoltError, isIdParam, type ProviderSettings } from '@holt/protocol'
+import { foundFor } from '../events/acting.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { ProviderRow } from '../store/tables.ts'
 
@@ -14,6 +15,7 @@ export async function findProvider(db: Queries, projectId: string, reference: st
     .where(isIdParam('provider_id', reference) ? 'provider_id' : 'name', '=', reference)
     .executeTakeFirst()
   if (row === undefined) throw new HoltError('provider_not_found', 'There is no such identity provider.')
+  foundFor(reference, row.provider_id)
   return row
 }
 

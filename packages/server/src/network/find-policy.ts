@@ -1,5 +1,6 @@
 import { inspectionOf, makeEffectivePolicy } from '@holt/egress'
 import { HoltError, isIdParam, type Policy, type PolicyBody, type PolicyContent } from '@holt/protocol'
+import { foundFor } from '../events/acting.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { PolicyRow } from '../store/tables.ts'
@@ -13,6 +14,7 @@ export async function findPolicy(db: Queries, projectId: string, reference: stri
     .where(isIdParam('policy_id', reference) ? 'policy_id' : 'name', '=', reference)
     .executeTakeFirst()
   if (row === undefined) throw new HoltError('policy_not_found', 'There is no such network policy.')
+  foundFor(reference, row.policy_id)
   return row
 }
 

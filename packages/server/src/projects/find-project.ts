@@ -1,4 +1,5 @@
 import { HoltError, isIdParam, type Project } from '@holt/protocol'
+import { foundFor } from '../events/acting.ts'
 import type { Service } from '../service.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -22,6 +23,7 @@ export async function findProject(db: Queries, reference: string): Promise<Proje
     .where(isIdParam('project_id', reference) ? 'project_id' : 'name', '=', reference)
     .executeTakeFirst()
   if (row === undefined) throw new HoltError('project_not_found', 'There is no such project.')
+  foundFor(reference, row.project_id)
   return row
 }
 

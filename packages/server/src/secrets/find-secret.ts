@@ -1,4 +1,5 @@
 import { HoltError, isIdParam, type Secret } from '@holt/protocol'
+import { foundFor } from '../events/acting.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { SecretRow } from '../store/tables.ts'
@@ -21,6 +22,7 @@ export async function secretOf(db: Queries, projectId: string, reference: string
 export async function findSecret(db: Queries, projectId: string, reference: string): Promise<SecretRow> {
   const row = await secretOf(db, projectId, reference)
   if (row === undefined) throw new HoltError('secret_not_found', 'There is no such secret.')
+  foundFor(reference, row.secret_id)
   return row
 }
 

@@ -1,4 +1,5 @@
 import { HoltError, isIdParam } from '@holt/protocol'
+import { foundFor } from '../events/acting.ts'
 import { lacksFiles } from '../missing/files-missing.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { SnapshotRow } from '../store/tables.ts'
@@ -14,6 +15,7 @@ export async function findSnapshot(
     : snapshots.where('name', '=', reference).where('state', '!=', 'failed')
   ).executeTakeFirst()
   if (row === undefined) throw new HoltError('snapshot_not_found', 'There is no such snapshot.')
+  foundFor(reference, row.snapshot_id)
   return row
 }
 

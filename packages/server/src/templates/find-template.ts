@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { foundFor } from '../events/acting.ts'
 import { readableBy } from '../projects/system-project.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -29,6 +30,7 @@ export async function findTemplate(
   const named = found.filter(isNamed)
   const row = named.find((one) => one.project_id === projectId) ?? named[0] ?? found[0]
   if (row === undefined) throw new HoltError('template_not_found', 'There is no such template.')
+  foundFor(reference, row.template_id)
   return row
 }
 

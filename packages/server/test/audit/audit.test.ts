@@ -80,6 +80,84 @@ test('what is named by its name is found by its id', async () => {
   ])
 })
 
+type Named = readonly [kind: string, param: string, body: { readonly name: string }, change: object]
+
+/** Things that paths name by id or name, and a change of each. */
+const named: readonly Named[] = [
+  ['project', 'project_id', { name: 'team' }, { quotas: { runtimes: 3 } }],
+  ['network-policy', 'policy_id', { name: 'web', include: ['npm'] } as never, { name: 'web', include: ['pypi'] }],
+  ['secret', 'secret_id', { name: 'token', value: 'v', hosts: ['a.example.com'] } as never, { value: 'w' }],
+  [
+    'identity-provider',
+    'provider_id',
+    { name: 'idp', type: 'workload', audience: 'a' } as never,
+    { type: 'workload', audience: 'b' },
+  ],
+]
+
+test.each(named)(
+  'all that was done to a %s is found by its id and by its name, what was refused as well',
+  async (kind, param, body, change) => {
+    const { ask, makeKey } = await startTestServer()
+    const reader = await makeKey('runtime:read')
+    const made = await ask('POST', `/v1/agents/${kind}`, { json: body })
+    const id: string = made.json[param]
+    const method = kind === 'project' ? 'PATCH' : 'PUT'
+    for (const by of [id, body.name]) {
+      const at = `/v1/agents/${kind}/${by}`
+      expect((await ask(method, at, { json: change })).status).toBe(200)
+      expect((await ask(method, at, { json: { unknown: 1 } })).status).toBe(400)
+      expect((await ask('DELETE', at, { key: reader.key })).status).toBe(403)
+    }
+    const statuses = async (subject: string) => {
+      const { data } = (await ask('GET', `${path}?subject=${subject}`)).json
+      return data.map(({ status }: AuditEntry) => status).toSorted()
+    }
+    const all = [200, 200, 201, 400, 400, 403, 403]
+    expect([made.status, await statuses(id), await statuses(body.name)]).toEqual([201, all, all])
+  },
+)
+
+test('what was refused because of the state of a thing is about its id, also where it has no name any more', async () => {
+  const { ask } = await startTestServer()
+  const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'team' } })).json
+  const { key } = (await ask('POST', '/v1/agents/key', { json: { name: 'k', scopes: ['admin'], project: 'team' } }))
+    .json
+  await ask('POST', '/v1/agents/network-policy', { key, json: { name: 'web', include: ['npm'] } })
+  expect((await ask('DELETE', '/v1/agents/project/team')).status).toBe(409)
+  await ask('DELETE', '/v1/agents/network-policy/web', { key })
+  expect((await ask('DELETE', '/v1/agents/project/team')).status).toBe(204)
+  const { data } = (await ask('GET', `${path}?subject=${project_id}&route=deleteProject`)).json
+  const about = { params: { project_id: 'team' }, subject_id: project_id }
+  expect(data).toMatchObject([about, about])
+})
+
+test('a template is found by its id, its name and its name with the tag', async () => {
+  const { ask, makeKey } = await startTestServer()
+  const reader = await makeKey('template:read')
+  const { template_id } = (await ask('GET', '/v1/agents/template/base-small')).json
+  const references = [template_id, 'base-small', 'base-small:latest']
+  for (const reference of references) {
+    expect((await ask('DELETE', `/v1/agents/template/${reference}`)).status).toBe(409)
+    expect((await ask('DELETE', `/v1/agents/template/${reference}`, { key: reader.key })).status).toBe(403)
+  }
+  const statuses = async (subject: string) => {
+    const { data } = (await ask('GET', `${path}?subject=${subject}&route=deleteTemplate`)).json
+    return data.map(({ status }: AuditEntry) => status).toSorted()
+  }
+  expect(await statuses(template_id)).toEqual([403, 403, 403, 409, 409, 409])
+  expect(await statuses('base-small:latest')).toEqual([403, 403, 409, 409, 409])
+})
+
+test('the name of a project of others is none to who is no operator', async () => {
+  const { ask, makeKey } = await startTestServer()
+  const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'team' } })).json
+  const { key } = await makeKey('admin')
+  const found = async () => (await ask('GET', `${path}?subject=team`, { key })).json.data
+  expect((await ask('DELETE', `/v1/agents/project/${project_id}`, { key })).status).toBe(403)
+  expect(await found()).toEqual([])
+})
+
 test('what was done inside a runtime, or to it, is found by its id and by its name', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const id = await makeRuntime({ name: 'mine' })

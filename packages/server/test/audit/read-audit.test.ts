@@ -1,5 +1,6 @@
 import type { AuditEntry, ListAuditQuery } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import type { Meant } from '../../src/audit/find-meant.ts'
 import { OldAudit } from '../../src/audit/old-audit.ts'
 import { examinedEntries, findEntries } from '../../src/audit/read-audit.ts'
 import type { Store } from '../../src/store/open-store.ts'
@@ -26,10 +27,13 @@ async function write(store: Store, project_id: string, count: number, from = 0):
       .execute()
 }
 
-test.each<[string, Partial<ListAuditQuery>, readonly number[]]>([
+/** What an id means that nothing has, or a name that nothing is known by. */
+const itself = (subject: string): Meant => ({ subjects: [subject], named: null })
+
+test.each<[string, Partial<ListAuditQuery> & { readonly meant?: Meant }, readonly number[]]>([
   ['a route', { route: 'rare' }, [20, 10, 0]],
   ['a key', { key_id: 'rare' }, [20, 10, 0]],
-  ['a subject', { subject: '3' }, [3]],
+  ['a subject', { subject: '3', meant: itself('3') }, [3]],
   ['a time', { since: new Date(3).toISOString(), until: new Date(5).toISOString() }, [4, 3]],
   ['a kind of all projects', { project: 'all', kind: 'change' }, [20, 10, 0]],
   ['a kind and a key', { kind: 'change', key_id: 'rare' }, [20, 10, 0]],
@@ -62,6 +66,7 @@ test('what has an index is not looked through', async () => {
     key_id: 'a',
     route: 'a',
     subject: 'a',
+    meant: { subjects: ['a', 'b'], named: { param: 'key_id', names: ['c'] } },
     since: '2030-01-01T00:00:00Z',
     until: '2031-01-01T00:00:00Z',
   }
