@@ -223,7 +223,7 @@ describe('a create is refused', () => {
   )
 
   it('for more memory than the host can ever have', async () => {
-    failure(await call('POST', runtimesPath, { json: { memory: '4TiB' } }), 'capacity_exhausted')
+    failure(await call('POST', runtimesPath, { json: { memory: '4TiB' } }), 'unsupported_setting')
   })
 })
 

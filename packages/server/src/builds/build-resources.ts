@@ -67,8 +67,7 @@ async function isIdle({ store }: Service, { projectId }: WantedRuntime, error: u
 /** What a build may wait for; null where that would never come, or something else is wrong. */
 function whatIsMissing(error: unknown, { cpu, memoryMiB, diskMiB }: WantedRuntime): string | null {
   if (!(error instanceof HoltError)) return null
-  if (error.code === 'capacity_exhausted')
-    return error.details?.available_mib === undefined ? 'the host has memory' : null
+  if (error.code === 'capacity_exhausted') return 'the host has memory'
   if (error.code !== 'quota_exceeded') return null
   const alone: Readonly<Record<string, number>> = { runtimes: 1, cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
   const { quota, limit } = error.details ?? {}

@@ -91,6 +91,7 @@ async function admission(service: Service, row: RuntimeRow): Promise<(changes: Q
       overcommit: config.memoryOvercommit,
       reserve: config.reserve,
       memoryMiB: memory_mib,
+      isBack: true,
       broughtBackMiB: broughtBack,
       arrivingMiB: restores.memoryMiB(runtime_id),
     })

@@ -17,24 +17,32 @@ export interface Admission {
   readonly overcommit: number
   readonly reserve: ReserveSettings
   readonly memoryMiB: number
+  /** It was here before, so the host had more memory then. */
+  readonly isBack?: boolean
   /** Memory that it has at once, since it is restored with it; absent: it begins with next to none. */
   readonly broughtBackMiB?: number
   /** The same of other restores under way. */
   readonly arrivingMiB?: number
 }
 
-/** Refuses a runtime that the host cannot take. A limit is not a use, so limits may add up to `overcommit` times the memory. */
+/** Refuses a runtime that the host cannot take: one that never fits as what is asked for wrongly, one that does not fit now as what may be tried again. A limit is not a use, so limits may add up to `overcommit` times the memory. */
 export function admit(admission: Admission): void {
   const { hostMemoryMiB, freeMemoryMiB, promisedMiB, starting, overcommit, memoryMiB, diskFreeMiB } = admission
-  const { reserve, broughtBackMiB = 0, arrivingMiB = 0 } = admission
+  const { reserve, isBack = false, broughtBackMiB = 0, arrivingMiB = 0 } = admission
   requireDisk(diskFreeMiB, reserve)
   const reserveMiB = reservedMemoryMiB(reserve, hostMemoryMiB)
   const usableMiB = hostMemoryMiB - reserveMiB
   if (memoryMiB > usableMiB) {
-    throw new HoltError('capacity_exhausted', `The host can give a runtime ${usableMiB} MiB of memory at the most.`, {
-      hint: 'Ask for less memory, or a smaller template.',
-      details: { available_mib: usableMiB },
-    })
+    throw new HoltError(
+      isBack ? 'capacity_exhausted' : 'unsupported_setting',
+      `The host can give a runtime ${usableMiB} MiB of memory at the most.`,
+      {
+        hint: isBack
+          ? 'Add memory to the host, or lower HOLT_RESERVE_MEMORY.'
+          : 'Ask for less memory, or a smaller template.',
+        details: { available_mib: usableMiB },
+      },
+    )
   }
   if (promisedMiB + memoryMiB > usableMiB * overcommit) throw exhausted()
   if (freeMemoryMiB === null) return

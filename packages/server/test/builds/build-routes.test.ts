@@ -322,7 +322,7 @@ test.each([
   [{ context_id: `cx${'a'.repeat(20)}` }, 404, 'context_not_found'],
   [{ context_id: '../x' }, 404, 'context_not_found'],
   [{ network_policy: 'none' }, 404, 'policy_not_found'],
-  [{ memory: '4TiB' }, 503, 'capacity_exhausted'],
+  [{ memory: '4TiB' }, 400, 'unsupported_setting'],
 ])('%j is refused before anything is made', async (json, status, code) => {
   const server = await setUp()
   const answer = await build(server, json)

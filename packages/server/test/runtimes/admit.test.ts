@@ -22,7 +22,8 @@ test('takes a runtime where there is room', () => {
 
 test.each([
   [{ diskFreeMiB: 1023 }, 'disk_full'],
-  [{ memoryMiB: 16_384 }, 'capacity_exhausted'],
+  [{ memoryMiB: 16_384 }, 'unsupported_setting'],
+  [{ memoryMiB: 16_384, isBack: true }, 'capacity_exhausted'],
   [{ promisedMiB: 16_384 * 4 }, 'capacity_exhausted'],
   [{ freeMemoryMiB: 800 }, 'capacity_exhausted'],
   [{ freeMemoryMiB: 1500, starting: 20 }, 'capacity_exhausted'],

@@ -83,7 +83,7 @@ describe('create', () => {
     [{ disk: 1 }, 422, 'disk_too_small'],
     [{ cloud: 'elsewhere' }, 400, 'unsupported_setting'],
     [{ region: 'eu-central-1' }, 400, 'unsupported_setting'],
-    [{ memory: '3TiB' }, 503, 'capacity_exhausted'],
+    [{ memory: '3TiB' }, 400, 'unsupported_setting'],
   ])('refuses %j with %i %s', async (json, status, code) => {
     const { ask } = await startTestServer()
     const answer = await ask('POST', path, { json })
