@@ -68,7 +68,7 @@ async function connect(network: RegistryNetwork, { url, isOperators }: Exchange,
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof NetworkError)) throw error
-    const reason = error.reason === 'unreachable' ? 'unreachable' : 'not_allowed'
+    const reason = error.reason === 'tls_failed' ? 'not_allowed' : error.reason
     throw new TransferError(reason, `${url.host} ${whyNot[error.reason]}.`, { cause: error })
   }
 }

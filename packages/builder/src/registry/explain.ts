@@ -14,6 +14,8 @@ const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
   unreachable: 'Try again later; the operator of this service can name a mirror (HOLT_REGISTRY_MIRRORS).',
   not_allowed:
     'Only public addresses are fetched from, over TLS. The operator of this service can allow others: HOLT_REGISTRY_INSECURE, HOLT_EGRESS_ALLOWED_NETWORKS.',
+  no_such_host:
+    'Check the name of the registry. Where this service cannot look up names, its operator can name a mirror (HOLT_REGISTRY_MIRRORS), and `FROM holt/base-small` needs no registry.',
   damaged:
     'What the registry or its mirror sends is not what it promised: push the image again, or use another digest.',
 }

@@ -4,7 +4,7 @@ import type { RegistryNetwork } from './contract.ts'
 import type { Answer } from './exchange.ts'
 import { defaultPatience, type Patience, retried } from './patience.ts'
 import { followed } from './redirects.ts'
-import { TransferError } from './transfer-error.ts'
+import { TransferError, type TransferFailure } from './transfer-error.ts'
 
 /** What fetching for ADD needs. */
 export interface FetchFileOptions {
@@ -109,12 +109,17 @@ function secondsOf(lastModified: string | undefined): number | null {
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
 }
 
+const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
+  not_allowed: 'Only public addresses are fetched from.',
+  no_such_host: 'Check the name of the host, and whether this service can look up names.',
+}
+
 function explained(error: unknown, url: URL, signal: AbortSignal): unknown {
   signal.throwIfAborted()
   if (!(error instanceof TransferError)) return error
   // Without the query, which may be a signature.
   const place = `${url.origin}${url.pathname}`.slice(0, 300)
-  const hint = error.reason === 'not_allowed' ? 'Only public addresses are fetched from.' : undefined
+  const hint = hints[error.reason]
   return new BuildError('step_failed', `${place} could not be fetched: ${error.message}`, {
     ...(hint === undefined ? {} : { hint }),
     cause: error,

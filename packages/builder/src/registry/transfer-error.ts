@@ -2,6 +2,8 @@
 export type TransferFailure =
   /** An address, a scheme or a redirect that the rules do not allow. Never tried again. */
   | 'not_allowed'
+  /** A name that has no address here. Never tried again. */
+  | 'no_such_host'
   /** Nobody answers, or not to the end. */
   | 'unreachable'
   /** The server says that it cannot now: 429, 5xx. */

@@ -236,6 +236,15 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     expect(network.asked).toEqual([expect.objectContaining({ tls: true, isOperators: false })])
   })
 
+  test('a registry whose name has no address is said to be that, with what needs no name', async () => {
+    const { images } = await imagesOf()
+    await expect(images.resolve('registry.test/team/none:1', options())).rejects.toMatchObject({
+      code: 'image_pull_failed',
+      message: expect.stringContaining('registry.test does not exist, or has no address'),
+      hint: expect.stringMatching(/look up names.*HOLT_REGISTRY_MIRRORS.*holt\/base-small/),
+    })
+  })
+
   test('mirrors are asked first, in their order, and the registry has the last word', async () => {
     await publish(`${registry.address}/hub/library/tool:2`, 'echo mirrored >a')
     const mirror = (path: string) => ({ registry: 'docker.io', url: `http://${registry.address}${path}` })

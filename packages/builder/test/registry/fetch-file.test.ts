@@ -100,6 +100,13 @@ test.each<[string, string, RegExp, Behaviour]>([
   })
 })
 
+test.each([
+  ['http://127.0.0.1:22/', /public addresses/],
+  ['https://none.test/a', /look up names/],
+])('where %s cannot be asked, what to do about it is said', async (url, hint) => {
+  await expect(fetched(url, () => undefined)).rejects.toMatchObject({ hint: expect.stringMatching(hint) })
+})
+
 test('the query, which may be a signature, is in no message', async () => {
   const failure = await fetched('https://files.test/a?sig=private', (_, response) =>
     response.writeHead(403).end(),

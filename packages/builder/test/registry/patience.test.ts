@@ -35,6 +35,7 @@ test('what may pass is tried again, as often as is said; what will not is not', 
     ['denied', 1],
     ['damaged', 1],
     ['not_allowed', 1],
+    ['no_such_host', 1],
   ] as const) {
     let count = 0
     const once = async () => {
