@@ -5,7 +5,7 @@ import { EngineError } from '../contract.ts'
 import type { GuestResponse } from '../guest-link.ts'
 import { oddShapeOf } from '../json-shape.ts'
 import type { AnswerBudget } from './answer-budget.ts'
-import { GuestFailure } from './schemas.ts'
+import { GuestFailure, type GuestReason } from './schemas.ts'
 
 /** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024
@@ -55,13 +55,23 @@ export async function readAnswer<Schema extends z.ZodType>(
   return parsed.data
 }
 
+/** What to do about a reason that the hint of its code says nothing of. */
+const hints: Partial<Readonly<Record<GuestReason, string>>> = {
+  program_not_found:
+    "Install it in the runtime, or name it by its path: without a slash it is looked for in the runtime's PATH.",
+  program_not_executable:
+    'Name a file that may be executed, and that this machine or what its first line names can run.',
+}
+
 /** Reads a failing answer as the error it stands for. */
 export async function readFailure(response: GuestResponse, budget: AnswerBudget): Promise<HoltError | EngineError> {
   const parsed = GuestFailure.safeParse(parseJson(await readBytes(response, { maxBytes: maxFailureBytes, budget })))
   if (!parsed.success) return new EngineError('failed', `the guest answered ${response.status} without saying why`)
   const { code, message, details } = parsed.data.error
   if (!allowedCodes.has(code)) return new EngineError('failed', `the guest failed: ${code}: ${message}`)
-  return new HoltError(code as ErrorCode, message, details === undefined ? {} : { details })
+  if (details === undefined) return new HoltError(code as ErrorCode, message)
+  const hint = details.reason === undefined ? undefined : hints[details.reason]
+  return new HoltError(code as ErrorCode, message, { details, ...(hint === undefined ? {} : { hint }) })
 }
 
 async function readBytes(

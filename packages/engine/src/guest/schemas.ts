@@ -172,6 +172,7 @@ const guestReasons = [
   'session_limit',
   'session_user',
 ] as const
+export type GuestReason = (typeof guestReasons)[number]
 
 const port = z.number().int().min(1).max(65_535)
 

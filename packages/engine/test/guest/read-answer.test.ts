@@ -3,9 +3,9 @@ import { expect, test, vi } from 'vitest'
 import { GuestClient } from '../../src/index.ts'
 
 /** Asks a guest that answers this, whatever it is asked. */
-function ask(answer: string) {
+function ask(answer: string, status = 200) {
   const body = Readable.from([Buffer.from(answer)], { objectMode: false })
-  const link = { connected: true, request: async () => ({ status: 200, headers: {}, body }) }
+  const link = { connected: true, request: async () => ({ status, headers: {}, body }) }
   return new GuestClient(link).listProcesses(new AbortController().signal)
 }
 
@@ -21,6 +21,15 @@ test.each([
   } finally {
     parse.mockRestore()
   }
+})
+
+test.each([
+  ['program_not_found', /PATH/],
+  ['program_not_executable', /may be executed/],
+  ['stdin_closed', /details\.issues/],
+])('a refusal for %s says what to do', async (reason, hint) => {
+  const failure = JSON.stringify({ error: { code: 'invalid_request', message: 'no', details: { reason } } })
+  await expect(ask(failure, 400)).rejects.toMatchObject({ details: { reason }, hint: expect.stringMatching(hint) })
 })
 
 test('an answer with very many values is read where they are few enough', async () => {

@@ -18,7 +18,7 @@ export async function deleteProject(
   const at = now()
   const revoked = await store.change(async (changes) => {
     const { project_id: projectId, name } = await findProject(changes, reference)
-    if (name === defaultProject) throw new HoltError('conflict', `The project ${defaultProject} stays.`)
+    if (name === defaultProject) throw staysDefault(`The project ${defaultProject} stays.`)
     await requireEmpty(changes, projectId, name)
     await forgetKept(changes, projectId)
     await changes
@@ -48,6 +48,13 @@ export async function deleteProject(
     streams.cutKey(key_id)
   }
   builds.collector.request()
+}
+
+/** The error for what would be done to the project that the service knows by its name. */
+export function staysDefault(message: string): HoltError {
+  return new HoltError('conflict', message, {
+    hint: 'Use another project for what is to be renamed or deleted: POST /v1/agents/project makes one.',
+  })
 }
 
 /** The kinds of things that keep a project from being deleted, and how many there are of each. */
@@ -80,7 +87,7 @@ async function requireEmpty(db: Queries, projectId: string, name: string): Promi
   const kinds = Object.entries(left).map(([kind, number]) => `${kind.replaceAll('_', ' ')} (${number})`)
   if (kinds.length === 0) return
   throw new HoltError('in_use', `The project ${name} still has ${kinds.join(', ')}.`, {
-    hint: 'Delete them with a key of the project first.',
+    hint: `Delete them with a key of the project first: POST /v1/agents/key with the project ${name} and the scope admin makes one.`,
     details: { left },
   })
 }

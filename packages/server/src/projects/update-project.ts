@@ -1,10 +1,11 @@
-import { HoltError, type UpdateProject } from '@holt/protocol'
+import type { UpdateProject } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { defaultProject } from '../keys/bootstrap.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { ProjectRow } from '../store/tables.ts'
 import { requireFreeProjectName } from './create-project.ts'
+import { staysDefault } from './delete-project.ts'
 import { findProject } from './find-project.ts'
 import { changedQuotas, damagedQuotas, quotasOf, storedQuotas } from './stored-quotas.ts'
 
@@ -53,6 +54,6 @@ export async function updateProject(
 
 async function requireRenaming(db: Queries, from: string, to: string): Promise<void> {
   if (from === defaultProject)
-    throw new HoltError('conflict', `The project ${defaultProject} keeps its name: the service knows it by that.`)
+    throw staysDefault(`The project ${defaultProject} keeps its name: the service knows it by that.`)
   await requireFreeProjectName(db, to)
 }

@@ -43,8 +43,9 @@ test('names are unique, and the default project keeps its own and stays', async 
   await makeProject(server, 'team')
   expect((await ask('POST', path, { json: { name: 'team' } })).json.error.code).toBe('name_taken')
   expect((await ask('PATCH', `${path}/team`, { json: { name: 'default' } })).json.error.code).toBe('name_taken')
-  expect((await ask('PATCH', `${path}/default`, { json: { name: 'other' } })).json.error.code).toBe('conflict')
-  expect((await ask('DELETE', `${path}/default`)).json.error.code).toBe('conflict')
+  const kept = { code: 'conflict', hint: expect.stringContaining('another project') }
+  expect((await ask('PATCH', `${path}/default`, { json: { name: 'other' } })).json.error).toMatchObject(kept)
+  expect((await ask('DELETE', `${path}/default`)).json.error).toMatchObject(kept)
 })
 
 test('quotas that a change does not name stay, and `default` is what the settings say', async () => {
@@ -70,6 +71,7 @@ test('a project that has something is not deleted, and the error says what', asy
   await team.ask('POST', '/v1/agents/secret', { json: { name: 'token', value: 'hunter22', hosts: ['a.example.com'] } })
   const refused = await server.ask('DELETE', `${path}/team`)
   expect([refused.status, refused.json.error.code]).toEqual([409, 'in_use'])
+  expect(refused.json.error.hint).toContain('POST /v1/agents/key with the project team and the scope admin')
   expect(refused.json.error.details.left).toEqual({ runtimes: 1, secrets: 1, network_policies: 1 })
   await team.ask('DELETE', `/v1/agents/runtime/${runtime_id}`)
   await team.ask('DELETE', '/v1/agents/network-policy/web')
