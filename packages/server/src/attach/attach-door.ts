@@ -6,6 +6,7 @@ import { admitCaller } from '../auth/admit-caller.ts'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
 import type { Watched } from '../auth/open-streams.ts'
 import { invalidRequest } from '../http/field-issues.ts'
+import { requestParsing } from '../http/issue-words.ts'
 import { parseQuery } from '../http/parse-query.ts'
 import { toHoltError } from '../http/send-error.ts'
 import type { Upgrade, UpgradeDoor } from '../http/upgrades.ts'
@@ -109,7 +110,7 @@ function outletOf(socket: Socket): Watched {
 /** The parameters and the query of a request's target, as the route has them. */
 function parseTarget(target: string) {
   const params = route.params.safeParse(namedIn(target))
-  const query = route.query.safeParse(parseQuery(target), { reportInput: true })
+  const query = route.query.safeParse(parseQuery(target), requestParsing)
   if (params.success && query.success) return { params: params.data, query: query.data }
   throw invalidRequest([
     ...(params.success ? [] : [{ error: params.error, prefix: '/path' as const }]),

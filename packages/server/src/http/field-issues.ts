@@ -74,6 +74,7 @@ function ofClosest(issue: z.core.$ZodIssueInvalidUnion, prefix: string): FieldIs
 }
 
 function article(type: string): string {
+  if (type === 'int') return 'a whole number'
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }
 

@@ -18,6 +18,7 @@ import type { Answer, Call, Handlers } from './call.ts'
 import { recognise } from './connections.ts'
 import { invalidRequest } from './field-issues.ts'
 import { goneSignal } from './gone-signal.ts'
+import { requestParsing } from './issue-words.ts'
 import { KeptMemory } from './kept-memory.ts'
 import { parseQuery } from './parse-query.ts'
 import { type KeptFor, readJson } from './read-json.ts'
@@ -162,9 +163,6 @@ function mayStream({ answers }: Route, status: number): boolean {
   return success?.type === 'json' && success.stream !== undefined
 }
 
-/** An issue keeps the value it is about: whether there was one tells a missing field from one of a wrong type. */
-const withInput = { reportInput: true } as const
-
 /** What names a thing in a path, as every store can be asked for it: nothing has a name with NUL, nor one with what stands for it here. */
 function storable(params: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.replaceAll('\0', '\uFFFD')]))
@@ -172,10 +170,10 @@ function storable(params: Readonly<Record<string, string>>): Record<string, stri
 
 /** Parses everything of a request; all that is wrong with it is one error. */
 async function parseRequest(route: Route, request: FastifyRequest, kept: KeptFor) {
-  const params = route.params?.safeParse(storable(request.params as Readonly<Record<string, string>>))
-  const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'), withInput)
+  const params = route.params?.safeParse(storable(request.params as Readonly<Record<string, string>>), requestParsing)
+  const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'), requestParsing)
   const json = route.body.type === 'json' ? await readJson(request.raw, kept) : undefined
-  const body = route.body.type === 'json' ? route.body.schema.safeParse(json, withInput) : null
+  const body = route.body.type === 'json' ? route.body.schema.safeParse(json, requestParsing) : null
   const errors = [
     { result: params, prefix: '/path' as const },
     { result: query, prefix: '/query' as const },

@@ -111,6 +111,27 @@ test.each([
   expect(json.error.details.issues).toContainEqual({ pointer, message })
 })
 
+test.each([
+  ['runtime', { cpu: 0.01 }, '/cpu', 'must be at least 0.1'],
+  ['runtime', { cpu: 1000 }, '/cpu', 'must be at most 256'],
+  ['runtime', { cpu: 1.00001 }, '/cpu', 'must be a multiple of 0.001'],
+  ['runtime', { timeout_secs: 1.5 }, '/timeout_secs', 'must be a whole number'],
+  ['runtime', { secrets: Array(33).fill('a') }, '/secrets', 'must have at most 32 items'],
+  ['key', { name: '', scopes: ['admin'] }, '/name', 'must not be empty'],
+  ['key', { name: 'a'.repeat(101), scopes: ['admin'] }, '/name', 'must have at most 100 characters'],
+  [
+    'key',
+    { name: 'a', scopes: ['admin'], expires_at: 'x' },
+    '/expires_at',
+    'must be a time such as 2030-01-01T12:00:00Z',
+  ],
+  ['project', { name: 'a', quotas: { requests_per_sec: 0 } }, '/quotas/requests_per_sec', 'must be more than 0'],
+])('of the %s %j it says that %s %s', async (kind, body, pointer, message) => {
+  const { ask } = await startTestServer()
+  const { json } = await ask('POST', `/v1/agents/${kind}`, { json: body })
+  expect(json.error.details.issues).toEqual([{ pointer, message }])
+})
+
 test('every wrong field of a list is named in one answer', async () => {
   const { ask } = await startTestServer()
   const { json } = await ask('GET', `${runtimes}?limit=0&state=asleep&colour=red&metadata.=x`)

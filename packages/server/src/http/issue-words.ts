@@ -1,0 +1,46 @@
+import type { z } from 'zod'
+
+/** What a text or a list has a number of. */
+const units: Readonly<Record<string, readonly [one: string, more: string]>> = {
+  string: ['character', 'characters'],
+  array: ['item', 'items'],
+}
+
+/** What values of a format are called. */
+const formats: Readonly<Record<string, string>> = {
+  datetime: 'a time such as 2030-01-01T12:00:00Z',
+  url: 'a URL',
+}
+
+/** What is wrong with a value, said after its pointer: `must be at least 0.1`. Undefined where the schema or its issue says it already. */
+function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'too_small': {
+      const { minimum, origin, inclusive, exact } = issue
+      if (units[origin] !== undefined && minimum === 1) return 'must not be empty'
+      const bound = exact === true ? 'exactly' : inclusive === false ? 'more than' : 'at least'
+      return mustBe(bound, minimum, origin)
+    }
+    case 'too_big': {
+      const { maximum, origin, inclusive, exact } = issue
+      return mustBe(exact === true ? 'exactly' : inclusive === false ? 'less than' : 'at most', maximum, origin)
+    }
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`
+    case 'invalid_format': {
+      const format = formats[issue.format]
+      return format === undefined ? undefined : `must be ${format}`
+    }
+    default:
+      return undefined
+  }
+}
+
+function mustBe(bound: string, limit: number | bigint, origin: string): string {
+  const unit = units[origin]
+  if (unit === undefined) return `must be ${bound} ${limit}`
+  return `must have ${bound} ${limit} ${unit[Number(limit) === 1 ? 0 : 1]}`
+}
+
+/** How requests are parsed: in these words where a schema has none of its own, and with the value that an issue is about, which tells a missing field from one of a wrong type. */
+export const requestParsing = { reportInput: true, error: wordsOf } as const
