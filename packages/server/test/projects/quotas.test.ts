@@ -35,7 +35,7 @@ test('of 200 creates at once a quota of 10 lets 10 through, and says so to the o
   expect(use).toMatchObject({ runtimes: 10, memory_mib: 10 * 1024, cpu: 10, disk_mib: 10 * 4096 })
   // Another project is not held back by it.
   expect((await server.ask('POST', runtimes, { json: {} })).status).toBe(201)
-})
+}, 180_000)
 
 test('what is counted is what the rows say, so that neither a restart nor a failure changes it', async () => {
   const server = await startTestServer()
