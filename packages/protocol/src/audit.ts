@@ -14,7 +14,7 @@ export const AuditEntry = z
   .object({
     audit_id: idSchema('audit'),
     kind: z.enum(auditKinds),
-    at: Timestamp,
+    at: Timestamp.describe('When the call began. Entries are in the order in which they were written, a little later.'),
     project_id: idSchema('project').nullable().describe('Null: of no project.'),
     key: z
       .object({ key_id: idSchema('key'), name: z.string() })
@@ -27,7 +27,10 @@ export const AuditEntry = z
       ),
     route: z.string().nullable().describe('What was called, by its name in the OpenAPI description: `createRuntime`.'),
     params: z.record(z.string(), z.string()).describe('What was named in the path.'),
-    subject_id: z.string().nullable().describe('What was made, changed or removed.'),
+    subject_id: z
+      .string()
+      .nullable()
+      .describe('What was made, changed or removed, or would have been: by its id where it was found.'),
     status: z
       .number()
       .int()
