@@ -52,7 +52,7 @@ export class AuditLog {
   /** Begins the entry of a call. */
   begin(call: AuditedCall): OpenEntry {
     const at = this.#now()
-    const named = Object.values(call.params).at(-1) ?? null
+    const named = thingNamed(call.params)
     const known = { named, subjectId: named, count: 1, lastAt: at }
     const entry = { ...call, ...known, auditId: makeId('audit'), at, status: null, told: [] }
     this.#add(entry)
@@ -152,6 +152,11 @@ export class AuditLog {
         )
     }
   }
+}
+
+/** What a path names last. A port is no thing of its own: what is done to it is done to its runtime. */
+function thingNamed({ port: _, ...params }: OpenEntry['params']): string | null {
+  return Object.values(params).at(-1) ?? null
 }
 
 /** The entry of calls without a valid key, before the first is counted. */

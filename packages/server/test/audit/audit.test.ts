@@ -60,6 +60,20 @@ test('a terminal is in the log with what was answered, also one that was refused
   ])
 })
 
+test('what is done to a port is done to its runtime', async () => {
+  const { ask, makeRuntime } = await startTestServer()
+  const runtime_id = await makeRuntime()
+  const port = `/v1/agents/runtime/${runtime_id}/ports/8080`
+  await ask('GET', port)
+  await ask('PATCH', port, { json: { public: true } })
+  await ask('POST', `${port}/rotate`)
+  const { data } = (await ask('GET', `${path}?kind=inside`)).json
+  const about = { params: { runtime_id, port: '8080' }, subject_id: runtime_id, status: 200 }
+  expect(data).toHaveLength(3)
+  for (const route of ['getPort', 'updatePort', 'rotatePort'])
+    expect(data).toContainEqual(expect.objectContaining({ ...about, route }))
+})
+
 test('a change and its entry are one transaction', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
