@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http'
 import { HoltError } from '@holt/protocol'
 import { limitReached } from '../limits/limit-reached.ts'
 import { ProjectRoom, RoomAccount } from '../limits/project-room.ts'
 import { maxBytesOfProject, tooManyBodies } from './body-room.ts'
+import type { RequestEnd } from './request-end.ts'
 
 const mib = 2 ** 20
 
@@ -10,16 +10,15 @@ const mib = 2 ** 20
 export const freeBytes = 16 * 1024
 
 /**
- * What requests under way keep in memory until their answers have left: their bodies, the output of commands that they wait for, and their answers.
+ * What requests under way keep in memory until they are over: their bodies, the output of commands that they wait for, and their answers.
  */
 export class KeptMemory {
   readonly #room = new ProjectRoom({ maxBytes: 256 * mib, maxBytesOfProject })
 
-  /** Opens the account of one request; all of it is given back when its answer has ended or its client is gone. */
-  open(projectId: string, response: ServerResponse): KeptByRequest {
+  /** Opens the account of one request; all of it is given back when that is over. */
+  open(projectId: string, end: RequestEnd): KeptByRequest {
     const account = new KeptByRequest(this.#room, projectId)
-    if (response.destroyed) account.close()
-    else response.once('close', () => account.close())
+    end.once(() => account.close())
     return account
   }
 }

@@ -17,11 +17,12 @@ import { BodyRoom } from './body-room.ts'
 import type { Answer, Call, Handlers } from './call.ts'
 import { recognise } from './connections.ts'
 import { invalidRequest } from './field-issues.ts'
-import { goneSignal } from './gone-signal.ts'
+import { ClientGone, goneSignal } from './gone-signal.ts'
 import { requestParsing } from './issue-words.ts'
 import { KeptMemory } from './kept-memory.ts'
 import { parseQuery } from './parse-query.ts'
 import { type KeptFor, readJson } from './read-json.ts'
+import { RequestEnd } from './request-end.ts'
 import { RequestsInFlight } from './requests-in-flight.ts'
 import { sendAnswer } from './send-answer.ts'
 import { acceptedFormat } from './stream-items.ts'
@@ -50,15 +51,20 @@ export function registerRoutes(app: FastifyInstance, service: Service, handlers:
         noteCaller(caller)
         recognise(request.raw.socket, caller.projectId)
         requireScope(caller, route.scope)
-        inFlight.enter(caller.projectId, reply.raw)
+        const end = new RequestEnd(reply.raw)
+        ends.set(request, end)
+        inFlight.enter(caller.projectId, end)
       },
       handler: async (request, reply) => {
+        if (reply.raw.destroyed) throw new ClientGone('the client is gone')
+        const end = ends.get(request) ?? new RequestEnd(reply.raw)
+        using _work = end.work()
         const caller = callers.get(request)
         const payer = caller?.projectId ?? ''
         const memory = {
           room: bodies,
           payer,
-          request: kept.open(payer, reply.raw),
+          request: kept.open(payer, end),
           timeoutMs: limits.bodyTimeoutMs,
         }
         const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
@@ -86,6 +92,9 @@ function callerOf(service: Service, { headers, socket }: FastifyRequest, reply: 
 
 /** Who sent each request, from the check before its body was read. */
 const callers = new WeakMap<FastifyRequest, Caller>()
+
+/** When each request is over, where that is counted. */
+const ends = new WeakMap<FastifyRequest, RequestEnd>()
 
 /** Where each request is written down, if it is. */
 const entries = new WeakMap<FastifyRequest, OpenEntry | null>()

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import { limitReached } from '../limits/limit-reached.ts'
+import type { RequestEnd } from './request-end.ts'
 
 /** The requests and streams of each project that are under way: one project does not take every connection there is. */
 export class RequestsInFlight {
@@ -10,8 +10,8 @@ export class RequestsInFlight {
     this.#most = most
   }
 
-  /** Counts a request until its answer has ended or its client is gone. Throws `rate_limited` where there are too many. */
-  enter(projectId: string, response: ServerResponse): void {
+  /** Counts a request until it is over. Throws `rate_limited` where there are too many. */
+  enter(projectId: string, end: RequestEnd): void {
     const before = this.#byProject.get(projectId) ?? 0
     if (before >= this.#most)
       throw limitReached(
@@ -19,9 +19,8 @@ export class RequestsInFlight {
         `The project has ${this.#most} requests and streams under way, which is the most.`,
         { limit: this.#most },
       )
-    if (response.destroyed) return
     this.#byProject.set(projectId, before + 1)
-    response.once('close', () => this.#leave(projectId))
+    end.once(() => this.#leave(projectId))
   }
 
   #leave(projectId: string): void {

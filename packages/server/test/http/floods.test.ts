@@ -1,5 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { FakeEngine } from '@holt/engine/fake'
 import { expect, onTestFinished, test } from 'vitest'
 import { bytesInUse } from '../../../streams/test/support/pieces.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
@@ -132,6 +134,59 @@ test('results and bodies of requests that are not answered yet share one room, a
   expect((await ask('GET', '/v1/agents/runtime')).json.data).toHaveLength(2)
   expect((await once()).headers.get('idempotent-replayed')).toBe('true')
   expect((await search('x')).json.data).toHaveLength(1000)
+}, 60_000)
+
+/** Counts the requests whose answers have ended, or whose clients have left. */
+function countClosed(): () => number {
+  let closed = 0
+  const watch = (message: unknown) => {
+    const { response } = message as { response: ServerResponse }
+    response.once('close', () => {
+      closed += 1
+    })
+  }
+  subscribe('http.server.request.start', watch)
+  onTestFinished(() => void unsubscribe('http.server.request.start', watch))
+  return () => closed
+}
+
+test('a request that waits counts, with its body, also when its client has left', async () => {
+  const written = Promise.withResolvers<void>()
+  let pauses = false
+  const engine = new FakeEngine({
+    before: async (verb) => {
+      if (pauses && verb === 'take') await written.promise
+    },
+  })
+  const limits = { ...connectionLimits, maxRequestsPerProject: 100 }
+  const { ask, makeRuntime } = await startTestServer({ engine, limits })
+  onTestFinished(() => written.resolve())
+  const runtime = `/v1/agents/runtime/${await makeRuntime()}`
+  pauses = true
+  const pausing = ask('POST', `${runtime}/pause`, { json: {} })
+  await expect.poll(async () => (await ask('GET', runtime)).json.state).toBe('pausing')
+  const leave = new AbortController()
+  const command = (stdin: string, signal = AbortSignal.timeout(10_000)) =>
+    ask('POST', `${runtime}/commands`, { json: { command: 'true', stdin }, signal })
+  const large = 'x'.repeat(mib - 1)
+  const closed = countClosed()
+  const waiting = Array.from({ length: 66 }, () => command(large, leave.signal).catch(() => null))
+  await expect.poll(closed, { timeout: 20_000 }).toBeGreaterThanOrEqual(1) // One was refused, so the room is full.
+  leave.abort()
+  await Promise.all(waiting)
+  await expect.poll(closed).toBe(66)
+  expect((await command(large)).json.error.code).toBe('rate_limited')
+  // So do those with little to say.
+  const leaveToo = new AbortController()
+  const small = Array.from({ length: 40 }, () => command('', leaveToo.signal).catch(() => null))
+  await expect.poll(async () => (await ask('GET', runtime)).status).toBe(429)
+  leaveToo.abort()
+  await Promise.all(small)
+  expect((await ask('GET', runtime)).status).toBe(429)
+  written.resolve()
+  await expect.poll(async () => (await ask('GET', runtime)).status).toBe(200)
+  await pausing
+  await expect.poll(async () => (await command(large)).status, { timeout: 20_000 }).toBe(200)
 }, 60_000)
 
 test('of a body that nobody wants the rest waits with the client, and the connection ends', async () => {
