@@ -1,3 +1,4 @@
+import { ownText } from '@holt/streams'
 import type { NamedRule } from '../contract.ts'
 import { decideRequest, wholeRule } from '../policy/decide.ts'
 
@@ -14,8 +15,13 @@ export class RequestRecord {
     const key = `${method} ${path}`
     if (this.#kept.has(key)) return
     this.#keptLength += key.length
-    if (this.#keptLength <= maxKeptLength) this.#kept.set(key, { method, path })
-    else this.#hasMore = true
+    if (this.#keptLength > maxKeptLength) {
+      this.#hasMore = true
+      return
+    }
+    // Without the rest of the head that it came in.
+    const own = ownText(key)
+    this.#kept.set(own, { method: own.slice(0, method.length), path: own.slice(method.length + 1) })
   }
 
   /** True when rules allow everything that was asked. What could not be remembered counts as asked for anything. */

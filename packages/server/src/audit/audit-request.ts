@@ -1,4 +1,5 @@
 import type { Route } from '@holt/protocol'
+import { ownText } from '@holt/streams'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/authenticate.ts'
 import type { Service } from '../service.ts'
@@ -39,6 +40,6 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
 /** A path's parameters as the log keeps them: not longer than an id or a name can be, and as every store can keep them. */
 export function auditedParams(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, value.slice(0, maxParamLength).replaceAll('\0', '')]),
+    Object.entries(params).map(([name, value]) => [name, ownText(value.slice(0, maxParamLength).replaceAll('\0', ''))]),
   )
 }

@@ -1,5 +1,6 @@
 import type { Decision } from '@holt/egress'
 import type { NetworkDecision } from '@holt/protocol'
+import { ownText } from '@holt/streams'
 import { moment } from '../store/moment.ts'
 
 /** A decision as it is stored: the item of the log without its cursor. */
@@ -30,5 +31,5 @@ export function loggedDecision(decision: Decision): LoggedDecision {
 }
 
 function cut(text: string | null | undefined, length: number): string | null {
-  return text == null ? null : text.slice(0, length).toWellFormed()
+  return text == null ? null : ownText(text.slice(0, length).toWellFormed())
 }
