@@ -3,3 +3,4 @@ export { type FailpointName, failpoint, failpointNames, failpoints, failpointsAr
 export * from './guest/index.ts'
 export type * from './guest-link.ts'
 export { oddShapeOf } from './json-shape.ts'
+export { Waiters } from './waiters.ts'

@@ -8,7 +8,9 @@ test('a part of a text is kept without the rest', async () => {
     ownText(Buffer.alloc(100_000, `a part of text ${n} `).toString('latin1').slice(0, 100)),
   )
   expect((await bytesInUse()) - before).toBeLessThan(2 ** 20)
-  expect(kept[1]).toBe('a part of text 1 a part of text 1 a part of text 1 a part of text 1 a part of text 1 a part of text ')
+  expect(kept[1]).toBe(
+    'a part of text 1 a part of text 1 a part of text 1 a part of text 1 a part of text 1 a part of text ',
+  )
 })
 
 test.each(['', 'plain', 'ä€😀', '"\\\n\0\u2028', '\ud800 alone'])('%j is the same', (text) => {

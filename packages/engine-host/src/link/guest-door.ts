@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import type { ClientHttp2Session } from 'node:http2'
 import { createServer, type Server, type Socket } from 'node:net'
-import { EngineError, type GuestLink, type GuestRequest, type GuestResponse } from '@holt/engine'
+import { EngineError, type GuestLink, type GuestRequest, type GuestResponse, Waiters } from '@holt/engine'
 import type { RuntimePaths } from '../layout.ts'
 import type { Log } from '../options.ts'
 import { openSession } from './guest-session.ts'
@@ -29,9 +29,9 @@ export class GuestDoor implements GuestLink {
   readonly #onDrop: () => void
   readonly #sockets = new Set<Socket>()
   readonly #items = new Set<ItemAnswer>()
+  readonly #waiting = new Waiters()
   #server: Server | null = null
   #session: ClientHttp2Session | null = null
-  #waiting: PromiseWithResolvers<void> | null = null
   #dials = { second: 0, count: 0 }
 
   /** `onDrop` is called whenever the connection ends: the runtime may have. */
@@ -65,19 +65,9 @@ export class GuestDoor implements GuestLink {
   }
 
   /** Resolves when a guest is connected, or rejects with what `close` or the signal says. */
-  whenConnected(signal: AbortSignal): Promise<void> {
+  async whenConnected(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    if (this.connected) return Promise.resolve()
-    this.#waiting ??= Promise.withResolvers()
-    const { promise } = this.#waiting
-    promise.catch(() => {
-      // Each waiter has its own promise; this one may have none left.
-    })
-    return new Promise((resolve, reject) => {
-      const abort = () => reject(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
-      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-    })
+    if (!this.connected) await this.#waiting.wait(signal)
   }
 
   request(request: GuestRequest): Promise<GuestResponse> {
@@ -115,8 +105,7 @@ export class GuestDoor implements GuestLink {
 
   /** Stops listening and cuts the connection. Who waits for it is rejected with `reason`. */
   async close(reason: EngineError): Promise<void> {
-    this.#waiting?.reject(reason)
-    this.#waiting = null
+    this.#waiting.reject(reason)
     this.#destroySockets()
     await this.#stopListening()
   }
@@ -153,8 +142,7 @@ export class GuestDoor implements GuestLink {
       this.#onDrop()
     })
     older?.destroy()
-    this.#waiting?.resolve()
-    this.#waiting = null
+    this.#waiting.resolve()
   }
 
   async #stopListening(): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Engine, EngineError, type GuestLink, type GuestRequest, type GuestResponse } from '@holt/engine'
+import { type Engine, EngineError, type GuestLink, type GuestRequest, type GuestResponse, Waiters } from '@holt/engine'
 import { KeyedLock } from '../keyed-lock.ts'
 
 /** Pause before a runtime that came back, or left again, is looked at anew. */
@@ -33,8 +33,9 @@ export class Gate implements GuestLink {
   #lastUsedAt: number
   #inner: GuestLink | null = null
   #frozen = false
-  #barrier: PromiseWithResolvers<void> | null = null
-  #away: PromiseWithResolvers<void> | null = null
+  #barrier: Waiters | null = null
+  #away: Waiters | null = null
+  #waking: Waiters | null = null
   #quiet: (() => void) | null = null
   #holds = 0
 
@@ -119,8 +120,8 @@ export class Gate implements GuestLink {
     signal: AbortSignal,
   ): Promise<Result> {
     signal.throwIfAborted()
-    while (this.#barrier !== null) await orAborted(this.#barrier.promise, signal)
-    const barrier = Promise.withResolvers<void>()
+    while (this.#barrier !== null) await this.#barrier.wait(signal)
+    const barrier = new Waiters()
     this.#barrier = barrier
     try {
       await this.thaw()
@@ -136,7 +137,7 @@ export class Gate implements GuestLink {
 
   /** The runtime is not on the host any more, and may come back: requests bring it back, and what follows it waits. */
   setAway(): void {
-    this.#away ??= Promise.withResolvers()
+    this.#away ??= new Waiters()
     this.#holds += 1
     this.#inner = null
     this.#frozen = false
@@ -156,7 +157,7 @@ export class Gate implements GuestLink {
       signal.throwIfAborted()
       const closed = this.#barrier ?? this.#away
       if (closed === null) return
-      await orAborted(closed.promise, signal)
+      await closed.wait(signal)
     }
   }
 
@@ -210,11 +211,28 @@ export class Gate implements GuestLink {
   async #open(signal: AbortSignal): Promise<void> {
     while (!this.isOpen) {
       signal.throwIfAborted()
-      if (this.#barrier !== null) await orAborted(this.#barrier.promise, signal)
-      else await orAborted(this.#parts.wake(), signal)
+      await (this.#barrier ?? this.#wake()).wait(signal)
       // The row may be ahead of what waits for it to be durable.
       if (!this.isOpen) await sleep(awayPauseMs, undefined, { signal })
     }
+  }
+
+  /** Brings the runtime back, once for all who wait for that. */
+  #wake(): Waiters {
+    if (this.#waking !== null) return this.#waking
+    const waking = new Waiters()
+    this.#waking = waking
+    const over = () => {
+      this.#waking = null
+    }
+    this.#parts
+      .wake()
+      .finally(over)
+      .then(
+        () => waking.resolve(),
+        (error: unknown) => waking.reject(error),
+      )
+    return waking
   }
 
   async #link(signal: AbortSignal): Promise<GuestLink> {
