@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { News } from '../news.ts'
 import type { StreamItem } from './call.ts'
 
 /** How a stream's items are written. */
@@ -42,38 +43,41 @@ async function* lines(items: AsyncIterable<StreamItem>): AsyncGenerator<string> 
 async function* withHeartbeat(items: AsyncIterable<StreamItem>): AsyncGenerator<string> {
   const iterator = items[Symbol.asyncIterator]()
   try {
-    for (let next = read(iterator); ; ) {
-      const result = await orQuiet(next)
-      if (result === null) {
-        yield ': quiet\n\n'
-        continue
-      }
+    for (;;) {
+      const next = new Coming(iterator.next())
+      while (!(await next.isThere(heartbeatMs))) yield ': quiet\n\n'
+      const result = await next.promise
       if (result.done === true) return
       yield event(result.value)
-      next = read(iterator)
     }
   } finally {
     await iterator.return?.()
   }
 }
 
-function read(iterator: AsyncIterator<StreamItem>): Promise<IteratorResult<StreamItem>> {
-  const next = iterator.next()
-  next.catch(() => {}) // Whoever awaits it sees the failure; where the reader left first, nobody is to be told.
-  return next
+/** A promise that is looked at again and again until it settles. A promise keeps all that have waited for it, and a stream may be quiet for months. */
+class Coming<Value> {
+  readonly promise: Promise<Value>
+  readonly #news = new News()
+  #settled = false
+
+  constructor(promise: Promise<Value>) {
+    this.promise = promise
+    const settle = () => {
+      this.#settled = true
+      this.#news.come()
+    }
+    // Whoever awaits it sees the failure; where the reader left first, nobody is to be told.
+    promise.then(settle, settle)
+  }
+
+  /** Whether it has settled, looked at after so long at the latest. */
+  async isThere(ms: number): Promise<boolean> {
+    if (!this.#settled) await this.#news.wait(ms)
+    return this.#settled
+  }
 }
 
 function event(item: StreamItem): string {
   return `event: ${item.type}\nid: ${item.cursor}\ndata: ${JSON.stringify(item)}\n\n`
-}
-
-/** What comes first: the promise's value, or null after the heartbeat's time. */
-async function orQuiet<Value>(promise: Promise<Value>): Promise<Value | null> {
-  const { promise: quiet, resolve } = Promise.withResolvers<null>()
-  const timer = setTimeout(resolve, heartbeatMs, null)
-  try {
-    return await Promise.race([promise, quiet])
-  } finally {
-    clearTimeout(timer)
-  }
 }

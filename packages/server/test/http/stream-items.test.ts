@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { bytesInUse } from '../../../streams/test/support/pieces.ts'
 import { acceptedFormat, writeItems } from '../../src/http/stream-items.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -95,3 +96,25 @@ test('a quiet event stream says so, and then goes on', async () => {
   await reading
   expect(seen.map((text) => text.split('\n')[0])).toEqual(['', 'event: start', ': quiet', ': quiet', 'event: end'])
 })
+
+test('a stream that is quiet for days keeps nothing of that', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const never = (async function* () {
+    await new Promise(() => {})
+    yield { type: 'stdout', cursor: 0 }
+  })()
+  const body = writeItems(never, 'text/event-stream')
+  let quiet = 0
+  body.on('data', () => {
+    quiet += 1
+  })
+  const pass = async (times: number) => {
+    for (let time = 0; time < times; time += 1) await vi.advanceTimersByTimeAsync(15_000)
+    return bytesInUse()
+  }
+  const before = await pass(1000)
+  const grown = (await pass(10_000)) - before
+  expect(quiet).toBeGreaterThan(10_000)
+  expect(grown / 10_000, 'bytes for each heartbeat').toBeLessThan(100)
+  body.destroy()
+}, 60_000)
