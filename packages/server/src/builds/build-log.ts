@@ -11,7 +11,7 @@ const flushMs = 200
 /** What is kept of one build. What is older is dropped, and readers are told. */
 export const keptOfBuild = { lines: 20_000, bytes: 8 * 2 ** 20 }
 
-/** The most lines of one build that wait to be written. */
+/** The most lines of one build that wait to be written. They take no more bytes than are kept of a build: what is older would be dropped as soon as it was written. */
 const maxWaiting = 5_000
 
 /** The longest message, in characters; what is longer is cut. */
@@ -23,12 +23,14 @@ export type LoggedLine = Omit<BuildLogLine, 'type' | 'cursor'>
 interface Waiting {
   readonly cursor: number
   readonly json: string
+  readonly bytes: number
 }
 
 /** One build's log while it is written. */
 class OpenLog {
   cursor = 0
   waiting: Waiting[] = []
+  waitingBytes = 0
   /** The lines that are stored, oldest first, as cursor and size. */
   readonly stored: { readonly cursor: number; readonly bytes: number }[] = []
   storedBytes = 0
@@ -60,8 +62,12 @@ export class BuildLogs {
     open.cursor += 1
     const { message } = line
     const cut = message.length > maxMessage ? `${message.slice(0, maxMessage)}... (cut)` : message
-    open.waiting.push({ cursor: open.cursor, json: JSON.stringify({ ...line, message: cut.toWellFormed() }) })
-    if (open.waiting.length > maxWaiting) open.waiting.shift()
+    const json = JSON.stringify({ ...line, message: cut.toWellFormed() })
+    const bytes = Buffer.byteLength(json)
+    open.waiting.push({ cursor: open.cursor, json, bytes })
+    open.waitingBytes += bytes
+    while (open.waiting.length > maxWaiting || open.waitingBytes > keptOfBuild.bytes)
+      open.waitingBytes -= open.waiting.shift()?.bytes ?? 0
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
   }
 
@@ -112,6 +118,7 @@ export class BuildLogs {
       const batch = open.waiting
       if (batch.length === 0) continue
       open.waiting = []
+      open.waitingBytes = 0
       const dropped = trim(open, batch)
       try {
         await this.#store.change((changes) => store(changes, { buildId, open, batch, dropped }))
@@ -129,9 +136,9 @@ export class BuildLogs {
 
 /** Adds a batch to what is known to be stored, and answers the cursor up to which lines go to make room. */
 function trim(open: OpenLog, batch: readonly Waiting[]): number {
-  for (const { cursor, json } of batch) {
-    open.stored.push({ cursor, bytes: Buffer.byteLength(json) })
-    open.storedBytes += open.stored.at(-1)?.bytes ?? 0
+  for (const { cursor, bytes } of batch) {
+    open.stored.push({ cursor, bytes })
+    open.storedBytes += bytes
   }
   let gone = 0
   while (open.stored.length - gone > keptOfBuild.lines || open.storedBytes > keptOfBuild.bytes) {

@@ -1,6 +1,8 @@
 import { BuildLogItem } from '@holt/protocol'
 import { expect, onTestFinished, test } from 'vitest'
+import { bytesInUse } from '../../../streams/test/support/pieces.ts'
 import { BuildLogs, keptOfBuild } from '../../src/builds/build-log.ts'
+import type { Store } from '../../src/store/open-store.ts'
 import { ended, FakeBuilder, type FakeRun, until } from '../support/fake-builder.ts'
 import { keepingLog, startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { openTestStore } from '../support/test-store.ts'
@@ -137,6 +139,24 @@ test('large lines are cut, and together they stay within their bytes', async () 
   expect(messages[0]).toMatch(/^x{16384}\.\.\. \(cut\)$/)
   expect(messages.join('').length).toBeLessThanOrEqual(keptOfBuild.bytes)
   expect(messages.length).toBeGreaterThan(400)
+})
+
+test('large lines that cannot be written take no more than is kept of a build, and as much while it is tried', async () => {
+  const written = Promise.withResolvers<void>()
+  const store = { change: () => written.promise } as unknown as Store
+  const logs = new BuildLogs(store, keepingLog().log)
+  const flood = () => {
+    for (let line = 1; line <= 5000; line += 1)
+      logs.write('b', { at: '', level: 'info', step: 1, message: Buffer.alloc(16_000, `${line} `).toString() })
+  }
+  const before = await bytesInUse()
+  flood()
+  const flushed = logs.flush()
+  await new Promise((resolve) => setImmediate(resolve)) // It is tried from here on.
+  flood()
+  expect((await bytesInUse()) - before).toBeLessThan(3 * keptOfBuild.bytes)
+  written.resolve()
+  await flushed
 })
 
 test('a reader that does not read costs the build nothing', async () => {
