@@ -61,6 +61,7 @@ async function readBytes(request: IncomingMessage, { room, payer, timeoutMs }: K
   }
   const onBreak = () => reject(invalidField('', 'broke off'))
   request.on('data', onData).once('end', resolve).once('error', onBreak).once('close', onBreak)
+  if (request.closed) onBreak()
   try {
     await promise
     return body.take()

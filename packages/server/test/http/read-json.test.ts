@@ -42,3 +42,13 @@ test('of a body that is refused nothing is kept while its request waits for the 
   expect(await pieces.countKept()).toBeLessThanOrEqual(1) // The one that was refused is in its turn still.
   expect(request.readableFlowing).toBe(true)
 })
+
+test('a body that broke off before it is read is not waited for', async () => {
+  const { request, kept } = arriving()
+  request.on('error', () => {}) // It breaks.
+  request.push('{}')
+  request.push(null)
+  request.destroy()
+  await new Promise((resolve) => request.once('close', resolve))
+  await expect(readJson(request, kept)).rejects.toMatchObject({ code: 'invalid_request' })
+})
