@@ -36,7 +36,8 @@ export async function forwardRequest(
     release()
     if (!response.writableFinished) outgoing.destroy()
   })
-  outgoing.on('continue', () => response.writeContinue())
+  // Once: nothing bounds how often an upstream says so, nor what is written for a program that reads nothing.
+  outgoing.once('continue', () => response.writeContinue())
   try {
     const answered = answerOf(outgoing)
     send(request, outgoing)

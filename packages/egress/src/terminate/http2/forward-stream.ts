@@ -9,6 +9,9 @@ import { UpstreamFailure } from '../upstream.ts'
 import type { Http2Connection } from './serve-http2.ts'
 import { followEnd, hasEnded, reset, wholeBody } from './whole-body.ts'
 
+/** The most interim answers (1xx) that are passed on: nothing bounds how many an upstream gives, nor what is written for a program that reads nothing. */
+const maxInterim = 16
+
 /** A request as a stream of HTTP/2. */
 interface Incoming {
   readonly stream: ServerHttp2Stream
@@ -92,9 +95,12 @@ function passAnswer(
   outgoing.on('trailers', (received) => {
     trailers = ofHeaders(received).map(([name, value]) => [name, redactText(value, redactions)])
   })
+  let interim = 0
   outgoing.on('headers', (headers) => {
     const status = Number(headers[':status'])
     if (status < 100 || status >= 200 || stream.headersSent || isOver(stream)) return
+    interim += 1
+    if (interim > maxInterim) return
     const fields = ofHeaders(headers).map(([name, value]): Field => [name, redactText(value, redactions)])
     guarded(stream, () => stream.additionalHeaders({ ':status': status, ...headersOf(fields) }))
   })
