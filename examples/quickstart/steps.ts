@@ -72,8 +72,16 @@ const colours = process.stdout.isTTY && !process.env.NO_COLOR
 const green = (text: string) => (colours ? `\u001b[32m${text}\u001b[39m` : text)
 const dim = (text: string) => (colours ? `\u001b[2m${text}\u001b[22m` : text)
 
-/** Where this program was told another state directory, the commands that come next have to be told as well. */
+/** What this program was told of Holt by its environment, which the commands that come next have to be told as well. */
 function exported(): string {
-  const { HOLT_STATE_DIR: dir = '' } = process.env
-  return dir === '' ? '' : `\n  export HOLT_STATE_DIR='${dir}'   # where this Holt keeps everything`
+  const names = Object.keys(process.env).filter((name) => name.startsWith('HOLT_') && process.env[name] !== '')
+  const inOrder = ['HOLT_STATE_DIR', 'HOLT_PORT'].filter((name) => names.includes(name))
+  return [...new Set([...inOrder, ...names.sort()])].map((name) => `\n  ${exportOf(name)}`).join('')
+}
+
+/** What may be secret is not shown on a screen. */
+function exportOf(name: string): string {
+  if (/KEY|DATABASE_URL/.test(name)) return `export ${name}=…   # as it is set here`
+  const value = `'${(process.env[name] ?? '').replaceAll("'", "'\\''")}'`
+  return `export ${name}=${value}${name === 'HOLT_STATE_DIR' ? '   # where this Holt keeps everything' : ''}`
 }

@@ -10,7 +10,7 @@ const usage = `holtd: the Holt service
   holtd purge            remove every runtime and kernel object of the installation
   holtd export FILE [--force]           write the store to a file, or with - to stdout; the service may run
   holtd import FILE [--keep-webhooks]   fill an empty store from such a file, or with - from stdin
-  holtd settings         print which settings here are others than those of the daemon that runs, as JSON
+  holtd settings         print which settings here are others than those of the daemon that runs, or of the last one, as JSON
   holtd version          print the version
 
 Settings come from the environment: HOLT_STATE_DIR HOLT_HOST HOLT_PORT HOLT_ALLOW_REMOTE HOLT_PORT_DOMAIN HOLT_ISOLATION
@@ -76,8 +76,10 @@ async function doctor(config: ServerConfig, json: boolean): Promise<number> {
 }
 
 async function settings({ stateDir }: ServerConfig): Promise<number> {
-  const changed = await (await import('./config/running-settings.ts')).changedSettings(stateDir, process.env)
-  process.stdout.write(`${JSON.stringify({ changed })}\n`)
+  const { changedSettings, changedSinceLastStart } = await import('./config/running-settings.ts')
+  const changed = await changedSettings(stateDir, process.env)
+  const since_last_start = await changedSinceLastStart(stateDir, process.env)
+  process.stdout.write(`${JSON.stringify({ changed, since_last_start })}\n`)
   return 0
 }
 

@@ -3,9 +3,18 @@ import type { Command } from 'commander'
 import { isolationOption } from '../arguments/create-options.ts'
 import { port } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
-import { type ChangedSetting, changedSettings } from '../daemon/run-daemon-verb.ts'
+import { type ChangedSetting, compareSettings } from '../daemon/run-daemon-verb.ts'
 import { environmentOf, startDaemon } from '../daemon/start-daemon.ts'
-import { defaultPort, defaultStateDir, findDaemon, findUnit, logPath, logPlace, stateDir } from '../daemon/state.ts'
+import {
+  defaultPort,
+  defaultStateDir,
+  findDaemon,
+  findUnit,
+  logPath,
+  logPlace,
+  stateDir,
+  wasStarted,
+} from '../daemon/state.ts'
 import { waitReady } from '../daemon/wait-ready.ts'
 import { ourCommand } from '../our-command.ts'
 import { printJson, say, styled } from '../output/print.ts'
@@ -45,7 +54,9 @@ async function up(options: UpOptions): Promise<number> {
   if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
   const wanted = options.port ?? defaultPort()
   const startedAt = Date.now()
+  const env = environmentOf(options)
   const running = await findDaemon()
+  const last = running === null && wasStarted() ? await changedSinceLastStart(env) : []
   const started = running === null ? await startDaemon({ port: wanted, isolation: options.isolation }) : null
   if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
 
@@ -63,12 +74,28 @@ async function up(options: UpOptions): Promise<number> {
     },
   })
   const url = readCredentialsFile()?.url ?? ''
-  const env = environmentOf(options)
-  const changed = running === null ? [] : await changedSettings(env)
-  if (options.json === true) printJson({ url, state_dir: stateDir(), ...readiness, changed_settings: changed })
+  const changed = running === null ? [] : (await compareSettings(env)).changed
+  if (options.json === true)
+    printJson({
+      url,
+      state_dir: stateDir(),
+      ...readiness,
+      changed_settings: changed,
+      changed_since_last_start: last.map(({ name, running: last, here }) => ({ name, last, here })),
+    })
   else tellNext(url, running !== null)
   if (changed.length > 0) await tellChanged(changed)
+  if (last.length > 0) tellChangedSince(last)
   return 0
+}
+
+/** What a start changes of the settings that the last one had; it has to be asked before the start. */
+async function changedSinceLastStart(env: NodeJS.ProcessEnv): Promise<readonly ChangedSetting[]> {
+  try {
+    return (await compareSettings(env)).since_last_start
+  } catch {
+    return [] // A setting is wrong, which the start itself tells.
+  }
 }
 
 /** Says what a start would change of a service that runs already. */
@@ -76,11 +103,22 @@ async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
   const unit = await findUnit()
   say('')
   say('It runs with other settings than those here:')
-  const shown = (value: string | null) => (value === null ? 'not set' : printable(value))
   for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} there, ${shown(here)} here`)
   if (unit === null) say(`To apply those here: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`)
   else
     say(`To apply those here, put them into the settings of its unit, then: systemctl restart ${unit} (runtimes go on)`)
+}
+
+/** Says what a start has changed of the settings that the last one had: what was set for that one alone is not set for this one. */
+function tellChangedSince(changed: readonly ChangedSetting[]): void {
+  say('')
+  say(`${styled('yellow', 'warning')}: the last start had other settings than this one:`)
+  for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} then, ${shown(here)} now`)
+  say(`To go back to those of then, set them again, then: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`)
+}
+
+function shown(value: string | null): string {
+  return value === null ? 'not set' : printable(value)
 }
 
 function connectTo(credentials: { url: string; key: string }) {

@@ -13,15 +13,21 @@ export async function runDaemonVerb(args: readonly string[]): Promise<number> {
   return exitCode ?? 1
 }
 
-/** A setting that is not as it was when the service was started; null: not set. */
+/** A setting that is not as it was when a service was started; null: not set. */
 export interface ChangedSetting {
   readonly name: string
   readonly running: string | null
   readonly here: string | null
 }
 
-/** The settings of `env` that are others than those of the service that runs. Throws with what the program says where a setting is wrong. */
-export async function changedSettings(env: NodeJS.ProcessEnv): Promise<readonly ChangedSetting[]> {
+/** The settings of an environment that are others than those of the service that runs, and where none runs than those of the last one. */
+export interface ChangedSettings {
+  readonly changed: readonly ChangedSetting[]
+  readonly since_last_start: readonly ChangedSetting[]
+}
+
+/** Compares the settings of `env`. Throws with what the program says where a setting is wrong. */
+export async function compareSettings(env: NodeJS.ProcessEnv): Promise<ChangedSettings> {
   const args = ['--disable-warning=ExperimentalWarning', daemonProgram(), 'settings']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
   const [words, complaint, [exitCode]] = await Promise.all([
@@ -30,5 +36,5 @@ export async function changedSettings(env: NodeJS.ProcessEnv): Promise<readonly 
     once(child, 'exit'),
   ])
   if (exitCode !== 0) throw new Error(complaint.trim().replace(/^error: /, ''))
-  return (JSON.parse(words) as { readonly changed: readonly ChangedSetting[] }).changed
+  return JSON.parse(words) as ChangedSettings
 }

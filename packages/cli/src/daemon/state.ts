@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,6 +31,11 @@ export async function findDaemon(): Promise<{ readonly pid: number } | null> {
   const { pid, start_time } = await readNoted('holtd.pid')
   if (typeof pid !== 'number' || start_time === undefined) return null
   return (await startTimeOf(pid)) === String(start_time) ? { pid } : null
+}
+
+/** Whether a service has ever been started over this state directory, so that there are settings to compare with. */
+export function wasStarted(): boolean {
+  return existsSync(join(stateDir(), 'running.json'))
 }
 
 /** The unit of systemd that runs the service, or has run one that did not end in order: it starts the next one. Null: there is none. */

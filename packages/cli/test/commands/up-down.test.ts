@@ -74,6 +74,35 @@ test('up beside a service with other settings says which, and what applies them'
   expect(JSON.parse(stdout).changed_settings).toEqual(changed)
 })
 
+test('a start with other settings than the last one says which', async () => {
+  const since_last_start = [
+    { name: 'HOLT_PORT', running: '5000', here: null },
+    { name: 'HOLT_ISOLATION', running: null, here: 'container' },
+  ]
+  const FAKE_CHANGED = JSON.stringify({ changed: [], since_last_start })
+  expect((await holt(['up'], { FAKE_CHANGED })).stderr).not.toContain('warning')
+  await holt(['down'])
+  const { code, stderr } = await holt(['up'], { FAKE_CHANGED })
+  expect(code).toBe(0)
+  expect(stderr).toContain(
+    'warning: the last start had other settings than this one:\n  HOLT_PORT: 5000 then, not set now\n  HOLT_ISOLATION: not set then, container now\n',
+  )
+  await holt(['down'])
+  expect(JSON.parse((await holt(['up', '--json'], { FAKE_CHANGED })).stdout)).toMatchObject({
+    changed_settings: [],
+    changed_since_last_start: [
+      { name: 'HOLT_PORT', last: '5000', here: null },
+      { name: 'HOLT_ISOLATION', last: null, here: 'container' },
+    ],
+  })
+})
+
+test('settings that cannot be compared keep nobody from a start', async () => {
+  await holt(['up'])
+  await holt(['down'])
+  expect(await holt(['up'], { FAKE_CHANGED: 'nothing that is JSON' })).toMatchObject({ code: 0 })
+})
+
 test('up --json says where it is', async () => {
   const { stdout } = await holt(['up', '--json'])
   expect(JSON.parse(stdout)).toMatchObject({ url: `http://127.0.0.1:${port}`, status: 'ready' })

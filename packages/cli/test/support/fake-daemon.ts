@@ -15,7 +15,7 @@ const verbs: Readonly<Record<string, () => Promise<void>>> = {
   serve,
   purge: async () => writeFile(join(stateDir, 'purged'), ''),
   doctor: async () => console.log(process.argv.includes('--json') ? '{"checks":[]}' : 'ok node'),
-  settings: async () => console.log(process.env.FAKE_CHANGED ?? '{"changed":[]}'),
+  settings: async () => console.log(process.env.FAKE_CHANGED ?? '{"changed":[],"since_last_start":[]}'),
   export: async () => console.log(`the rows, for ${process.argv[3]}`),
   import: async () => void process.stdin.pipe(process.stdout),
 }
@@ -30,6 +30,7 @@ async function serve(): Promise<void> {
   const stat = await readFile('/proc/self/stat', 'utf8')
   const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
   await writeFile(join(stateDir, 'holtd.pid'), JSON.stringify({ pid: process.pid, start_time: startTime }))
+  await writeFile(join(stateDir, 'running.json'), '{}')
   const service = new TestService(join(stateDir, 'service'))
   service.ready = false
   service.onCall = (route) => {

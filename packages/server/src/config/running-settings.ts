@@ -40,8 +40,7 @@ export async function noteSettings(stateDir: string, env: Environment, unit: str
 
 /** The unit of systemd that has run the last daemon of a state directory, also where that was stopped in order; null: none has. */
 export async function lastUnit(stateDir: string): Promise<string | null> {
-  const noted = RunningSettings.safeParse(await readJsonIfThere(pathOf(stateDir)))
-  return noted.data?.unit ?? null
+  return (await readNoted(stateDir))?.unit ?? null
 }
 
 /**
@@ -50,14 +49,27 @@ export async function lastUnit(stateDir: string): Promise<string | null> {
  */
 export async function changedSettings(stateDir: string, env: Environment): Promise<readonly ChangedSetting[]> {
   const daemon = await findDaemon(stateDir)
-  const noted = RunningSettings.safeParse(await readJsonIfThere(pathOf(stateDir)))
+  const noted = await readNoted(stateDir)
   parseConfig(env)
-  if (daemon === null || !noted.success || noted.data.pid !== daemon.pid) return []
-  const running = noted.data.settings
-  const here = settingsOf(env)
+  if (daemon === null || noted?.pid !== daemon.pid) return []
+  return differences(noted.settings, settingsOf(env)).filter(({ here }) => daemon.unit == null || here !== null)
+}
+
+/** The settings of an environment that are others than those of the last daemon, which has ended; none where one runs, and where there was none. Throws `ConfigError` as above. */
+export async function changedSinceLastStart(stateDir: string, env: Environment): Promise<readonly ChangedSetting[]> {
+  const noted = await readNoted(stateDir)
+  parseConfig(env)
+  if (noted === null || (await findDaemon(stateDir)) !== null) return []
+  return differences(noted.settings, settingsOf(env))
+}
+
+async function readNoted(stateDir: string): Promise<z.infer<typeof RunningSettings> | null> {
+  return RunningSettings.safeParse(await readJsonIfThere(pathOf(stateDir))).data ?? null
+}
+
+function differences(running: Environment, here: Environment): readonly ChangedSetting[] {
   return settingNames
-    .filter((name) => !notCompared.includes(name) && (daemon.unit == null || here[name] !== undefined))
-    .filter((name) => !isSame(name, running, here))
+    .filter((name) => !notCompared.includes(name) && !isSame(name, running, here))
     .map((name) => ({ name, running: shown(name, running[name]), here: shown(name, here[name]) }))
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { releaseLock, startCommand, takeLock } from '../../src/config/daemon-lock.ts'
-import { changedSettings, lastUnit, noteSettings } from '../../src/config/running-settings.ts'
+import { changedSettings, changedSinceLastStart, lastUnit, noteSettings } from '../../src/config/running-settings.ts'
 import { mountFullDisk } from '../support/full-disk.ts'
 
 const database = 'postgres://holt:a-canary@db.example.com/holt'
@@ -62,6 +62,21 @@ test('of what systemd runs only what is set here is told', async () => {
   expect(await changedSettings(stateDir, { HOLT_REGION: 'us' })).toEqual([
     { name: 'HOLT_REGION', running: 'eu', here: 'us' },
   ])
+})
+
+test('where no daemon runs, what is set otherwise than at the last start is told', async () => {
+  const stateDir = await makeDir()
+  expect(await changedSinceLastStart(stateDir, { HOLT_PORT: '5000' })).toEqual([])
+  await noteSettings(stateDir, { HOLT_PORT: '5000', HOLT_POOL_MIN: '2', HOLT_EGRESS_ALLOWED_NETWORKS: '127.0.0.0/8' })
+  const here = { HOLT_POOL_MIN: '2', HOLT_REGION: 'eu' }
+  expect(await changedSinceLastStart(stateDir, here)).toEqual([
+    { name: 'HOLT_PORT', running: '5000', here: null },
+    { name: 'HOLT_REGION', running: null, here: 'eu' },
+    { name: 'HOLT_EGRESS_ALLOWED_NETWORKS', running: '127.0.0.0/8', here: null },
+  ])
+  await expect(changedSinceLastStart(stateDir, { HOLT_POOL_MAX: 'many' })).rejects.toThrow('HOLT_POOL_MAX')
+  await takeLock(stateDir)
+  expect(await changedSinceLastStart(stateDir, here)).toEqual([])
 })
 
 test.skipIf(process.getuid?.() !== 0)(
