@@ -16,9 +16,16 @@ export function quotaLines(quotas: Quotas, use: QuotaUse): readonly QuotaLine[] 
     return {
       name,
       used: used === null ? '-' : amount(name, used),
-      limit: limit === null ? 'no limit' : limitOf(name, limit),
+      limit: limit === null ? unlimited(name, quotas) : limitOf(name, limit),
     }
   })
+}
+
+/** What holds where a quota is not set. A burst that is not is a second's worth of requests, as the service reckons it. */
+function unlimited(name: QuotaName, { requests_per_sec: perSec }: Quotas): string {
+  return name === 'request_burst' && perSec !== null
+    ? `${Math.max(1, Math.ceil(perSec))} (a second's worth)`
+    : 'no limit'
 }
 
 function limitOf(name: QuotaName, value: number): string {

@@ -24,6 +24,16 @@ test.each<[QuotaName, number, string]>([
   expect(quota(`${name}=${shown}`)).toEqual({ [name]: value })
 })
 
+test.each<[Partial<Quotas>, string]>([
+  [{}, 'no limit'],
+  [{ requests_per_sec: 50 }, "50 (a second's worth)"],
+  [{ requests_per_sec: 0.5 }, "1 (a second's worth)"],
+  [{ requests_per_sec: 50, request_burst: 100 }, '100'],
+])('with %j the burst of requests is shown as %s', (quotas, shown) => {
+  const line = quotaLines({ ...nothing, ...quotas }, use).find(({ name }) => name === 'request_burst')
+  expect(line?.limit).toBe(shown)
+})
+
 test('what is used is shown in a unit that says enough', () => {
   const used = Object.fromEntries(quotaLines(nothing, use).map((line) => [line.name, line.used]))
   expect(used).toMatchObject({ memory_mib: '512 MiB', snapshot_bytes: '1.4 GiB', requests_per_sec: '-' })
