@@ -44,12 +44,17 @@ export function addStats(program: Command): void {
   act(command, async (names: string[], { follow = false, interval, json = false }: StatsOptions) => {
     const holt = connect()
     const live = follow && process.stdout.isTTY ? new LiveRegion(process.stdout) : null
+    let titled = false
     for (;;) {
       const lines = await readAll(holt, names)
       if (json) follow ? print(JSON.stringify(listOf(lines))) : printJson(listOf(lines))
       else if (lines.length === 0 && !follow) say('No runtimes run.')
       else if (live !== null) live.draw(tableLines(lines, columns))
-      else for (const line of tableLines(lines, columns)) print(line)
+      else {
+        // The widths are those of each reading; its titles stand at the beginning alone.
+        for (const line of tableLines(lines, columns).slice(titled ? 1 : 0)) print(line)
+        titled = true
+      }
       if (!follow) return 0
       await sleep(interval * 1000)
     }

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Holt } from '../../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
-import { runHolt } from '../support/run-holt.ts'
+import { runHolt, startHolt } from '../support/run-holt.ts'
 
 let service: TestService
 let holt: Holt
@@ -140,6 +140,18 @@ describe('stats', () => {
     const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
     const { data } = JSON.parse((await runHolt(['stats', '--json'], { service })).stdout)
     expect(data).toEqual([expect.objectContaining({ runtime_id, state: 'running', samples: [] })])
+  })
+
+  test('has its titles once where it follows into a pipe', async () => {
+    await holt.runtimes.create({ name: 'mine' })
+    const child = startHolt(['stats', '-f', '-i', '0.5'], { service })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let output = ''
+    child.stdout.on('data', (part: Buffer) => {
+      output += part
+    })
+    await vi.waitFor(() => expect(output.match(/ mine /g)?.length).toBeGreaterThan(2), { timeout: 30_000 })
+    expect(output.match(/RUNTIME/g)).toEqual(['RUNTIME'])
   })
 
   test('takes no interval that would flood the service', async () => {
