@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from 'commander'
+import { say, styled } from '../output/print.ts'
+import { printable } from '../output/report-error.ts'
 
 /** Collects `KEY=VALUE`; a later one wins. */
 export function keyValue(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
@@ -7,14 +9,16 @@ export function keyValue(text: string, before: Readonly<Record<string, string>> 
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }
 
-/** Collects environment variables: `KEY=VALUE`, or `KEY` for the value it has here. */
+/** Collects environment variables: `KEY=VALUE`, or `KEY` for the value it has here. One that is not set here is left out, and that is said. */
 export function environmentVariable(
   text: string,
   before: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   if (text.includes('=')) return keyValue(text, before)
   const value = process.env[text]
-  return value === undefined ? { ...before } : { ...before, [text]: value }
+  if (value !== undefined) return { ...before, [text]: value }
+  say(`${styled('yellow', 'warning')}: ${printable(text)} is not set here, and is not passed on`)
+  return { ...before }
 }
 
 /** Collects what an option that repeats is given. */

@@ -18,6 +18,16 @@ test('create prints the id alone on stdout', async () => {
   expect(ended.stderr).toBe('Running: base-small, gvisor, 1 vCPU, 1 GiB memory, 4 GiB disk\n')
 })
 
+test('a variable that is passed on and is not set here is told', async () => {
+  const env = { HOLT_URL: service.url, HOLT_API_KEY: service.key, HERE: '1' }
+  const { code, stderr } = await runHolt(['create', '-e', 'MISSING', '-e', 'HERE', '-e', 'EMPTY='], { env })
+  expect(code).toBe(0)
+  expect(stderr.match(/^warning: .*$/gm)).toEqual(['warning: MISSING is not set here, and is not passed on'])
+  expect(service.calls.find(({ route }) => route === 'createRuntime')?.body).toMatchObject({
+    env: { HERE: '1', EMPTY: '' },
+  })
+})
+
 describe('ls', () => {
   test('is a plain table without colours when piped', async () => {
     const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
