@@ -18,6 +18,7 @@ beforeEach(async () => {
   const holt = new Holt({ url: service.url, apiKey: service.key })
   const runtime = await holt.runtimes.create({ name: 'mine' })
   await runtime.snapshot({ name: 'before' })
+  await holt.keys.create({ name: 'ci' })
   await holt.policies.create({ name: 'web', include: ['npm'] })
 })
 afterEach(async () => {
@@ -41,6 +42,7 @@ describe('bash completes', () => {
   test.each([
     ['verbs', 'holt c', ['create', 'cp', 'completion']],
     ['verbs of a group', 'holt key ', ['create', 'rotate', 'ls', 'rm']],
+    ['keys by their names', 'holt key rm c', ['ci']],
     ['options', 'holt run --is', ['--isolation']],
     ['choices of an option', 'holt create --isolation ', ['gvisor', 'container']],
     ['runtimes', 'holt exec m', ['mine']],

@@ -20,7 +20,7 @@ describe('wrong usage exits 2 and says what is wrong', () => {
     [['create', '--cpu', 'many'], 'It must be a number'],
     [['create', '-e', '=x'], 'It must be KEY=VALUE'],
     [['up', '--port', '70000'], 'It must be a port'],
-    [['key', 'create', 'x', '--expires', 'soon'], 'is not a date'],
+    [['key', 'create', 'x', '--expires', 'soon'], 'is neither a date such as 2030-01-01 nor a time'],
     [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish'],
   ])('%j', async (args, told) => {
     const ended = await runHolt(args, { env: nowhere })

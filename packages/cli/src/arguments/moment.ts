@@ -1,9 +1,17 @@
 import { UsageError } from '../verb.ts'
+import { timeIn } from './parse.ts'
 
-/** A moment that an option names, as the API takes it; nothing where it was not given. */
-export function momentOf<Text extends string | undefined>(option: string, text: Text): Text {
+/** A moment that an option names, as the API takes it; nothing where it was not given. A time such as `30d` is so long ahead, or ago. */
+export function momentOf<Text extends string | undefined>(
+  option: string,
+  text: Text,
+  side: 'ahead' | 'ago',
+  now: number = Date.now(),
+): Text {
   if (text === undefined) return text
-  const moment = new Date(text)
-  if (Number.isNaN(moment.getTime())) throw new UsageError(`${option} ${text} is not a date such as 2030-01-01`)
+  const time = timeIn(text)
+  const moment = new Date(time === null ? text : now + (side === 'ahead' ? 1000 : -1000) * time)
+  if (Number.isNaN(moment.getTime()))
+    throw new UsageError(`${option} ${text} is neither a date such as 2030-01-01 nor a time such as 30d or 2h`)
   return moment.toISOString() as Text
 }

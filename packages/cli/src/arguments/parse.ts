@@ -45,9 +45,15 @@ const longestSecs = 30 * secondsOf.d
 /** A time in seconds: `90`, `1.5`, `90s`, `30m`, `2h`, `1d`; `none` is 0. */
 export function seconds(text: string): number {
   if (text === 'none') return 0
-  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)([smhd])?$/.exec(text) ?? []
-  if (amount === undefined) throw new InvalidArgumentError('It must be a time such as 90, 30m, 2h or 1d, or none.')
-  return Number(amount) * secondsOf[unit as keyof typeof secondsOf]
+  const time = timeIn(/^[\d.]+$/.test(text) ? `${text}s` : text)
+  if (time === null) throw new InvalidArgumentError('It must be a time such as 90, 30m, 2h or 1d, or none.')
+  return time
+}
+
+/** The seconds of a time with a unit: `90s`, `30m`, `2h`, `1.5d`. Null where it is none. */
+export function timeIn(text: string): number | null {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? []
+  return amount === undefined ? null : Number(amount) * secondsOf[unit as keyof typeof secondsOf]
 }
 
 /** How long a runtime runs, in whole seconds, 1 s to 30 days; `none` or `0` is an end that never comes. */

@@ -2,6 +2,7 @@ import { auditKinds } from '@holt/protocol'
 import type { AuditEntry } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
+import { findKeyId } from '../arguments/find-key.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { connect } from '../connect.ts'
@@ -12,7 +13,7 @@ import { act } from '../verb.ts'
 const examples = `
 Examples:
   holt audit                                  the newest 50 entries, newest first
-  holt audit --key ky4f… --since 2030-01-01   what was done with a key
+  holt audit --key ci --since 2h              what was done with a key of late
   holt audit --subject mine                   who did something to a runtime, or in it
   holt audit --project all --kind auth_failed calls without a valid key (scope operator)`
 
@@ -35,11 +36,11 @@ export function addAudit(program: Command): void {
     .command('audit')
     .description('show who did what, with which key, from where (needs a key with the scope admin)')
     .addOption(kind.choices([...auditKinds]))
-    .option('--key <key>', 'only what was done with this key')
+    .option('--key <key>', 'only what was done with this key: its id, also when it is revoked, or its name')
     .option('--subject <thing>', 'only what was done to the thing with this id or name, or inside it')
     .option('--route <name>', 'only calls of this route, as createRuntime')
-    .option('--since <date>', 'only from then on: 2030-01-01 or 2030-01-01T12:00:00Z')
-    .option('--until <date>', 'only before then')
+    .option('--since <when>', 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h')
+    .option('--until <when>', 'only before then')
     .option('--project <id>', 'another project by its name or id, or all (scope operator)')
     .addOption(limitOption())
     .option('--json', 'print the entries as JSON')
@@ -48,10 +49,11 @@ export function addAudit(program: Command): void {
 }
 
 async function showAudit(options: AuditOptions): Promise<number> {
-  const { kind, key: keyId, subject, route, project, limit, json } = options
+  const { kind, key, subject, route, project, limit, json } = options
   requireLimit(limit)
-  const since = momentOf('--since', options.since)
-  const until = momentOf('--until', options.until)
+  const since = momentOf('--since', options.since, 'ago')
+  const until = momentOf('--until', options.until, 'ago')
+  const keyId = key === undefined ? undefined : await findKeyId(connect(), key, project === 'all' ? undefined : project)
   const filter = dropUndefined({ kind, keyId, subject, route, project, since, until })
   const entries = await firstOf(limit, (page) => connect().audit.list({ ...filter, ...page }))
   if (json === true) printJson({ data: entries, next_cursor: null })

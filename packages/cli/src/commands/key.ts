@@ -2,6 +2,7 @@ import { scopes } from '@holt/protocol'
 import type { NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
+import { findKeyId } from '../arguments/find-key.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
@@ -15,8 +16,9 @@ Examples:
   holt key create ci
   holt key create reader --scope runtime:read --expires 2030-01-01
   holt key create team-admin --project team --scope admin
-  holt key rotate ky… --overlap 1d
-  holt key rm ky…`
+  holt key create job --expires 30d
+  holt key rotate ci --overlap 1d
+  holt key rm team-admin --project team`
 
 /** Adds `holt key`: who may use the service. */
 export function addKey(program: Command): void {
@@ -30,7 +32,7 @@ export function addKey(program: Command): void {
     .description('make a key and print its secret, which is shown this once')
     .argument('<name>', 'what it is for')
     .addOption(scope.choices([...scopes]))
-    .option('--expires <date>', 'until when it works: 2030-01-01 or 2030-01-01T12:00:00Z')
+    .option('--expires <when>', 'until when it works: 2030-01-01, 2030-01-01T12:00:00Z, or for how long: 30d, 2h')
     .option('--project <project>', 'of which project (default: that of the key in use; needs the scope operator)')
     .option('--json', 'print the key as JSON')
   act(create, createKey)
@@ -38,7 +40,8 @@ export function addKey(program: Command): void {
   const rotate = group
     .command('rotate')
     .description('give a key a new secret and print it; the old one works for a while more')
-    .argument('<key>', 'id of a key')
+    .argument('<key>', 'id of a key, or its name')
+    .option('--project <project>', 'of which project it is, where that is another one and a name is given')
     .option('--overlap <time>', 'how long: 90s, 30m, 2h, 1d, or none (default: 1h)', seconds)
     .option('--json', 'print the key as JSON')
   act(rotate, rotateKey)
@@ -67,11 +70,17 @@ export function addKey(program: Command): void {
     return 0
   })
 
-  const remove = group.command('rm').description('revoke keys').argument('<key...>', 'ids of keys')
-  act(remove, (keyIds: string[]) =>
-    doToEach(keyIds, {}, async (keyId) => {
-      await connect().keys.revoke(keyId)
-      return { told: `Revoked ${keyId}` }
+  const remove = group
+    .command('rm')
+    .description('revoke keys')
+    .argument('<key...>', 'ids of keys, or their names')
+    .option('--project <project>', 'of which project they are, where that is another one and names are given')
+  act(remove, (keys: string[], { project }: { project?: string }) =>
+    doToEach(keys, {}, async (key) => {
+      const holt = connect()
+      const keyId = await findKeyId(holt, key, project)
+      await holt.keys.revoke(keyId)
+      return { told: `Revoked ${key === keyId ? key : `${key} (${keyId})`}` }
     }),
   )
 }
@@ -81,7 +90,7 @@ async function createKey(
   options: { scope?: Scope[]; expires?: string; project?: string; json?: boolean },
 ): Promise<number> {
   const { scope: scopes, expires, project } = options
-  const expiry = expires === undefined ? {} : { expires_at: momentOf('--expires', expires) }
+  const expiry = expires === undefined ? {} : { expires_at: momentOf('--expires', expires, 'ahead') }
   const place = project === undefined ? {} : { project }
   const wanted = { name, ...(scopes === undefined ? {} : { scopes }), ...expiry, ...place }
   const key = await connect().keys.create(wanted)
@@ -89,8 +98,13 @@ async function createKey(
   return 0
 }
 
-async function rotateKey(keyId: string, { overlap, json }: { overlap?: number; json?: boolean }): Promise<number> {
-  const key = await connect().keys.rotate(keyId, overlap === undefined ? {} : { overlap_secs: Math.ceil(overlap) })
+async function rotateKey(
+  text: string,
+  { overlap, project, json }: { overlap?: number; project?: string; json?: boolean },
+): Promise<number> {
+  const holt = connect()
+  const keyId = await findKeyId(holt, text, project)
+  const key = await holt.keys.rotate(keyId, overlap === undefined ? {} : { overlap_secs: Math.ceil(overlap) })
   const until = key.previous_until === null ? 'does not work any more' : `works until ${key.previous_until}`
   tellSecret(key, json, `Rotated ${key.key_id}: the earlier secret ${until}.`)
   return 0

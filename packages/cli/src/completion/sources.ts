@@ -33,7 +33,7 @@ export const sources: Sources = {
   webhook: async ([webhook]) => (webhook === undefined ? webhookIds() : []),
   delivery: async ([webhook]) => (webhook === undefined ? [] : deliveryIds(webhook)),
   include: async () => presetNames.map((name) => ({ value: name, about: 'a preset' })),
-  key: async () => (await client().keys.list().all()).map(({ key_id, name }) => ({ value: key_id, about: name })),
+  key: keyNames,
   project: async () =>
     (await client().projects.list().all()).map(({ name, project_id }) => ({ value: name, about: project_id })),
   port: async ([runtime, ...others]) => {
@@ -48,6 +48,15 @@ export const sources: Sources = {
     const sessions = await (await findRuntime(client(), runtime)).commands.sessions({ limit: 100 }).all()
     return sessions.map(({ name, cwd }) => ({ value: name, about: cwd }))
   },
+}
+
+/** Keys by their names; by their ids where several have the same, or a shell would need it quoted. */
+async function keyNames(): Promise<Candidate[]> {
+  const keys = await client().keys.list({ limit: 100 }).all()
+  const canStand = (name: string) => /^[\w.-]+$/.test(name) && keys.filter((key) => key.name === name).length === 1
+  return keys.map(({ key_id, name }) =>
+    canStand(name) ? { value: name, about: key_id } : { value: key_id, about: name },
+  )
 }
 
 async function templateNames(): Promise<Candidate[]> {

@@ -87,6 +87,27 @@ describe('webhook', () => {
   })
 })
 
+test('audit finds what was done with a key by its name', async () => {
+  await run(['key', 'create', 'ci'])
+  await run(['key', 'create', 'viewer'])
+  const entry = {
+    kind: 'change',
+    at: '2030-01-01T00:00:00.000Z',
+    project_id: makeId('project'),
+    address: '192.0.2.7',
+    params: {},
+    subject_id: null,
+    status: 201,
+    request_id: 'rq1',
+    count: 1,
+    last_at: '2030-01-01T00:00:00.100Z',
+  }
+  for (const { key_id, name } of service.keys.values())
+    service.audit.push({ ...entry, audit_id: makeId('audit'), key: { key_id, name }, route: `by_${name}` })
+  const { stdout } = await run(['audit', '--key', 'ci', '--since', '2h', '--json'])
+  expect(JSON.parse(stdout).data).toMatchObject([{ route: 'by_ci' }])
+})
+
 test('audit prints who did what', async () => {
   service.audit.push({
     audit_id: makeId('audit'),
@@ -106,5 +127,5 @@ test('audit prints who did what', async () => {
   const { code, stdout } = await run(['audit', '--since', '2029-01-01'])
   expect(code).toBe(0)
   expect(stdout).toMatch(/ci \[2J +ky\w+ +192\.0\.2\.7 +createRuntime +rt1 +201 +1\n$/)
-  expect((await run(['audit', '--since', 'yesterday'])).stderr).toContain('--since yesterday is not a date')
+  expect((await run(['audit', '--since', 'yesterday'])).stderr).toContain('--since yesterday is neither a date')
 })

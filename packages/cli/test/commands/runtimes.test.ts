@@ -181,6 +181,29 @@ test('keys are made, listed and revoked', async () => {
   expect(service.keys.size).toBe(0)
 })
 
+test('keys are named by their names, where only one has it', async () => {
+  for (const name of ['ci', 'viewer', 'twice', 'twice']) await holt.keys.create({ name })
+  const [ci] = [...service.keys.values()].map(({ key_id }) => String(key_id))
+  expect((await runHolt(['key', 'rotate', 'ci'], { service })).stderr).toContain(`Rotated ${ci}:`)
+  const removed = await runHolt(['key', 'rm', 'ci', 'twice', 'nobody'], { service })
+  expect(removed.code).toBe(1)
+  expect(removed.stderr).toContain(`Revoked ci (${ci})\n`)
+  expect(removed.stderr).toMatch(/error: 2 keys are named twice; say the id of one: ky\w+, ky\w+\n/)
+  expect(removed.stderr).toContain(
+    'error: No key of the project is named nobody\nhint: See which there are: holt key ls\n',
+  )
+  expect([...service.keys.values()].map(({ name }) => name)).toEqual(['viewer', 'twice', 'twice'])
+})
+
+test('a key of another project is named with it', async () => {
+  await holt.projects.create({ name: 'team' })
+  await holt.keys.create({ name: 'ci', project: 'team' })
+  expect((await runHolt(['key', 'rm', 'ci'], { service })).code).toBe(1)
+  expect((await runHolt(['key', 'rotate', 'ci', '--project', 'team'], { service })).code).toBe(0)
+  expect((await runHolt(['key', 'rm', 'ci', '--project', 'team'], { service })).code).toBe(0)
+  expect(service.keys.size).toBe(0)
+})
+
 test('projects are made with quotas, shown, changed and deleted, and keys made for them', async () => {
   const quotas = ['--quota', 'runtimes=3', 'memory_mib=8GiB', 'cpu=none']
   const made = await runHolt(['project', 'create', 'team', ...quotas, '--json'], { service })

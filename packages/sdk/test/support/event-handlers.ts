@@ -110,7 +110,9 @@ export const eventHandlers = {
   listAudit: ({ service, query }: TestCall) => ({
     status: 200,
     json: {
-      data: service.audit.filter(({ kind }) => query.kind === undefined || kind === query.kind),
+      data: service.audit
+        .filter(({ kind }) => query.kind === undefined || kind === query.kind)
+        .filter(({ key }) => query.key_id === undefined || (key as Row | null)?.key_id === query.key_id),
       next_cursor: null,
     },
   }),
