@@ -1,3 +1,4 @@
+import { HoltError } from '@holt/protocol'
 import { HoltApiError, HoltConnectionError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 
@@ -54,6 +55,7 @@ export async function* resumeItems<Item extends ResumableItem>(
   let { cursor, first } = stream
   let breaks = 0
   let brokenSinceMs = 0
+  let wasOpen = first !== undefined
   for (;;) {
     let failure: unknown
     const opening = first ?? stream.open(cursor)
@@ -61,7 +63,9 @@ export async function* resumeItems<Item extends ResumableItem>(
     first = undefined
     const openedMs = performance.now()
     try {
-      for await (const item of readEvents<Item>(await opening)) {
+      const response = await opening
+      wasOpen = true
+      for await (const item of readEvents<Item>(response)) {
         cursor = item.cursor
         breaks = 0
         yield item
@@ -72,6 +76,7 @@ export async function* resumeItems<Item extends ResumableItem>(
       failure = error
     }
     stream.signal?.throwIfAborted()
+    if (wasOpen && failure instanceof HoltApiError && failure.code === 'unauthenticated') throw keyEnded(failure)
     const nowMs = performance.now()
     if (breaks === 0 || nowMs - openedMs > goodConnectionMs) [breaks, brokenSinceMs] = [0, nowMs]
     breaks += 1
@@ -88,6 +93,14 @@ export function mayResume(failure: unknown): boolean {
   if (failure instanceof HoltApiError) return failure.httpStatus === 503
   if (failure instanceof HoltConnectionError) return failure.reason !== 'timeout'
   return failure instanceof TypeError || failure instanceof SyntaxError
+}
+
+/** A key that opened the stream, and opens it no more. */
+function keyEnded(cause: HoltApiError): HoltError {
+  return new HoltError('unauthenticated', 'The key was revoked or has expired while the stream was open.', {
+    hint: 'Begin again with another key.',
+    cause,
+  })
 }
 
 function asConnectionError(failure: unknown): unknown {

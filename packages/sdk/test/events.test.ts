@@ -40,6 +40,24 @@ test('a follower goes on where its connection broke, each event once', async () 
   expect(seen).toEqual([1, 2, 3, 4, 5, 6])
 })
 
+test('a follower whose key ends while it follows is told so', async () => {
+  addEvent(service, 'runtime.starting', subject)
+  service.faults.push({ route: 'listEvents', type: 'cut', items: 1 })
+  const events = holt.events.follow({ cursor: 0 })
+  expect((await events.next()).value).toMatchObject({ cursor: 1 })
+  service.faults.push({ route: 'listEvents', type: 'refuse', code: 'unauthenticated' })
+  addEvent(service, 'runtime.running', subject)
+  await expect(events.next()).rejects.toMatchObject({
+    code: 'unauthenticated',
+    message: 'The key was revoked or has expired while the stream was open.',
+  })
+})
+
+test('a follower that had no valid key at all is told that', async () => {
+  const events = new Holt({ url: service.url, apiKey: 'another' }).events.follow({ cursor: 0 })
+  await expect(events.next()).rejects.toMatchObject({ code: 'unauthenticated', message: 'No valid key' })
+})
+
 test('a follower that begins now sees nothing of before', async () => {
   addEvent(service, 'runtime.starting', subject)
   const stop = new AbortController()
