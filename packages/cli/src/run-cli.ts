@@ -15,7 +15,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof ExitStatus) {
-      if (error.cause !== undefined) reportError(error.cause)
+      if (error.cause !== undefined) reportError(error.cause, error.command)
       return error.cause instanceof UsageError ? usageExitCode : error.exitCode
     }
     // Commander has printed the help or what is wrong.

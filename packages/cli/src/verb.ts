@@ -5,13 +5,15 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Ends the CLI with an exit code; `cause` is told to the user first. */
+/** Ends the CLI with an exit code; `cause`, a failure of `command`, is told to the user first. */
 export class ExitStatus extends Error {
   override readonly name = 'ExitStatus'
   readonly exitCode: number
-  constructor(exitCode: number, cause?: unknown) {
+  readonly command: Command | undefined
+  constructor(exitCode: number, cause?: unknown, command?: Command) {
     super(`exit ${exitCode}`, cause === undefined ? undefined : { cause })
     this.exitCode = exitCode
+    this.command = command
   }
 }
 
@@ -30,7 +32,7 @@ export function act<Args extends unknown[]>(
     try {
       exitCode = await verb(...(args as Args))
     } catch (error) {
-      throw new ExitStatus(typeof failure === 'number' ? failure : failure(error), error)
+      throw new ExitStatus(typeof failure === 'number' ? failure : failure(error), error, command)
     }
     if (exitCode !== undefined && exitCode !== 0) throw new ExitStatus(exitCode)
   })

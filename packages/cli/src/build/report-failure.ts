@@ -1,4 +1,5 @@
 import type { BuildFailed, BuildLogLine } from '@holt/sdk'
+import { inOurWords } from '../output/hint-of.ts'
 import { say, styled } from '../output/print.ts'
 import { printable } from '../output/report-error.ts'
 import { isStepTitle, plainText } from './build-view.ts'
@@ -22,6 +23,6 @@ export function reportFailure(
   if (failed !== undefined) say(`${styled('red', '✗')} step ${failed.step}${where}: ${printable(failed.text)}`)
   const lines = message.split('\n').map(printable)
   say(`${styled('red', 'error')}: ${code}: ${lines.join('\n  ')}`)
-  if (hint !== null) say(`${styled('yellow', 'hint')}: ${printable(hint)}`)
+  if (hint !== null) say(`${styled('yellow', 'hint')}: ${printable(inOurWords(hint))}`)
   say(`build: ${build.build_id}   its whole log: holt template logs ${build.build_id}`)
 }

@@ -135,8 +135,7 @@ describe('run', () => {
   test('names every wrong field', async () => {
     const ended = await runHolt(['run', '--cpu', '0', '-n', 'NO', '--', 'true'], { service })
     expect(ended.code).toBe(125)
-    expect(ended.stderr).toMatch(/ {2}\/name: .*/)
-    expect(ended.stderr).toMatch(/ {2}--cpu: .*/)
+    expect(ended.stderr).toMatch(/^error: The request is not valid:\n {2}--name: .*\n {2}--cpu: .*\nrequest: /)
   })
 
   test('keeps the runtime with --no-rm and says which', async () => {

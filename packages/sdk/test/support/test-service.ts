@@ -197,7 +197,8 @@ function parse(schema: NonNullable<Route['query']>, value: unknown): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.map(({ path, message }) => ({ pointer: `/${path.join('/')}`, message }))
-  throw new HoltError('invalid_request', 'The request is wrong', { details: { issues } })
+  const named = issues.map(({ pointer, message }) => `${pointer} ${message}`).join('; ')
+  throw new HoltError('invalid_request', `The request is not valid: ${named}.`, { details: { issues } })
 }
 
 function sendAnswer(response: ServerResponse, route: Route, answer: NonNullable<TestAnswer>): void {

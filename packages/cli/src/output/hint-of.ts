@@ -1,0 +1,105 @@
+import { type ErrorDetails, errorCatalogue } from '@holt/protocol'
+import { type ErrorCode, HoltApiError, HoltConnectionError, HoltError, readCredentialsFile } from '@holt/sdk'
+import { stateDir } from '../daemon/state.ts'
+
+/** What to type next after an error, in the words of the command line. */
+export function hintOf(error: unknown): string | undefined {
+  if (error instanceof HoltConnectionError) {
+    if (error.reason !== 'refused') return 'See what the service does: holt status'
+    return withoutCredentials() ?? 'Start the service: holt up'
+  }
+  if (!(error instanceof HoltError)) return undefined
+  if (error.code === 'unauthenticated' && error instanceof HoltApiError && !process.env.HOLT_API_KEY) {
+    const hint = withoutCredentials()
+    if (hint !== undefined) return hint
+  }
+  const words = inOurWords(error.hint, error.details)
+  const isGeneral = error.hint === errorCatalogue[error.code].hint
+  // What is said of this one error says more than what is said of all that have its code.
+  if (!isGeneral && !speaksOfRequests.test(words)) return words
+  if (error.code === 'invalid_request' && error.details?.issues !== undefined) return undefined
+  const ours = hintsHere[error.code]
+  return ours === undefined ? words : named(ours, error.details)
+}
+
+/** A route, a header, a field or a fact for programs. */
+const speaksOfRequests = /\b(?:GET|POST|PUT|PATCH|DELETE) |Idempotency-Key|details\.|`|\b[a-z]+_[a-z_]+\b/
+
+/** Where nothing says which service is meant, and the state directory has none: another directory is as likely as a service that was never started. */
+function withoutCredentials(): string | undefined {
+  if (process.env.HOLT_URL || hasCredentials()) return undefined
+  return `${stateDir()} has no service's credentials: set HOLT_STATE_DIR to the state directory of the service, or start one there: holt up`
+}
+
+function hasCredentials(): boolean {
+  try {
+    return readCredentialsFile() !== null
+  } catch {
+    return true // They are there, and what is wrong with them has been told.
+  }
+}
+
+/** What to type next, where the API's own hint speaks of requests. */
+const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
+  already_exists: 'Replace it with --overwrite, or choose another destination.',
+  build_not_found: 'See which there are: holt template builds',
+  command_not_found: 'See which there are: holt ps RUNTIME',
+  context_not_found: 'Start the build again, which sends its directory anew.',
+  cursor_expired: 'Begin with the oldest that is kept: leave --cursor out.',
+  delivery_not_found: 'See which there are: holt webhook deliveries WEBHOOK',
+  disk_too_small: 'Ask for a larger disk: --disk',
+  forbidden: 'See which scopes this key has: holt whoami',
+  invalid_request: 'Correct what is named above.',
+  is_directory: 'Name a file, or copy everything in it with -r.',
+  key_not_found: 'See which there are: holt key ls',
+  name_taken: 'Choose another name, or delete what has it.',
+  policy_not_found: 'See which there are: holt policy ls',
+  port_not_listening: 'Start the server inside, or wait for it: holt port RUNTIME PORT --wait 30',
+  project_not_found: 'See which there are: holt project ls',
+  provider_not_found: 'See which there are: holt provider ls',
+  quota_exceeded:
+    'Pause or delete what is not needed, or have the operator raise the quota (holt whoami shows them): holt project set PROJECT --quota',
+  runtime_not_found: 'See which there are: holt ls',
+  runtime_not_running: 'See its state and the reason: holt get RUNTIME',
+  runtime_paused: 'Resume it: holt resume RUNTIME',
+  runtime_terminated: 'Make a new one: holt create',
+  secret_not_found: 'See which there are: holt secret ls',
+  snapshot_incompatible:
+    'A memory snapshot needs the engine and the processor it was made with. One of kind filesystem boots everywhere: holt snapshot create --kind filesystem',
+  snapshot_not_found: 'See which there are: holt snapshot ls',
+  session_not_found: 'See which there are: holt session ls RUNTIME',
+  template_not_found: 'See which there are: holt template ls',
+  webhook_not_found: 'See which there are: holt webhook ls',
+  unauthenticated: 'Set HOLT_API_KEY to a key of that service.',
+}
+
+/** What the service says of requests and fields, and what that is here. */
+const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
+  [/^Build it with POST \S+\.$/, 'Build it: holt template build'],
+  [/GET \/v1\/agents\/template lists them\.$/, 'holt template ls'],
+  [
+    /^GET \/v1\/agents\/snapshot\?kind=filesystem lists those that there are\.$/,
+    'See which there are: holt snapshot ls',
+  ],
+  [/GET \/v1\/agents\/template says/, 'holt template ls says'],
+  [/^Set its state to active first\.$/, 'Let it go on first: holt webhook set WEBHOOK --enable'],
+  [/^Read the command by its id: GET \S+\.$/, 'See what became of it: holt ps RUNTIME'],
+  [/with from_template\.$/, 'with --from-template.'],
+  [/^Set recursive /, 'Say -r '],
+  [/Send it again under another Idempotency-Key\.$/, 'Try it again.'],
+]
+
+/** A hint with what is only for programs in words for the command line. */
+export function inOurWords(hint: string, details?: ErrorDetails): string {
+  const text = ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), hint)
+  return named(text, details).replace(/(?:they are in )?details\.(\w+)/, (whole, name: string) => {
+    const fact = details?.[name]
+    return Array.isArray(fact) ? fact.join(', ') : typeof fact === 'string' ? fact : whole
+  })
+}
+
+/** A hint with the runtime that the error is about, so that it can be typed as it stands. */
+function named(hint: string, details: ErrorDetails | undefined): string {
+  const id = details?.runtime_id
+  return typeof id === 'string' ? hint.replace('RUNTIME', id) : hint
+}

@@ -1,0 +1,171 @@
+import { type ErrorCode, type ErrorDetails, errorCatalogue, HoltError } from '@holt/protocol'
+import { HoltApiError, HoltConnectionError } from '@holt/sdk'
+import type { Command } from 'commander'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { inOurWords } from '../../src/output/hint-of.ts'
+import { reportError } from '../../src/output/report-error.ts'
+import { buildProgram } from '../../src/program.ts'
+
+beforeEach(() => {
+  vi.stubEnv('NO_COLOR', '1')
+  for (const name of ['HOLT_URL', 'HOLT_API_KEY']) vi.stubEnv(name, undefined)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+/** What a person reads of an error. */
+function told(error: unknown, command?: Command): string {
+  let text = ''
+  vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
+    text += String(chunk)
+    return true
+  })
+  reportError(error, command)
+  return text
+}
+
+/** An error as the service answers it. */
+function answered(code: ErrorCode, message: string, more: { hint?: string; details?: ErrorDetails } = {}) {
+  const { status: httpStatus, hint } = errorCatalogue[code]
+  return new HoltApiError({
+    code,
+    wireCode: code,
+    message,
+    httpStatus,
+    requestId: null,
+    retryAfterMs: null,
+    hint,
+    ...more,
+  })
+}
+
+/** What the service answers where fields of a request are wrong. */
+function wrong(issues: Readonly<Record<string, string>>, hint?: string) {
+  const named = Object.entries(issues).map(([pointer, message]) => `${pointer} ${message}`)
+  const details = { issues: Object.entries(issues).map(([pointer, message]) => ({ pointer, message })) }
+  const more = hint === undefined ? { details } : { details, hint }
+  return answered('invalid_request', `The request is not valid: ${named.join('; ')}.`, more)
+}
+
+/** A verb by its words. */
+function verb(...words: string[]): Command {
+  return words.reduce<Command>(
+    (command, word) => command.commands.find((one) => one.name() === word) ?? command,
+    buildProgram(),
+  )
+}
+
+describe('a wrong field is told once, as the option or argument that it comes from', () => {
+  test.each([
+    [['create'], '/name', '--name'],
+    [['create'], '/cpu', '--cpu'],
+    [['create'], '/timeout_secs', '--timeout'],
+    [['create'], '/auto_resume', '--no-auto-resume'],
+    [['create'], '/metadata/a~1b', '--metadata a/b'],
+    [['create'], '/network_policy/allow/0/host', '--allow host'],
+    [['create'], '/network_policy', '--network'],
+    [['key', 'create'], '/name', 'name'],
+    [['key', 'create'], '/expires_at', '--expires'],
+    [['key', 'rotate'], '/path/key_id', 'key'],
+    [['webhook', 'create'], '/url', 'url'],
+    [['webhook', 'create'], '/types/0', '--type'],
+    [['webhook', 'set'], '/url', '--url'],
+    [['project', 'set'], '/quotas/runtimes', '--quota runtimes'],
+    [['audit'], '/query/since', '--since'],
+    [['ls'], '/apples', '/apples'],
+  ])('%j %s is %s', (words, pointer, name) => {
+    expect(told(wrong({ [pointer]: 'is not right' }), verb(...words))).toBe(`error: ${name}: is not right\n`)
+  })
+
+  test('also where nobody knows of which verb', () => {
+    expect(told(wrong({ '/cpu': 'is too much' }))).toBe('error: --cpu: is too much\n')
+  })
+
+  test('each of several', () => {
+    expect(told(wrong({ '/name': 'is not right', '/cpu': 'is too much' }), verb('create'))).toBe(
+      'error: The request is not valid:\n  --name: is not right\n  --cpu: is too much\n',
+    )
+  })
+
+  test('with the hint where that says more', () => {
+    expect(told(wrong({ '/url': 'is no https address' }, 'Use an https address.'), verb('webhook', 'create'))).toBe(
+      'error: url: is no https address\nhint: Use an https address.\n',
+    )
+  })
+
+  test('beside a message that says something else', () => {
+    const details = { issues: [{ pointer: '/cpu', message: 'is too much' }] }
+    expect(told(answered('unsupported_setting', 'A snapshot has its own.', { details }))).toContain(
+      'error: A snapshot has its own.\n  --cpu: is too much\nhint: ',
+    )
+  })
+})
+
+describe('a hint is what can be typed', () => {
+  test.each<[ErrorCode, string]>([
+    ['project_not_found', 'See which there are: holt project ls'],
+    ['key_not_found', 'See which there are: holt key ls'],
+    ['already_exists', 'Replace it with --overwrite, or choose another destination.'],
+    ['disk_too_small', 'Ask for a larger disk: --disk'],
+  ])('%s: %s', (code, hint) => {
+    expect(told(answered(code, 'No.'))).toBe(`error: No.\nhint: ${hint}\n`)
+    expect(told(new HoltError(code, 'No.'))).toBe(`error: No.\nhint: ${hint}\n`)
+  })
+
+  test.each([
+    [
+      'Build it first, or name another one: GET /v1/agents/template lists them.',
+      'Build it first, or name another one: holt template ls',
+    ],
+    ['GET /v1/agents/snapshot?kind=filesystem lists those that there are.', 'See which there are: holt snapshot ls'],
+    ['Build it with POST /v1/agents/template/build.', 'Build it: holt template build'],
+    ['Try again when GET /v1/agents/template says ready.', 'Try again when holt template ls says ready.'],
+    ['Set its state to active first.', 'Let it go on first: holt webhook set WEBHOOK --enable'],
+    ['Read the command by its id: GET .../commands/{command_id}.', 'See what became of it: holt ps RUNTIME'],
+  ])('%s', (theirs, ours) => {
+    expect(inOurWords(theirs)).toBe(ours)
+  })
+
+  test('with the things that it speaks of', () => {
+    const hint = 'Give them another policy, or delete them first: they are in details.runtime_ids.'
+    expect(told(answered('in_use', 'Runtimes have it.', { hint, details: { runtime_ids: ['rt1', 'rt2'] } }))).toContain(
+      'hint: Give them another policy, or delete them first: rt1, rt2.\n',
+    )
+  })
+
+  test('and the one of this error where it says more than that of its code', () => {
+    expect(told(answered('quota_exceeded', 'No.', { hint: 'Wait until some have ended, or cancel some.' }))).toContain(
+      'hint: Wait until some have ended, or cancel some.\n',
+    )
+    expect(told(answered('runtime_terminated', 'No.', { hint: 'Send it again with details.x.' }))).toContain(
+      'hint: Make a new one: holt create\n',
+    )
+  })
+})
+
+describe('where the state directory has no credentials', () => {
+  const hint =
+    "hint: /nosuch has no service's credentials: set HOLT_STATE_DIR to the state directory of the service, or start one there: holt up\n"
+  const refused = new HoltConnectionError('refused', 'Holt cannot be reached')
+  beforeEach(() => vi.stubEnv('HOLT_STATE_DIR', '/nosuch'))
+
+  test('a service that is not reached may be another one', () => {
+    expect(told(refused)).toContain(hint)
+  })
+
+  test('so may one that wants a key', () => {
+    expect(told(answered('unauthenticated', 'The request has no valid API key.'))).toContain(hint)
+  })
+
+  test('unless it was named', () => {
+    vi.stubEnv('HOLT_URL', 'http://127.0.0.1:2')
+    expect(told(refused)).toContain('hint: Start the service: holt up\n')
+  })
+
+  test('and a key that was given is wrong', () => {
+    vi.stubEnv('HOLT_API_KEY', 'holt_x')
+    expect(told(answered('unauthenticated', 'The request has no valid API key.'))).toContain('hint: Set HOLT_API_KEY')
+  })
+})
