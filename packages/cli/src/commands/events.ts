@@ -81,5 +81,14 @@ function lineOf({ cursor, at, type, subject, actor, data }: Event): string {
   const by = actor.type === 'key' ? ` by ${actor.key_id}` : ''
   const reason = (data.reason as { message?: unknown } | null | undefined)?.message
   const why = typeof reason === 'string' ? `: ${reason}` : ''
-  return printable(`${at} ${String(cursor).padStart(6)} ${type.padEnd(22)} ${subject.id}${by}${why}`)
+  const fact = factOf(data)
+  const what = fact === null ? '' : ` (${fact})`
+  return printable(`${at} ${String(cursor).padStart(6)} ${type.padEnd(22)} ${subject.id}${what}${by}${why}`)
+}
+
+/** What tells most of an event, besides its type and its subject: a name, a port, or what was changed. */
+function factOf({ name, port, changed }: Event['data']): string | null {
+  if (typeof name === 'string') return name
+  if (typeof port === 'number') return `port ${port}`
+  return Array.isArray(changed) && changed.length > 0 ? changed.join(', ') : null
 }

@@ -22,6 +22,16 @@ describe('events', () => {
     expect(JSON.parse((await run(['events', '--cursor', '3', '--json'])).stdout).data).toMatchObject([{ cursor: 4 }])
   })
 
+  test.each([
+    [{ name: 'mine' }, 'rt1 (mine)'],
+    [{ port: 8000, public: true }, 'rt1 (port 8000)'],
+    [{ changed: ['timeout_secs', 'metadata'] }, 'rt1 (timeout_secs, metadata)'],
+    [{ from: 'running', reason: { message: 'it was idle' } }, 'rt1: it was idle'],
+  ])('tells what %j says of the subject', async (data, told) => {
+    Object.assign(addEvent(service, 'runtime.updated', subject).data, data)
+    expect((await run(['events'])).stdout).toContain(` ${told}\n`)
+  })
+
   test('follows, one JSON object per line', async () => {
     addEvent(service, 'runtime.starting', subject)
     const child = startHolt(['events', '-f', '--cursor', '0', '--json', '--type', 'runtime.*'], { service })
