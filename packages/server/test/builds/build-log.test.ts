@@ -147,7 +147,7 @@ test('large lines that cannot be written take no more than is kept of a build, a
   const logs = new BuildLogs(store, keepingLog().log)
   const flood = () => {
     for (let line = 1; line <= 5000; line += 1)
-      logs.write('b', { at: '', level: 'info', step: 1, message: Buffer.alloc(16_000, `${line} `).toString() })
+      logs.write('b', { at: '', level: 'info', step: 1, message: `${line} `.padEnd(16_000, 'x') })
   }
   const before = await bytesInUse()
   flood()
