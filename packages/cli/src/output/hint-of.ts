@@ -87,6 +87,11 @@ const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/with from_template\.$/, 'with --from-template.'],
   [/^Set recursive /, 'Say -r '],
   [/Send it again under another Idempotency-Key\.$/, 'Try it again.'],
+  [/POST \/v1\/agents\/project makes one\.$/, 'holt project create NAME'],
+  [
+    /POST \/v1\/agents\/key with the project (\S+) and the scope admin makes one\.$/,
+    'holt key create NAME --project $1 --scope admin',
+  ],
 ]
 
 /** A hint with what is only for programs in words for the command line. */

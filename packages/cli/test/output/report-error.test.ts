@@ -124,6 +124,14 @@ describe('a hint is what can be typed', () => {
     ['Try again when GET /v1/agents/template says ready.', 'Try again when holt template ls says ready.'],
     ['Set its state to active first.', 'Let it go on first: holt webhook set WEBHOOK --enable'],
     ['Read the command by its id: GET .../commands/{command_id}.', 'See what became of it: holt ps RUNTIME'],
+    [
+      'Use another project for what is to be renamed or deleted: POST /v1/agents/project makes one.',
+      'Use another project for what is to be renamed or deleted: holt project create NAME',
+    ],
+    [
+      'Delete them with a key of the project first: POST /v1/agents/key with the project team and the scope admin makes one.',
+      'Delete them with a key of the project first: holt key create NAME --project team --scope admin',
+    ],
   ])('%s', (theirs, ours) => {
     expect(inOurWords(theirs)).toBe(ours)
   })
