@@ -6,6 +6,7 @@ import { admitCaller } from '../auth/admit-caller.ts'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
 import type { Watched } from '../auth/open-streams.ts'
 import { invalidRequest } from '../http/field-issues.ts'
+import { ClientGone } from '../http/gone-signal.ts'
 import { requestParsing } from '../http/issue-words.ts'
 import { parseQuery } from '../http/parse-query.ts'
 import { toHoltError } from '../http/send-error.ts'
@@ -62,7 +63,11 @@ async function attach(
   requireScope(caller, route.scope)
   requireHandshake(request.headers)
   const { params, query } = parseTarget(request.url ?? '')
-  const found = await findAttachable(service, { caller, params, query })
+  const left = new AbortController()
+  const leave = () => left.abort(new ClientGone('the client is gone'))
+  socket.once('close', leave)
+  const found = await findAttachable(service, { caller, params, query, gone: left.signal })
+  socket.off('close', leave)
   const room = roomsOf(service).open(caller.projectId, params)
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   // Where nothing but the handshake is left to do, the library does it before it returns, or destroys a connection that is gone.

@@ -1,6 +1,7 @@
 import type { GuestClient, GuestProcess } from '@holt/engine'
 import { type AttachQuery, HoltError, isIdParam, isSet } from '@holt/protocol'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
+import { within } from '../http/call.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import type { Service } from '../service.ts'
 
@@ -22,13 +23,18 @@ export function wantsToWrite({ write, takeover }: Pick<AttachQuery, 'write' | 't
 /** Finds a project's command, and makes sure that it can be attached to as asked. */
 export async function findAttachable(
   service: Service,
-  request: { caller: Caller; params: { runtime_id: string; command_id: string }; query: AttachQuery },
+  request: {
+    caller: Caller
+    params: { runtime_id: string; command_id: string }
+    query: AttachQuery
+    gone: AbortSignal
+  },
 ): Promise<Attachable> {
-  const { caller, params, query } = request
+  const { caller, params, query, gone } = request
   if (wantsToWrite(query)) requireScope(caller, 'runtime:write')
-  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   if (!isIdParam('command_id', params.command_id)) throw new HoltError('command_not_found', 'There is no such command.')
-  const process = await guest.getProcess(params.command_id, AbortSignal.timeout(answerTimeoutMs))
+  const process = await guest.getProcess(params.command_id, within({ gone }, answerTimeoutMs))
   if (query.cursor > process.cursor)
     throw new HoltError('invalid_request', `The cursor is after the output's end, ${process.cursor}.`)
   return { guest, commandId: params.command_id, process }

@@ -52,21 +52,21 @@ async function resizeTerminal(call: Call<'resizeTerminal'>): Promise<Answer> {
 }
 
 /** An attachment that did not ask for an upgrade: it hears what is wrong with its request, and that, where nothing else is. */
-async function attachCommand({ service, caller, params, query }: Call<'attachCommand'>): Promise<Answer> {
-  await findAttachable(service, { caller, params, query })
+async function attachCommand({ service, caller, params, query, gone }: Call<'attachCommand'>): Promise<Answer> {
+  await findAttachable(service, { caller, params, query, gone })
   throw new HoltError('upgrade_required', 'An attachment is a WebSocket.')
 }
 
 async function openCommand(call: CommandCall): Promise<{ runtime: OpenRuntime; id: string }> {
-  const { service, caller, params, operation } = call
+  const { service, caller, params } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
-  const runtime = await openGuest(service, ref, { operation })
+  const runtime = await openGuest(service, ref, call)
   if (!isIdParam('command_id', params.command_id)) throw new HoltError('command_not_found', 'There is no such command.')
   return { runtime, id: params.command_id }
 }
 
 async function listCommands({ service, caller, params, query, gone }: Call<'listCommands'>): Promise<Answer> {
-  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   const all = await guest.listProcesses(within({ gone }, answerTimeoutMs))
   const wanted = all.filter(
     ({ id, state }) => isIdParam('command_id', id) && (query.state === undefined || state === query.state),

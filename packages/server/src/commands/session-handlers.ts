@@ -12,13 +12,13 @@ const answerTimeoutMs = 60_000
 export const sessionHandlers = { listSessions, endSession } satisfies Partial<Handlers>
 
 async function listSessions({ service, caller, params, query, gone }: Call<'listSessions'>): Promise<Answer> {
-  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   const sessions = await guest.listSessions(within({ gone }, answerTimeoutMs))
   return { status: 200, json: pageOfGuest(sessions, { query, nameOf: ({ name }) => name, show: presentSession }) }
 }
 
 async function endSession({ service, caller, params, gone }: Call<'endSession'>): Promise<Answer> {
-  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   if (!SessionName.safeParse(params.name).success) throw new HoltError('session_not_found', 'There is no such session.')
   await guest.endSession(params.name, within({ gone }, answerTimeoutMs))
   return { status: 204 }

@@ -21,7 +21,7 @@ const graceMs = 30_000
 export async function startCommand(call: Call<'startCommand'>): Promise<Answer> {
   const { service, caller, params, body } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
-  const runtime = await openGuest(service, ref)
+  const runtime = await openGuest(service, ref, { gone: call.gone })
   const timeoutMs = body.background && !call.sentFields.has('timeout_secs') ? 0 : Math.round(body.timeout_secs * 1000)
   const request = processOf(body, {
     id: call.newId('command'),

@@ -15,10 +15,11 @@ interface FileCall {
   readonly caller: Caller
   readonly params: { readonly runtime_id: string }
   readonly operation: () => string | null
+  readonly gone: AbortSignal
 }
 
 /** Opens the guest of the runtime that a call is about. */
-export async function guestOf({ service, caller, params, operation }: FileCall): Promise<GuestClient> {
+export async function guestOf({ service, caller, params, operation, gone }: FileCall): Promise<GuestClient> {
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
-  return (await openGuest(service, ref, { operation })).guest
+  return (await openGuest(service, ref, { operation, gone })).guest
 }

@@ -1,3 +1,4 @@
+import { Waiters } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
@@ -7,9 +8,9 @@ import { resumeRuntime } from './resume-runtime.ts'
 
 /**
  * A project's runtime that runs: one that is paused is brought back where it may be, one that is on its way out or back is waited for. Throws `runtime_paused` where it may
- * not, and what it is where it has ended or never ran.
+ * not, and what it is where it has ended or never ran. Whoever is `gone` waits no longer; what was begun goes on.
  */
-export async function findAwake(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+export async function findAwake(service: Service, ref: RuntimeRef, gone: AbortSignal): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
     if (row.state === 'running') return row
@@ -18,9 +19,11 @@ export async function findAwake(service: Service, ref: RuntimeRef): Promise<Runt
         details: { runtime_id: row.runtime_id, state: row.state },
       })
     const underWay = row.state === 'pausing' || row.state === 'resuming'
-    if (row.state === 'paused' || (row.state === 'resuming' && row.auto_resume === 1)) await resumeRuntime(service, ref)
-    else if (underWay && service.transitions.has(ref.runtimeId)) await service.transitions.settled(ref.runtimeId)
-    else if (underWay) await recoverPause(service, row)
+    if (row.state === 'paused' || (row.state === 'resuming' && row.auto_resume === 1))
+      await waitFor(resumeRuntime(service, ref), gone)
+    else if (underWay && service.transitions.has(ref.runtimeId))
+      await waitFor(service.transitions.settled(ref.runtimeId), gone)
+    else if (underWay) await waitFor(recoverPause(service, row), gone)
     else throw notRunning(row)
   }
 }
@@ -32,6 +35,16 @@ export async function wakeById(service: Service, runtimeId: string): Promise<voi
     .select('project_id')
     .where('runtime_id', '=', runtimeId)
     .executeTakeFirstOrThrow()
-  await findAwake(service, { projectId, runtimeId })
+  await findAwake(service, { projectId, runtimeId }, service.closing)
   await service.transitions.settled(runtimeId)
+}
+
+/** Waits for what goes on also when nobody waits for it any more. It keeps nothing of those who have left. */
+async function waitFor(work: Promise<unknown>, gone: AbortSignal): Promise<void> {
+  const waiters = new Waiters()
+  work.then(
+    () => waiters.resolve(),
+    (error: unknown) => waiters.reject(error),
+  )
+  await waiters.wait(gone)
 }

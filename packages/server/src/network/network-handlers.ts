@@ -46,8 +46,9 @@ export const networkHandlers = {
 
 /** Asks the gateway what it would decide. It resolves a name that is allowed, and sends nothing to the host. */
 async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
-  const { service, caller, params, body } = call
-  const { runtime_id } = await findAwake(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const { service, caller, params, body, gone } = call
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const { runtime_id } = await findAwake(service, ref, gone)
   const egress = service.networks.egressOf(runtime_id)
   if (egress === null) {
     const detail = 'The runtime has no network policy: it has no network device, and reaches nothing.'

@@ -28,7 +28,7 @@ export interface NetworkChange {
  * device, in the guest. Repeating a change that broke off half-way finishes it.
  */
 export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, change: NetworkChange): Promise<void> {
-  await findAwake(service, ref)
+  await findAwake(service, ref, change.gone)
   const { wanted } = change
   const policy = wanted === null ? null : await choosePolicy(service.store.db, ref.projectId, wanted)
   await service.networks.alone(ref, async () => {
@@ -85,7 +85,7 @@ async function tellGuest(service: Service, ref: RuntimeRef, call: Pick<NetworkCh
   const wanted = row.policy_id !== null || row.inline_json !== null
   if (wanted === (row.guest_has_it === 1)) return
   const signal = within(call, guestTimeoutMs)
-  const { guest } = await openGuest(service, ref)
+  const { guest } = await openGuest(service, ref, { gone: signal })
   const network = wanted ? await service.networks.guestNetwork(ref, signal) : null
   const set = await guest.setNetwork(network, signal)
   if (set.network !== wanted) {

@@ -60,7 +60,7 @@ export async function enterPort(
 
   async function connect(): Promise<PortStream> {
     const { runtime_id: runtimeId, project_id: projectId } = admission.row
-    const { guest } = await openGuest(service, { projectId, runtimeId })
+    const { guest } = await openGuest(service, { projectId, runtimeId }, { gone: over.signal })
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(timeoutError()), connectTimeoutMs)
     try {

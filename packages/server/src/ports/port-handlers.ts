@@ -18,7 +18,11 @@ export const portHandlers = { listPorts, getPort, updatePort, rotatePort } satis
 
 async function listPorts(call: Call<'listPorts'>): Promise<Answer> {
   const { service, caller, params } = call
-  const { row, guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const { row, guest } = await openGuest(
+    service,
+    { projectId: caller.projectId, runtimeId: params.runtime_id },
+    { gone: call.gone },
+  )
   const listening = new Set(await guest.listPorts(within(call, answerTimeoutMs)))
   const open = new Set(publicPorts(row))
   const ports = [...new Set([...listening, ...open])].sort((a, b) => a - b)
@@ -57,11 +61,17 @@ async function present(
 ): Promise<Answer> {
   const { service, caller, params } = call
   const { port } = params
-  const opened = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const opened = await openGuest(
+    service,
+    { projectId: caller.projectId, runtimeId: params.runtime_id },
+    { gone: call.gone },
+  )
   const listening = await opened.guest.waitForPort(port, waitMs, within(call, waitMs + answerTimeoutMs))
   // It may have been rotated while it was waited for: the token is of the generation that is.
   const { row } =
-    waitMs === 0 ? opened : await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+    waitMs === 0
+      ? opened
+      : await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone: call.gone })
   const { generation, public: isPublic } = settingOf(row, port)
   const expiresAtSecs = Math.floor(service.now() / 1000) + expiresInSecs
   const runtimeId = row.runtime_id as Port['runtime_id']

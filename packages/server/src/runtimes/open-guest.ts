@@ -1,5 +1,6 @@
 import { GuestClient } from '@holt/engine'
 import { isEngineError } from '../engine-errors.ts'
+import { within } from '../http/call.ts'
 import { findAwake } from '../lifecycle/wake.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
@@ -14,15 +15,23 @@ export interface OpenRuntime {
   readonly guest: GuestClient
 }
 
-/** Opens the way into a project's runtime, which comes back for that where it is paused. What changes something inside is done once for each `operation`. */
+/** For whom the way into a runtime is opened. */
+interface Opener {
+  /** Ends when nobody waits for it any more. */
+  readonly gone: AbortSignal
+  /** What changes something inside is done once for each. */
+  readonly operation?: () => string | null
+}
+
+/** Opens the way into a project's runtime, which comes back for that where it is paused. */
 export async function openGuest(
   service: Service,
   ref: RuntimeRef,
-  { operation = () => null }: { readonly operation?: () => string | null } = {},
+  { gone, operation = () => null }: Opener,
 ): Promise<OpenRuntime> {
-  const row = await findAwake(service, ref)
+  const row = await findAwake(service, ref, gone)
   try {
-    const link = await service.links.dial(row.runtime_id, AbortSignal.timeout(openTimeoutMs))
+    const link = await service.links.dial(row.runtime_id, within({ gone }, openTimeoutMs))
     return { row, guest: new GuestClient(link, { operation }) }
   } catch (error) {
     const now = isEngineError(error) ? await findRuntime(service, ref) : row
