@@ -51,8 +51,11 @@ function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted)
       await failpoint('pause.pausing')
       return await write(service, ref, { checkpointId, stopped })
     } catch (error) {
-      if (!stopped.aborted) throw error
-      if (still !== null) return findRuntime(service, ref)
+      const row = await findRuntime(service, ref)
+      // A delete changes the row before it stops what is under way.
+      const isDeleted = stopped.aborted || row.state === 'terminating' || row.state === 'terminated'
+      if (!isDeleted) throw error
+      if (still !== null) return row
       throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')
     }
   })

@@ -209,3 +209,15 @@ test('a delete in the middle of a pause that was due is no error of the service'
   expect((await deleting).status).toBe(204)
   expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
 })
+
+test('a pause that was due is done before a delete that has begun stops it: that is no error either', async () => {
+  const { engine, hold } = steeredEngine()
+  const { server, id } = await serverWithRuntime(engine)
+  const { reached, release } = hold('take')
+  await tamper(server.stateDir, 'UPDATE runtimes SET expires_at = 1')
+  await reached
+  await tamper(server.stateDir, "UPDATE runtimes SET state = 'terminating'")
+  release()
+  await expect.poll(async () => (await rowOf(server, id)).state, patience).toBe('terminated')
+  expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
+})
