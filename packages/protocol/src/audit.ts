@@ -54,7 +54,7 @@ export const ListAuditQuery = z.strictObject({
   kind: z.enum(auditKinds).optional(),
   key_id: Text.max(100).optional().describe('Only what was done with this key.'),
   route: Text.max(100).optional().describe('Only calls of this route.'),
-  subject: Text.max(100)
+  subject: Text.max(200)
     .optional()
     .describe(
       'Only what was done to the thing with this id or name, or inside it: the commands and files of a runtime.',

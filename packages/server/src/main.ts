@@ -46,7 +46,7 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
     case 'settings':
       return settings(parseConfig(process.env))
     case 'halt':
-      return halt(parseConfig(process.env))
+      return halt(parseConfig(whereRuntimesAre(process.env)))
     case 'purge':
       return purge(parseConfig(process.env))
     case 'export':
@@ -81,6 +81,11 @@ async function settings({ stateDir }: ServerConfig): Promise<number> {
   const since_last_start = await changedSinceLastStart(stateDir, process.env)
   process.stdout.write(`${JSON.stringify({ changed, since_last_start })}\n`)
   return 0
+}
+
+/** What tells where runtimes are. Whatever else is set wrongly, they are found by it. */
+function whereRuntimesAre({ HOLT_STATE_DIR, HOLT_RUN_DIR }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { HOLT_STATE_DIR, HOLT_RUN_DIR }
 }
 
 async function halt(config: ServerConfig): Promise<number> {

@@ -10,6 +10,7 @@ import {
   defaultStateDir,
   findDaemon,
   findUnit,
+  lastUnit,
   logPath,
   logPlace,
   stateDir,
@@ -57,6 +58,8 @@ async function up(options: UpOptions): Promise<number> {
   const env = environmentOf(options)
   const running = await findDaemon()
   const last = running === null && wasStarted() ? await changedSinceLastStart(env) : []
+  // The start writes over it.
+  const unitBefore = running === null ? await lastUnit() : null
   const started = running === null ? await startDaemon({ port: wanted, isolation: options.isolation }) : null
   if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
 
@@ -85,7 +88,7 @@ async function up(options: UpOptions): Promise<number> {
     })
   else tellNext(url, running !== null)
   if (changed.length > 0) await tellChanged(changed)
-  if (last.length > 0) tellChangedSince(last)
+  if (last.length > 0) tellChangedSince(last, unitBefore)
   return 0
 }
 
@@ -110,11 +113,18 @@ async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
 }
 
 /** Says what a start has changed of the settings that the last one had: what was set for that one alone is not set for this one. */
-function tellChangedSince(changed: readonly ChangedSetting[]): void {
+function tellChangedSince(changed: readonly ChangedSetting[], unit: string | null): void {
   say('')
   say(`${styled('yellow', 'warning')}: the last start had other settings than this one:`)
   for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} then, ${shown(here)} now`)
-  say(`To go back to those of then, set them again, then: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`)
+  if (unit === null)
+    say(
+      `To go back to those of then, set them again, then: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`,
+    )
+  else
+    say(
+      `Those of then are the settings of its unit. To go back: ${ourCommand()} down && systemctl start ${unit} (runtimes go on)`,
+    )
 }
 
 function shown(value: string | null): string {

@@ -46,8 +46,14 @@ export async function findUnit(): Promise<string | null> {
 
 /** Where the words of the last service are: a file, or for a unit of systemd the command that shows its journal. */
 export async function logPlace(): Promise<string> {
+  const unit = await lastUnit()
+  return unit === null ? logPath() : `journalctl -u ${unit}`
+}
+
+/** The unit of systemd that has run the last service, also where it was stopped in order. Null: none has. */
+export async function lastUnit(): Promise<string | null> {
   const { unit } = await readNoted('running.json')
-  return typeof unit !== 'string' ? logPath() : `journalctl -u ${unit}`
+  return typeof unit === 'string' ? unit : null
 }
 
 /** What the service has written of itself: in `holtd.pid` while it runs, in `running.json` also when it was stopped. Nothing where it has not, or where that cannot be read. */

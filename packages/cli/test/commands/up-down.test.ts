@@ -95,6 +95,11 @@ test('a start with other settings than the last one says which', async () => {
       { name: 'HOLT_ISOLATION', last: null, here: 'container' },
     ],
   })
+  await holt(['down'])
+  await writeFile(join(env.HOLT_STATE_DIR ?? '', 'running.json'), JSON.stringify({ unit: 'holtd.service' }))
+  expect((await holt(['up'], { FAKE_CHANGED })).stderr).toMatch(
+    /To go back: \S+ down && systemctl start holtd\.service/,
+  )
 })
 
 test('settings that cannot be compared keep nobody from a start', async () => {

@@ -7,7 +7,7 @@ import type { OpenEntry } from './audit-entry.ts'
 import { auditKindOf } from './audited-route.ts'
 
 /** The most of a path's parameter that is kept: ids and names are shorter. */
-const maxParamLength = 100
+const maxParamLength = 200
 
 interface Audited {
   readonly name: string

@@ -81,7 +81,8 @@ export function sendError(
   { error, log }: { error: unknown; log: Log },
 ): FastifyReply {
   // The body's own error is that its connection broke.
-  const cause = error === request.raw.errored ? new ClientGone('the client is gone', { cause: error }) : error
+  const isBroken = error === request.raw.errored && !(error instanceof HoltError)
+  const cause = isBroken ? new ClientGone('the client is gone', { cause: error }) : error
   const failure = toHoltError(cause, log, request.id)
   return reply
     .code(failure.status)

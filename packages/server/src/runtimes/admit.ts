@@ -39,7 +39,7 @@ export function admit(admission: Admission): void {
       {
         hint: isBack
           ? 'Add memory to the host, or lower HOLT_RESERVE_MEMORY.'
-          : 'Ask for less memory, or a smaller template.',
+          : 'Ask for less memory, or take another template or snapshot.',
         details: { available_mib: usableMiB },
       },
     )
