@@ -17,6 +17,14 @@ export class Waiters {
     }
   }
 
+  /** Tells all who wait when work ends what became of it. The work goes on when nobody waits, and keeps nothing of those who have left. */
+  follow(work: Promise<unknown>): void {
+    work.then(
+      () => this.resolve(),
+      (error: unknown) => this.reject(error),
+    )
+  }
+
   /** Tells all who wait now that it is there. */
   resolve(): void {
     for (const { resolve } of this.#waiting) resolve()

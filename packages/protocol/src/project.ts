@@ -28,6 +28,11 @@ export type QuotaName = keyof typeof quotaFields
 /** Every quota, in the order in which they are shown. */
 export const quotaNames = Object.keys(quotaFields) as readonly QuotaName[]
 
+/** The `request_burst` of a project that has none of its own: a second's worth of its requests, and one at the least. */
+export function usualBurst(requestsPerSec: number): number {
+  return Math.max(1, Math.ceil(requestsPerSec))
+}
+
 /** What bounds each quota's value. */
 export const quotaSchemas: Readonly<Record<QuotaName, z.ZodType<number>>> = quotaFields
 

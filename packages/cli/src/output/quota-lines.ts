@@ -1,4 +1,4 @@
-import { type QuotaName, type Quotas, type QuotaUse, quotaNames } from '@holt/protocol'
+import { type QuotaName, type Quotas, type QuotaUse, quotaNames, usualBurst } from '@holt/protocol'
 import { bytes, mib } from './table.ts'
 
 /** A quota, how much of it is used (sizes rounded) and how much there may be (exactly, as `--quota` takes it), for people. */
@@ -21,11 +21,9 @@ export function quotaLines(quotas: Quotas, use: QuotaUse): readonly QuotaLine[] 
   })
 }
 
-/** What holds where a quota is not set. A burst that is not is a second's worth of requests, as the service reckons it. */
+/** What holds where a quota is not set. A burst that is not is a second's worth of requests. */
 function unlimited(name: QuotaName, { requests_per_sec: perSec }: Quotas): string {
-  return name === 'request_burst' && perSec !== null
-    ? `${Math.max(1, Math.ceil(perSec))} (a second's worth)`
-    : 'no limit'
+  return name === 'request_burst' && perSec !== null ? `${usualBurst(perSec)} (a second's worth)` : 'no limit'
 }
 
 function limitOf(name: QuotaName, value: number): string {

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { bytesInUse, Pieces } from '../../../streams/test/support/pieces.ts'
+import { bytesInUse, keptOfThoseWhoLeave } from '../../../streams/test/support/pieces.ts'
 import { layoutOf } from '../../src/layout.ts'
 import { GuestDoor } from '../../src/link/guest-door.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
@@ -358,17 +358,7 @@ test.each([
   await expect.poll(async () => (await bytesInUse()) - before).toBeLessThan(10 * 2 ** 20)
 })
 
-/** What a rejection says. Nothing of it is kept here, as `expect` keeps what it has waited for. */
-const hears = (promise: Promise<unknown>) => promise.catch((error: Error) => error.message)
-
 test('of who no longer waits for a guest that never comes nothing is kept', async () => {
   const { door } = await openDoor()
-  const pieces = new Pieces()
-  for (let n = 0; n < 20; n += 1) {
-    const leaving = new AbortController()
-    const waiting = door.whenConnected(leaving.signal)
-    leaving.abort(Object.assign(new Error('left'), { of: pieces.next() }))
-    expect(await hears(waiting)).toBe('left')
-  }
-  expect(await pieces.countKept()).toBeLessThanOrEqual(1)
+  expect(await keptOfThoseWhoLeave((leaving) => door.whenConnected(leaving))).toBeLessThanOrEqual(1)
 })

@@ -39,12 +39,9 @@ export async function wakeById(service: Service, runtimeId: string): Promise<voi
   await service.transitions.settled(runtimeId)
 }
 
-/** Waits for what goes on also when nobody waits for it any more. It keeps nothing of those who have left. */
+/** Waits for work that goes on also when nobody waits for it any more. */
 async function waitFor(work: Promise<unknown>, gone: AbortSignal): Promise<void> {
   const waiters = new Waiters()
-  work.then(
-    () => waiters.resolve(),
-    (error: unknown) => waiters.reject(error),
-  )
+  waiters.follow(work)
   await waiters.wait(gone)
 }

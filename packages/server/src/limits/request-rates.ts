@@ -1,4 +1,4 @@
-import type { Quotas } from '@holt/protocol'
+import { type Quotas, usualBurst } from '@holt/protocol'
 import { limitReached } from './limit-reached.ts'
 import { peerName } from './peer-name.ts'
 import { type Rate, type Taken, TokenBuckets } from './token-buckets.ts'
@@ -21,7 +21,7 @@ export class RequestRates {
   /** Counts a request of a project; null where its quotas do not limit them. */
   take(projectId: string, { requests_per_sec: perSec, request_burst }: Quotas): Counted | null {
     if (perSec === null) return null
-    const burst = request_burst ?? Math.max(1, Math.ceil(perSec))
+    const burst = request_burst ?? usualBurst(perSec)
     return { burst, ...this.#projects.take(projectId, { perSec, burst }) }
   }
 

@@ -36,7 +36,7 @@ export class Gate implements GuestLink {
   #barrier: Waiters | null = null
   #away: Waiters | null = null
   #waking: Waiters | null = null
-  #quiet: (() => void) | null = null
+  #quiet: Waiters | null = null
   #holds = 0
 
   constructor(parts: GateParts) {
@@ -225,13 +225,7 @@ export class Gate implements GuestLink {
     const over = () => {
       this.#waking = null
     }
-    this.#parts
-      .wake()
-      .finally(over)
-      .then(
-        () => waking.resolve(),
-        (error: unknown) => waking.reject(error),
-      )
+    waking.follow(this.#parts.wake().finally(over))
     return waking
   }
 
@@ -272,32 +266,19 @@ export class Gate implements GuestLink {
   }
 
   #notice(): void {
-    if (!this.#busy) this.#quiet?.()
+    if (!this.#busy) this.#quiet?.resolve()
   }
 
   async #whenQuiet(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#busy) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#quiet = resolve
-    const timer = setTimeout(resolve, ms)
+    const quiet = new Waiters()
+    this.#quiet = quiet
+    const timer = setTimeout(() => quiet.resolve(), ms)
     try {
-      await orAborted(promise, signal)
+      await quiet.wait(signal)
     } finally {
       clearTimeout(timer)
       this.#quiet = null
     }
-  }
-}
-
-/** Waits for a promise, or rejects with the reason of a signal that ends first. */
-async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
   }
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
-import { Pieces } from '../../../streams/test/support/pieces.ts'
+import { keptOfThoseWhoLeave } from '../../../streams/test/support/pieces.ts'
 import { Gate } from '../../src/links/gate.ts'
 
 const signal = () => AbortSignal.timeout(5_000)
@@ -86,26 +86,18 @@ test('who waits for another hold, or for what is under way, stops waiting when t
   expect((await asked).status).toBe(200)
 })
 
-/** What a rejection says. Nothing of it is kept here, as `expect` keeps what it has waited for. */
-const hears = (promise: Promise<unknown>) => promise.catch((error: Error) => error.message)
-
 /** Counts what is kept of requests whose clients have left while the runtime was not to be had. */
-async function keptOfThoseWhoLeft(gate: Gate): Promise<number> {
-  const pieces = new Pieces()
-  for (let n = 0; n < 20; n += 1) {
-    const leaving = new AbortController()
-    const asked = gate.request({ ...ask('POST'), signal: leaving.signal, body: pieces.next() })
-    setImmediate(() => leaving.abort(Object.assign(new Error('left'), { of: pieces.next() })))
-    expect(await hears(asked)).toBe('left')
-  }
-  return pieces.countKept()
+function keptOfThoseWhoAsk(gate: Gate): Promise<number> {
+  return keptOfThoseWhoLeave((leaving, pieces) =>
+    gate.request({ ...ask('POST'), signal: leaving, body: pieces.next() }),
+  )
 }
 
 test('while a runtime is held, and while it comes back, nothing is kept of who has left', async () => {
   const { gate } = gateTo(async () => {})
   const written = Promise.withResolvers<void>()
   const held = gate.hold(0, () => written.promise, signal())
-  expect(await keptOfThoseWhoLeft(gate)).toBeLessThanOrEqual(2)
+  expect(await keptOfThoseWhoAsk(gate)).toBeLessThanOrEqual(2)
   written.resolve()
   await held
   const back = Promise.withResolvers<void>()
@@ -121,7 +113,7 @@ test('while a runtime is held, and while it comes back, nothing is kept of who h
     },
   })
   paused.setAway()
-  expect(await keptOfThoseWhoLeft(paused)).toBeLessThanOrEqual(2)
+  expect(await keptOfThoseWhoAsk(paused)).toBeLessThanOrEqual(2)
   expect(woken).toBe(1)
   const waiting = paused.whenOpen(signal())
   back.resolve()

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { expect } from 'vitest'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -27,6 +28,21 @@ export class Pieces {
     collectGarbage()
     return this.#made.filter((piece) => piece.deref() !== undefined).length
   }
+}
+
+/** Has twenty wait who leave with a reason of theirs once they wait, and answers how many of them are kept by what they have waited for. */
+export async function keptOfThoseWhoLeave(
+  wait: (signal: AbortSignal, pieces: Pieces) => Promise<unknown>,
+): Promise<number> {
+  const pieces = new Pieces()
+  for (let n = 0; n < 20; n += 1) {
+    const leaving = new AbortController()
+    const waiting = wait(leaving.signal, pieces)
+    globalThis.setImmediate(() => leaving.abort(Object.assign(new Error('left'), { of: pieces.next() })))
+    // Not by `expect`, which keeps what it has waited for.
+    expect(await waiting.catch((error: Error) => error.message)).toBe('left')
+  }
+  return pieces.countKept()
 }
 
 /** Bytes of the process that are in use once there is no garbage. */
