@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     // The end-to-end tests have a configuration of their own: they share one service.
     include: ['packages/*/test/**/*.test.ts', 'bench/**/*.test.ts'],
-    globalSetup: ['packages/server/test/support/test-cluster.ts'],
+    globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // What is waited for comes within milliseconds, and within seconds on a machine that does much else.

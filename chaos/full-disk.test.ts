@@ -11,7 +11,7 @@ import { findService, stopService } from '../e2e/support/service-process.ts'
 import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
 import { deleteSnapshots } from '../e2e/support/test-snapshots.ts'
 import { until } from '../e2e/support/until.ts'
-import { long, short } from './support/length.ts'
+import { every } from './support/length.ts'
 import { recordResult } from './support/record-result.ts'
 import { onSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { startAndFail } from './support/start-and-fail.ts'
@@ -21,7 +21,7 @@ import { startAndFail } from './support/start-and-fail.ts'
 const classes = (['gvisor', 'container'] as const).filter((isolation) => service.unavailable[isolation] === null)
 
 /** A filesystem snapshot writes a whole image, which is for the long version. */
-const kindOfSnapshot = short(classes.includes('gvisor') ? 'memory' : 'filesystem', 'filesystem')
+const kindOfSnapshot = classes.includes('gvisor') && !every ? 'memory' : 'filesystem'
 
 const policiesPath = '/v1/agents/network-policy'
 const contextsPath = '/v1/agents/template/context'
@@ -73,7 +73,7 @@ async function expectFile(runtime: TestRuntime, path: string, content: Buffer): 
   expect(bytes.equals(content)).toBe(true)
 }
 
-it.each(short<readonly ('blocks' | 'inodes')[]>(['blocks'], ['blocks', 'inodes']))(
+it.each(every ? (['blocks', 'inodes'] as const) : (['blocks'] as const))(
   'where no %s are left what runs goes on, nothing is made, one goes, and the next daemon starts',
   { timeout: 600_000 },
   async (what) => {
@@ -127,7 +127,7 @@ it.each(short<readonly ('blocks' | 'inodes')[]>(['blocks'], ['blocks', 'inodes']
 const readOnly =
   'where the disk turns read-only what runs goes on as long as the daemon does, nothing is acknowledged, and all is there when it is mended'
 // The short version has the blocks alone.
-if (long)
+if (every)
   it(readOnly, { timeout: 600_000 }, async () => {
     await using disk = await SmallDisk.mount()
     const before = listBelongings(service)

@@ -43,7 +43,6 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
   async () => {
     const before = listBelongings(service)
     const chance = new Chance()
-    console.log(`seed ${chance.seed}`)
     // What an earlier run has left under its names is not this one's.
     const run = randomBytes(3).toString('hex')
     const { projectId, key } = await makeProject(`kill-rounds-${run}`)
@@ -80,7 +79,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
           verified += await checkLedger({ ask, ledger, log, wake: full })
           if (full) await nothingBesidesPool(ledger)
         } catch (cause) {
-          throw new Error(`seed ${chance.seed}, round ${round}: ${cause instanceof Error ? cause.message : cause}`, {
+          throw new Error(`round ${round}: ${cause instanceof Error ? cause.message : cause}`, {
             cause,
           })
         }

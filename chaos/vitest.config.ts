@@ -1,5 +1,5 @@
+import { byLength } from '@holt/testkit'
 import { defineConfig } from 'vitest/config'
-import { long } from './support/length.ts'
 
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export.
 export default defineConfig({
@@ -8,10 +8,10 @@ export default defineConfig({
     name: 'chaos',
     include: ['**/*.test.ts'],
     // The one real service of the end-to-end tests, with their rig and their search for leaks.
-    globalSetup: ['../e2e/support/global-setup.ts'],
+    globalSetup: ['../packages/testkit/src/print-seed.ts', '../e2e/support/global-setup.ts'],
     setupFiles: ['../e2e/support/leak-check.ts'],
     fileParallelism: false,
-    testTimeout: long ? 3600_000 : 180_000,
+    testTimeout: byLength({ short: 180_000, long: 600_000, soak: 3600_000 }),
     hookTimeout: 180_000,
     teardownTimeout: 120_000,
   },

@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     name: 'e2e',
     include: ['**/*.test.ts'],
-    globalSetup: ['support/global-setup.ts'],
+    globalSetup: ['../packages/testkit/src/print-seed.ts', 'support/global-setup.ts'],
     setupFiles: ['support/leak-check.ts', 'support/report-properties.ts'],
     // One service for all files: what one file leaves behind must not be taken for another's.
     fileParallelism: false,

@@ -7,5 +7,5 @@ HOLT_COMMAND='npm run test:chaos' bash scripts/lib/setup.sh --tests
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
 status=0
 [ $# -gt 0 ] || npm run test:postgres || status=$?
-HOLT_CHAOS=long vitest run --config chaos/vitest.config.ts "$@" || status=$?
+HOLT_TEST_LENGTH=soak vitest run --config chaos/vitest.config.ts "$@" || status=$?
 exit "$status"

@@ -16,6 +16,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   server: ['builder', 'egress', 'engine', 'engine-host', 'protocol', 'streams'],
   sdk: ['protocol'],
   cli: ['protocol', 'sdk'],
+  testkit: [],
 }
 
 /** The packages of outside that a contract package may use: it has to run anywhere. */

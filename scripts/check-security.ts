@@ -22,6 +22,8 @@ const starters: readonly string[] = [
   'packages/engine-host/src/tools/run-tool.ts',
   'packages/server/src/daemon/tell-manager.ts',
   'packages/server/src/doctor/time-source.ts',
+  // Builds programs for tests; nothing of it is in the service.
+  'packages/testkit/src/build-once.ts',
 ]
 
 /** The files of `packages/server/src` with queries of all projects: how many, and why. Whoever asks for a client has the client's project in the query. */

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { glob, mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** What decides about a Go program. */
+const sourcePattern = '**/{*.go,go.mod,go.sum}'
+
+/** The first build of the guest compiles the Go library too, which takes minutes on a slow machine. */
+const buildMs = 600_000
+
+/**
+ * Returns the path of the guest of this repository, `guest/holt-guest`. It is built only if a source is newer, as
+ * `scripts/lib/go.sh` does. Other tests read the same file: a test that changes it copies it first.
+ */
+export async function builtGuest(): Promise<string> {
+  const dir = join(repository, 'guest')
+  const target = join(dir, 'holt-guest')
+  const builtMs = existsSync(target) ? statSync(target).mtimeMs : 0
+  const sources = await sourcesIn(dir)
+  if (sources.some((source) => statSync(join(dir, source)).mtimeMs > builtMs)) await build(dir, target)
+  return target
+}
+
+/**
+ * Returns the path of a static program that is built from the Go sources in a directory. It is built once for each
+ * content of them, and kept in `.holt/test-programs` for later runs.
+ */
+export async function buildOnce(dir: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const source of await sourcesIn(dir)) hash.update(`${source}\0`).update(await readFile(join(dir, source)))
+  const kept = join(repository, '.holt/test-programs')
+  const target = join(kept, `${basename(dir)}-${hash.digest('hex').slice(0, 16)}`)
+  if (existsSync(target)) return target
+  await mkdir(kept, { recursive: true })
+  await build(dir, target)
+  return target
+}
+
+async function sourcesIn(dir: string): Promise<readonly string[]> {
+  return (await Array.fromAsync(glob(sourcePattern, { cwd: dir }))).sort()
+}
+
+/** Builds into a file beside the target: two processes may build at once, and neither sees half a program. */
+async function build(dir: string, target: string): Promise<void> {
+  const unfinished = `${target}.${randomUUID()}`
+  const env = {
+    ...process.env,
+    CGO_ENABLED: '0',
+    PATH: `${repository}/.holt/tools/bin:${process.env.PATH}:/usr/local/go/bin`,
+  }
+  try {
+    await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', unfinished, '.'], {
+      cwd: dir,
+      env,
+      timeout: buildMs,
+    })
+    await rename(unfinished, target)
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}

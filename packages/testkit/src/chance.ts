@@ -1,0 +1,38 @@
+import { testSeed } from './test-seed.ts'
+
+/** Random numbers that can be repeated: the same seed gives the same numbers. Mulberry32, by T. Ettinger, in the public domain. */
+export class Chance {
+  readonly seed: number
+  #state: number
+
+  /** Default: the seed of the run. */
+  constructor(seed = testSeed()) {
+    this.seed = seed
+    this.#state = seed
+  }
+
+  /** Returns a number from 0 on, below 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  /** Returns a whole number from 0 on, below `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit)
+  }
+
+  /** Returns one of the values, of which there is at least one. */
+  pick<Value>(values: readonly Value[]): Value {
+    return values[this.below(values.length)] as Value
+  }
+
+  /** Returns at most `count` of the values, each once, in their order. */
+  some<Value>(values: readonly Value[], count: number): readonly Value[] {
+    const left = values.map((_, index) => index)
+    while (left.length > count) left.splice(this.below(left.length), 1)
+    return left.map((index) => values[index] as Value)
+  }
+}

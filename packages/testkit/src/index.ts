@@ -1,0 +1,5 @@
+export { buildOnce, builtGuest } from './build-once.ts'
+export { Chance } from './chance.ts'
+export { shareOf } from './draw-share.ts'
+export { byLength, type Length, testLength } from './test-length.ts'
+export { seedVariable, testSeed } from './test-seed.ts'

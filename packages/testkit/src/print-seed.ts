@@ -1,0 +1,9 @@
+import { randomInt } from 'node:crypto'
+import { testLength } from './test-length.ts'
+import { seedVariable, testSeed } from './test-seed.ts'
+
+/** Gives the run a seed if it has none, and prints the settings that repeat it (vitest's global setup). */
+export function setup(): void {
+  process.env[seedVariable] ||= String(randomInt(2 ** 32))
+  console.log(`To repeat this run: HOLT_TEST_LENGTH=${testLength()} ${seedVariable}=${testSeed()}`)
+}

@@ -1,0 +1,21 @@
+const lengths = ['short', 'long', 'soak'] as const
+
+/**
+ * How much of the tests runs. `short`: a seeded share of the cases, as in `npm test`. `long`: every case, as in
+ * `npm run test:long`. `soak`: every case, and attacks and load go on for as long as is worth measuring.
+ */
+export type Length = (typeof lengths)[number]
+
+/** Returns the length that `HOLT_TEST_LENGTH` names, `short` if it names none. Throws on any other value. */
+export function testLength(setting = process.env.HOLT_TEST_LENGTH): Length {
+  if (setting === undefined || setting === '') return 'short'
+  const length = lengths.find((one) => one === setting)
+  if (length === undefined)
+    throw new Error(`HOLT_TEST_LENGTH is "${setting}"; set it to ${lengths.join(', ')}, or leave it out`)
+  return length
+}
+
+/** Returns the value for the length of this run. */
+export function byLength<Value>(values: Readonly<Record<Length, Value>>): Value {
+  return values[testLength()]
+}
