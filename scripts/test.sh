@@ -1,24 +1,42 @@
 #!/usr/bin/env bash
 # Every check there is: types, lint, layers, unused code, the guest, then unit, conformance and end-to-end tests.
 # Ends with what failed, if anything did, and one line, "N passed, N failed, N skipped".
+# HOLT_TEST_LENGTH and HOLT_TEST_SEED choose the cases: docs/internals/testing.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 HOLT_COMMAND='npm test' bash scripts/lib/setup.sh --tests
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
+export HOLT_TEST_LENGTH=${HOLT_TEST_LENGTH:-short} HOLT_TEST_SEED=${HOLT_TEST_SEED:-$SRANDOM}
+printf 'To repeat this run: HOLT_TEST_LENGTH=%s HOLT_TEST_SEED=%s\n' "$HOLT_TEST_LENGTH" "$HOLT_TEST_SEED"
 
-readonly STATIC_TIMEOUT=300 GO_TIMEOUT=900 VITEST_TIMEOUT=2700
+# The longest that a step and the whole run may take, in seconds. CI stops a run of `npm test` after 90 minutes without a word.
+readonly STATIC_LIMIT=300 GO_LIMIT=900 VITEST_LIMIT=2700
+case $HOLT_TEST_LENGTH in
+short) readonly RUN_LIMIT=5100 STRETCH=1 ;;
+*) readonly RUN_LIMIT=172800 STRETCH=20 ;;
+esac
 results=$PWD/.holt/test
 failures=$results/failures.txt
-passed=0 failed=0 skipped=0
+counts=$results/counts.txt
+seconds=$results/seconds.txt
 rm -rf "$results"
 mkdir -p "$results"
 
-# Adds "PASSED FAILED SKIPPED" to the sums.
-count() {
-	local one two three
-	read -r one two three <<<"$1"
-	passed=$((passed + one)) failed=$((failed + two)) skipped=$((skipped + three))
+# What a step may take: its own limit, and no more than is left of the run.
+limit() {
+	local own=$(($1 * STRETCH)) left=$((RUN_LIMIT - SECONDS))
+	[ "$left" -gt 0 ] || left=1
+	echo $((own < left ? own : left))
+}
+
+# Runs a step, and notes how long it took: timed NAME COMMAND...
+timed() {
+	local name=$1 begun=$SECONDS status=0
+	shift
+	"$@" || status=$?
+	echo "$((SECONDS - begun)) $name" >>"$seconds"
+	return "$status"
 }
 
 # One static check, which passes or fails as a whole: check NAME COMMAND...
@@ -26,8 +44,8 @@ check() {
 	local name=$1
 	shift
 	printf '\n== %s\n' "$name"
-	if timeout "$STATIC_TIMEOUT" "$@"; then count '1 0 0'; else
-		count '0 1 0'
+	if timed "$name" timeout "$(limit "$STATIC_LIMIT")" "$@"; then echo '1 0 0' >>"$counts"; else
+		echo '0 1 0' >>"$counts"
 		echo "$name failed: $*" | tee -a "$failures"
 	fi
 }
@@ -36,33 +54,47 @@ check() {
 count_report() {
 	local name=$1 kind=$2 file=$3 status=$4 report
 	report=$(node scripts/lib/count-tests.mjs "$kind" "$file" "$status") || report='0 1 0'
-	count "$(head -n 1 <<<"$report")"
+	head -n 1 <<<"$report" >>"$counts"
 	tail -n +2 <<<"$report" >>"$failures"
 	[ "$status" -eq 0 ] || echo "$name tests ended with status $status" >>"$failures"
 }
 
-check types tsc -p tsconfig.json
-check lint biome check --error-on-warnings .
-check layers node scripts/check-layers.ts
-check security node scripts/check-security.ts
-check unused knip
-check 'guest vet' go -C guest vet ./...
+static_checks() {
+	check types tsc -p tsconfig.json
+	check lint biome check --error-on-warnings .
+	check layers node scripts/check-layers.ts
+	check security node scripts/check-security.ts
+	check unused knip
+	check 'guest vet' go -C guest vet ./...
+}
 
-printf '\n== guest tests\n'
-status=0
-timeout "$GO_TIMEOUT" go -C guest test -json ./... >"$results/go.json" || status=$?
-node scripts/lib/show-go-tests.mjs "$results/go.json"
-count_report guest go "$results/go.json" "$status"
+guest_tests() {
+	local status=0 options=(-count=1 -json)
+	[ "$HOLT_TEST_LENGTH" != short ] || options+=(-short)
+	timeout "$(limit "$GO_LIMIT")" go -C guest test "${options[@]}" ./... >"$results/go.json" || status=$?
+	printf '\n== guest tests\n'
+	node scripts/lib/show-go-tests.mjs "$results/go.json"
+	count_report guest go "$results/go.json" "$status"
+}
 
 # A run of vitest, counted test by test: vitest_run NAME ARGUMENT...
 vitest_run() {
 	local name=$1 status=0
 	shift
 	printf '\n== %s tests\n' "$name"
-	timeout --kill-after=60 "$VITEST_TIMEOUT" vitest run --reporter=default --reporter=json \
+	timed "$name tests" timeout --kill-after=60 "$(limit "$VITEST_LIMIT")" vitest run --reporter=default --reporter=json \
 		--outputFile.json="$results/$name.json" "$@" || status=$?
 	count_report "$name" vitest "$results/$name.json" "$status"
 }
+
+# Nothing else runs beside anything: tests with runtimes that share two cores wait for each other, and time out.
+static_checks >"$results/static.txt" 2>&1 &
+static=$!
+trap 'kill "$static" 2>/dev/null || true' EXIT
+timed 'guest tests' guest_tests
+wait "$static" || echo 'the static checks ended early' | tee -a "$failures"
+trap - EXIT
+cat "$results/static.txt"
 
 # With PostgreSQL as the store: what counts, keeps an order, answers once or changes state. `npm run test:postgres` runs all of the service's tests there.
 readonly ON_POSTGRES=(packages/server/test/{audit,events,idempotency,keys,lifecycle,pools,projects,snapshots,webhooks})
@@ -72,9 +104,15 @@ HOLT_TEST_DATABASE=postgres vitest_run postgres "${ON_POSTGRES[@]}"
 vitest_run end-to-end --config e2e/vitest.config.ts
 vitest_run chaos --config chaos/vitest.config.ts
 
+# What it cannot read must not keep the result from being printed.
+node scripts/lib/show-slowest.mjs "$results"/*.json || true
+printf '\n== seconds of each step\n'
+cat "$seconds"
 if [ -s "$failures" ]; then
 	printf '\n== what failed\n'
 	cat "$failures"
+	printf 'To repeat this run: HOLT_TEST_LENGTH=%s HOLT_TEST_SEED=%s\n' "$HOLT_TEST_LENGTH" "$HOLT_TEST_SEED"
 fi
+read -r passed failed skipped < <(awk '{ p += $1; f += $2; s += $3 } END { print p, f, s }' "$counts")
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]
