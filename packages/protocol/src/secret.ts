@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hopByHopHeaders } from './hop-by-hop.ts'
 import { idSchema } from './ids.ts'
 import { ifSound } from './if-sound.ts'
 import { nameBesideId } from './name.ts'
@@ -13,19 +14,12 @@ export const maxSecretBytes = 8192
 const valueMark = '{value}'
 
 /** Headers that say how a request travels (RFC 9110, 7.6.1) or where to: the gateway's own business. */
-const transportHeaders = new Set([
-  'connection',
+const transportHeaders: ReadonlySet<string> = new Set([
+  ...hopByHopHeaders,
   'content-length',
   'expect',
   'host',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
   'trailer',
-  'transfer-encoding',
-  'upgrade',
 ])
 
 const SecretHost = z

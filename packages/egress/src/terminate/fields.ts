@@ -1,17 +1,7 @@
+import { hopByHopHeaders } from '@holt/protocol'
 import type { Field } from './secrets/put-in.ts'
 
-/** Fields that are for one connection only (RFC 9110, 7.6.1), and the older ones that still are in use. */
-const hopByHop = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'transfer-encoding',
-  'te',
-  'upgrade',
-  'http2-settings',
-])
+const hopByHop: ReadonlySet<string> = new Set(hopByHopHeaders)
 
 /** A flat list of names and values, as Node gives them, as fields. */
 export function fieldsOf(raw: readonly string[]): Field[] {

@@ -1,24 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import { portTokenHeader } from '@holt/protocol'
+import { hopByHopHeaders, portTokenHeader } from '@holt/protocol'
 import { foreignCookies, isApiKey, portCookie } from './credentials.ts'
 import type { PortTarget } from './port-target.ts'
 
 /** Headers as Node writes and reads them raw: name, value, name, value. */
 export type RawHeaders = readonly string[]
 
-/** Fields that are for one connection only, whether or not `Connection` names them (RFC 9110, 7.6.1). */
-const hopByHop = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-] as const
+/** Fields that end here. `Trailer` is written anew where trailers are passed on. */
+const hopByHop = [...hopByHopHeaders, 'trailer'] as const
 
 /** What only we say to a program. */
 const ours = ['content-length', 'cookie', 'expect', 'forwarded', 'host', 'x-real-ip', portTokenHeader] as const

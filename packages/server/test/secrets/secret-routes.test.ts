@@ -1,3 +1,4 @@
+import { hopByHopHeaders } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { storedBytes } from '../support/test-store.ts'
@@ -79,14 +80,14 @@ test('what a secret does not say is decided by its header', async () => {
   expect((await create(server, openai)).json).toMatchObject({ hosts: ['api.openai.com'], format: '{value}' })
 })
 
-test.each([
+test.each<[object, string]>([
   [{ ...stripe, hosts: undefined }, '/hosts'],
   [{ ...stripe, hosts: [] }, '/hosts'],
   [{ ...stripe, hosts: ['*'] }, '/hosts/0'],
   [{ ...stripe, hosts: ['10.0.0.0/8'] }, '/hosts/0'],
   [{ ...stripe, hosts: ['api.stripe.com\0.example.com'] }, '/hosts/0'],
   [{ ...stripe, header: 'host' }, '/header'],
-  [{ ...stripe, header: 'transfer-encoding' }, '/header'],
+  ...hopByHopHeaders.map((header): [object, string] => [{ ...stripe, header }, '/header']),
   [{ ...stripe, header: 'a: b\r\nc' }, '/header'],
   [{ ...stripe, format: 'Bearer' }, '/format'],
   [{ ...stripe, format: '{value}{value}' }, '/format'],
