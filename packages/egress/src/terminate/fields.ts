@@ -22,6 +22,11 @@ export function endToEnd(fields: readonly Field[]): Field[] {
   })
 }
 
+/** The fields but those of the given names, which are in small letters. */
+export function withoutFields(fields: readonly Field[], names: readonly string[]): Field[] {
+  return fields.filter(([name]) => !names.includes(name.toLowerCase()))
+}
+
 /** All values of a field. */
 export function valuesOf(fields: readonly Field[], name: string): string[] {
   return fields.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value)

@@ -418,6 +418,30 @@ describe('WebSocket', () => {
     expect(await exchange(socket, 'shout', (text) => text.includes('SHOUT'))).toContain('SHOUT')
   })
 
+  test.each([
+    ['a length', 'Content-Length: 5'],
+    ['chunks', 'Transfer-Encoding: chunked'],
+  ])('with %s of a body is asked for and answered without one', async (_name, framing) => {
+    const { passage, server } = await passageTo(ok)
+    const raw: string[] = []
+    server.on('upgrade', (request, socket) => {
+      raw.push(...request.rawHeaders)
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n')
+      socket.write('Content-Length: 5\r\n\r\nhello')
+      socket.on('error', () => socket.destroy())
+    })
+    const fields = ['Connection: Upgrade', 'Upgrade: websocket', framing]
+    const opened = await exchange(await passage.enter(), head('GET /ws HTTP/1.1', ...fields), (text) =>
+      text.includes('hello'),
+    )
+    const names = raw.map((text) => text.toLowerCase())
+    expect(names).toContain('upgrade')
+    expect(names).not.toContain('content-length')
+    expect(names).not.toContain('transfer-encoding')
+    expect(opened).toMatch(/^HTTP\/1\.1 101 /)
+    expect(opened.toLowerCase()).not.toContain('content-length')
+  })
+
   test('that the upstream refuses is refused inside', async () => {
     const { passage } = await passageTo((_request, response) => {
       response.writeHead(426)

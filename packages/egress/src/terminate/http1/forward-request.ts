@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { mergePieces } from '@holt/streams'
-import { endToEnd, fieldsOf, headersOf, valuesOf } from '../fields.ts'
+import { endToEnd, fieldsOf, headersOf, valuesOf, withoutFields } from '../fields.ts'
 import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
 import { plainAnswer } from '../plain-answer.ts'
 import { type Redaction, redactText } from '../secrets/redact.ts'
@@ -81,9 +81,13 @@ export function open(
   { fields }: Forwarded,
   switchTo?: string,
 ): ClientRequest {
-  const chunked = request.headers['transfer-encoding'] !== undefined
-  // Only chunks have trailers to announce.
-  const sent = chunked ? fields : fields.filter(([name]) => name.toLowerCase() !== 'trailer')
+  const chunked = switchTo === undefined && request.headers['transfer-encoding'] !== undefined
+  const sent = withoutFields(fields, [
+    // Only chunks have trailers to announce.
+    ...(chunked ? [] : ['trailer']),
+    // A switch is sent without a body: a server that believed in one would take the first bytes of the new protocol for it.
+    ...(switchTo === undefined ? [] : ['content-length']),
+  ])
   const host = connection.port === 443 ? connection.name : `${connection.name}:${connection.port}`
   const outgoing = openRequest({
     agent,
@@ -147,7 +151,7 @@ export async function passAnswer(
   response.sendDate = false
   const bodiless = request.method === 'HEAD' || answer.statusCode === 204 || answer.statusCode === 304
   const hasTrailers = !bodiless && valuesOf(plain.fields, 'content-length').length === 0
-  const fields = hasTrailers ? plain.fields : plain.fields.filter(([name]) => name.toLowerCase() !== 'trailer')
+  const fields = hasTrailers ? plain.fields : withoutFields(plain.fields, ['trailer'])
   response.writeHead(answer.statusCode ?? 502, redactText(answer.statusMessage ?? '', redactions), fields.flat())
   response.flushHeaders()
   if (bodiless) {

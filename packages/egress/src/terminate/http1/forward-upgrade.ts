@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/streams'
-import { endToEnd, fieldsOf } from '../fields.ts'
+import { endToEnd, fieldsOf, withoutFields } from '../fields.ts'
 import { type Redaction, Redactor, redactText } from '../secrets/redact.ts'
 import { type Http1Connection, responseOn } from './connection.ts'
 import { fail, judge, open, passAnswer, refuse } from './forward-request.ts'
@@ -46,7 +46,8 @@ export async function forwardUpgrade(served: Http1Connection, { request, socket,
 }
 
 function switchAnswer(answer: IncomingMessage, redactions: readonly Redaction[]): string {
-  const fields = endToEnd(fieldsOf(answer.rawHeaders)).map(
+  // RFC 9110, 8.6: an answer 101 has no length. A client that believed one would take the first bytes of the new protocol for a body.
+  const fields = withoutFields(endToEnd(fieldsOf(answer.rawHeaders)), ['content-length']).map(
     ([name, value]) => `${name}: ${redactText(value, redactions)}\r\n`,
   )
   return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${fields.join('')}\r\n`
