@@ -278,3 +278,24 @@ func TestOutputOfEndedProcessesIsBoundedTogether(t *testing.T) {
 		t.Fatalf("the newest: %d", len(r.stdout))
 	}
 }
+
+func TestTheBoundEnvironmentSaysWhoTheRuntimesOwnUserIsAndNobodyElse(t *testing.T) {
+	g := boot(t)
+	own := `"BOUND":"yes","PATH":"/own:/usr/bin:/bin","HOME":"/own","HOSTNAME":"own","SHELL":"/own/sh","USER":"own","LOGNAME":"own"`
+	g.want(200, "POST", "/v1/bind", strings.Replace(defaultBind, `"BOUND":"yes"`, own, 1))
+	show := "echo $PATH $HOME $HOSTNAME $SHELL $USER $LOGNAME"
+	for _, c := range []struct {
+		name, want string
+		spec       object
+	}{
+		{"the runtime's user", "/own:/usr/bin:/bin /own own /own/sh own own\n", object{}},
+		{"the same by name", "/own:/usr/bin:/bin /own own /own/sh own own\n", object{"user": "root"}},
+		{"another user", "/own:/usr/bin:/bin /usr/sbin own /usr/sbin/nologin daemon daemon\n", object{"user": "daemon"}},
+		{"the command's own", "/own:/usr/bin:/bin /mine own /own/sh own own\n", object{"env": object{"HOME": "/mine"}}},
+	} {
+		c.spec["command"] = show
+		if r := g.exec(c.spec); r.stdout != c.want {
+			t.Errorf("%s: %q, not %q", c.name, r.stdout, c.want)
+		}
+	}
+}

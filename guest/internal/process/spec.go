@@ -204,7 +204,7 @@ func checkDirectory(dir string) error {
 // environment is what the command finds.
 func (s *Spec) environment(defaults Defaults, user *accounts.User) map[string]string {
 	if !s.EnvExact {
-		return mergeEnv(defaults.Env, user, s.Env)
+		return mergeEnv(defaults.Env, user, s.Env, s.User == nil || *s.User == defaults.User)
 	}
 	env := map[string]string{"HOME": user.Home}
 	maps.Copy(env, defaults.Trusted)
@@ -212,16 +212,19 @@ func (s *Spec) environment(defaults Defaults, user *accounts.User) map[string]st
 	return env
 }
 
-// mergeEnv lays the command's environment over the user's, and that over the bound one.
-func mergeEnv(bound map[string]string, user *accounts.User, own map[string]string) map[string]string {
+// mergeEnv lays the command's environment over the user's, and that over the bound one. What the bound environment says of
+// the runtime's own user (HOME and the like) holds for commands of that user, and for no other.
+func mergeEnv(bound map[string]string, user *accounts.User, own map[string]string, isBoundUser bool) map[string]string {
 	env := map[string]string{"PATH": DefaultPath}
-	for k, v := range bound {
-		env[k] = v
+	login := map[string]string{"HOME": user.Home, "USER": user.Name, "LOGNAME": user.Name, "SHELL": user.Shell}
+	if isBoundUser {
+		maps.Copy(env, login)
+		maps.Copy(env, bound)
+	} else {
+		maps.Copy(env, bound)
+		maps.Copy(env, login)
 	}
-	env["HOME"], env["USER"], env["LOGNAME"], env["SHELL"] = user.Home, user.Name, user.Name, user.Shell
-	for k, v := range own {
-		env[k] = v
-	}
+	maps.Copy(env, own)
 	return env
 }
 
