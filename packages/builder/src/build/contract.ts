@@ -77,7 +77,7 @@ export interface BuildResult {
   readonly warnings: readonly string[]
 }
 
-/** What runtimes of the template have; PATH, HOME, HOSTNAME, SHELL, USER and LOGNAME of an image are not in `env`. */
+/** What runtimes of the template have. PATH, HOME, HOSTNAME, SHELL, USER and LOGNAME in `env` are the base template's or the request's, never an image's. */
 export interface FinalSettings {
   readonly env: Readonly<Record<string, string>>
   readonly user: string
@@ -151,7 +151,7 @@ export interface TemplateBase {
   readonly reference: string
   readonly imageDigest: ImageDigest
   readonly settings: BuildSettings
-  /** What its runtimes have: a PATH in it is the template's own and stays one on top of it, where a container image's is left out. */
+  /** What its runtimes have. PATH and the like in it hold for a template on top of it too: a Dockerfile's are for its steps only. */
   readonly env: Readonly<Record<string, string>>
 }
 

@@ -1,25 +1,18 @@
 import { findUser } from '../image/find-user.ts'
 import { BuildError, type BuildRequest, type BuildSettings, type FinalSettings } from './contract.ts'
+import { splitEnv } from './platform-keys.ts'
 
-/** Variables that say who a process is, and where: a runtime sets its own. */
-const skipped: ReadonlySet<string> = new Set(['PATH', 'HOME', 'HOSTNAME', 'SHELL', 'USER', 'LOGNAME'])
-
-/** The variables that a template's runtimes have though those of a container image would be left out. */
-export function keptOf(env: Readonly<Record<string, string>>): readonly string[] {
-  return Object.keys(env)
-    .filter((name) => skipped.has(name))
-    .sort()
-}
-
-/** What commands in the template's runtimes have: what the image says, and above it what the request does. `kept` are those of `keptOf` the template that it is built on. */
+/**
+ * Returns what commands in the template's runtimes have. The image's environment comes first, without its platform keys. `kept` are the platform keys that the
+ * runtimes of the template below have, which no line of a Dockerfile changes. The request's own `env` is above both.
+ */
 export function finalSettings(
   settings: BuildSettings,
   request: Pick<BuildRequest, 'env'>,
-  { user, kept }: { readonly user: string; readonly kept: readonly string[] },
+  { user, kept }: { readonly user: string; readonly kept: Readonly<Record<string, string>> },
 ): FinalSettings {
-  const fromImage = Object.entries(settings.env).filter(([name]) => !skipped.has(name) || kept.includes(name))
   return {
-    env: Object.fromEntries([...fromImage, ...Object.entries(request.env)]),
+    env: { ...splitEnv(settings.env, 'other'), ...kept, ...request.env },
     user,
     workdir: settings.workdir,
     labels: settings.labels,

@@ -1,7 +1,7 @@
 import type { BuildPlan, Instruction, Stage } from '../dockerfile/plan.ts'
 import { cacheKey } from './cache-key.ts'
 import type { BuildHost, BuildSettings, PullOptions } from './contract.ts'
-import { keptOf } from './final-settings.ts'
+import { splitEnv } from './platform-keys.ts'
 import { resolveStep } from './resolve-step.ts'
 import type { ResolvedStep } from './resolved-step.ts'
 import { scratchImage } from './scratch-image.ts'
@@ -78,14 +78,14 @@ async function findBase(
 ): Promise<FoundBase> {
   if (base.type === 'scratch') {
     const image = await scratchImage(host, pull.signal)
-    return { image: { type: 'image', ...image, source: 'scratch', kept: [] }, settings: emptySettings, fetched: false }
+    return { image: { type: 'image', ...image, source: 'scratch', kept: {} }, settings: emptySettings, fetched: false }
   }
   if (base.type === 'template' || base.type === 'snapshot') {
     const isTemplate = base.type === 'template'
     const found = isTemplate ? host.findTemplate(base.reference) : host.findSnapshot(base.reference)
     const { reference, imageDigest, settings, env } = await found
     const sizeBytes = await sizeOf(host, imageDigest)
-    const image = { type: 'image', imageDigest, sizeBytes, source: reference, kept: keptOf(env) } as const
+    const image = { type: 'image', imageDigest, sizeBytes, source: reference, kept: splitEnv(env, 'platform') } as const
     return { image, settings, fetched: false }
   }
   let fetched = false
@@ -95,7 +95,7 @@ async function findBase(
   }
   const resolved = await host.images.resolve(base.reference, { ...pull, onProgress })
   const { imageDigest, sizeBytes, pinned, settings } = await host.images.ensure(resolved, { ...pull, onProgress })
-  return { image: { type: 'image', imageDigest, sizeBytes, source: pinned, kept: [] }, settings, fetched }
+  return { image: { type: 'image', imageDigest, sizeBytes, source: pinned, kept: {} }, settings, fetched }
 }
 
 /** Resolves the steps of all stages, each after those that it needs. */
@@ -130,7 +130,8 @@ export async function resolveStages(
     const scope = new StageScope({ settings, args: parent?.args ?? new Map() }, args, plan.escape)
     const steps = await resolveSteps(stage.instructions, { numbers: numbers.instructions, begin }, { ...around, scope })
     const key = steps.at(-1)?.key ?? begin
-    last = { stage, fromStep: numbers.from, base, steps, key, settings: scope.settings, args: scope.args }
+    const { settings: ends, envLines } = scope
+    last = { stage, fromStep: numbers.from, base, steps, key, settings: ends, envLines, args: scope.args }
     nodes.set(stage.index, last)
   }
   if (last === null) throw new Error('a plan has stages')

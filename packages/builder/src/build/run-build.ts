@@ -22,6 +22,7 @@ import { Redactor } from './redact.ts'
 import { redactedError, redactingHost } from './redacting-host.ts'
 import { type FoundBase, findBases, listSteps, resolveStages, type StageSteps } from './resolve-stages.ts'
 import { runStages, type StagesContext } from './run-stages.ts'
+import { skippedKeys } from './skipped-keys.ts'
 import { rootOf, type StageNode } from './stage-node.ts'
 import { BuildArgs } from './stage-scope.ts'
 import { StateCache } from './state-cache.ts'
@@ -67,10 +68,10 @@ async function carryOut(build: Build): Promise<BuildResult> {
   const bases = await findBases(plan, host, { steps, listed, pull })
   const args = new BuildArgs(request.buildArgs, plan)
   const target = await resolve(build, { plan, bases, listed, sources, args })
+  const ignored = [...plan.ignored, ...ignoredOf(bases), ...skippedOf(target.target, { bases, request })]
   const warnings = warningsOf(plan, args)
   for (const message of warnings) host.report.log({ level: 'warn', step: null, message })
   const finished = await produce(build, { ...target, last, sources })
-  const ignored = [...plan.ignored, ...ignoredOf(bases)]
   return { ...finished, buildSettings: target.target.settings, source: rootOf(target.target).source, ignored, warnings }
 }
 
@@ -174,6 +175,16 @@ function ignoredOf(bases: ReadonlyMap<number, FoundBase>): readonly Ignored[] {
   return [...bases.values()].flatMap(({ settings }) =>
     settings.onBuild.map((trigger) => ({ instruction: `ONBUILD ${trigger.slice(0, 200)}`, line: null, reason })),
   )
+}
+
+/** The settings of the image below all stages of the target say which keys it brings. */
+function skippedOf(
+  target: StageNode,
+  { bases, request }: { readonly bases: ReadonlyMap<number, FoundBase>; readonly request: BuildRequest },
+): readonly Ignored[] {
+  const lowest = ({ base, stage }: StageNode): number => (base.type === 'stage' ? lowest(base.node) : stage.index)
+  const found = bases.get(lowest(target))
+  return found === undefined ? [] : skippedKeys(target, found.settings, request)
 }
 
 function passwordsOf({ registryAuth }: BuildRequest): readonly string[] {

@@ -2,6 +2,7 @@ import type { ImageDigest } from '@holt/engine'
 import type { Stage } from '../dockerfile/plan.ts'
 import type { BuildSettings } from './contract.ts'
 import type { ResolvedStep } from './resolved-step.ts'
+import type { EnvLine } from './skipped-keys.ts'
 import type { RestState } from './state.ts'
 
 /** A stage whose steps are resolved. */
@@ -14,6 +15,8 @@ export interface StageNode {
   /** Of its files at the end. */
   readonly key: string
   readonly settings: BuildSettings
+  /** What its own ENV lines set. */
+  readonly envLines: readonly EnvLine[]
   /** Its build arguments, which a stage on top of it has as well. */
   readonly args: ReadonlyMap<string, string>
 }
@@ -25,8 +28,8 @@ export interface BaseImage {
   readonly sizeBytes: number
   /** Where it is from, for people. */
   readonly source: string
-  /** Of a template, what `keptOf` says of it. */
-  readonly kept: readonly string[]
+  /** Of a template: the platform keys of its runtimes, which runtimes of a template on top of it have as well. */
+  readonly kept: Readonly<Record<string, string>>
 }
 
 /** What a stage begins with when none of its own states is there. */

@@ -5,7 +5,7 @@ import { BuildError, type BuildSettings } from './contract.ts'
 import { expandPorts } from './expand-ports.ts'
 
 /** What container engines take where an image says none. */
-const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Every process is started with all of it. */
 const MAX_ENV_BYTES = 128 * 1024
@@ -63,6 +63,8 @@ export class StageScope {
   readonly #labels: Map<string, string>
   readonly #ports: Set<string>
   readonly #onBuild: readonly string[]
+  /** What ENV has set so far, and where. */
+  readonly envLines: { readonly name: string; readonly line: number }[] = []
   user: string
   workdir: string
   shell: readonly string[]
@@ -118,6 +120,8 @@ export class StageScope {
   follow(instruction: Instruction): boolean {
     switch (instruction.type) {
       case 'env':
+        for (const { name } of instruction.pairs)
+          this.envLines.push({ name: this.expand(name), line: instruction.line })
         return this.#setPairs(this.#env, instruction.pairs, MAX_ENV_BYTES)
       case 'label':
         return this.#setPairs(this.#labels, instruction.pairs, MAX_LABEL_BYTES)

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { platformKeys } from '../build/platform-keys.ts'
 import { BuilderError } from '../errors.ts'
 import { findUser } from './find-user.ts'
 import type { ImageConfig } from './read-layout.ts'
@@ -11,9 +12,6 @@ export interface ImageSettings {
   readonly workdir: string
 }
 
-/** Variables that say who the image's own process was, and where; a runtime sets its own. */
-const skipped: ReadonlySet<string> = new Set(['PATH', 'HOME', 'HOSTNAME', 'SHELL', 'USER', 'LOGNAME'])
-
 /** Every process of a runtime is started with all of it, and execve(2) takes no more for one variable. */
 const MAX_ENV_BYTES = 128 * 1024
 
@@ -24,7 +22,7 @@ export async function settingsOf(
 ): Promise<ImageSettings> {
   const [passwd, group] = [await read('/etc/passwd'), await read('/etc/group')]
   return {
-    env: environmentOf(config.env, skipped),
+    env: environmentOf(config.env, platformKeys),
     user: findUser(config.user, { passwd, group }),
     workdir: workdirOf(config.workdir),
   }

@@ -1,0 +1,43 @@
+import type { Ignored } from '@holt/protocol'
+import type { BuildRequest, BuildSettings } from './contract.ts'
+import { platformKeys } from './platform-keys.ts'
+import { rootOf, type StageNode } from './stage-node.ts'
+import { DEFAULT_PATH } from './stage-scope.ts'
+
+type Request = Pick<BuildRequest, 'env'>
+
+/** A variable that ENV sets, and the line that sets it. */
+export interface EnvLine {
+  readonly name: string
+  readonly line: number
+}
+
+/** Returns the platform keys that do not reach the template's runtimes: those of the base image, and those of the lines on top of it. */
+export function skippedKeys(target: StageNode, base: BuildSettings, request: Request): readonly Ignored[] {
+  const { kept } = rootOf(target)
+  const inherited = Object.entries(base.env)
+    .filter(([name, value]) => platformKeys.has(name) && kept[name] !== value)
+    // What container engines assume is no value of the image.
+    .filter(([name, value]) => !(name === 'PATH' && value === DEFAULT_PATH))
+    .map(([name]) => toIgnored({ name, line: null }, request))
+  return [...inherited, ...ignoredLines(linesOf(target), request)]
+}
+
+function linesOf({ base, envLines }: StageNode): readonly EnvLine[] {
+  return base.type === 'stage' ? [...linesOf(base.node), ...envLines] : envLines
+}
+
+function ignoredLines(lines: readonly EnvLine[], request: Request): readonly Ignored[] {
+  const skipped = lines.filter(({ name }) => platformKeys.has(name))
+  const isFirst = (each: EnvLine, index: number) =>
+    skipped.findIndex(({ name, line }) => name === each.name && line === each.line) === index
+  return skipped.filter(isFirst).map((each) => toIgnored(each, request))
+}
+
+function toIgnored({ name, line }: { readonly name: string; readonly line: number | null }, { env }: Request): Ignored {
+  const rule = `Runtimes have a ${name} of their own; the image's holds for the steps of the build only.`
+  const remedy = Object.hasOwn(env, name)
+    ? `\`env\` of the build sets the ${name} of runtimes.`
+    : `To set it for runtimes, give ${name} in \`env\` of the build.`
+  return { instruction: `ENV ${name}`, line, reason: `${rule} ${remedy}` }
+}
