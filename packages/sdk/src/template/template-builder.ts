@@ -78,9 +78,17 @@ export class TemplateBuilder {
     return this.#step({ copy: { source: typeof source === 'string' ? source : [...source], destination, ...options } })
   }
 
-  /** Sets variables, for the steps after this one and for runtimes. Values may have earlier ones: `/opt/bin:$PATH`; `\$` is a dollar. */
+  /**
+   * Sets variables, for the steps after this one and for runtimes. Values may have earlier ones: `/opt/bin:$PATH`; `\$` is a dollar. On an image, a template or
+   * a snapshot PATH, HOME, HOSTNAME, SHELL, USER and LOGNAME are for the steps only: `runtimeEnv` sets them for runtimes.
+   */
   env(variables: Readonly<Record<string, string>>): TemplateBuilder {
     return this.#step({ env: { ...variables } })
+  }
+
+  /** Sets variables of runtimes, over the image's. The values are taken as they are, also those of PATH, HOME and the like; no step sees them. */
+  runtimeEnv(variables: Readonly<Record<string, string>>): TemplateBuilder {
+    return this.#set({ env: { ...this.#spec.fields.env, ...variables } })
   }
 
   /** Sets the directory, for the steps after this one and for runtimes. It is made where it is not there. */

@@ -41,7 +41,7 @@ export async function requestOf(
     const { text, path, context } = await readDockerfile(source.textOrPath, source.context ?? spec.context ?? undefined)
     const isRead = context !== null && readsContext(text)
     return {
-      body: { ...fields, ...settingsOf(steps), name, dockerfile: text },
+      body: { ...fields, ...settingsOf(steps, fields.env), name, dockerfile: text },
       context: isRead ? { directory: context, dockerfile: path, only: null } : null,
     }
   }
@@ -54,8 +54,11 @@ export async function requestOf(
 }
 
 /** What is run and copied stands in a Dockerfile; what is said of runtimes beside it is said of them alone. */
-function settingsOf(steps: readonly BuildStep[]): Pick<CreateBuildInput, 'env' | 'workdir' | 'user'> {
-  let settings: Pick<CreateBuildInput, 'env' | 'workdir' | 'user'> = {}
+function settingsOf(
+  steps: readonly BuildStep[],
+  env: CreateBuildInput['env'],
+): Pick<CreateBuildInput, 'env' | 'workdir' | 'user'> {
+  let settings: Pick<CreateBuildInput, 'env' | 'workdir' | 'user'> = env === undefined ? {} : { env }
   for (const step of steps) {
     if ('run' in step || 'copy' in step)
       throw incomplete('has steps beside its Dockerfile', 'Write run and copy as RUN and COPY in the Dockerfile.')

@@ -47,6 +47,8 @@ test('every word is in the body of the build', async () => {
     .registryAuth({ username: 'u', password: 'p' })
     .timeout(120)
     .noCache()
+    .runtimeEnv({ PATH: '/opt/bin:/bin' })
+    .runtimeEnv({ HOME: '/srv' })
   const build = await template.build({ holt })
   expect(build).toMatchObject({ name: 'web', tag: 'v2' })
   expect(body()).toEqual({
@@ -54,6 +56,7 @@ test('every word is in the body of the build', async () => {
     tag: 'v2',
     from_image: 'python:3.12-slim',
     steps: [{ run: 'pip install flask && pip check' }, { env: { A: '1' } }, { workdir: '/srv' }, { user: 'app' }],
+    env: { PATH: '/opt/bin:/bin', HOME: '/srv' },
     start_cmd: 'python app.py',
     ready_cmd: 'curl -f localhost',
     ready_timeout_secs: 30,
@@ -66,7 +69,6 @@ test('every word is in the body of the build', async () => {
     build_args: { V: '1', W: '2' },
     build_secrets: { token: 'hunter22' },
     registry_auth: { username: 'u', password: 'p' },
-    env: {},
     no_cache: true,
   })
 })
@@ -121,12 +123,13 @@ describe('a Dockerfile', () => {
       .fromDockerfile(join(here, 'Dockerfile'), { target: 'last' })
       .env({ A: '1' })
       .env({ B: '2' })
+      .runtimeEnv({ C: '3' })
       .user('app')
       .build({ holt, onUpload: ({ files }) => progress.push(files) })
     expect(body()).toMatchObject({
       dockerfile: 'FROM scratch\nCOPY app.py /\n',
       target: 'last',
-      env: { A: '1', B: '2' },
+      env: { A: '1', B: '2', C: '3' },
       user: 'app',
     })
     expect(body()).not.toHaveProperty('steps')
