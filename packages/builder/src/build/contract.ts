@@ -217,6 +217,8 @@ export interface BuildReport {
   status(status: BuildStatus): void
   /** All steps, whenever one changed. */
   steps(steps: readonly BuildStepState[]): void
+  /** Tells all that is left out, as far as it is known. A later call replaces an earlier one. */
+  ignored(ignored: readonly Ignored[]): void
   log(line: {
     readonly level: 'debug' | 'info' | 'warn' | 'error'
     readonly step: number | null

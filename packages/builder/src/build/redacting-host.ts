@@ -14,6 +14,7 @@ export function redactingHost(host: BuildHost, redactor: Redactor): BuildHost {
     report: {
       status: (status) => report.status(status),
       steps: (steps) => report.steps(steps),
+      ignored: (ignored) => report.ignored(ignored),
       log: (line) => report.log({ ...line, message: redactor.redact(line.message) }),
     },
   }

@@ -22,7 +22,7 @@ import { Redactor } from './redact.ts'
 import { redactedError, redactingHost } from './redacting-host.ts'
 import { type FoundBase, findBases, listSteps, resolveStages, type StageSteps } from './resolve-stages.ts'
 import { runStages, type StagesContext } from './run-stages.ts'
-import { skippedKeys } from './skipped-keys.ts'
+import { plannedKeys, skippedKeys } from './skipped-keys.ts'
 import { rootOf, type StageNode } from './stage-node.ts'
 import { BuildArgs } from './stage-scope.ts'
 import { StateCache } from './state-cache.ts'
@@ -57,6 +57,7 @@ interface Build {
 async function carryOut(build: Build): Promise<BuildResult> {
   const { request, host, steps } = build
   const plan = makePlan(request)
+  host.report.ignored([...plan.ignored, ...plannedKeys(plan, request)])
   const listed = listSteps(plan, steps)
   const last = addLastSteps(build)
   steps.announce()
@@ -69,6 +70,7 @@ async function carryOut(build: Build): Promise<BuildResult> {
   const args = new BuildArgs(request.buildArgs, plan)
   const target = await resolve(build, { plan, bases, listed, sources, args })
   const ignored = [...plan.ignored, ...ignoredOf(bases), ...skippedOf(target.target, { bases, request })]
+  host.report.ignored(ignored)
   const warnings = warningsOf(plan, args)
   for (const message of warnings) host.report.log({ level: 'warn', step: null, message })
   const finished = await produce(build, { ...target, last, sources })

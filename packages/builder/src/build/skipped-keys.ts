@@ -1,4 +1,6 @@
 import type { Ignored } from '@holt/protocol'
+import { expandWord } from '../dockerfile/expand-word.ts'
+import type { BuildPlan, Stage } from '../dockerfile/plan.ts'
 import type { BuildRequest, BuildSettings } from './contract.ts'
 import { platformKeys } from './platform-keys.ts'
 import { rootOf, type StageNode } from './stage-node.ts'
@@ -10,6 +12,20 @@ type Request = Pick<BuildRequest, 'env'>
 export interface EnvLine {
   readonly name: string
   readonly line: number
+}
+
+/** Returns the platform keys that the lines of the target and of the stages below it set. Names with variables are left out: only the base tells what they are. */
+export function plannedKeys({ stages, escape: quote }: BuildPlan, request: Request): readonly Ignored[] {
+  const target = stages.at(-1)
+  const nameOf = (word: string) => (word.includes('$') ? '' : expandWord(word, () => undefined, quote))
+  const lines = chainOf(target, stages).flatMap(({ instructions }) =>
+    instructions.flatMap((instruction) =>
+      instruction.type === 'env'
+        ? instruction.pairs.map(({ name }) => ({ name: nameOf(name), line: instruction.line }))
+        : [],
+    ),
+  )
+  return ignoredLines(lines, request)
 }
 
 /** Returns the platform keys that do not reach the template's runtimes: those of the base image, and those of the lines on top of it. */
@@ -25,6 +41,14 @@ export function skippedKeys(target: StageNode, base: BuildSettings, request: Req
 
 function linesOf({ base, envLines }: StageNode): readonly EnvLine[] {
   return base.type === 'stage' ? [...linesOf(base.node), ...envLines] : envLines
+}
+
+/** The stages that a stage is built on, the lowest first, and the stage. */
+function chainOf(stage: Stage | undefined, stages: readonly Stage[]): readonly Stage[] {
+  if (stage === undefined) return []
+  const { base } = stage
+  const below = base.type === 'stage' ? stages.find(({ index }) => index === base.index) : undefined
+  return [...chainOf(below, stages), stage]
 }
 
 function ignoredLines(lines: readonly EnvLine[], request: Request): readonly Ignored[] {

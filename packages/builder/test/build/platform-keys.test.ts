@@ -1,6 +1,8 @@
 import type { Engine, ImageDigest } from '@holt/engine'
+import type { Ignored } from '@holt/protocol'
 import { describe, expect, test } from 'vitest'
 import {
+  BuildError,
   type BuildHost,
   type BuildRequest,
   type BuildResult,
@@ -40,7 +42,10 @@ const templates: Readonly<Record<string, TemplateBase>> = {
 }
 
 /** Builds over a cache that has every result, so that no runtime is started: what is decided of the environment is all that is left. */
-async function settingsOf(request: BuildRequest): Promise<BuildResult> {
+async function settingsOf(
+  request: BuildRequest,
+  { told = [], findTemplate }: { told?: (readonly Ignored[])[]; findTemplate?: BuildHost['findTemplate'] } = {},
+): Promise<BuildResult> {
   const facts = { user: 'root', imageBytes: 1, checkpoint: null }
   const host: BuildHost = {
     engine: { ability: () => null } as Pick<Engine, 'ability'> as Engine,
@@ -61,12 +66,12 @@ async function settingsOf(request: BuildRequest): Promise<BuildResult> {
       put: async () => {},
       openMount: () => Promise.reject(new Error('no step runs')),
     },
-    findTemplate: async (reference) => templates[reference] ?? template({}, {}),
+    findTemplate: findTemplate ?? (async (reference) => templates[reference] ?? template({}, {})),
     findSnapshot: async (reference) => templates[reference] ?? template({}, {}),
     fetch: () => Promise.reject(new Error('nothing is fetched')),
     newRuntime: () => Promise.reject(new Error('no step runs')),
     newCheckpointId: () => Promise.reject(new Error('no step runs')),
-    report: { status: () => {}, steps: () => {}, log: () => {} },
+    report: { status: () => {}, steps: () => {}, ignored: (ignored) => void told.push(ignored), log: () => {} },
   }
   return runBuild(request, host, AbortSignal.timeout(10_000))
 }
@@ -138,4 +143,21 @@ test('the keys of a container image itself are left out and listed without a lin
   // Variables in a name are put in first. A stage that the target is not built on has no say.
   expect(await listed('FROM holt/base-small\nENV NAME=HOME\nENV $NAME=/x')).toEqual([['ENV HOME', 3]])
   expect(await listed('FROM bare AS other\nENV PATH=/x\nFROM bare')).toEqual([])
+})
+
+test('what is left out is told as soon as the plan is there, and exactly when the base is', async () => {
+  const listed = (told: readonly (readonly Ignored[])[]) =>
+    told.map((ignored) => ignored.map(({ instruction, line }) => `${line} ${instruction}`))
+  const text = (base: string) =>
+    requestOf(`FROM ${base} AS one\nENV "PATH"=/a NAME=HOME\nFROM one\nENV $NAME=/x USER=u\nCMD x\nENTRYPOINT y`)
+  const planned = ['5 CMD', '6 ENTRYPOINT', '2 ENV PATH', '4 ENV USER']
+  const missing: (readonly Ignored[])[] = []
+  const findTemplate = () => Promise.reject(new BuildError('image_not_found', 'There is no template.'))
+  await expect(settingsOf(text('holt/none'), { told: missing, findTemplate })).rejects.toThrow('no template')
+  expect(listed(missing)).toEqual([planned])
+  const told: (readonly Ignored[])[] = []
+  const { ignored } = await settingsOf(text('holt/base-small'), { told })
+  const exact = ['5 CMD', '6 ENTRYPOINT', '2 ENV PATH', '4 ENV HOME', '4 ENV USER']
+  expect(listed(told)).toEqual([planned, exact])
+  expect(listed([ignored])).toEqual([exact])
 })

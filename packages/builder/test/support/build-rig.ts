@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Engine, ImageDigest } from '@holt/engine'
 import { createHostEngine } from '@holt/engine-host'
 import { ImageReader } from '@holt/erofs'
-import { type BuildStatus, type BuildStepState, makeId } from '@holt/protocol'
+import { type BuildStatus, type BuildStepState, type Ignored, makeId } from '@holt/protocol'
 import {
   type BaseImages,
   BuildError,
@@ -45,6 +45,7 @@ export interface TestBuildHost extends BuildHost {
   readonly lines: string[]
   readonly statuses: BuildStatus[]
   steps: readonly BuildStepState[]
+  ignored: readonly Ignored[]
   /** Ids of runtimes that were given out. */
   readonly given: string[]
   /** Ids of checkpoints that were given out. */
@@ -148,7 +149,19 @@ function hostOf(
   const host: TestBuildHost = {
     engine,
     stepSize: { cpu: 2, memoryMiB: 512 },
-    ...{ lines, statuses, steps: [], given, checkpoints, entries, mounts, templates, snapshots, addresses },
+    ...{
+      lines,
+      statuses,
+      steps: [],
+      ignored: [],
+      given,
+      checkpoints,
+      entries,
+      mounts,
+      templates,
+      snapshots,
+      addresses,
+    },
     cache: {
       get: async (key) => entries.get(key) ?? null,
       put: async (key, state) => void entries.set(key, state),
@@ -194,6 +207,9 @@ function hostOf(
       status: (status) => statuses.push(status),
       steps: (steps) => {
         host.steps = steps
+      },
+      ignored: (ignored) => {
+        host.ignored = ignored
       },
       log: ({ message }) => lines.push(message),
     },

@@ -1,10 +1,11 @@
 import type { BuildReport } from '@holt/builder'
 import { failpoint } from '@holt/engine'
-import type { BuildStatus, BuildStepState } from '@holt/protocol'
+import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
 import { moment } from '../store/moment.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
+import { redactAll } from './redact.ts'
 import { mayFollow } from './states.ts'
 
 /** How late a change of the steps may be in the database. */
@@ -23,6 +24,7 @@ export class BuildReporter implements BuildReport {
   readonly #told: Told
   #writing: Promise<void> = Promise.resolve()
   #steps: readonly BuildStepState[] = []
+  #ignored: readonly Ignored[] = []
   #stepsDirty = false
   #timer: NodeJS.Timeout | null = null
   #hasEnded = false
@@ -52,6 +54,11 @@ export class BuildReporter implements BuildReport {
       total: steps.length,
     })
     this.#timer ??= setTimeout(() => this.#later(() => this.#writeSteps()), stepsMs).unref()
+  }
+
+  ignored(ignored: readonly Ignored[]): void {
+    this.#ignored = redactAll(ignored, this.redact) as readonly Ignored[]
+    this.#stepsDirty = true
   }
 
   /** Takes no more lines: what a build that was stopped lets go of later is not heard. */
@@ -130,7 +137,7 @@ export class BuildReporter implements BuildReport {
     const { projectId, buildId } = this.#told
     await this.#service.store.db
       .updateTable('builds')
-      .set({ steps_json: JSON.stringify(this.#steps) })
+      .set({ steps_json: JSON.stringify(this.#steps), ignored_json: JSON.stringify(this.#ignored) })
       .where('project_id', '=', projectId)
       .where('build_id', '=', buildId)
       .where('ended_at', 'is', null)

@@ -248,6 +248,26 @@ test('a template that is built anew serves what it has until the new one is read
   expect((await ask('GET', `${templates}/app`)).json).toMatchObject({ state: 'ready', image_digest })
 })
 
+test.each(['failed', 'cancelled'])('a build that has %s lists what it leaves out', async (status) => {
+  const server = await setUp()
+  const reason = 'A runtime runs the commands that it is given; hunter22 is a secret.'
+  server.builder.script = async ({ host, signal }) => {
+    host.report.ignored([{ instruction: 'CMD', line: 1, reason: 'replaced by the next call' }])
+    host.report.ignored([{ instruction: 'CMD', line: 2, reason }])
+    if (status === 'failed') throw new BuildError('start_cmd_failed', 'It exited with 1.')
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    return undefined
+  }
+  const { build_id } = (await build(server, { build_secrets: { token: 'hunter22' } })).json
+  if (status === 'cancelled') {
+    await until(() => server.builder.runs.length === 1)
+    await server.ask('DELETE', `${builds}/${build_id}`)
+  }
+  const done = await ended(server, build_id)
+  expect(done.status).toBe(status)
+  expect(done.ignored).toEqual([{ instruction: 'CMD', line: 2, reason: reason.replace('hunter22', '***') }])
+})
+
 test('equal requests in flight are one build, others of the same template wait for it', async () => {
   const server = await setUp()
   const { promise: go, resolve } = Promise.withResolvers<void>()
