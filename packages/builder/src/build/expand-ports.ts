@@ -1,11 +1,11 @@
 import { BuildError } from './contract.ts'
 
-/** Reads a word of EXPOSE, `8080`, `8000-8010/udp`, as `8080/tcp`. Several stand between blanks where a variable had them. */
-export function expandPorts(word: string): readonly string[] {
-  return word.split(/\s+/).flatMap((text) => (text === '' ? [] : portsOf(text)))
+/** Reads a word of EXPOSE, `8080`, `8000-8010/udp`, as `8080/tcp`, one port after another. Several stand between blanks where a variable had them. */
+export function* expandPorts(word: string): Generator<string> {
+  for (const text of word.split(/\s+/)) if (text !== '') yield* portsOf(text)
 }
 
-function portsOf(text: string): readonly string[] {
+function* portsOf(text: string): Generator<string> {
   const match = /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(text)
   const first = Number(match?.[1])
   const last = Number(match?.[2] ?? first)
@@ -14,5 +14,5 @@ function portsOf(text: string): readonly string[] {
       hint: 'Write a port such as 8080, 8080/udp or 8000-8010.',
     })
   const protocol = match[3]?.toLowerCase() ?? 'tcp'
-  return Array.from({ length: last - first + 1 }, (_, index) => `${first + index}/${protocol}`)
+  for (let port = first; port <= last; port += 1) yield `${port}/${protocol}`
 }

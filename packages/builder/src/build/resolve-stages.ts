@@ -1,6 +1,7 @@
 import type { BuildPlan, Instruction, Stage } from '../dockerfile/plan.ts'
+import { Pace } from '../pace.ts'
 import { cacheKey } from './cache-key.ts'
-import type { BuildHost, BuildSettings, PullOptions } from './contract.ts'
+import { BuildError, type BuildHost, type BuildSettings, type PullOptions } from './contract.ts'
 import { splitEnv } from './platform-keys.ts'
 import { resolveStep } from './resolve-step.ts'
 import type { ResolvedStep } from './resolved-step.ts'
@@ -118,6 +119,7 @@ export async function resolveStages(
   nodes: Map<number, StageNode>,
 ): Promise<StageNode> {
   let last: StageNode | null = null
+  const pace = new Pace()
   for (const stage of plan.stages) {
     const numbers = listed.get(stage.index)
     const parent = stage.base.type === 'stage' ? nodes.get(stage.base.index) : undefined
@@ -128,7 +130,11 @@ export async function resolveStages(
     if (base === undefined) throw new Error(`stage ${stage.index} has no base`)
     const begin = base.type === 'stage' ? base.node.key : cacheKey(null, ['base', stateOf, base.imageDigest])
     const scope = new StageScope({ settings, args: parent?.args ?? new Map() }, args, plan.escape)
-    const steps = await resolveSteps(stage.instructions, { numbers: numbers.instructions, begin }, { ...around, scope })
+    const steps = await resolveSteps(
+      stage.instructions,
+      { numbers: numbers.instructions, begin, pace },
+      { ...around, scope },
+    )
     const key = steps.at(-1)?.key ?? begin
     const { settings: ends, envLines } = scope
     last = { stage, fromStep: numbers.from, base, steps, key, settings: ends, envLines, args: scope.args }
@@ -140,20 +146,33 @@ export async function resolveStages(
 
 async function resolveSteps(
   instructions: readonly Instruction[],
-  { numbers, begin }: { readonly numbers: readonly number[]; readonly begin: string },
+  { numbers, begin, pace }: { readonly numbers: readonly number[]; readonly begin: string; readonly pace: Pace },
   around: Surroundings,
 ): Promise<ResolvedStep[]> {
   const steps: ResolvedStep[] = []
   for (const [index, instruction] of instructions.entries()) {
     const number = numbers[index] ?? 0
     const { text } = instruction
+    await pace.restIfDue()
     try {
       steps.push(await resolveStep(instruction, { number, parentKey: steps.at(-1)?.key ?? begin }, around))
     } catch (error) {
-      throw await explainFailure(error, { number, text, runtime: null, disk: { diskMiB: 0, baseBytes: 0 } })
+      throw await explainFailure(withLine(error, instruction, around), {
+        number,
+        text,
+        runtime: null,
+        disk: { diskMiB: 0, baseBytes: 0 },
+      })
     }
   }
   return steps
+}
+
+/** Where the words of the file took too much, its author is told which line was one too many. */
+function withLine(error: unknown, { line }: Instruction, { args }: Surroundings): unknown {
+  if (!(error instanceof BuildError) || !args.account.isSpent || line === 0) return error
+  const { code, message, hint, details, cause } = error
+  return new BuildError(code, `Line ${line}: ${message}`, { details, cause, ...(hint === null ? {} : { hint }) })
 }
 
 const emptySettings: BuildSettings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }

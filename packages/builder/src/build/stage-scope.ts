@@ -1,8 +1,10 @@
 import { posix } from 'node:path'
 import { expandWord } from '../dockerfile/expand-word.ts'
 import type { BuildPlan, Instruction, Pair } from '../dockerfile/plan.ts'
+import { WordAccount } from '../dockerfile/word-account.ts'
 import { BuildError, type BuildSettings } from './contract.ts'
 import { expandPorts } from './expand-ports.ts'
+import { Variables } from './variables.ts'
 
 /** What container engines take where an image says none. */
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -23,8 +25,11 @@ export class BuildArgs {
   readonly #given: ReadonlyMap<string, string>
   readonly #global: ReadonlyMap<string, string>
   readonly #used = new Set<string>()
+  /** What the words of all stages are charged to: that of the file, as reading it has left it. */
+  readonly account: WordAccount
 
-  constructor(given: Readonly<Record<string, string>>, plan: Pick<BuildPlan, 'globalArgs'>) {
+  constructor(given: Readonly<Record<string, string>>, plan: Pick<BuildPlan, 'globalArgs' | 'spent'>) {
+    this.account = new WordAccount(plan.spent)
     this.#given = new Map(Object.entries(given))
     this.#global = new Map(Object.entries(plan.globalArgs))
     for (const name of this.#global.keys()) this.#used.add(name)
@@ -58,9 +63,9 @@ export interface ScopeBase {
 export class StageScope {
   readonly #build: BuildArgs
   readonly #escape: BuildPlan['escape']
-  readonly #env: Map<string, string>
-  readonly #args: Map<string, string>
-  readonly #labels: Map<string, string>
+  readonly #env: Variables
+  readonly #args: Variables
+  readonly #labels: Variables
   readonly #ports: Set<string>
   readonly #onBuild: readonly string[]
   /** What ENV has set so far, and where. */
@@ -70,12 +75,13 @@ export class StageScope {
   shell: readonly string[]
 
   constructor({ settings: base, args }: ScopeBase, build: BuildArgs, quote: BuildPlan['escape']) {
-    this.#args = new Map(args)
+    this.#args = new Variables(args)
     this.#build = build
     this.#escape = quote
-    this.#env = new Map(Object.entries(base.env))
+    this.#env = new Variables(Object.entries(base.env))
     if (!this.#env.has('PATH')) this.#env.set('PATH', DEFAULT_PATH)
-    this.#labels = new Map(Object.entries(base.labels))
+    build.account.produce(this.#args.size + this.#env.size)
+    this.#labels = new Variables(Object.entries(base.labels))
     this.#ports = new Set(base.ports)
     this.#onBuild = base.onBuild
     this.user = base.user
@@ -85,32 +91,33 @@ export class StageScope {
 
   /** A word with variables put in and quotes taken away. */
   expand(word: string): string {
-    return expandWord(word, this.#lookup, this.#escape)
+    return expandWord(word, this.#lookup, { escapeChar: this.#escape, account: this.#build.account })
   }
 
   /** A here-document with variables put in, as a shell does: quotes are what they are, and a backslash quotes a dollar and itself only. */
   expandText(text: string): string {
     const quoted = text.replace(/\\[$\\]|[\\'"]/g, (part) => (part.length === 2 ? part : `\\${part}`))
-    return expandWord(quoted, this.#lookup, '\\')
+    return expandWord(quoted, this.#lookup, { account: this.#build.account })
   }
 
-  /** What a command has: the Dockerfile's own variables and nothing else. */
+  /** What a command has: the Dockerfile's own variables and nothing else. Each command is charged what it is given. */
   get commandEnv(): Readonly<Record<string, string>> {
-    return Object.fromEntries([...this.#args, ...this.#env])
+    this.#build.account.produce(this.#args.size + this.#env.size)
+    return Object.fromEntries([...this.#args.values, ...this.#env.values])
   }
 
   /** What was declared so far. */
   get args(): ReadonlyMap<string, string> {
-    return this.#args
+    return this.#args.values
   }
 
   get settings(): BuildSettings {
     return {
-      env: Object.fromEntries(this.#env),
+      env: Object.fromEntries(this.#env.values),
       user: this.user,
       workdir: this.workdir,
       shell: this.shell,
-      labels: Object.fromEntries(this.#labels),
+      labels: Object.fromEntries(this.#labels.values),
       ports: [...this.#ports],
       onBuild: this.#onBuild,
     }
@@ -134,8 +141,7 @@ export class StageScope {
         this.shell = instruction.shell
         return true
       case 'expose':
-        for (const word of instruction.ports) for (const port of expandPorts(this.expand(word))) this.#ports.add(port)
-        if (this.#ports.size > MAX_PORTS) throw invalid(`EXPOSE names more than ${MAX_PORTS} ports.`)
+        for (const word of instruction.ports) this.#expose(word)
         return true
       default:
         return false
@@ -151,14 +157,24 @@ export class StageScope {
 
   readonly #lookup = (name: string): string | undefined => this.#env.get(name) ?? this.#args.get(name)
 
+  #expose(word: string): void {
+    for (const port of expandPorts(this.expand(word))) {
+      // One range is a few characters, and may be named again and again.
+      this.#build.account.produce(port.length)
+      this.#ports.add(port)
+      if (this.#ports.size > MAX_PORTS) throw invalid(`EXPOSE names more than ${MAX_PORTS} ports.`)
+    }
+  }
+
   /** All words of one instruction see the variables as they were before it. */
-  #setPairs(target: Map<string, string>, pairs: readonly Pair[], maxBytes: number): true {
+  #setPairs(target: Variables, pairs: readonly Pair[], maxBytes: number): true {
     const expanded = pairs.map(({ name, value }) => [this.expand(name), this.expand(value)] as const)
     for (const [name, value] of expanded) {
       if (name === '' || name.includes('=')) throw invalid(`${JSON.stringify(name)} is not a name.`)
       target.set(name, value)
     }
-    if (Buffer.byteLength(JSON.stringify([...target])) > maxBytes) throw invalid(`More than ${maxBytes} bytes are set.`)
+    if (target.jsonBytes > maxBytes) throw invalid(`More than ${maxBytes} bytes are set.`)
+    this.#holdVariables()
     return true
   }
 
@@ -168,7 +184,12 @@ export class StageScope {
       const value = this.#build.valueOf(name, fallback)
       if (value !== undefined) this.#args.set(name, value)
     }
+    this.#holdVariables()
     return true
+  }
+
+  #holdVariables(): void {
+    this.#build.account.hold(this.#args.size + this.#env.size)
   }
 }
 

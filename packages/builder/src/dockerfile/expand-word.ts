@@ -1,5 +1,7 @@
 import { BuildError } from '../build/contract.ts'
-import { type Glob, readGlob, replaceByGlob, type Spend, trimByGlob } from './match-glob.ts'
+import { type Glob, readGlob, replaceByGlob, trimByGlob } from './match-glob.ts'
+import type { Escape } from './read-directives.ts'
+import { WordAccount } from './word-account.ts'
 
 /** The value of a variable; undefined where it is not set. */
 export type Lookup = (name: string) => string | undefined
@@ -8,32 +10,38 @@ export type Lookup = (name: string) => string | undefined
 const MAX_LENGTH = 1 << 20
 /** `${a:-${b:-...}}`. */
 const MAX_DEPTH = 100
-/** Steps of pattern matching in one word: well below a second. */
-const MAX_STEPS = 1 << 22
 
 const nameAt = /[\p{Nd}]+|[\p{L}_][\p{L}\p{Nd}_]*|[@*#?$!-]/uy
 
+/** How a word is expanded. */
+export interface ExpandOptions {
+  /** Default: a backslash. */
+  readonly escapeChar?: Escape
+  /** What the work is charged to: that of the file the word stands in. Default: one of its own. */
+  readonly account?: WordAccount
+}
+
 /**
  * Puts variables into a word of a Dockerfile and takes its quotes away: `$x`, `${x}`, `${x:-d}`, `${x-d}`, `${x:+a}`, `${x+a}`, `${x:?e}`,
- * `${x?e}`, `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`, `${x/p/r}`, `${x//p/r}`. A variable that is not set is empty. Bounded in length and
- * time; throws `BuildError` `dockerfile_invalid` for a word that is none.
+ * `${x?e}`, `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`, `${x/p/r}`, `${x//p/r}`. A variable that is not set is empty. Bounded in length, and in
+ * work by the account; throws `BuildError` `dockerfile_invalid` for a word that is none, and where the account is spent.
  * Source: docs.docker.com, Dockerfile reference, "Environment replacement"; moby/buildkit, frontend/dockerfile/shell.
  */
-export function expandWord(word: string, lookup: Lookup, escapeChar: '\\' | '`' = '\\'): string {
-  return new Expansion(word, { lookup, escapeChar, spend: budgetOf(word), quotes: true }).run()
+export function expandWord(word: string, lookup: Lookup, options: ExpandOptions = {}): string {
+  return new Expansion(word, toolsOf(lookup, options, true)).run()
 }
 
 /** As `expandWord`, for the text of a here-document: quotes are characters, while escapes are still taken away. */
-export function expandText(text: string, lookup: Lookup, escapeChar: '\\' | '`' = '\\'): string {
-  return new Expansion(text, { lookup, escapeChar, spend: budgetOf(text), quotes: false }).run()
+export function expandText(text: string, lookup: Lookup, options: ExpandOptions = {}): string {
+  return new Expansion(text, toolsOf(lookup, options, false)).run()
 }
 
-function budgetOf(word: string): Spend {
-  let left = MAX_STEPS
-  return (steps) => {
-    left -= steps
-    if (left < 0) throw invalid(word, 'its patterns take too long to match')
-  }
+function toolsOf(
+  lookup: Lookup,
+  { escapeChar = '\\', account = new WordAccount() }: ExpandOptions,
+  quotes: boolean,
+): Tools {
+  return { lookup, escapeChar, account, quotes }
 }
 
 /** Quotes a text, so that `expandWord` answers it as it is. */
@@ -46,7 +54,7 @@ export function quoteWord(text: string, escapeChar: '\\' | '`' = '\\'): string {
 interface Tools {
   readonly lookup: Lookup
   readonly escapeChar: string
-  readonly spend: Spend
+  readonly account: WordAccount
   /** Whether quotes mean something. */
   readonly quotes: boolean
 }
@@ -140,7 +148,12 @@ class Expansion {
 
   #variable(): string {
     this.#at += 1
-    if (this.#next === '{') return this.#braced()
+    const text = this.#next === '{' ? this.#braced() : this.#plain()
+    this.#tools.account.produce(text.length)
+    return text
+  }
+
+  #plain(): string {
     const name = this.#name()
     return name === '' ? '$' : (this.#tools.lookup(name) ?? '')
   }
@@ -191,7 +204,7 @@ class Expansion {
     if (longest) this.#at += 1
     const glob = this.#glob(this.#until('}', true))
     const side = operator === '#' ? 'prefix' : 'suffix'
-    return trimByGlob(glob, value, { side, longest, spend: this.#tools.spend })
+    return trimByGlob(glob, value, { side, longest, spend: this.#tools.account.spend })
   }
 
   #replace(value: string): string {
@@ -199,13 +212,13 @@ class Expansion {
     if (all) this.#at += 1
     const glob = this.#glob(this.#until('/', true))
     const by = this.#until('}', true)
-    return replaceByGlob(glob, value, { by, all, spend: this.#tools.spend })
+    return replaceByGlob(glob, value, { by, all, spend: this.#tools.account.spend })
   }
 
   #glob(text: string): Glob {
+    this.#tools.account.spend(text.length)
     const glob = readGlob(text, this.#tools.escapeChar)
     if (glob === null) throw this.#invalid('a pattern in it escapes what needs no escape')
-    this.#tools.spend(glob.length)
     return glob
   }
 

@@ -27,42 +27,77 @@ export function readGlob(text: string, escapeChar: string): Glob | null {
   return parts
 }
 
-/** How many characters from `start` a pattern takes: the fewest or the most; null where it does not fit. A wildcard takes no newline. */
-function matchLength(
-  glob: Glob,
-  value: readonly string[],
-  { start = 0, longest, spend }: { readonly start?: number; readonly longest: boolean; readonly spend: Spend },
-): number | null {
-  let states = skipStars(glob, new Set([0]))
-  let found: number | null = null
-  for (let at = start; ; at += 1) {
-    if (states.has(glob.length)) {
-      found = at - start
-      if (!longest) return found
+/** How a match is looked for. */
+interface MatchOptions {
+  readonly start?: number
+  readonly longest: boolean
+  readonly spend: Spend
+}
+
+/** Matches one pattern, again and again: the places in the pattern that may come next are kept in the same memory. */
+class Matcher {
+  readonly #glob: Glob
+  #now: Int32Array
+  #next: Int32Array
+  #count = 0
+  /** By the place in the pattern: the round in which it was last added. */
+  readonly #addedIn: Int32Array
+  #round = 0
+
+  constructor(glob: Glob) {
+    this.#glob = glob
+    this.#now = new Int32Array(glob.length + 1)
+    this.#next = new Int32Array(glob.length + 1)
+    this.#addedIn = new Int32Array(glob.length + 1)
+  }
+
+  /** How many characters from `start` the pattern takes: the fewest or the most; null where it does not fit. A wildcard takes no newline. */
+  lengthIn(value: readonly string[], { start = 0, longest, spend }: MatchOptions): number | null {
+    this.#begin()
+    this.#add(0)
+    let found: number | null = null
+    for (let at = start; ; at += 1) {
+      if (this.#addedIn[this.#glob.length] === this.#round) {
+        found = at - start
+        if (!longest) return found
+      }
+      const char = value[at]
+      if (char === undefined || this.#count === 0) return found
+      spend(this.#count + 1)
+      this.#step(char)
     }
-    const char = value[at]
-    if (char === undefined || states.size === 0) return found
-    spend(states.size + 1)
-    states = skipStars(glob, step(glob, states, char))
   }
-}
 
-function step(glob: Glob, states: ReadonlySet<number>, char: string): Set<number> {
-  const next = new Set<number>()
-  for (const state of states) {
-    const part = glob[state]
-    if (part === undefined) continue
-    if (part.type === 'char') {
-      if (part.char === char) next.add(state + 1)
-    } else if (char !== '\n') next.add(part.type === 'star' ? state : state + 1)
+  #begin(): void {
+    this.#round += 1
+    this.#count = 0
   }
-  return next
-}
 
-/** A star may take nothing. */
-function skipStars(glob: Glob, states: Set<number>): Set<number> {
-  for (const state of states) if (glob[state]?.type === 'star') states.add(state + 1)
-  return states
+  #step(char: string): void {
+    const before = this.#next
+    this.#next = this.#now
+    this.#now = before
+    const count = this.#count
+    this.#begin()
+    for (let index = 0; index < count; index += 1) {
+      const place = this.#next[index] ?? 0
+      const part = this.#glob[place]
+      if (part === undefined) continue
+      if (part.type === 'char') {
+        if (part.char === char) this.#add(place + 1)
+      } else if (char !== '\n') this.#add(part.type === 'star' ? place : place + 1)
+    }
+  }
+
+  /** Adds a place, and those after it that stars before them leave open: a star may take nothing. */
+  #add(first: number): void {
+    for (let place = first; this.#addedIn[place] !== this.#round; place += 1) {
+      this.#addedIn[place] = this.#round
+      this.#now[this.#count] = place
+      this.#count += 1
+      if (this.#glob[place]?.type !== 'star') return
+    }
+  }
 }
 
 /** The value without the part at its beginning (or end) that the pattern takes. */
@@ -73,8 +108,8 @@ export function trimByGlob(
 ): string {
   spend(value.length)
   const chars = [...value]
-  if (side === 'prefix') return chars.slice(matchLength(glob, chars, { longest, spend }) ?? 0).join('')
-  const length = matchLength(glob.toReversed(), chars.toReversed(), { longest, spend }) ?? 0
+  if (side === 'prefix') return chars.slice(new Matcher(glob).lengthIn(chars, { longest, spend }) ?? 0).join('')
+  const length = new Matcher(glob.toReversed()).lengthIn(chars.toReversed(), { longest, spend }) ?? 0
   return chars.slice(0, chars.length - length).join('')
 }
 
@@ -86,11 +121,12 @@ export function replaceByGlob(
 ): string {
   spend(value.length)
   const chars = [...value]
+  const matcher = new Matcher(glob)
   let result = ''
   let afterMatch = -1
   for (let at = 0; at <= chars.length; ) {
     spend(1)
-    const length = matchLength(glob, chars, { start: at, longest: true, spend })
+    const length = matcher.lengthIn(chars, { start: at, longest: true, spend })
     const taken = length !== null && !(length === 0 && at === afterMatch)
     if (taken) {
       spend(by.length)

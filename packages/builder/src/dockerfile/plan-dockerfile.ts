@@ -5,6 +5,7 @@ import { findTarget, neededStages, sourcesOf, stageName } from './needed-stages.
 import type { BuildPlan, Stage } from './plan.ts'
 import { hostPlatform, type Platform } from './platform.ts'
 import { type Reading, readDockerfile } from './read-dockerfile.ts'
+import type { WordAccount } from './word-account.ts'
 
 /** What a Dockerfile is planned with. */
 export interface PlanOptions {
@@ -13,6 +14,8 @@ export interface PlanOptions {
   readonly buildArgs?: Readonly<Record<string, string>> | undefined
   /** Default: this machine's. */
   readonly platform?: Platform | undefined
+  /** What the words of the file are charged to. Default: a new one. */
+  readonly account?: WordAccount | undefined
 }
 
 /**
@@ -30,6 +33,7 @@ export function planDockerfile(text: string, options: PlanOptions = {}): BuildPl
     lines: reading.lines,
     globalArgs: reading.globalArgs,
     escape: reading.escapeChar,
+    spent: reading.spent,
   }
 }
 
@@ -73,8 +77,12 @@ interface Study {
   readonly problem: Problem | null
 }
 
-function study(text: string, { target = null, buildArgs = {}, platform = hostPlatform() }: PlanOptions): Study {
-  const reading = readDockerfile(text, { target, buildArgs, platform })
+function study(
+  text: string,
+  { target = null, buildArgs = {}, platform = hostPlatform(), account }: PlanOptions,
+): Study {
+  const reading = readDockerfile(text, { target, buildArgs, platform, account })
+  if (reading.isPartial) return { reading, stages: reading.stages, problem: null }
   const number = findTarget(reading.stages, target)
   if (number === null) return { reading, stages: reading.stages, problem: noTarget(reading, target ?? '') }
   const order = neededStages(reading.stages, number)

@@ -17,6 +17,7 @@ export function planSteps(base: StageBase, steps: readonly SimpleStep[]): BuildP
     lines: [],
     globalArgs: Object.setPrototypeOf(Object.fromEntries(platformArgs(hostPlatform(), null)), null),
     escape: '\\',
+    spent: { steps: 0, characters: 0 },
   }
 }
 

@@ -1,4 +1,5 @@
 import type { CheckedLine, Ignored } from '@holt/protocol'
+import type { WordsSpent } from './word-account.ts'
 
 /**
  * A Dockerfile, understood: what a build runs, in order. Words are as they were written, before variables are put in, since the environment
@@ -15,6 +16,8 @@ export interface BuildPlan {
   readonly globalArgs: Readonly<Record<string, string>>
   /** Of the `# escape=` directive: what quotes a character in words. */
   readonly escape: '\\' | '`'
+  /** What reading its words was charged: the words that steps expand are charged to the same account. */
+  readonly spent: WordsSpent
 }
 
 /** One stage: a base and what is done on top of it. */

@@ -1,6 +1,6 @@
 import type { CheckedLine } from '@holt/protocol'
 import { BuildError } from '../build/contract.ts'
-import { expandWord, type Lookup } from './expand-word.ts'
+import { type ExpandOptions, expandWord, type Lookup } from './expand-word.ts'
 import { ignoredInstructions } from './ignored-instructions.ts'
 import { LineError, shown, wrong } from './line-error.ts'
 import type { CopySource, Instruction, Stage } from './plan.ts'
@@ -11,12 +11,15 @@ import { readInstruction } from './read-instruction.ts'
 import { type LogicalLine, readLines } from './read-lines.ts'
 import { readArgs } from './read-settings.ts'
 import { takeFlags } from './split-words.ts'
+import { variableSize, WordAccount, type WordsSpent } from './word-account.ts'
 
 /** What a Dockerfile is read with. */
 export interface ReadOptions {
   readonly target: string | null
   readonly buildArgs: Readonly<Record<string, string>>
   readonly platform: Platform
+  /** What the words of the file are charged to. Default: a new one. */
+  readonly account?: WordAccount | undefined
 }
 
 /** Why a line is refused: it is wrong, or not offered. */
@@ -33,19 +36,26 @@ export interface Reading {
   readonly globalArgs: Readonly<Record<string, string>>
   /** Build arguments that no ARG declares. */
   readonly unusedArgs: readonly string[]
+  /** What its words were charged. */
+  readonly spent: WordsSpent
+  /** True where its account was spent before its end. */
+  readonly isPartial: boolean
 }
 
 const MAX_INSTRUCTIONS = 5000
 const MAX_STAGES = 200
 const MAX_WARNINGS = 100
 
-/** Reads a whole Dockerfile; never throws for what is in it. */
+/** Reads a whole Dockerfile, or up to the line at which its account is spent; never throws for what is in it. */
 export function readDockerfile(text: string, options: ReadOptions): Reading {
   const directives = readDirectives(text)
   const { lines, warnings } = readLines(text, directives.escapeChar, MAX_INSTRUCTIONS + 1)
   const reader = new Reader(options, directives)
   for (const line of lines.slice(0, MAX_INSTRUCTIONS)) reader.readFirst(line)
-  for (const line of lines.slice(0, MAX_INSTRUCTIONS)) reader.read(line)
+  for (const line of lines.slice(0, MAX_INSTRUCTIONS)) {
+    reader.read(line)
+    if (reader.stoppedAt === line) return reader.finish(warnings)
+  }
   const beyond = lines[MAX_INSTRUCTIONS]
   if (beyond !== undefined) reader.refuse(beyond, wrong(`The file has more than ${MAX_INSTRUCTIONS} instructions.`))
   return reader.finish(warnings)
@@ -68,10 +78,14 @@ class Reader {
   readonly #refused = new Map<CheckedLine, RefusedKind>()
   readonly #warnings: string[] = []
   readonly #declared = new Set<string>(predefinedBuildArgs)
+  readonly #account: WordAccount
+  #argsSize = 0
+  #stoppedAt: LogicalLine | null = null
 
   constructor(options: ReadOptions, directives: Directives) {
     this.#options = options
     this.#directives = directives
+    this.#account = options.account ?? new WordAccount()
     this.#args = new Map(platformArgs(options.platform, options.target))
     for (const [name] of this.#args) this.#declare(name)
     for (const { line, text, reason, fix } of directives.refused) {
@@ -83,10 +97,16 @@ class Reader {
     }
   }
 
+  /** The line at which the account was spent; null where it was not. What comes after it is not read. */
+  get stoppedAt(): LogicalLine | null {
+    return this.#stoppedAt
+  }
+
   /** First pass: the arguments before the first FROM, and every FROM. */
   readFirst(line: LogicalLine): void {
-    if (line.keyword === 'ARG' && this.#froms.size === 0) this.#globalArgs(line)
-    if (line.keyword === 'FROM') this.#froms.set(line, this.#readFrom(line))
+    if (line.keyword === 'ARG' && this.#froms.size === 0 && !this.#account.isSpent) this.#globalArgs(line)
+    if (line.keyword === 'FROM') this.#froms.set(line, this.#account.isSpent ? notRead : this.#readFrom(line))
+    if (this.#account.isSpent) this.#stoppedAt ??= line
   }
 
   /** Second pass: every line gets its verdict. */
@@ -113,7 +133,8 @@ class Reader {
       const reason = 'The file has no FROM, which names what it builds upon.'
       this.#add(line, { verdict: 'refused', reason, fix: 'Begin with a line like FROM debian:13.' }, 'invalid')
     }
-    const unusedArgs = Object.keys(this.#options.buildArgs).filter((name) => !this.#declared.has(name))
+    const unusedArgs =
+      this.#stoppedAt === null ? Object.keys(this.#options.buildArgs).filter((name) => !this.#declared.has(name)) : []
     return {
       escapeChar: this.#directives.escapeChar,
       stages: this.#stages,
@@ -121,6 +142,8 @@ class Reader {
       refused: this.#refused,
       warnings: [...warnings, ...this.#warnings].slice(0, MAX_WARNINGS),
       unusedArgs,
+      isPartial: this.#stoppedAt !== null,
+      spent: this.#account.spent,
       globalArgs: Object.setPrototypeOf(Object.fromEntries(this.#args), null) as Record<string, string>,
     }
   }
@@ -130,7 +153,7 @@ class Reader {
       for (const { name, default: word } of readArgs(line.rest, this.#directives.escapeChar).args) {
         this.#declare(name)
         if (Object.hasOwn(this.#options.buildArgs, name)) continue
-        if (word !== null) this.#args.set(name, expandWord(word, this.#lookup, this.#directives.escapeChar))
+        if (word !== null) this.#set(name, expandWord(word, this.#lookup, this.#words))
       }
     } catch (error) {
       this.#failedArgs.set(line, toLineError(error))
@@ -141,7 +164,18 @@ class Reader {
   #declare(name: string): void {
     this.#declared.add(name)
     const { buildArgs } = this.#options
-    if (Object.hasOwn(buildArgs, name)) this.#args.set(name, buildArgs[name] ?? '')
+    if (Object.hasOwn(buildArgs, name)) this.#set(name, buildArgs[name] ?? '')
+  }
+
+  #set(name: string, value: string): void {
+    const before = this.#args.get(name)
+    this.#argsSize += variableSize(name, value) - (before === undefined ? 0 : variableSize(name, before))
+    this.#account.hold(this.#argsSize)
+    this.#args.set(name, value)
+  }
+
+  get #words(): ExpandOptions {
+    return { escapeChar: this.#directives.escapeChar, account: this.#account }
   }
 
   readonly #lookup: Lookup = (name) => this.#args.get(name)
@@ -151,7 +185,7 @@ class Reader {
     try {
       const from = readFrom(line.rest, {
         lookup: this.#lookup,
-        escapeChar: this.#directives.escapeChar,
+        words: this.#words,
         platform: this.#options.platform,
         findStage: (name) => this.#numbers.get(name),
       })
@@ -232,6 +266,9 @@ class Reader {
     if (kind !== null) this.#refused.set(checked, kind)
   }
 }
+
+/** FROM after the line at which the account was spent: it counts as a stage, and is not looked at. */
+const notRead = wrong('The file was read no further.')
 
 function toLineError(error: unknown): LineError {
   if (error instanceof LineError) return error

@@ -1,9 +1,8 @@
 import { isImageReference } from '../image/reference.ts'
-import { expandWord, type Lookup } from './expand-word.ts'
+import { type ExpandOptions, expandWord, type Lookup } from './expand-word.ts'
 import { shown, unsupported, wrong } from './line-error.ts'
 import type { CopySource, StageBase } from './plan.ts'
 import { isSamePlatform, type Platform } from './platform.ts'
-import type { Escape } from './read-directives.ts'
 import { needed } from './read-run.ts'
 import { splitPlain, takeFlags } from './split-words.ts'
 
@@ -17,7 +16,7 @@ export interface From {
 /** What FROM is read with. */
 export interface FromScope {
   readonly lookup: Lookup
-  readonly escapeChar: Escape
+  readonly words: ExpandOptions
   readonly platform: Platform
   /** The number of an earlier stage by its name in small letters. */
   readonly findStage: (name: string) => number | undefined
@@ -30,7 +29,7 @@ export function readFrom(text: string, scope: FromScope): From {
   const { flags, rest } = takeFlags(text)
   for (const { name, value } of flags) {
     if (name !== 'platform') throw unsupported(`FROM has no flag --${name}.`, 'The only flag is --platform.')
-    checkPlatform(expandWord(needed(name, value), scope.lookup, scope.escapeChar), scope.platform)
+    checkPlatform(expandWord(needed(name, value), scope.lookup, scope.words), scope.platform)
   }
   const [word = '', as, name, ...more] = splitPlain(rest)
   if (word === '') throw wrong('FROM names no image.')
@@ -43,7 +42,7 @@ export function readFrom(text: string, scope: FromScope): From {
       'It has letters, digits and _.-, and begins with a letter.',
     )
   }
-  const reference = expandWord(word, scope.lookup, scope.escapeChar)
+  const reference = expandWord(word, scope.lookup, scope.words)
   if (reference === '')
     throw wrong(`${shown(word, 80)} is empty, so FROM names no image.`, 'Give its ARG a default before the first FROM.')
   return { base: baseOf(reference, scope), name: name?.toLowerCase() ?? null }

@@ -1,7 +1,10 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { BuildSettings } from '../../src/build/contract.ts'
 import { BuildArgs, StageScope } from '../../src/build/stage-scope.ts'
+import { Variables } from '../../src/build/variables.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { wordLimits } from '../../src/dockerfile/word-account.ts'
 
 const empty: BuildSettings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
 
@@ -105,4 +108,54 @@ test('puts variables into a text and leaves its quotes and escapes', () => {
 test('takes names that objects have', () => {
   const { scope } = follow('FROM scratch\nENV __proto__=1 constructor=2\nENV B=$__proto__$constructor')
   expect(Object.entries(scope.commandEnv)).toContainEqual(['B', '12'])
+})
+
+test('patterns of many steps end together, not each by itself', () => {
+  const text = [
+    'FROM scratch',
+    `ARG X=${'a'.repeat(200_000)}`,
+    ...Array.from({ length: 20 }, (_, at) => `ARG Y${at}=\${X//*a*a*b/z}`),
+  ]
+  const plan = planDockerfile(text.join('\n'))
+  const build = new BuildArgs({}, plan)
+  const stage = new StageScope({ settings: empty, args: new Map() }, build, plan.escape)
+  const failed = (plan.stages[0]?.instructions ?? []).filter((instruction) => {
+    try {
+      stage.follow(instruction)
+      return false
+    } catch {
+      return true
+    }
+  })
+  expect(failed).toHaveLength(20)
+  expect(build.account.spent.steps).toBeLessThan(wordLimits.steps + 300_000)
+})
+
+test('environments of commands, stages and ports are charged what they are', () => {
+  const many = Array.from({ length: 1000 }, (_, at) => `A${at}=`).join(' ')
+  const { scope, build } = follow(`FROM scratch\n${`ARG ${many}\n`.repeat(20)}`)
+  const before = build.account.spent.characters
+  expect(Object.keys(scope.commandEnv)).toHaveLength(1001)
+  const each = build.account.spent.characters - before
+  expect(each).toBeGreaterThan(30_000)
+  expect(() => {
+    for (let at = 0; at * each < 2 * wordLimits.characters; at += 1) scope.commandEnv
+  }).toThrow(/characters together/)
+  const ports = `ARG P="${'1-1000 '.repeat(100_000)}"`
+  const exposing = () => follow(`FROM scratch\n${ports}\nEXPOSE $P`)
+  expect(exposing).toThrow(/characters together/)
+})
+
+test('the bytes of all variables are counted as JSON has them, one change at a time', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 6 })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(text, text), { maxLength: 12 }), (changes) => {
+      const variables = new Variables(changes.slice(0, 2))
+      for (const [name, value] of changes.slice(2)) variables.set(name, value)
+      const values = new Map(changes)
+      expect(variables.values).toEqual(values)
+      expect(variables.jsonBytes).toBe(Buffer.byteLength(JSON.stringify([...values])))
+      expect(variables.size).toBe([...values].reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0))
+    }),
+  )
 })

@@ -158,8 +158,8 @@ test.each([
 })
 
 test('a backtick quotes where it is the escape', () => {
-  expect(expandWord('C:\\dir\\`$x$x', lookup, '`')).toBe('C:\\dir\\$xvalue')
-  expect(expandWord('"a`"b"', lookup, '`')).toBe('a"b')
+  expect(expandWord('C:\\dir\\`$x$x', lookup, { escapeChar: '`' })).toBe('C:\\dir\\$xvalue')
+  expect(expandWord('"a`"b"', lookup, { escapeChar: '`' })).toBe('a"b')
 })
 
 test('in the text of a here-document quotes are characters, and escapes are not', () => {
@@ -187,8 +187,8 @@ test.each([
 
 test('what is quoted comes out as it was', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('\\', '`'), (text, escapeChar) => {
-      expect(expandWord(quoteWord(text, escapeChar), lookup, escapeChar)).toBe(text)
+    fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('\\' as const, '`' as const), (text, escapeChar) => {
+      expect(expandWord(quoteWord(text, escapeChar), lookup, { escapeChar })).toBe(text)
     }),
   )
 })
