@@ -1,29 +1,31 @@
 import { readdirSync } from 'node:fs'
-import { request } from 'node:http'
 import { availableParallelism, loadavg } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { service } from '../../e2e/support/facts.ts'
 import { daemonMemory, daemonPid, forgetPeakMemory } from '../../e2e/support/host.ts'
 import { closeConnections } from '../../e2e/support/http.ts'
 import type { TestRuntime } from '../../e2e/support/test-runtime.ts'
 import { until } from '../../e2e/support/until.ts'
+import { figuresOf, most, quantile } from './answer-times.ts'
+import { Bystanders } from './bystanders.ts'
 import { long } from './length.ts'
 import { recordResult } from './record-result.ts'
 
-/** Within this time `true` is answered in another runtime, whatever is going on; more where the machine was slow or busy before anybody attacked. */
+/** Within this time a bystander is answered, whatever is going on; more where the machine was slow or busy before anybody attacked. */
 const promisedMs = 1_000
 
-/** Half of them take no longer while nobody attacks; a machine on which they take twice the time is given twice the promised one. */
+/** How much later `whoami` may be answered under attack than while calm (p95), on a machine of its own. */
+const laterMs = 100
+
+/** How many times as long as while calm `whoami` may take on a machine that follows other tests, where that is more than what is promised. */
+const timesCalm = 10
+
+/** Half of the runs of `true` take no longer while nobody attacks; a machine on which they take twice the time is given twice the promised one. */
 const usualMs = 50
 
-/** One `true` that is not answered after this has hung. */
-const hungMs = 30_000
+/** How many times `true` is run beforehand, and how many times `whoami` is asked: of so many, one in twenty is more than one. */
+const calmRuns = { true: 10, whoami: 40 }
 
-/** How many are run beforehand. */
-const calmRuns = 10
-
-/** How many are run under attack, where an attack can go on for that long: of so many, one in twenty is more than one. */
+/** How many times `true` is run under attack, where an attack can go on for that long: of so many, one in twenty is more than one. */
 const enoughRuns = 40
 
 /** An attack goes on no longer than this for their sake. */
@@ -43,18 +45,22 @@ export interface Conditions {
 }
 
 /**
- * Attacks, and holds the service to what it promises meanwhile: `true` in another runtime is answered within a second over connections of its own, the daemon's memory
- * stays within a bound, it does not exit, and its descriptors are what they were when it is over. Answers what the attack answered. The attack is told when `true` has been run
- * often enough to judge by.
+ * Attacks, and holds the service to what it promises meanwhile. `true` in another runtime and `whoami` of another project are answered in time, each over connections of
+ * their own. The daemon's memory stays within a bound, it does not exit, and its descriptors are what they were when it is over. Returns what the attack returned. The
+ * attack is told when `true` has been run often enough to judge by.
  */
 export async function withstand<Outcome>(
   { name, bystander, growthMiB }: Conditions,
   attack: (enough: Promise<void>) => Promise<Outcome>,
 ): Promise<Outcome> {
   const pid = daemonPid()
+  await using bystanders = await Bystanders.make(bystander)
   closeConnections()
   const descriptorsBefore = descriptors()
-  const calm = await timesOf(bystander, (runs) => runs < calmRuns)
+  const calm = await bystanders.times({
+    true: (runs) => runs < calmRuns.true,
+    whoami: (runs) => runs < calmRuns.whoami,
+  })
   // The short version follows other tests at once; the long one is for a machine of its own.
   const busy = long ? 1 : (loadavg()[0] ?? 0) / availableParallelism()
   forgetPeakMemory()
@@ -67,89 +73,49 @@ export async function withstand<Outcome>(
   const startedAt = performance.now()
   const goesOn = (runs: number) => {
     if (runs >= enoughRuns || performance.now() - startedAt > enoughMs) seen()
-    return !over || runs < calmRuns
+    return !over || runs < calmRuns.true
   }
-  const [outcome, under] = await Promise.all([attacking, timesOf(bystander, goesOn)])
+  const [outcome, under] = await Promise.all([
+    attacking,
+    bystanders.times({ true: goesOn, whoami: (runs) => !over || runs < calmRuns.true }),
+  ])
   const { nowMiB, peakMiB } = daemonMemory()
   const grownMiB = peakMiB - memoryBefore
-  const slowness = Math.max(1, at(calm, 0.5) / usualMs, busy)
+  const slowness = Math.max(1, quantile(calm.true, 0.5) / usualMs, busy)
+  const allowedMs = { true: promisedMs * slowness, whoami: allowedOfWhoami(most(calm.whoami), slowness) }
+  const figures = { calm: figuresOf(calm.whoami), under: figuresOf(under.whoami) }
   recordResult(name, {
-    true_ms: { calm: rounded(calm), under: rounded(under) },
-    count: under.length,
-    allowed_ms: Math.round(promisedMs * slowness),
+    true_ms: { calm: figuresOf(calm.true), under: figuresOf(under.true) },
+    count: under.true.length,
+    allowed_ms: Math.round(allowedMs.true),
+    whoami_ms: figures,
+    whoami_count: under.whoami.length,
+    whoami_allowed_ms: Math.round(allowedMs.whoami),
     daemon_grown_mib: Math.round(grownMiB),
     daemon_mib: { before: Math.round(memoryBefore), peak: Math.round(peakMiB), after: Math.round(nowMiB) },
     outcome,
   })
+  console.log(`whoami, p50/p95/max in ms: calm ${told(figures.calm)}, attacked ${told(figures.under)}: ${name}`)
   expect(daemonPid()).toBe(pid)
-  expect(most(under), `milliseconds that "true" took: ${under.map(Math.round)}`).toBeLessThan(promisedMs * slowness)
+  for (const who of ['true', 'whoami'] as const)
+    expect(most(under[who]), `milliseconds that "${who}" took: ${under[who].map(Math.round)}`).toBeLessThan(
+      allowedMs[who],
+    )
   expect(grownMiB).toBeLessThan(growthMiB)
   closeConnections()
   await until('the descriptors are closed', async () => descriptors() <= descriptorsBefore + 4, settleMs)
   return outcome
 }
 
-/** Runs `true` one after another; answers how long each took in milliseconds, sorted. */
-async function timesOf(bystander: TestRuntime, goesOn: (runs: number) => boolean): Promise<readonly number[]> {
-  const times: number[] = []
-  while (goesOn(times.length)) {
-    const startedAt = performance.now()
-    await runTrue(bystander)
-    times.push(performance.now() - startedAt)
-    await sleep(20)
-  }
-  return times.toSorted((a, b) => a - b)
+/** Returns how long `whoami` may take, p95 in milliseconds. */
+function allowedOfWhoami(calmMs: number, slowness: number): number {
+  return long ? calmMs + laterMs : Math.max(promisedMs * slowness, timesCalm * calmMs)
 }
 
-/** Runs `true`, over a connection of its own. One that is refused or cut is tried again, as any client does; the time goes on. */
-async function runTrue(bystander: TestRuntime): Promise<void> {
-  const late = AbortSignal.timeout(hungMs)
-  for (;;) {
-    const status = await post(`${bystander.path}/commands`, JSON.stringify({ command: 'true' }), late)
-    if (status === 200) return
-    if (late.aborted) throw new Error(`"true" was not answered within ${hungMs} ms`)
-    if (status !== null) throw new Error(`"true" was answered ${status}`)
-    await sleep(50)
-  }
-}
-
-/** The status of the answer; null where there was none. */
-function post(path: string, body: string, signal: AbortSignal): Promise<number | null> {
-  return new Promise((resolve) => {
-    const outgoing = request(service.url + path, {
-      method: 'POST',
-      agent: false,
-      signal,
-      headers: {
-        authorization: `Bearer ${service.key}`,
-        'content-type': 'application/json',
-        'content-length': body.length,
-      },
-    })
-    outgoing.once('error', () => resolve(null))
-    outgoing.once('response', (answer) => {
-      answer.resume().once('end', () => resolve(answer.statusCode ?? 0))
-      answer.once('error', () => resolve(null))
-    })
-    outgoing.end(body)
-  })
+function told({ p50, p95, max }: ReturnType<typeof figuresOf>): string {
+  return `${p50}/${p95}/${max}`
 }
 
 function descriptors(): number {
   return readdirSync(`/proc/${daemonPid()}/fd`).length
-}
-
-/** The quantile of sorted times. */
-function at(times: readonly number[], quantile: number): number {
-  return times[Math.min(times.length - 1, Math.floor(times.length * quantile))] ?? Number.NaN
-}
-
-/** What 95 of 100 took no longer than; of few, all but the longest. */
-function most(times: readonly number[]): number {
-  return Math.min(at(times, 0.95), times.at(-2) ?? Number.NaN)
-}
-
-function rounded(times: readonly number[]): Readonly<Record<string, number>> {
-  const round = (value: number) => Math.round(value * 10) / 10
-  return { p50: round(at(times, 0.5)), p95: round(at(times, 0.95)), max: round(at(times, 1)) }
 }

@@ -1,0 +1,43 @@
+import { service } from '../../e2e/support/facts.ts'
+import type { TestRuntime } from '../../e2e/support/test-runtime.ts'
+import { type Asked, timesOf } from './answer-times.ts'
+import { deleteProject, makeProject } from './own-project.ts'
+
+/** What each bystander asks: `true` needs a runtime, `whoami` the service alone. */
+type PerBystander<Value> = Readonly<Record<'true' | 'whoami', Value>>
+
+/** Two clients that have nothing to do with an attack: one runs `true` in a runtime, one of a project of its own asks who it is. */
+export class Bystanders implements AsyncDisposable {
+  readonly #asked: PerBystander<Asked>
+  readonly #projectId: string
+
+  private constructor(asked: PerBystander<Asked>, projectId: string) {
+    this.#asked = asked
+    this.#projectId = projectId
+  }
+
+  /** Makes the project of the second one. */
+  static async make(runtime: TestRuntime): Promise<Bystanders> {
+    const { projectId, key } = await makeProject('bystander')
+    const runs = {
+      method: 'POST',
+      path: `${runtime.path}/commands`,
+      key: service.key,
+      json: { command: 'true' },
+    } as const
+    return new Bystanders({ true: runs, whoami: { method: 'GET', path: '/v1/agents/whoami', key } }, projectId)
+  }
+
+  /** Returns how long each was waiting for its answers, while its condition holds: milliseconds, sorted. */
+  async times(goesOn: PerBystander<(runs: number) => boolean>): Promise<PerBystander<readonly number[]>> {
+    const [runs, asks] = await Promise.all([
+      timesOf(this.#asked.true, goesOn.true),
+      timesOf(this.#asked.whoami, goesOn.whoami),
+    ])
+    return { true: runs, whoami: asks }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await deleteProject(this.#projectId)
+  }
+}
