@@ -1,8 +1,8 @@
+import type { HoltError } from '@holt/protocol'
 import { z } from 'zod'
-import { recordEvent } from '../events/record-event.ts'
 import { limitReached } from '../limits/limit-reached.ts'
-import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
-import { isAlive } from '../runtimes/states.ts'
+import { changeSettings } from '../runtimes/change-settings.ts'
+import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
@@ -31,57 +31,30 @@ export function publicPorts(row: Pick<RuntimeRow, 'ports_json'>): readonly numbe
     .sort((a, b) => a - b)
 }
 
-/** Changes what is decided of a port, and answers the runtime as it is then. */
+/** Changes what is decided of a port. Returns the runtime as it is then. */
 export async function changeSetting(
   service: Service,
   { ref, port }: { ref: RuntimeRef; port: number },
   change: (setting: PortSetting) => PortSetting,
 ): Promise<RuntimeRow> {
-  for (;;) {
-    const row = await findRuntime(service, ref)
-    if (!isAlive(row.state)) throw notRunning(row)
+  return changeSettings(service, ref, (row) => {
     const settings = readSettings(row)
-    const changed = { ...settings, [port]: change(settings[port] ?? untouched) }
-    if (Object.keys(changed).length > maxPorts)
-      throw limitReached(
-        'quota_exceeded',
-        `A runtime has at most ${maxPorts} ports that were rotated or made public.`,
-        {
-          limit: maxPorts,
-        },
-      )
-    const written = await write(service, row, { port, settings: changed })
-    if (written !== null) return written
-  }
+    const setting = change(settings[port] ?? untouched)
+    const changed = { ...settings, [port]: setting }
+    if (Object.keys(changed).length > maxPorts) throw tooManyPorts()
+    return {
+      set: { ports_json: JSON.stringify(changed) },
+      type: 'runtime.port_changed',
+      data: { port, public: setting.public },
+    }
+  })
+}
+
+function tooManyPorts(): HoltError {
+  const message = `A runtime has at most ${maxPorts} ports that were rotated or made public.`
+  return limitReached('quota_exceeded', message, { limit: maxPorts })
 }
 
 function readSettings({ ports_json }: Pick<RuntimeRow, 'ports_json'>): Readonly<Record<string, PortSetting>> {
   return PortSettings.parse(JSON.parse(ports_json))
-}
-
-async function write(
-  { store, now }: Service,
-  row: RuntimeRow,
-  { port, settings }: { port: number; settings: Readonly<Record<string, PortSetting>> },
-): Promise<RuntimeRow | null> {
-  const at = now()
-  return store.change(async (changes) => {
-    const changed = await changes
-      .updateTable('runtimes')
-      .set({ ports_json: JSON.stringify(settings), updated_at: at, revision: row.revision + 1 })
-      .where('project_id', '=', row.project_id)
-      .where('runtime_id', '=', row.runtime_id)
-      .where('revision', '=', row.revision)
-      .returningAll()
-      .executeTakeFirst()
-    if (changed === undefined) return null
-    await recordEvent(changes, {
-      projectId: row.project_id,
-      type: 'runtime.port_changed',
-      subjectId: row.runtime_id,
-      data: { port, public: settings[port]?.public ?? false },
-      at,
-    })
-    return changed
-  })
 }

@@ -14,7 +14,10 @@ export function refOf(row: Pick<RuntimeRow, 'project_id' | 'runtime_id'>): Runti
 }
 
 /** A project's runtime. One of another project is the same as none. */
-export async function findRuntime({ store }: Service, { projectId, runtimeId }: RuntimeRef): Promise<RuntimeRow> {
+export async function findRuntime(
+  { store }: { readonly store: Pick<Service['store'], 'db'> },
+  { projectId, runtimeId }: RuntimeRef,
+): Promise<RuntimeRow> {
   const row = isIdParam('runtime_id', runtimeId)
     ? await store.db
         .selectFrom('runtimes')

@@ -1,0 +1,40 @@
+import type { EventType } from '@holt/protocol'
+import type { Updateable } from 'kysely'
+import { recordEvent } from '../events/record-event.ts'
+import type { Service } from '../service.ts'
+import type { RuntimeRow, Tables } from '../store/tables.ts'
+import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
+import { isAlive } from './states.ts'
+
+/** What a request changes of a runtime, and the event that tells of it. */
+export interface SettingsChange {
+  readonly set: Omit<Updateable<Tables['runtimes']>, 'state' | 'revision' | 'updated_at'>
+  readonly type: EventType
+  readonly data: object
+}
+
+/**
+ * Changes settings of a runtime that is alive, and returns its row as it is then. The row is read inside the transaction, and `decide` sees it there: a hundred requests at
+ * once are a hundred transactions. Throws `runtime_not_found`, an error that says why the runtime is not alive, or what `decide` throws.
+ */
+export async function changeSettings(
+  { store, now }: Service,
+  ref: RuntimeRef,
+  decide: (row: RuntimeRow, at: number) => SettingsChange,
+): Promise<RuntimeRow> {
+  const at = now()
+  return store.change(async (changes) => {
+    const row = await findRuntime({ store: { db: changes } }, ref)
+    if (!isAlive(row.state)) throw notRunning(row)
+    const { set, type, data } = decide(row, at)
+    const changed = await changes
+      .updateTable('runtimes')
+      .set({ ...set, updated_at: at, revision: row.revision + 1 })
+      .where('project_id', '=', row.project_id)
+      .where('runtime_id', '=', row.runtime_id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await recordEvent(changes, { projectId: row.project_id, type, subjectId: row.runtime_id, data, at })
+    return changed
+  })
+}
