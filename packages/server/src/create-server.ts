@@ -16,6 +16,8 @@ import { clearResidue, failInterrupted } from './builds/recover-builds.ts'
 import type { ServerConfig } from './config/config.ts'
 import { readCredentials, writeCredentials } from './config/credentials.ts'
 import { EventNews } from './events/event-news.ts'
+import { ChildTurns } from './forks/child-turns.ts'
+import { ForkCheckpoints } from './forks/fork-checkpoints.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from './http/connection-limits.ts'
 import { createApp } from './http/create-app.ts'
 import { handlers } from './http/handlers.ts'
@@ -252,6 +254,8 @@ function makeService(
     portSecret,
     starts: new StartsUnderWay(),
     restores: new RestoresUnderWay(),
+    forkCheckpoints: new ForkCheckpoints(() => service),
+    childTurns: new ChildTurns(),
     pools: new Pools(() => service, config.pools),
     metrics,
     tracer,

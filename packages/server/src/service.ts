@@ -7,6 +7,8 @@ import type { RecentKeys } from './auth/recent-keys.ts'
 import type { Builds } from './builds/builds.ts'
 import type { ServerConfig } from './config/config.ts'
 import type { EventNews } from './events/event-news.ts'
+import type { ChildTurns } from './forks/child-turns.ts'
+import type { ForkCheckpoints } from './forks/fork-checkpoints.ts'
 import type { ConnectionLimits } from './http/connection-limits.ts'
 import type { OAuthTokens } from './identity/oauth-tokens.ts'
 import type { SigningKeys } from './identity/signing-keys.ts'
@@ -65,6 +67,8 @@ export interface Service {
   readonly portSecret: Buffer
   readonly starts: StartsUnderWay
   readonly restores: RestoresUnderWay
+  readonly forkCheckpoints: ForkCheckpoints
+  readonly childTurns: ChildTurns
   readonly pools: Pools
   readonly metrics: Metrics
   readonly usage: UsageWatch

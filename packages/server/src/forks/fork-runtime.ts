@@ -1,11 +1,9 @@
 import type { CheckpointInfo } from '@holt/engine'
 import { failpoint } from '@holt/engine'
 import { type Fork, type ForkResult, type ForkRuntime, HoltError } from '@holt/protocol'
-import { makeCheckpointId } from '../checkpoint-id.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../engine-errors.ts'
 import { recordEvent } from '../events/record-event.ts'
 import { requireCheckpoints } from '../lifecycle/can-pause.ts'
-import { dropCheckpoint } from '../lifecycle/drop-checkpoint.ts'
 import { writeDown, writeTimeoutMs } from '../lifecycle/write-down.ts'
 import { copyNetwork } from '../network/former-network.ts'
 import { requireQuotas } from '../projects/require-quotas.ts'
@@ -13,12 +11,8 @@ import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../runtim
 import { showRuntime } from '../runtimes/present-runtime.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
-import { Turns } from '../turns.ts'
 import { childIds } from './child-ids.ts'
 import { makeChild, type WantedChild } from './make-child.ts'
-
-/** Children that are made at once. Each keeps a processor busy while it is restored. */
-const atOnce = 8
 
 /** Which runtime is forked, and the id of the first child. */
 export interface ForkCreation extends RuntimeRef {
@@ -27,8 +21,8 @@ export interface ForkCreation extends RuntimeRef {
 }
 
 /**
- * Forks a running runtime: it is written down once and goes on, and children are made of the checkpoint. Answers for each child what became of it. The
- * checkpoint is held by this process alone, so that one that dies leaves nothing that is not collected.
+ * Forks a running runtime: it is written down once and goes on, and children are made of the checkpoint. Returns for each child what became of it. The checkpoint is held by
+ * this process alone, so that one that dies leaves nothing that is not collected. Forks that wait at once share it.
  */
 export async function forkRuntime(service: Service, creation: ForkCreation): Promise<Fork> {
   const { firstId, request } = creation
@@ -38,26 +32,26 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
   const source = await findRunning(service, creation)
   await requireCheckpoints(service, source)
   await requireRoomForOne(service, source)
-  const checkpointId = makeCheckpointId()
   const { holds } = service.builds
-  for (const needed of [checkpointId, source.image_digest]) holds.hold(firstId, needed)
+  holds.hold(firstId, source.image_digest)
   try {
     await failpoint('fork.held')
     const before = await copyNetwork(service, creation)
-    const { sizeBytes: checkpointBytes } = await write(service, source, checkpointId)
+    await using checkpoint = await service.forkCheckpoints.take(source.runtime_id, (id) => write(service, source, id))
     await failpoint('fork.written')
     const after = await copyNetwork(service, creation)
     // A runtime that was deleted since has let go of its authority, and its children are made all the same.
     const network = after.ca === null ? before : after
-    const turns = new Turns(atOnce)
+    const { checkpointId, sizeBytes: checkpointBytes } = checkpoint
     const make = (id: string) =>
-      turns.run(() => child(service, source, { id, checkpointId, checkpointBytes, request, network }))
+      service.childTurns.run(source.project_id, () =>
+        child(service, source, { id, checkpointId, checkpointBytes, request, network }),
+      )
     const children = await Promise.all(ids.map(make))
     await tellIfItCan(service, source, children)
     return { data: children }
   } finally {
     holds.release(firstId)
-    await dropCheckpoint(service, checkpointId)
   }
 }
 

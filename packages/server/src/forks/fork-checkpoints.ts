@@ -1,0 +1,77 @@
+import type { CheckpointInfo } from '@holt/engine'
+import { makeCheckpointId } from '../checkpoint-id.ts'
+import { KeyedLock } from '../keyed-lock.ts'
+import { dropCheckpoint } from '../lifecycle/drop-checkpoint.ts'
+import type { Service } from '../service.ts'
+
+/** A checkpoint that forks share. */
+interface Shared {
+  readonly checkpointId: string
+  readonly written: Promise<CheckpointInfo>
+  users: number
+}
+
+/** A checkpoint that stays until it is disposed of. */
+export interface ForkCheckpoint extends AsyncDisposable {
+  readonly checkpointId: string
+  readonly sizeBytes: number
+}
+
+/** Writes a runtime down under an id. */
+type Write = (checkpointId: string) => Promise<CheckpointInfo>
+
+/**
+ * Checkpoints that forks are made of. Forks of one runtime that wait while it is written down share the next checkpoint: a hundred forks at once stop the runtime twice, and
+ * write its memory twice. No fork gets a checkpoint whose writing began before the fork was asked for.
+ */
+export class ForkCheckpoints {
+  readonly #service: () => Pick<Service, 'engine' | 'log' | 'builds'>
+  readonly #writing = new KeyedLock()
+  /** By runtime: what has not begun to be written. */
+  readonly #waiting = new Map<string, Shared>()
+
+  constructor(service: () => Pick<Service, 'engine' | 'log' | 'builds'>) {
+    this.#service = service
+  }
+
+  /** Returns a checkpoint of a runtime that was written after this was called. Rejects with what `write` rejects with. */
+  async take(runtimeId: string, write: Write): Promise<ForkCheckpoint> {
+    const shared = this.#waiting.get(runtimeId) ?? this.#begin(runtimeId, write)
+    shared.users += 1
+    try {
+      const { sizeBytes } = await shared.written
+      return {
+        checkpointId: shared.checkpointId,
+        sizeBytes,
+        [Symbol.asyncDispose]: () => this.#leave(shared),
+      }
+    } catch (error) {
+      await this.#leave(shared)
+      throw error
+    }
+  }
+
+  /** Held from before it is there until the last fork has left: no row names it. */
+  #begin(runtimeId: string, write: Write): Shared {
+    const checkpointId = makeCheckpointId()
+    this.#service().builds.holds.hold(checkpointId, checkpointId)
+    const { promise: written, resolve } = Promise.withResolvers<CheckpointInfo>()
+    const shared: Shared = { checkpointId, written, users: 0 }
+    this.#waiting.set(runtimeId, shared)
+    resolve(
+      this.#writing.run(runtimeId, () => {
+        this.#waiting.delete(runtimeId)
+        return write(checkpointId)
+      }),
+    )
+    return shared
+  }
+
+  async #leave(shared: Shared): Promise<void> {
+    shared.users -= 1
+    if (shared.users > 0) return
+    const service = this.#service()
+    service.builds.holds.release(shared.checkpointId)
+    await dropCheckpoint(service, shared.checkpointId)
+  }
+}
