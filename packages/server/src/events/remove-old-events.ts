@@ -3,19 +3,22 @@ import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
 import { inLog } from './read-events.ts'
 
-/** How many events are removed at once, so that nobody waits for long. */
-const stepEvents = 5000
+/** How many events of a log are removed at once. */
+const usualStep = 5000
 
 /**
- * Removes the oldest events of each project: those that are too old, and those on top of what is kept. What is removed is always a log's beginning, and noted, so that a
- * reader whose cursor fell out is told.
+ * Removes the oldest events of each project: those that are too old, and those on top of what is kept; a step of each log, so that nobody waits for long. What is removed is
+ * always a log's beginning, and noted, so that a reader whose cursor fell out is told. Returns whether a log has more to remove: then it is to be called again soon, or a project
+ * that writes faster than a step in each call has a log without a bound.
  */
 export async function removeOldEvents(
   { store, now }: Pick<Service, 'store' | 'now'>,
   kept: { days: number; ofProject: number } = keptEvents,
-): Promise<void> {
+  stepEvents = usualStep,
+): Promise<boolean> {
   const cutoff = now() - kept.days * dayMs
   const logs = await store.db.selectFrom('log_positions').selectAll().execute()
+  let isMore = false
   for (const { project_id, last, removed } of logs) {
     const step = Math.min(Number(last), Number(removed) + stepEvents)
     const surplus = Number(last) - kept.ofProject
@@ -34,6 +37,7 @@ export async function removeOldEvents(
     const old = young === undefined ? step : Number(young.cursor) - 1
     const until = Math.min(step, Math.max(old, surplus))
     if (until <= Number(removed)) continue
+    if (until === step && step < Number(last)) isMore = true
     await store.change(
       async (changes) => {
         await changes
@@ -51,4 +55,5 @@ export async function removeOldEvents(
       { durable: 'later' },
     )
   }
+  return isMore
 }

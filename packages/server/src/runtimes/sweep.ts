@@ -28,14 +28,15 @@ export async function sweepForever(service: Service, clock: ClockWatch): Promise
   const lifetimes = new Lifetimes(service, clock)
   const oldAudit = new OldAudit(service)
   let auditIsLong = false
+  let eventsAreMany = false
   for (let count = 0; !service.closing.aborted; count += 1) {
     try {
       await lifetimes.look()
       if (auditIsLong || count % sweepsPerAuditCleaning === 0) auditIsLong = await oldAudit.removeSome()
+      if (eventsAreMany || count % sweepsPerCleaning === 0) eventsAreMany = await removeOldEvents(service)
       if (count % sweepsPerCleaning === 0) {
         await removeOldRows(service)
         await removeOldBuilds(service)
-        await removeOldEvents(service)
         await removeOldDeliveries(service)
         await removePreviousSecrets(service)
         service.builds.collector.request()

@@ -154,6 +154,26 @@ test('old events go from the beginning, and a cursor among them has expired', as
   expect((await server.ask('GET', `${path}?cursor=${last_cursor - 3}`)).status).toBe(200)
 })
 
+test('a log that is much too long is shortened step by step until it is not', async () => {
+  const first = await startTestServer()
+  for (let count = 0; count < 10; count += 1) await first.makeKey('runtime:read')
+  await first.close()
+  const store = await openTestStore(first.stateDir)
+  const positions = async () =>
+    (await store.db.selectFrom('log_positions').selectAll().execute()).map(
+      ({ last, removed }) => Number(last) - Number(removed),
+    )
+  const longest = Math.max(...(await positions()))
+  const steps: boolean[] = []
+  do steps.push(await removeOldEvents({ store, now: Date.now }, { days: 30, ofProject: 3 }, 2))
+  while (steps.at(-1) === true)
+  const left = await positions()
+  await store.close()
+  expect(longest).toBeGreaterThanOrEqual(10)
+  expect(Math.max(...left)).toBe(3)
+  expect(steps.length).toBeGreaterThanOrEqual((longest - 3) / 2)
+})
+
 test('events that are too old go, with all before them', async () => {
   let now = Date.now()
   const first = await startTestServer({ now: () => now })
