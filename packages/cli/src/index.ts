@@ -1,1 +1,1 @@
-export { buildProgram } from './program.ts'
+export { buildWholeProgram } from './program.ts'

@@ -11,7 +11,8 @@ const usageExitCode = 2
 export async function runCli(args: readonly string[]): Promise<number> {
   ignoreClosedPipes()
   try {
-    await buildProgram(args).parseAsync([...args], { from: 'user' })
+    const program = await buildProgram(args)
+    await program.parseAsync([...args], { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof ExitStatus) {

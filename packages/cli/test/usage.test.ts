@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { buildProgram } from '../src/program.ts'
+import { buildWholeProgram } from '../src/program.ts'
 import { holtArgv, runHolt } from './support/run-holt.ts'
 
 const launcher = fileURLToPath(new URL('../bin/holt', import.meta.url))
@@ -29,8 +29,9 @@ describe('wrong usage exits 2 and says what is wrong', () => {
   })
 })
 
-test('every verb has a description and examples', () => {
-  for (const command of buildProgram().commands.filter((one) => one.name() !== '__complete')) {
+test('every verb has a description and examples', async () => {
+  const { commands } = await buildWholeProgram()
+  for (const command of commands) {
     let help = ''
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
     expect(help, command.name()).toContain('Examples:')

@@ -27,21 +27,28 @@ const options = {
   import: ['--keep-webhooks', 'let webhooks go on sending'],
 } as const
 
-/** Adds `holt export` and `holt import`: the store of the service on this machine, as a file that any store of this version or a newer one takes in. */
-export function addTransfer(program: Command): void {
-  for (const verb of ['export', 'import'] as const) {
-    const [flag, what] = options[verb]
-    const command = program
-      .command(verb)
-      .description(words[verb])
-      .argument('<file>')
-      .option(flag, what)
-      .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
-      .addHelpText('after', examples[verb])
-    act(command, async (file: string, given: { stateDir?: string; force?: boolean; keepWebhooks?: boolean }) => {
-      if (given.stateDir !== undefined) process.env.HOLT_STATE_DIR = given.stateDir
-      const isGiven = given.force === true || given.keepWebhooks === true
-      return runDaemonVerb(isGiven ? [verb, file, flag] : [verb, file])
-    })
-  }
+/** Adds `holt export`: writes the store of the service on this machine to a file that any store of this version or a newer one takes in. */
+export function addExport(program: Command): void {
+  addTransfer(program, 'export')
+}
+
+/** Adds `holt import`: fills an empty store from such a file. */
+export function addImport(program: Command): void {
+  addTransfer(program, 'import')
+}
+
+function addTransfer(program: Command, verb: 'export' | 'import'): void {
+  const [flag, what] = options[verb]
+  const command = program
+    .command(verb)
+    .description(words[verb])
+    .argument('<file>')
+    .option(flag, what)
+    .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .addHelpText('after', examples[verb])
+  act(command, async (file: string, given: { stateDir?: string; force?: boolean; keepWebhooks?: boolean }) => {
+    if (given.stateDir !== undefined) process.env.HOLT_STATE_DIR = given.stateDir
+    const isGiven = given.force === true || given.keepWebhooks === true
+    return runDaemonVerb(isGiven ? [verb, file, flag] : [verb, file])
+  })
 }

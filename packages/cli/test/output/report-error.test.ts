@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { inOurWords } from '../../src/output/hint-of.ts'
 import { reportError } from '../../src/output/report-error.ts'
-import { buildProgram } from '../../src/program.ts'
+import { buildWholeProgram } from '../../src/program.ts'
 
 beforeEach(() => {
   vi.stubEnv('NO_COLOR', '1')
@@ -49,11 +49,13 @@ function wrong(issues: Readonly<Record<string, string>>, hint?: string) {
   return answered('invalid_request', `The request is not valid: ${named.join('; ')}.`, more)
 }
 
+const program = await buildWholeProgram()
+
 /** A verb by its words. */
 function verb(...words: string[]): Command {
   return words.reduce<Command>(
     (command, word) => command.commands.find((one) => one.name() === word) ?? command,
-    buildProgram(),
+    program,
   )
 }
 
