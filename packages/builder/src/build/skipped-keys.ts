@@ -17,7 +17,7 @@ export interface EnvLine {
 /** Returns the platform keys that the lines of the target and of the stages below it set. Names with variables are left out: only the base tells what they are. */
 export function plannedKeys({ stages, escape: quote }: BuildPlan, request: Request): readonly Ignored[] {
   const target = stages.at(-1)
-  const nameOf = (word: string) => (word.includes('$') ? '' : expandWord(word, () => undefined, quote))
+  const nameOf = (word: string) => (word.includes('$') ? '' : expandWord(word, () => undefined, { escapeChar: quote }))
   const lines = chainOf(target, stages).flatMap(({ instructions }) =>
     instructions.flatMap((instruction) =>
       instruction.type === 'env'
