@@ -1,19 +1,16 @@
-import { execFile } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { PolicyBodyInput } from '@holt/protocol'
+import { buildOnce } from '@holt/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeClasses } from './support/classes.ts'
 import { forgetArrivals, pointName, readArrivals, rig } from './support/rig/arrivals.ts'
 import { hashOfKnownBytes, knownBytesCommand } from './support/rig/known-bytes.ts'
-import { repository } from './support/service-process.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
 // Programs that know nothing of Holt go through a policy: no proxy variables, no options for certificates where TLS is terminated.
 
-const run = promisify(execFile)
 const get = { methods: ['GET', 'HEAD'] }
 
 /** `db.example.com` is spliced, all others are terminated. */
@@ -30,16 +27,11 @@ const policy: PolicyBodyInput = {
 
 const bulkBytes = 100_000_000
 const bulkHash = hashOfKnownBytes(bulkBytes)
-const goClient = join(repository, '.holt', 'e2e-rig', 'egress-client')
+let goClient: string
 
 beforeAll(async () => {
-  const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=mod', PATH: `${process.env.PATH}:/usr/local/go/bin` }
-  await run('go', ['build', '-trimpath', '-o', goClient, 'main.go'], {
-    cwd: join(import.meta.dirname, 'probe', 'egress-client'),
-    env,
-  })
+  goClient = await buildOnce(join(import.meta.dirname, 'probe', 'egress-client'))
 })
-afterAll(() => rm(goClient, { force: true }))
 
 describeClasses('programs on their way out', (isolation) => {
   let runtime: TestRuntime

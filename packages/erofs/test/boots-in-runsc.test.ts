@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Entry, writeImage } from '@holt/erofs'
+import { buildOnce } from '@holt/testkit'
 import { describe, expect, test } from 'vitest'
 import { requires } from './support/abilities.ts'
 import { directory, file, hardlink, pattern, streamOf, symlink } from './support/entries.ts'
-import { run } from './support/run.ts'
 import { runInRunsc } from './support/run-in-runsc.ts'
 import { scratch } from './support/scratch.ts'
 
@@ -25,10 +25,9 @@ interface Seen {
 /** Builds the probe, puts it into an image beside the entries, and answers what it sees below `/t`. */
 async function seenInRunsc(entries: readonly Entry[]): Promise<Map<string, Seen>> {
   await using dir = await scratch()
-  const source = fileURLToPath(new URL('support/probe/main.go', import.meta.url))
-  await run('env', ['CGO_ENABLED=0', 'go', 'build', '-o', `${dir.path}/probe`, source], dir.path)
+  const program = await buildOnce(fileURLToPath(new URL('support/probe', import.meta.url)))
   const image = `${dir.path}/image`
-  const probe = file('bin/probe', readFileSync(`${dir.path}/probe`), { mode: 0o755 })
+  const probe = file('bin/probe', readFileSync(program), { mode: 0o755 })
   await writeImage(streamOf([probe, directory('proc'), directory('t'), ...entries]), image)
   const lines = (await runInRunsc(image, dir.path, ['/bin/probe', '/t'])).trim().split('\n')
   const decoded = lines.map((line) => JSON.parse(line) as Seen & { path: string })

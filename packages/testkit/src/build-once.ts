@@ -49,6 +49,8 @@ async function sourcesIn(dir: string): Promise<readonly string[]> {
 
 /** Builds into a file beside the target: two processes may build at once, and neither sees half a program. */
 async function build(dir: string, target: string): Promise<void> {
+  // A program without a module is named by its files.
+  const what = existsSync(join(dir, 'go.mod')) ? ['.'] : (await sourcesIn(dir)).filter((name) => !name.includes('/'))
   const unfinished = `${target}.${randomUUID()}`
   const env = {
     ...process.env,
@@ -56,11 +58,8 @@ async function build(dir: string, target: string): Promise<void> {
     PATH: `${repository}/.holt/tools/bin:${process.env.PATH}:/usr/local/go/bin`,
   }
   try {
-    await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', unfinished, '.'], {
-      cwd: dir,
-      env,
-      timeout: buildMs,
-    })
+    const options = ['-trimpath', '-ldflags=-s -w', '-o', unfinished]
+    await run('go', ['build', ...options, ...what], { cwd: dir, env, timeout: buildMs })
     await rename(unfinished, target)
   } finally {
     await rm(unfinished, { force: true })

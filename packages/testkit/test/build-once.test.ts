@@ -42,6 +42,12 @@ test('two who ask at once get the same whole program', async () => {
   expect(execFileSync('sh', ['-c', '"$0" 2>&1', one]).toString()).toBe('both\n')
 })
 
+test('a program without a module is built of its files', async () => {
+  const { dir } = await program('alone')
+  await rm(join(dir, 'go.mod'))
+  expect(execFileSync('sh', ['-c', '"$0" 2>&1', await built(dir)]).toString()).toBe('alone\n')
+})
+
 test('a program that does not compile is an error that says why, and leaves nothing', async () => {
   const { dir } = await program('x')
   await writeFile(join(dir, 'main.go'), 'package main\n\nfunc main() { nothing() }\n')

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Engine, ImageDigest } from '@holt/engine'
 import { createHostEngine } from '@holt/engine-host'
 import { ImageReader } from '@holt/erofs'
 import { type BuildStatus, type BuildStepState, type Ignored, makeId } from '@holt/protocol'
+import { builtGuest } from '@holt/testkit'
 import {
   type BaseImages,
   BuildError,
@@ -19,8 +19,6 @@ import {
 } from '../../src/index.ts'
 import { run } from './machine.ts'
 import { type Listing, listEntries } from './tree-listing.ts'
-
-const guestSource = fileURLToPath(new URL('../../../../guest', import.meta.url))
 
 /** A real engine for builds, and what a service would keep for them. */
 export interface BuildRig extends AsyncDisposable {
@@ -60,13 +58,7 @@ export interface TestBuildHost extends BuildHost {
 /** Prepares an engine over directories of its own. */
 export async function prepareRig(images: (engine: Engine, dir: string) => Promise<BaseImages>): Promise<BuildRig> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-build-'))
-  const guestBinary = join(dir, 'holt-guest')
-  run(
-    ['env', `-C${guestSource}`, 'CGO_ENABLED=0', 'go', 'build', '-trimpath', '-ldflags=-s -w', '-o', guestBinary, '.'],
-    {
-      timeoutMs: 300_000,
-    },
-  )
+  const guestBinary = await builtGuest()
   const engine = await createHostEngine({
     stateDir: join(dir, 'state'),
     runDir: join(dir, 'run'),

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { buildOnce, builtGuest } from '@holt/testkit'
 import { findProgram } from '../../src/tools/find-program.ts'
 
 const run = promisify(execFile)
@@ -27,9 +28,11 @@ export async function temporaryDirectory(): Promise<AsyncDisposable & { readonly
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** Builds the real guest into `dir`. */
+/** Puts a copy of the real guest into `dir`, which a test may change. */
 export async function buildGuest(dir: string): Promise<string> {
-  return goBuild(join(here, '../../../../guest'), join(dir, 'holt-guest'))
+  const target = join(dir, 'holt-guest')
+  await copyFile(await builtGuest(), target)
+  return target
 }
 
 /** Makes the tree of the test image in `dir`: one program under many names, and the directories programs expect. */
@@ -37,7 +40,7 @@ export async function makeImageTree(dir: string): Promise<void> {
   for (const each of ['bin', 'etc', 'tmp', 'root', 'run', 'proc', 'sys', 'dev', 'var/lib/data']) {
     await mkdir(join(dir, each), { recursive: true })
   }
-  await goBuild(join(here, 'probe'), join(dir, 'bin/probe'))
+  await copyFile(await buildOnce(join(here, 'probe')), join(dir, 'bin/probe'))
   for (const name of ['true', 'echo', 'cat']) await symlink('probe', join(dir, 'bin', name))
   await writeFile(join(dir, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n')
   await writeFile(join(dir, 'etc/group'), 'root:x:0:\nnogroup:x:65534:\n')
@@ -50,11 +53,4 @@ export async function* tarOf(dir: string): AsyncGenerator<Uint8Array> {
     maxBuffer: 2 ** 28,
   })
   yield stdout
-}
-
-async function goBuild(source: string, target: string): Promise<string> {
-  const go = (await findProgram('go', '/usr/local/go/bin/go')) ?? 'go'
-  const env = { ...process.env, CGO_ENABLED: '0' }
-  await run(go, ['build', '-trimpath', '-ldflags=-s -w', '-o', target, '.'], { cwd: source, env })
-  return target
 }

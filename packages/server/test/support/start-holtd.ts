@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { builtGuest } from '@holt/testkit'
 import { findLeaks } from '../../../engine-host/test/support/leak-check.ts'
-import { buildGuest } from '../../../engine-host/test/support/test-machine.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -33,13 +33,12 @@ export async function startHoltd(settings: Readonly<Record<string, string>>): Pr
   const dir = await mkdtemp(join(tmpdir(), 'holtd-'))
   owned.defer(() => rm(dir, { recursive: true, force: true }))
   const [stateDir, runDir] = [join(dir, 'state'), join(dir, 'run')]
-  await mkdir(join(dir, 'bin'))
   const env = {
     PATH: process.env.PATH,
     HOLT_STATE_DIR: stateDir,
     HOLT_RUN_DIR: runDir,
     HOLT_PORT: '0',
-    HOLT_GUEST: process.env.HOLT_GUEST ?? (await buildGuest(join(dir, 'bin'))),
+    HOLT_GUEST: process.env.HOLT_GUEST ?? (await builtGuest()),
     ...settings,
   }
   const words: string[] = []
