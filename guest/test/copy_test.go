@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -353,21 +354,23 @@ func TestACancelledCopyLeavesNothing(t *testing.T) {
 }
 
 func TestCopiesDeepAndWideTrees(t *testing.T) {
+	size := 20_000
 	if testing.Short() {
-		t.Skip("takes seconds")
+		size = 2_000
 	}
 	g := start(t)
-	script := `import os
+	script := `import os, sys
+size = int(sys.argv[1])
 os.mkdir('wide')
-for i in range(20000): open('wide/%d' % i, 'w').close()
+for i in range(size): open('wide/%d' % i, 'w').close()
 os.mkdir('deep'); os.chdir('deep')
 open('first', 'w').close()
 top = os.open('.', os.O_RDONLY)
-for i in range(20000):
+for i in range(size):
     os.mkdir('d'); os.chdir('d')
 os.link('first', 'last', src_dir_fd=top)
 `
-	if r := g.exec(object{"argv": []string{"python3", "-c", script}, "cwd": g.dir}); r.code() != 0.0 {
+	if r := g.exec(object{"argv": []string{"python3", "-c", script, strconv.Itoa(size)}, "cwd": g.dir}); r.code() != 0.0 {
 		t.Skipf("no trees: %s", r.stderr)
 	}
 	for _, name := range []string{"wide", "deep"} {
@@ -377,10 +380,10 @@ os.link('first', 'last', src_dir_fd=top)
 n = 1; os.chdir(sys.argv[1]); first = os.stat('first').st_ino
 while 'd' in os.listdir('.'): os.chdir('d'); n += 1
 print(n, os.stat('last').st_ino == first)`
-	if r := g.exec(object{"argv": []string{"python3", "-c", count, g.path("deep2")}}); r.stdout != "20001 True\n" {
+	if r := g.exec(object{"argv": []string{"python3", "-c", count, g.path("deep2")}}); r.stdout != fmt.Sprintf("%d True\n", size+1) {
 		t.Fatalf("%+v", r)
 	}
-	if entries, err := os.ReadDir(g.path("wide2")); err != nil || len(entries) != 20000 {
+	if entries, err := os.ReadDir(g.path("wide2")); err != nil || len(entries) != size {
 		t.Fatalf("%d %v", len(entries), err)
 	}
 	for _, name := range []string{"deep", "deep2"} {
@@ -431,7 +434,11 @@ func grow(t testing.TB, random *rand.Rand, dir string, depth int, files *[]strin
 func TestARandomTreeIsCopiedAsCpDoes(t *testing.T) {
 	g := start(t)
 	seed := uint64(time.Now().UnixNano())
-	for i := range 40 {
+	trees := 40
+	if testing.Short() {
+		trees = 10
+	}
+	for i := range trees {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		var all []string
 		base := fmt.Sprintf("r%d", i)

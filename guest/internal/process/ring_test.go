@@ -8,7 +8,11 @@ import (
 
 // TestRingAgainstAModel compares the ring with a list of every byte that was ever written.
 func TestRingAgainstAModel(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 0))
 		size := 1 + random.IntN(300)
 		r := newRing(size)
