@@ -1,6 +1,7 @@
 import type { DenialReason } from '../contract.ts'
+import type { Redaction } from './secrets/masker.ts'
 import { type Field, putIn } from './secrets/put-in.ts'
-import { type Redaction, redactionOf, redactionsFor } from './secrets/redact.ts'
+import { redactionOf, redactionsFor } from './secrets/redact.ts'
 import type { ConnectionToTerminate } from './terminator.ts'
 
 /** A request as its program sent it, whatever carried it. */

@@ -2,8 +2,10 @@ import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { mergePieces } from '@holt/streams'
 import { valuesOf } from './fields.ts'
+import { Masker, type Redaction } from './secrets/masker.ts'
 import type { Field } from './secrets/put-in.ts'
-import { type Redaction, Redactor, redactText } from './secrets/redact.ts'
+import { redactText } from './secrets/redact.ts'
+import { Redactor } from './secrets/redactor.ts'
 
 const decoders = {
   gzip: createGunzip,
@@ -30,9 +32,12 @@ export function plainAnswer(fields: readonly Field[], redactions: readonly Redac
   const decode = coding === '' || coding === 'identity' ? null : decoderOf(coding)
   if (decode === undefined) return null
   const clean = fields.map(([name, value]): Field => [name, redactText(value, redactions)])
-  if (decode === null) return { fields: clean, body: (from) => chain(from, new Redactor(redactions)) }
+  // A length says that the answer is one whole; without one, parts of it may be messages that a program answers (SSE, gRPC).
+  const isWhole = valuesOf(fields, 'content-length').length > 0
+  const redactor = () => new Redactor(new Masker(redactions), { isWhole })
+  if (decode === null) return { fields: clean, body: (from) => chain(from, redactor()) }
   const decoded = clean.filter(([name]) => !['content-encoding', 'content-length'].includes(name.toLowerCase()))
-  return { fields: decoded, body: (from) => chain(chain(from, decode()), new Redactor(redactions)) }
+  return { fields: decoded, body: (from) => chain(chain(from, decode()), redactor()) }
 }
 
 function decoderOf(coding: string) {

@@ -2,9 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/streams'
 import { endToEnd, fieldsOf, withoutFields } from '../fields.ts'
-import { type Redaction, Redactor, redactText } from '../secrets/redact.ts'
+import type { Redaction } from '../secrets/masker.ts'
+import { redactText } from '../secrets/redact.ts'
+import { Redactor } from '../secrets/redactor.ts'
 import { type Http1Connection, responseOn } from './connection.ts'
 import { fail, judge, open, passAnswer, refuse } from './forward-request.ts'
+import { FrameMasker } from './mask-frames.ts'
 
 /** A connection that is to become a WebSocket (RFC 6455, 4.1). */
 interface Switching {
@@ -55,7 +58,8 @@ function switchAnswer(answer: IncomingMessage, redactions: readonly Redaction[])
 
 function join(inside: Duplex, upstream: Duplex, redactions: readonly Redaction[]): void {
   mergePieces(upstream)
-  const back = redactions.length === 0 ? upstream : upstream.pipe(mergePieces(new Redactor(redactions)))
+  const back =
+    redactions.length === 0 ? upstream : upstream.pipe(mergePieces(new Redactor(new FrameMasker(redactions))))
   const end = () => {
     inside.destroy()
     upstream.destroy()

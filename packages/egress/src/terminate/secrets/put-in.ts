@@ -1,3 +1,4 @@
+import { minRedactedSecretLength } from '@holt/protocol'
 import type { AttachedSecret } from '../../contract.ts'
 
 /** One header field, by its name in small letters where it came over HTTP/2, else as it was written. */
@@ -10,7 +11,7 @@ export type PutIn =
       readonly fields: readonly Field[]
       /** Names of the secrets that were put in. */
       readonly secrets: readonly string[]
-      /** The fields' new values: what an echo of them would say. */
+      /** The new values of the fields whose secrets are long enough to be masked: what an echo of them would say. */
       readonly sent: readonly { readonly text: string; readonly placeholder: string }[]
     }
   | { readonly type: 'unavailable'; readonly secret: string }
@@ -37,7 +38,8 @@ export async function putIn(fields: readonly Field[], secrets: readonly Attached
     if (value === null) return { type: 'unavailable', secret: secret.name }
     const filled = replacePlaceholder(text, secret, value)
     put.push([name, filled])
-    sent.push({ text: filled.replace(/^Basic /, ''), placeholder: secret.placeholder })
+    if (value.length >= minRedactedSecretLength)
+      sent.push({ text: filled.replace(/^Basic /, ''), placeholder: secret.placeholder })
     if (!used.includes(secret.name)) used.push(secret.name)
   }
   return { type: 'fields', fields: put, secrets: used, sent }

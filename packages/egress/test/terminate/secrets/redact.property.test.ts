@@ -2,9 +2,11 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Redactor, redactionOf } from '../../src/terminate/secrets/redact.ts'
+import { Masker } from '../../../src/terminate/secrets/masker.ts'
+import { redactionOf } from '../../../src/terminate/secrets/redact.ts'
+import { Redactor } from '../../../src/terminate/secrets/redactor.ts'
 
-const value = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 6, maxLength: 12 })
+const value = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 16, maxLength: 22 })
 
 test('no value survives, wherever chunks are cut, and every other byte does', async () => {
   await fc.assert(
@@ -15,7 +17,9 @@ test('no value survives, wherever chunks are cut, and every other byte does', as
       async (values, pieces, cuts) => {
         const text = pieces.map((piece) => (typeof piece === 'string' ? piece : (values[piece] ?? ''))).join('')
         const redactions = values.flatMap((text) => redactionOf({ text, placeholder: 'PLACEHOLDER' }))
-        const out = await buffer(Readable.from(chunksOf(Buffer.from(text), cuts)).pipe(new Redactor(redactions)))
+        const out = await buffer(
+          Readable.from(chunksOf(Buffer.from(text), cuts)).pipe(new Redactor(new Masker(redactions))),
+        )
         const cleaned = out.toString()
         expect(cleaned).toHaveLength(text.length)
         for (const each of values) expect(cleaned).not.toContain(each)
@@ -24,14 +28,6 @@ test('no value survives, wherever chunks are cut, and every other byte does', as
     ),
     { numRuns: 300 },
   )
-})
-
-test('bytes that cannot be the beginning of a value are not held back', async () => {
-  const redactor = new Redactor(redactionOf({ text: 'sk-secret', placeholder: 'p' }))
-  redactor.write('data: a line\n\n')
-  expect(String(redactor.read())).toBe('data: a line\n\n')
-  redactor.write('almost sk-se')
-  expect(String(redactor.read())).toBe('almost ')
 })
 
 function* chunksOf(bytes: Buffer, cuts: readonly number[]): Generator<Buffer> {

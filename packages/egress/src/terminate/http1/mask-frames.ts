@@ -1,0 +1,73 @@
+import { Masker, type Redaction } from '../secrets/masker.ts'
+import type { Masking } from '../secrets/redactor.ts'
+import { FrameReader } from './websocket-frames.ts'
+
+/**
+ * Headers and contents that wait behind a value that may go on in the next frame. Empty frames and pings would be any number. With this many, what is held
+ * back goes on.
+ */
+const maxDue = 1_000
+
+/** What has to go on, in its order: bytes as they are, or as many bytes of content. */
+type Due = Buffer | number
+
+/** Masks values in the messages of a WebSocket server, also those that a server cuts into several frames. The frames stay as they are. */
+export class FrameMasker implements Masking {
+  readonly #redactions: readonly Redaction[]
+  readonly #content: Masker
+  readonly #frames = new FrameReader()
+  #due: Due[] = []
+  /** Masked content that `#due` has not come to. */
+  #ready: Buffer = Buffer.alloc(0)
+
+  constructor(redactions: readonly Redaction[]) {
+    this.#redactions = redactions
+    this.#content = new Masker(redactions)
+  }
+
+  get held(): number {
+    return this.#content.held
+  }
+
+  push(bytes: Buffer): Buffer {
+    const given: Buffer[] = []
+    for (const part of this.#frames.read(bytes)) {
+      if (part.type === 'header') this.#due.push(part.bytes)
+      else if (part.type === 'control') this.#due.push(this.#masked(part.bytes))
+      else if (part.type === 'end') this.#ready = Buffer.concat([this.#ready, this.#content.end()])
+      else {
+        this.#due.push(part.bytes.length)
+        this.#ready = Buffer.concat([this.#ready, this.#content.push(part.bytes)])
+      }
+      given.push(...this.#give())
+    }
+    if (this.#due.length > maxDue) given.push(this.release())
+    return Buffer.concat(given)
+  }
+
+  release(): Buffer {
+    this.#ready = Buffer.concat([this.#ready, this.#content.release()])
+    return Buffer.concat(this.#give())
+  }
+
+  #masked(bytes: Buffer): Buffer {
+    const masker = new Masker(this.#redactions)
+    return Buffer.concat([masker.push(bytes), masker.end()])
+  }
+
+  /** What may go on by now. */
+  #give(): Buffer[] {
+    const given: Buffer[] = []
+    for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
+      const bytes = typeof next === 'number' ? this.#ready.subarray(0, next) : next
+      if (typeof next === 'number') this.#ready = this.#ready.subarray(bytes.length)
+      given.push(bytes)
+      if (typeof next === 'number' && bytes.length < next) {
+        this.#due[0] = next - bytes.length
+        break
+      }
+      this.#due.shift()
+    }
+    return given
+  }
+}

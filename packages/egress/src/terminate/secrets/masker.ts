@@ -1,0 +1,89 @@
+import { ValueFinder } from './find-values.ts'
+
+/** Bytes that must not come in, and what stands there instead: as many bytes, so that lengths and ranges stay true. */
+export interface Redaction {
+  readonly value: Buffer
+  readonly mask: Buffer
+  /** The most bytes that any form of this secret could have. It does not depend on the secret's letters, only on how many there are. */
+  readonly room: number
+}
+
+/**
+ * Masks values in a stream of bytes, however it is cut. How many bytes it holds back depends on what came and on lengths, never on whether what came looks
+ * like a value: a program that sends guesses would see the difference.
+ */
+export class Masker {
+  readonly #redactions: readonly Redaction[]
+  readonly #finders: readonly ValueFinder[]
+  readonly #longest: number
+  /** The last bytes as they came, `#longest` of them, with zeros before the first. */
+  #read: Buffer
+  /** Masked, and not given out. */
+  #held: Buffer = Buffer.alloc(0)
+  /** How many of the last bytes could all stand in a value. */
+  #run = 0
+
+  constructor(redactions: readonly Redaction[]) {
+    this.#redactions = redactions
+    this.#longest = Math.max(0, ...redactions.map(({ value, room }) => Math.max(value.length, room)))
+    this.#finders = [...Map.groupBy(redactions.keys(), (at) => redactions[at]?.value.length ?? 0)].map(
+      ([length, places]) =>
+        new ValueFinder(
+          length,
+          places.flatMap((at) => ({ at, bytes: redactions[at]?.value ?? Buffer.alloc(0) })),
+        ),
+    )
+    this.#read = Buffer.alloc(this.#longest)
+  }
+
+  /** How many bytes are held back. */
+  get held(): number {
+    return this.#held.length
+  }
+
+  /** Takes bytes, and returns those before them and of them that cannot be a part of a value any more. */
+  push(bytes: Buffer): Buffer {
+    const window = Buffer.concat([this.#read, bytes])
+    // A copy: the bytes may be shared, and they are written to.
+    const masked = Buffer.concat([this.#held, bytes])
+    const given = window.length - masked.length
+    for (const finder of this.#finders)
+      finder.read(window, this.#longest, (value, end) => {
+        const mask = this.#redactions[value]?.mask ?? Buffer.alloc(0)
+        const start = end - mask.length - given
+        // What was given out already stays out; the rest of the value does not follow it.
+        mask.copy(masked, Math.max(0, start), Math.max(0, -start))
+      })
+    this.#read = window.subarray(window.length - this.#longest)
+    this.#run = Math.min(this.#longest, runAtEnd(bytes, this.#run))
+    return this.#give(masked, Math.min(this.#run, Math.max(0, this.#longest - 1), masked.length))
+  }
+
+  /** Returns all that is held back. A value that goes on afterwards is masked from there on. */
+  release(): Buffer {
+    return this.#give(this.#held, 0)
+  }
+
+  /** Returns all that is held back, where no value can go on. */
+  end(): Buffer {
+    this.#read = Buffer.alloc(this.#longest)
+    this.#run = 0
+    for (const finder of this.#finders) finder.forget()
+    return this.release()
+  }
+
+  #give(masked: Buffer, kept: number): Buffer {
+    const end = masked.length - kept
+    this.#held = masked.subarray(end)
+    return masked.subarray(0, end)
+  }
+}
+
+/** How many bytes at the end could all stand in a value, where `before` such bytes came before. Values are text on one line of ASCII (`fieldValue`). */
+function runAtEnd(bytes: Buffer, before: number): number {
+  for (let at = bytes.length - 1; at >= 0; at--) {
+    const byte = bytes[at] ?? 0
+    if (byte !== 0x09 && (byte < 0x20 || byte > 0x7e)) return bytes.length - 1 - at
+  }
+  return before + bytes.length
+}

@@ -1,0 +1,66 @@
+import { Transform } from 'node:stream'
+
+/**
+ * How long nothing has to come until what is held back goes on. Longer than a round trip to most hosts: a sender that waits for an acknowledgement in the
+ * middle of a value pauses for one, and a program chooses where that is by how much it sends.
+ */
+export const pauseMs = 250
+
+/** Takes the values out of a stream. */
+export interface Masking {
+  /** How many bytes are held back. */
+  readonly held: number
+  /** Takes bytes, and returns what may go on. */
+  push(bytes: Buffer): Buffer
+  /** Returns all that is held back. */
+  release(): Buffer
+}
+
+/** A stream without the values, wherever its chunks are cut. When and in how many pieces it goes on does not depend on the values. */
+export class Redactor extends Transform {
+  readonly #masking: Masking
+  readonly #isWhole: boolean
+  #timer: NodeJS.Timeout | null = null
+
+  /** `isWhole`: nobody acts on a part of the stream, so that what is held back waits for the rest, however long that takes. */
+  constructor(masking: Masking, { isWhole = false } = {}) {
+    super()
+    this.#masking = masking
+    this.#isWhole = isWhole
+  }
+
+  override _transform(chunk: Buffer, _encoding: string, done: (error: Error | null, data?: Buffer) => void): void {
+    const given = this.#masking.push(chunk)
+    this.#stop()
+    if (this.#masking.held > 0 && !this.#isWhole) this.#wait()
+    done(null, given)
+  }
+
+  /** A reader that took nothing kept the sender from sending: that was no pause of the sender's, whose time begins now. */
+  override _read(size: number): void {
+    this.#timer?.refresh()
+    super._read(size)
+  }
+
+  override _flush(done: (error: Error | null, data?: Buffer) => void): void {
+    this.#stop()
+    done(null, this.#masking.release())
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#stop()
+    done(error)
+  }
+
+  #wait(): void {
+    this.#timer = setTimeout(() => {
+      if (this.readableLength > 0 || this.writableLength > 0) this.#wait()
+      else this.push(this.#masking.release())
+    }, pauseMs).unref()
+  }
+
+  #stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+}

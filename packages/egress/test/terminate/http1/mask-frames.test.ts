@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { FrameMasker } from '../../../src/terminate/http1/mask-frames.ts'
+import { FrameReader } from '../../../src/terminate/http1/websocket-frames.ts'
+import { redactionOf } from '../../../src/terminate/secrets/redact.ts'
+
+const secret = 'sk-the-real-value-0123456789'
+const redactions = redactionOf({ text: secret, placeholder: 'placeholder' })
+const mask = 'placeholder'.padEnd(secret.length, '*')
+const longForms = { short: 0, '16 bits': 126, '64 bits': 127 } as const
+
+/** A frame of a server, its length written in one of the three ways. */
+function frame(first: number, content: string, form: keyof typeof longForms = 'short'): Buffer {
+  const bytes = Buffer.from(content)
+  if (form === 'short') return Buffer.concat([Buffer.from([first, bytes.length]), bytes])
+  const length = Buffer.alloc(form === '16 bits' ? 2 : 8)
+  length.writeUIntBE(bytes.length, Math.max(0, length.length - 6), Math.min(6, length.length))
+  return Buffer.concat([Buffer.from([first, longForms[form]]), length, bytes])
+}
+
+function* pieces(bytes: Buffer, cuts: readonly number[]): Generator<Buffer> {
+  for (let at = 0, cut = 0; at < bytes.length; cut++) {
+    const size = cuts[cut % cuts.length] ?? 1
+    yield bytes.subarray(at, at + size)
+    at += size
+  }
+}
+
+const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 10 })
+
+test('a secret in a message is masked in however many frames it comes, and the frames stay', () => {
+  const parts = fc.array(fc.tuple(fc.integer({ min: 0, max: 12 }), fc.constantFrom('short', '16 bits', '64 bits')), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  fc.assert(
+    fc.property(parts, cuts, fc.boolean(), (sizes, cut, pings) => {
+      const framesOf = (text: string) => {
+        const frames: Buffer[] = []
+        let at = 0
+        for (const [index, [size, form]] of sizes.entries()) {
+          frames.push(frame(index === 0 ? 0x01 : 0x00, text.slice(at, at + size), form))
+          if (pings) frames.push(frame(0x89, 'ping'))
+          at += size
+        }
+        return Buffer.concat([...frames, frame(0x80, text.slice(at)), frame(0x82, 'next')])
+      }
+      const masker = new FrameMasker(redactions)
+      const given = [...pieces(framesOf(`<${secret}>`), cut)].map((piece) => masker.push(piece))
+      expect(Buffer.concat(given)).toEqual(framesOf(`<${mask}>`))
+    }),
+  )
+})
+
+test('a message that is whole goes on at once', () => {
+  const masker = new FrameMasker(redactions)
+  const message = frame(0x81, `{"text":"${secret.slice(0, 20)}"}`)
+  expect(masker.push(message)).toEqual(message)
+})
+
+test('a secret in a ping or a close is masked', () => {
+  const masker = new FrameMasker(redactions)
+  expect(masker.push(frame(0x89, secret))).toEqual(frame(0x89, mask))
+})
+
+test('what is no frame is masked as bytes', () => {
+  const masker = new FrameMasker(redactions)
+  const given = [masker.push(Buffer.from(`no frame ${secret.slice(0, 9)}`)), masker.push(Buffer.from(secret.slice(9)))]
+  expect(Buffer.concat([...given, masker.release()]).toString()).toBe(`no frame ${mask}`)
+})
+
+test('empty frames without end are not kept', () => {
+  const masker = new FrameMasker(redactions)
+  const first = frame(0x01, 'held')
+  const empty = frame(0x00, '')
+  let bytes = masker.push(first).length
+  for (let count = 0; count < 5_000; count++) bytes += masker.push(empty).length
+  expect(bytes).toBeGreaterThan(first.length + 3_000 * empty.length)
+})
+
+test('any bytes come out in their number, and nothing else happens', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), cuts, (bytes, cut) => {
+      const masker = new FrameMasker([])
+      const given = [...pieces(Buffer.from(bytes), cut)].map((piece) => masker.push(piece))
+      const reader = new FrameReader()
+      const parts = [...pieces(Buffer.from(bytes), cut)].flatMap((piece) => reader.read(piece))
+      const whole = parts.reduce((sum, part) => sum + (part.type === 'end' ? 0 : part.bytes.length), 0)
+      expect(Buffer.concat([...given, masker.release()])).toEqual(Buffer.from(bytes.subarray(0, whole)))
+    }),
+  )
+})

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Masker } from '../../../src/terminate/secrets/masker.ts'
+import { redactionOf, redactionsFor, redactText } from '../../../src/terminate/secrets/redact.ts'
+import { pauseMs, Redactor } from '../../../src/terminate/secrets/redactor.ts'
+import { secretOf } from '../harness.ts'
+
+const secret = 'sk-the-real-value-0123456789'
+const redactions = redactionOf({ text: secret, placeholder: 'placeholder' })
+const mask = 'placeholder'.padEnd(secret.length, '*')
+
+/** A redactor, and all that it has given out. */
+function redactor(options?: { isWhole: boolean }) {
+  const stream = new Redactor(new Masker(redactions), options)
+  const given = { text: '' }
+  stream.on('data', (part: Buffer) => {
+    given.text += part.toString()
+  })
+  return { stream, given }
+}
+
+describe('a stream without a secret', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  test('holds back as much of what begins a secret as of what does not', async () => {
+    for (const before of ['', 'x'.repeat(100), 'a line\n']) {
+      const sizes = [secret.slice(0, 20), 'y'.repeat(20)].map(async (guess) => {
+        const { stream, given } = redactor()
+        stream.write(before + guess)
+        await turns()
+        return given.text.length
+      })
+      const [right, wrong] = await Promise.all(sizes)
+      expect(right).toBe(wrong)
+    }
+  })
+
+  test('holds nothing back behind a byte that is in no secret', async () => {
+    const { stream, given } = redactor()
+    stream.write(`data: ${secret.slice(0, 20)}\n\n`)
+    await turns()
+    expect(given.text).toBe(`data: ${secret.slice(0, 20)}\n\n`)
+  })
+
+  test('goes on after a pause, and does not let the rest of a secret follow', async () => {
+    const { stream, given } = redactor()
+    stream.write(secret.slice(0, 20))
+    await turns()
+    expect(given.text).toBe('')
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(given.text).toBe(secret.slice(0, 20))
+    stream.end(`${secret.slice(20)}!`)
+    await turns()
+    expect(given.text).toBe(`${secret.slice(0, 20)}${mask.slice(20)}!`)
+  })
+
+  test('waits for the rest where the whole has a length', async () => {
+    const { stream, given } = redactor({ isWhole: true })
+    stream.write(secret.slice(0, 20))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(given.text).toBe('')
+    stream.end(secret.slice(20))
+    await turns()
+    expect(given.text).toBe(mask)
+  })
+
+  test('takes a reader that reads nothing for no pause of the sender', async () => {
+    const stream = new Redactor(new Masker(redactions))
+    stream.write(`${'x\n'.repeat(40_000)}${secret.slice(0, 20)}`)
+    // However long that is: just before, and just after, any timer that may repeat.
+    await vi.advanceTimersByTimeAsync(pauseMs * 40 - 1)
+    let text = ''
+    stream.on('data', (part: Buffer) => {
+      text += part.toString()
+    })
+    await turns()
+    // The reader has read all; the sender can go on from now.
+    expect(text.endsWith('x\n')).toBe(true)
+    await vi.advanceTimersByTimeAsync(2)
+    stream.end(secret.slice(20))
+    await turns()
+    expect(text.endsWith(`\n${mask}`)).toBe(true)
+  })
+
+  test('leaves no timer when it is destroyed', async () => {
+    const { stream } = redactor()
+    stream.write('held')
+    await turns()
+    expect(vi.getTimerCount()).toBe(1)
+    stream.destroy()
+    await turns()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+test.each([15, 16])('a secret of %i characters is masked only where it cannot be guessed', async (length) => {
+  const current = secret.slice(0, length)
+  const found = await redactionsFor([secretOf({ current })])
+  expect(redactText(`-${current}-`, found).includes(current)).toBe(length < 16)
+})
+
+test('what is held back depends on how long a secret is, not on its letters', async () => {
+  const heldOf = async (current: string) => {
+    const masker = new Masker(await redactionsFor([secretOf({ current })]))
+    masker.push(Buffer.alloc(1_000, 'x'))
+    return masker.held
+  }
+  expect(await heldOf('%"/%"/%"/%"/%"/%"/%"/%"/')).toBe(await heldOf('abcdefghijklmnopqrstuvwx'))
+})
