@@ -120,12 +120,9 @@ func applicationOf(r *http.Request) (a archive.Application, err error) {
 		return a, err
 	}
 	if text := query.Get("mode"); text != "" {
-		mode, err := strconv.ParseUint(text, 8, 32)
-		if err != nil || mode > 0o7777 {
-			return a, fault.New(fault.InvalidRequest, "mode: octal, at most 7777")
+		if a.Mode, err = archive.ParseModeChange(text); err != nil {
+			return a, err
 		}
-		bits := uint32(mode)
-		a.Mode = &bits
 	}
 	if spec := query.Get("chown"); spec != "" {
 		uid, gid, err := accounts.Current().LookupOwner(spec)

@@ -22,7 +22,7 @@ type Application struct {
 	Owner  *Owner // of everything, also of directories that are made on the way; nil: root, or as KeepOwners says
 	// KeepOwners takes owners as the archive has them; directories on the way are root's.
 	KeepOwners bool
-	Mode       *uint32 // of everything but symlinks and directories on the way; nil: as the archive says
+	Mode       ModeChange // of everything but symlinks and directories on the way; nil: as the archive says
 	// Unpack has files at the top of the archive that are archives themselves unpacked into the destination, with the owners they have.
 	Unpack     bool
 	MaxEntries int64

@@ -145,7 +145,7 @@ func (u *unpacker) owner(h *tar.Header) (uid, gid int) {
 // mode is an entry's mode. What makes a program run as its owner goes with the owner only.
 func (u *unpacker) mode(h *tar.Header) uint32 {
 	if u.options.Mode != nil {
-		return *u.options.Mode
+		return u.options.Mode(uint32(h.Mode), h.Typeflag == tar.TypeDir)
 	}
 	mode := uint32(h.Mode) & 0o7777
 	if !u.options.KeepOwners && !u.options.KeepModes {

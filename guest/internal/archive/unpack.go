@@ -23,7 +23,7 @@ type Options struct {
 	MaxEntries int64
 	MaxBytes   int64 // 0: the disk, and a multiple of what arrives
 	// Mode is what everything has but symlinks; nil: what the archive says.
-	Mode *uint32
+	Mode ModeChange
 	// ParentUID and ParentGID are whom directories belong to that the archive does not have, with Over.
 	ParentUID, ParentGID int
 }
@@ -237,7 +237,7 @@ func (u *unpacker) directory(parts []string, h *tar.Header) error {
 	if _, err := u.way.to(parts, u.mkdir); err != nil {
 		return err
 	}
-	kept := &tar.Header{Name: h.Name, Mode: h.Mode, Uid: h.Uid, Gid: h.Gid, ModTime: h.ModTime, AccessTime: h.AccessTime}
+	kept := &tar.Header{Typeflag: tar.TypeDir, Name: h.Name, Mode: h.Mode, Uid: h.Uid, Gid: h.Gid, ModTime: h.ModTime, AccessTime: h.AccessTime}
 	size := 256 + 2*len(h.Name)
 	for record, value := range h.PAXRecords {
 		if strings.HasPrefix(record, xattrPrefix) {

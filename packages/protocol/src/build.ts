@@ -61,7 +61,10 @@ const pathText = z
   .max(4096)
   .refine((text) => !text.includes('\0'), 'must not contain NUL')
 const ownerText = Text.min(1).max(256)
-const modeText = z.string().regex(/^[0-7]{3,4}$/, 'must be an octal mode such as 755')
+/** A mode as chmod(1) takes it: octal digits, or clauses such as `u+rwX,g=r`. */
+export const modePattern =
+  /^(?:[0-7]{3,4}|(?:[ugoa]*(?:[-+=](?:[ugo]|[rwxXst]*))+)(?:,[ugoa]*(?:[-+=](?:[ugo]|[rwxXst]*))+)*)$/
+const modeText = z.string().max(256).regex(modePattern, 'must be a mode such as 755 or u+rwX,g=r')
 
 /** One step on top of an image or a template: what a line of a Dockerfile does. */
 export const BuildStep = z

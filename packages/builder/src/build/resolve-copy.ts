@@ -1,5 +1,6 @@
 import type { Context } from '../context/open-context.ts'
 import { gitRefusal, isAddress, isGitSource } from '../dockerfile/git-source.ts'
+import { isMode, modeHint } from '../dockerfile/mode.ts'
 import type { CopyInstruction, Heredoc } from '../dockerfile/plan.ts'
 import { BuildError } from './contract.ts'
 import type { CopyWork, Files } from './resolved-step.ts'
@@ -99,9 +100,7 @@ function expandOrNull(word: string | null, { scope }: Surroundings): string | nu
 }
 
 function checkedMode(mode: string | null): string | null {
-  if (mode !== null && !/^[0-7]{3,4}$/.test(mode))
-    throw new BuildError('dockerfile_invalid', `--chmod=${mode.slice(0, 40)} is no mode.`, {
-      hint: 'Write an octal mode, --chmod=755 say.',
-    })
+  if (mode !== null && !isMode(mode))
+    throw new BuildError('dockerfile_invalid', `--chmod=${mode.slice(0, 40)} is no mode.`, { hint: modeHint })
   return mode
 }

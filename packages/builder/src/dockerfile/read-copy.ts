@@ -1,5 +1,6 @@
 import { gitRefusal, isAddress, isGitSource } from './git-source.ts'
 import { shown, unsupported, wrong } from './line-error.ts'
+import { isMode, modeHint } from './mode.ts'
 import type { CopyInstruction, CopySource, Heredoc } from './plan.ts'
 import { type LogicalLine, parseHeredoc } from './read-lines.ts'
 import { boolean, type FindSource } from './read-mount.ts'
@@ -116,14 +117,8 @@ function readFlag(
 }
 
 function readMode(value: string): string {
-  if (value.includes('$') || /^[0-7]{3,4}$/.test(value)) return value
-  if (/^[ugoa]*[-+=]/.test(value)) {
-    throw unsupported(
-      `--chmod takes octal modes, not ${shown(value, 40)}.`,
-      'Write it like --chmod=755, or use RUN chmod.',
-    )
-  }
-  throw wrong(`"${shown(value, 40)}" is no octal mode.`, 'Write it like --chmod=755.')
+  if (value.includes('$') || isMode(value)) return value
+  throw wrong(`"${shown(value, 40)}" is no octal mode and no symbolic one.`, modeHint)
 }
 
 function readChecksum(value: string): string {

@@ -124,6 +124,34 @@ RUN ${last}`
       expect(await rig.text(imageDigest, '/two')).toBe('again\n')
     })
 
+    test('changes modes as chmod does, of each file from what it had', async () => {
+      const host = rig.host(isolation)
+      const text = `FROM base
+RUN mkdir -p /of/sub && echo 1 > /of/script && echo 2 > /of/sub/data && chmod 640 /of/script && chmod 2700 /of/sub && chmod 755 /of/sub/data
+COPY --from=0 --chmod=+x /of/ /any/
+COPY --from=0 --chmod=u+rwX,g=r,o= /of/ /some/
+ARG MODE=a=rX
+COPY --from=0 --chmod=$MODE /of/ /word/
+COPY --chmod=go-r,u+x <<two /text/
+2
+two`
+        .replaceAll('--from=0', '--from=base')
+        .replace('FROM base', 'FROM base AS base')
+      const stages = text.replace('COPY', 'FROM base\nCOPY')
+      const listing = await rig.list((await build(host, requestOf(stages))).imageDigest)
+      const modes = ['script', 'sub', 'sub/data'].map((name) =>
+        ['any', 'some', 'word'].map((dir) => listing.get(`${dir}/${name}`)?.split(' ')[1]),
+      )
+      expect(modes).toEqual([
+        ['751', '640', '444'],
+        ['2711', '2740', '2555'],
+        ['755', '740', '555'],
+      ])
+      expect(listing.get('text/two')).toMatch(/^f 700 /)
+      const wrong = requestOf('FROM base\nARG MODE=u+q\nCOPY --chmod=$MODE <<a /\na')
+      expect(await failureOf(host, wrong)).toMatchObject({ code: 'dockerfile_invalid' })
+    })
+
     test('builds stages on each other, and only those that are needed', async () => {
       const host = rig.host(isolation)
       const text = `FROM base AS tools

@@ -46,7 +46,7 @@ export interface ApplyTree {
   readonly chown: string | null
   /** Owners are as the stream has them. */
   readonly keepOwners: boolean
-  /** Octal, of everything but symlinks and directories that are made on the way; null: as the stream has it. */
+  /** As chmod(1) takes it, octal or symbolic, of everything but symlinks and directories that are made on the way; null: as the stream has it. */
   readonly mode: string | null
   /** Archives at the top of the stream are unpacked into the destination. */
   readonly unpack: boolean

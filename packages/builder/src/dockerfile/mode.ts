@@ -1,0 +1,9 @@
+import { modePattern } from '@holt/protocol'
+
+/** How a mode is written. */
+export const modeHint = 'Write an octal mode like --chmod=755, or a symbolic one like --chmod=u+rwX,g=r.'
+
+/** True for a mode as chmod(1) takes it: octal digits or symbolic clauses. */
+export function isMode(text: string): boolean {
+  return text.length <= 256 && modePattern.test(text)
+}
