@@ -46,6 +46,7 @@ export function readLines(text: string, escapeChar: Escape, maxLines: number = N
   const source = new Source(text)
   const lines: LogicalLine[] = []
   const warnings: string[] = []
+  let warnedCrlf = false
   const tail = escapeChar === '\\' ? /(^|[^\\])\\[ \t]*$/ : /(^|[^`])`[ \t]*$/
   for (let first = source.next(); first !== null && lines.length < maxLines; first = source.next()) {
     const start = source.line
@@ -69,9 +70,21 @@ export function readLines(text: string, escapeChar: Escape, maxLines: number = N
     if (joined === '') continue
     if (emptyLine)
       warnings.push(`Line ${start}: the instruction goes on after an empty line, which Dockerfiles should not have.`)
-    lines.push(readHeredocs(joined, { source, escapeChar, start }))
+    const line = readHeredocs(joined, { source, escapeChar, start })
+    lines.push(line)
+    if (!warnedCrlf && hasWindowsLines(line)) warnings.push(windowsLines(line))
+    warnedCrlf ||= hasWindowsLines(line)
   }
   return { lines, warnings }
+}
+
+/** True for a here-document of RUN whose lines end as on Windows. BuildKit keeps their carriage returns (moby/buildkit issue 4282), and so does this. */
+function hasWindowsLines({ keyword, heredocs }: LogicalLine): boolean {
+  return keyword === 'RUN' && heredocs.some(({ raw }) => raw.includes('\r\n'))
+}
+
+function windowsLines({ line }: LogicalLine): string {
+  return `Line ${line}: the lines of the here-document end in CRLF, and the shell gets the carriage returns, as with BuildKit. If the step fails, save the Dockerfile with LF.`
 }
 
 function readHeredocs(

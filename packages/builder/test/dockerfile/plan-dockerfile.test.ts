@@ -269,6 +269,28 @@ describe('settings', () => {
   })
 })
 
+describe('a here-document with the line ends of Windows', () => {
+  const crlf = (text: string) => plan(text.replaceAll('\n', '\r\n'))
+
+  // What moby/buildkit makes of the same files: frontend/dockerfile, `Parse` and `dispatchRun`.
+  test.each<readonly [string, object]>([
+    ['RUN <<EOF\nset -e\necho $X\nEOF\n', { form: { type: 'heredoc', script: 'set -e\r\necho $X\r\n' } }],
+    ['RUN <<-EOF\n\techo a\n\tEOF', { form: { type: 'heredoc', script: 'echo a\r\n' } }],
+    ['RUN <<EOF cat >/x\na\nEOF\n', { form: { type: 'shell', script: '<<EOF cat >/x\na\r\nEOF' } }],
+    ['RUN cat <<A <<B >/x\na\nA\nb\nB\n', { form: { type: 'shell', script: 'cat <<A <<B >/x\na\r\nA\nb\r\nB' } }],
+    ['COPY <<"a.txt" /\n1\n\n2\na.txt\n', { heredocs: [{ name: 'a.txt', content: '1\r\n\r\n2\r\n' }] }],
+  ])('%j is read as BuildKit reads it', (text, expected) => {
+    expect(crlf(`FROM a\n${text}`).stages[0]?.instructions).toMatchObject([expected])
+  })
+
+  test('of RUN is warned of once, with its line', () => {
+    const warnings = crlf('FROM a\nRUN x\nCOPY <<a /\n1\na\nRUN <<EOF\nz\nEOF\nRUN <<EOF\nz\nEOF').warnings
+    expect(warnings).toEqual([expect.stringMatching(/^Line 6: .*CRLF.*BuildKit.*save the Dockerfile with LF/)])
+    expect(plan('FROM a\nRUN <<EOF\nz\nEOF').warnings).toEqual([])
+    expect(crlf('FROM a\nRUN x \\\n y').warnings).toEqual([])
+  })
+})
+
 describe('FROM', () => {
   test.each<readonly [string, object]>([
     ['FROM debian', { type: 'image', reference: 'debian' }],
