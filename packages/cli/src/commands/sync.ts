@@ -55,7 +55,7 @@ export function addSync(program: Command): void {
     const job = { runtime, from: resolve(directory), to: path.replace(/(?<=.)\/+$/, ''), options }
     const first = await syncOnce(job)
     report(first, options)
-    if (options.watch === true) await stay(job)
+    if (options.watch === true) await stay(job, first)
     return 0
   })
 }
@@ -92,7 +92,7 @@ async function syncOnce({ runtime, from, to, options }: Job, signal?: AbortSigna
 }
 
 /** Follows what changes here until Ctrl-C. A round that fails is told, and what it left is the next one's. */
-async function stay(job: Job): Promise<void> {
+async function stay(job: Job, first: Round): Promise<void> {
   const stop = new AbortController()
   using interrupts = new Interrupts()
   interrupts.passOn(async () => stop.abort())
@@ -101,22 +101,25 @@ async function stay(job: Job): Promise<void> {
   let removed = 0
   const look = async () => {
     try {
-      const round = await syncOnce(job, stop.signal)
+      const whole = await syncOnce(job, stop.signal)
+      const round = { ...whole, skipped: whole.skipped.filter(({ path }) => !told.has(path)) }
+      for (const { path } of round.skipped) told.add(path)
       sent += round.sent.length
       removed += round.removed.length
-      if (round.sent.length + round.removed.length > 0) report(round, job.options)
+      if (round.sent.length + round.removed.length + round.skipped.length > 0) report(round, job.options)
     } catch (error) {
       if (!stop.signal.aborted) reportError(error)
     }
   }
+  const told = new Set(first.skipped.map(({ path }) => path))
   await followChanges(job.from, { look, signal: stop.signal })
   say(`holt: ended; followed changes: ${sent} sent, ${removed} removed`)
 }
 
 function report(round: Round, { json = false, watch = false, dryRun = false }: Options): void {
-  const { sent, removed, unchanged, bytes, durationMs } = round
+  const { sent, removed, unchanged, skipped, bytes, durationMs } = round
   if (json) {
-    const what = { sent, removed, unchanged, size_bytes: bytes, duration_ms: durationMs }
+    const what = { sent, removed, unchanged, skipped, size_bytes: bytes, duration_ms: durationMs }
     if (watch) print(JSON.stringify(what))
     else printJson(what)
     return
@@ -125,6 +128,7 @@ function report(round: Round, { json = false, watch = false, dryRun = false }: O
     for (const path of sent) print(`send    ${printable(path)}`)
     for (const path of removed) print(`remove  ${printable(path)}`)
   }
+  for (const { path, reason } of skipped) say(`holt: left out ${printable(path)}: ${reason}`)
   const [send, remove] = dryRun ? ['would send', 'would remove'] : ['sent', 'removed']
   say(
     `holt: ${send} ${sent.length} (${amount(bytes)}), ${remove} ${removed.length}, ${unchanged} unchanged, ${(durationMs / 1000).toFixed(1)} s`,

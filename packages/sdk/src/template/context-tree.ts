@@ -19,26 +19,31 @@ export interface ContextRules {
 }
 
 /**
- * Reads what a build's context has. A directory that is left out is there all the same when something in it was brought back. Sockets, devices and FIFOs are
- * skipped; another name of a file that is there is a hard link to it.
+ * Reads what a build's context has. A directory that is left out is there all the same when something in it was brought back. Sockets, devices, FIFOs and
+ * names that are not UTF-8 are skipped; another name of a file that is there is a hard link to it.
  */
 export async function readContextTree(root: string, { ignore, only: patterns }: ContextRules): Promise<ContextTree> {
   const only = patterns?.map(firstFixedPart)
   const top = await entryOf(root, '')
-  if (top?.type !== 'directory') throw new HoltError('not_a_directory', `${root} is not a directory`)
+  if (top.type !== 'directory') throw new HoltError('not_a_directory', `${root} is not a directory`)
   const entries: LocalEntry[] = [top]
   const skipped: { path: string; reason: string }[] = []
   const names = new Map<string, string>()
   /** Directories that come only with something in them, the outermost first. */
   let pending: LocalEntry[] = []
-  const waiting = await pathsToVisit(root, '', only)
+  const visit = async (folder: string) => {
+    const found = await pathsIn(root, folder, (path) => only === undefined || isWanted(path, only))
+    for (const one of found.skipped) if (ignore?.ignores(one.path) !== true) skipped.push(one)
+    return found.paths.reverse()
+  }
+  const waiting = await visit('')
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const entry = await entryIfThere(root, path)
-    if (entry === 'gone') continue
+    if (entry.type === 'gone') continue
     pending = pending.filter((above) => path.startsWith(`${above.path}/`))
     const isIgnored = ignore?.ignores(path) === true
-    if (entry === null) {
-      if (!isIgnored) skipped.push({ path, reason: 'it is a socket, a device or a FIFO' })
+    if (entry.type === 'unsendable') {
+      if (!isIgnored) skipped.push({ path, reason: entry.reason })
       continue
     }
     if (isIgnored && (entry.type !== 'directory' || ignore?.hasExceptions !== true)) continue
@@ -47,7 +52,7 @@ export async function readContextTree(root: string, { ignore, only: patterns }: 
       entries.push(...pending, linked(entry, names))
       pending = []
     }
-    if (entry.type === 'directory') for (const one of await pathsToVisit(root, path, only)) waiting.push(one)
+    if (entry.type === 'directory') for (const one of await visit(path)) waiting.push(one)
   }
   return { entries, skipped }
 }
@@ -59,12 +64,6 @@ function linked(entry: LocalEntry, names: Map<string, string>): LocalEntry {
   if (target !== undefined) return { ...entry, type: 'hardlink', sizeBytes: 0, target }
   names.set(entry.identity, entry.path)
   return entry
-}
-
-/** What is in a directory, the last one first. */
-async function pathsToVisit(root: string, folder: string, only: readonly string[] | undefined): Promise<string[]> {
-  const paths = await pathsIn(root, folder, (path) => only === undefined || isWanted(path, only))
-  return paths.reverse()
 }
 
 function isWanted(path: string, only: readonly string[]): boolean {
@@ -83,11 +82,14 @@ export function firstFixedPart(pattern: string): string {
 }
 
 /** A build's own temporary files come and go; one that went before it was looked at is no part of the context. */
-async function entryIfThere(root: string, path: string): Promise<LocalEntry | null | 'gone'> {
+async function entryIfThere(
+  root: string,
+  path: string,
+): Promise<Awaited<ReturnType<typeof entryOf>> | { readonly type: 'gone' }> {
   try {
     return await entryOf(root, path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'gone'
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { type: 'gone' }
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
     throw new HoltError('path_permission_denied', `${join(root, path)} cannot be read`, {
       hint: 'Leave it out in .dockerignore, or let this user read it.',

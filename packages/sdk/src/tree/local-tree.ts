@@ -12,62 +12,95 @@ export interface LocalEntry extends TarEntry {
 /** Decides about an entry by its path below the tree; false leaves it out, with everything below. */
 export type EntryFilter = (path: string, isDirectory: boolean) => boolean
 
+/** A path below a tree that cannot be sent, and why. A name that is not UTF-8 is shown with U+FFFD. */
+export interface Unsendable {
+  readonly path: string
+  readonly reason: string
+}
+
+/** What a tree of this machine has. */
+export interface LocalTree {
+  /** Each directory before what is in it and that before what comes after, the directory itself first, with an empty path. */
+  readonly entries: readonly LocalEntry[]
+  readonly skipped: readonly Unsendable[]
+}
+
+/** Why something is neither sent nor part of a build's context. */
+const unsendable = {
+  kind: 'it is a socket, a device or a FIFO',
+  name: 'its name is not UTF-8',
+  target: 'what it links to is not UTF-8',
+} as const
+
 /**
- * Every entry of a tree, each directory before what is in it and that before what comes after, the directory itself first. What is neither file, directory nor symlink, or has no UTF-8 name, is an
- * error. A second name of a file is a hard link to the first, or with `keepsHardLinks` false a file of its own.
+ * Returns every entry of a tree. Sockets, devices, FIFOs and names or targets of links that are not UTF-8 are skipped and listed. A second name of a file is a
+ * hard link to the first, or with `keepsHardLinks` false a file of its own.
  */
 export async function readLocalTree(
   root: string,
   { keeps = () => true, keepsHardLinks = true }: { keeps?: EntryFilter; keepsHardLinks?: boolean } = {},
-): Promise<LocalEntry[]> {
-  const top = await knownEntryOf(root, '')
+): Promise<LocalTree> {
+  const top = await entryOf(root, '')
   if (top.type !== 'directory') throw new HoltError('not_a_directory', `${root} is not a directory`)
   const entries: LocalEntry[] = []
+  const skipped: Unsendable[] = []
   const first = new Map<string, string>()
   const waiting = ['']
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const entry = path === '' ? top : await knownEntryOf(root, path)
+    const entry = path === '' ? top : await entryOf(root, path)
+    if (entry.type === 'unsendable') {
+      skipped.push({ path, reason: entry.reason })
+      continue
+    }
     const identity = keepsHardLinks ? entry.identity : null
     const target = identity === null ? undefined : first.get(identity)
     if (identity !== null && target === undefined) first.set(identity, path)
-    entries.push(target === undefined ? entry : { ...entry, type: 'hardlink', sizeBytes: 0, target })
-    if (entry.type === 'directory') for (const one of (await pathsIn(root, path, keeps)).reverse()) waiting.push(one)
+    const sent = { ...entry, mode: entry.mode & 0o777 }
+    entries.push(target === undefined ? sent : { ...sent, type: 'hardlink', sizeBytes: 0, target })
+    if (entry.type !== 'directory') continue
+    const found = await pathsIn(root, path, keeps)
+    skipped.push(...found.skipped)
+    for (const one of found.paths.reverse()) waiting.push(one)
   }
-  return entries
+  return { entries, skipped }
 }
 
-/** What is in a directory, sorted by name. A name that is not UTF-8 is an error. */
-export async function pathsIn(root: string, folder: string, keeps: EntryFilter): Promise<string[]> {
+/** Returns what is in a directory, sorted by name. */
+export async function pathsIn(
+  root: string,
+  folder: string,
+  keeps: EntryFilter,
+): Promise<{ readonly paths: string[]; readonly skipped: readonly Unsendable[] }> {
   const paths: string[] = []
+  const skipped: Unsendable[] = []
   for (const found of await readdir(join(root, folder), { encoding: 'buffer', withFileTypes: true })) {
     const name = found.name.toString()
-    if (!Buffer.from(name).equals(found.name))
-      throw new HoltError('invalid_path', `A name in ${join(root, folder)} is not UTF-8`)
     const path = folder === '' ? name : `${folder}/${name}`
-    if (keeps(path, found.isDirectory())) paths.push(path)
+    if (!keeps(path, found.isDirectory())) continue
+    if (Buffer.from(name).equals(found.name)) paths.push(path)
+    else skipped.push({ path, reason: unsendable.name })
   }
-  return paths.sort()
+  return { paths: paths.sort(), skipped }
 }
 
-async function knownEntryOf(root: string, path: string): Promise<LocalEntry> {
-  const entry = await entryOf(root, path)
-  if (entry !== null) return { ...entry, mode: entry.mode & 0o777 }
-  throw new HoltError('not_a_file', `${join(root, path)} is neither a file, a directory nor a symlink`)
-}
-
-/** One entry of a tree, symlinks as such, modes with their set-id bits; null for what is neither file, directory nor symlink. */
-export async function entryOf(root: string, path: string): Promise<LocalEntry | null> {
+/** Returns one entry of a tree: symlinks as such, modes with their set-id bits. */
+export async function entryOf(
+  root: string,
+  path: string,
+): Promise<LocalEntry | { readonly type: 'unsendable'; readonly reason: string }> {
   const place = join(root, path)
   const found = await lstat(place, { bigint: true })
   const type = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : found.isSymbolicLink() ? 'symlink' : null
-  if (type === null) return null
+  if (type === null) return { type: 'unsendable', reason: unsendable.kind }
+  const target = type === 'symlink' ? await readlink(place, 'buffer') : Buffer.alloc(0)
+  if (!Buffer.from(target.toString()).equals(target)) return { type: 'unsendable', reason: unsendable.target }
   return {
     path,
     type,
     mode: Number(found.mode & 0o7777n),
     modifiedAtNs: found.mtimeNs,
     sizeBytes: type === 'file' ? Number(found.size) : 0,
-    target: type === 'symlink' ? await readlink(place) : '',
+    target: target.toString(),
     identity: type === 'file' && found.nlink > 1n ? `${found.dev}:${found.ino}` : null,
   }
 }

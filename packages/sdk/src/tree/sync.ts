@@ -27,6 +27,8 @@ export interface SyncResult {
   readonly unchanged: number
   /** Of the files that were sent. */
   readonly bytes: number
+  /** What is here and cannot be sent, and why. With `delete` it is not removed there either. */
+  readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
 /** The deepest list there is. */
@@ -43,13 +45,15 @@ export async function syncTree(job: {
 }): Promise<SyncResult> {
   const { files, localDir, remoteDir, options } = job
   const { signal, keeps = () => true, dryRun = false } = options
-  const local = await readLocalTree(localDir, { keeps, keepsHardLinks: false })
+  const { entries: local, skipped } = await readLocalTree(localDir, { keeps, keepsHardLinks: false })
+  const here = new Set(skipped.map(({ path }) => path))
   signal?.throwIfAborted()
   const remote = await readRemoteTree(files, remoteDir, signal)
   const equal = options.checksum === true ? await compareContent(job, local, remote) : null
   const plan = planSync(local, remote ?? new Map(), {
     deletes: options.delete === true,
-    keeps,
+    // What is here and cannot be sent takes no part, and so is not removed there.
+    keeps: (path, isDirectory) => !here.has(path) && keeps(path, isDirectory),
     isSame: (entry, other) => (equal === null ? hasSameTime(entry, other) : equal.has(entry.path)),
   })
   if (!dryRun) await carryOut(job, plan, remote === null ? local : plan.send)
@@ -58,6 +62,7 @@ export async function syncTree(job: {
     removed: [...plan.makeRoom.filter((path) => remote?.get(path)?.type === 'directory'), ...plan.remove],
     unchanged: plan.unchanged,
     bytes: plan.send.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    skipped,
   }
 }
 

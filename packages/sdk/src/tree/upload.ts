@@ -19,8 +19,8 @@ export async function uploadTree(job: {
   // The archive's own answer says the same, but only after some of it was sent.
   if (!overwrite && (await files.exists(remoteDir, { signal })))
     throw new HoltError('already_exists', `${remoteDir} already exists`)
-  const entries = await readLocalTree(localDir)
-  return sendEntries({ files, localDir, remoteDir, entries, how: { overwrite }, options })
+  const { entries, skipped } = await readLocalTree(localDir)
+  return { ...(await sendEntries({ files, localDir, remoteDir, entries, how: { overwrite }, options })), skipped }
 }
 
 /** Sends entries of a tree of this machine as one archive. */

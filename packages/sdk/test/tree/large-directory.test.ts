@@ -16,7 +16,7 @@ beforeAll(() => {
 afterAll(() => rmSync(here, { recursive: true }))
 
 test('a directory of any size is read as a tree, and as the context of a build', async () => {
-  expect(await readLocalTree(here)).toHaveLength(files + 1)
+  expect((await readLocalTree(here)).entries).toHaveLength(files + 1)
   const { entries } = await readContextTree(here, {})
   expect(entries).toHaveLength(files + 1)
 })

@@ -15,8 +15,9 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Holt, type Runtime } from '../../src/index.ts'
+import { readContextTree } from '../../src/template/context-tree.ts'
 import { startTestService, type TestService } from '../support/test-service.ts'
 
 let service: TestService
@@ -108,10 +109,67 @@ test('a symlink that leads out is not made, and is told', async () => {
   expect(await readdir(join(here, 'back'))).toEqual(['file'])
 })
 
-test('a file that is neither file, directory nor symlink is named', async () => {
-  await mkdir(join(here, 'tree'))
-  execFileSync('mkfifo', [join(here, 'tree/pipe')])
-  await expect(runtime.files.upload(join(here, 'tree'), '/t')).rejects.toThrow(/tree\/pipe is neither/)
+describe('what cannot be sent', () => {
+  const lossy = '\uFFFD'
+  /** A tree with a thing of each kind that cannot be sent, and a file beside and below each. */
+  async function makeUnsendable(root: string): Promise<void> {
+    await mkdir(join(root, 'sub'), { recursive: true })
+    await writeFile(join(root, 'a.txt'), 'a')
+    await writeFile(join(root, 'sub/b.txt'), 'b')
+    execFileSync('mkfifo', [join(root, 'pipe'), join(root, 'sub/pipe')])
+    execFileSync('python3', [
+      '-c',
+      'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])',
+      join(root, 'ear'),
+    ])
+    const at = (name: string) => Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')])
+    await writeFile(at('odd\xff'), '')
+    await mkdir(at('dir\xfe'))
+    await writeFile(at('dir\xfe/inner'), '')
+    await symlink(Buffer.from('to\xff', 'latin1'), join(root, 'link'))
+  }
+  const kind = 'it is a socket, a device or a FIFO'
+  const wanted = [
+    { path: `dir${lossy}`, reason: 'its name is not UTF-8' },
+    { path: 'ear', reason: kind },
+    { path: 'link', reason: 'what it links to is not UTF-8' },
+    { path: `odd${lossy}`, reason: 'its name is not UTF-8' },
+    { path: 'pipe', reason: kind },
+    { path: 'sub/pipe', reason: kind },
+  ]
+  const sorted = (skipped: readonly { readonly path: string; readonly reason: string }[]) =>
+    skipped.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+
+  test('is listed by an upload, and the rest arrives', async () => {
+    const tree = join(here, 'tree')
+    await makeUnsendable(tree)
+    const result = await runtime.files.upload(tree, '/t')
+    expect(sorted(result.skipped)).toEqual(wanted)
+    expect(result).toMatchObject({ files: 2, directories: 2, symlinks: 0 })
+    expect(await runtime.files.readText('/t/sub/b.txt')).toBe('b')
+    expect(await runtime.files.exists('/t/link')).toBe(false)
+  })
+
+  test('is listed by a sync, which leaves what is there under that name, and the rest arrives', async () => {
+    const tree = join(here, 'tree')
+    await makeUnsendable(tree)
+    await runtime.files.write('/t/pipe', 'kept')
+    await runtime.files.write('/t/surplus', 'removed')
+    const result = await runtime.files.sync(tree, '/t', { delete: true })
+    expect(sorted(result.skipped)).toEqual(wanted)
+    expect(result).toMatchObject({ sent: ['a.txt', 'sub', 'sub/b.txt'], removed: ['surplus'] })
+    expect(await runtime.files.readText('/t/pipe')).toBe('kept')
+    const filtered = await runtime.files.sync(tree, '/t', { keeps: (path) => !/pipe|ear|link|\uFFFD/.test(path) })
+    expect(filtered.skipped).toEqual([])
+  })
+
+  test('is listed by a context, and the rest is in it', async () => {
+    const tree = join(here, 'tree')
+    await makeUnsendable(tree)
+    const { entries, skipped } = await readContextTree(tree, {})
+    expect(sorted(skipped)).toEqual(wanted)
+    expect(entries.map(({ path }) => path)).toEqual(['', 'a.txt', 'sub', 'sub/b.txt'])
+  })
 })
 
 test('an abort in the middle cleans up', async () => {
