@@ -1,5 +1,7 @@
 import type { CheckpointInfo, Engine, GuestNetwork, ImageDigest } from '@holt/engine'
 import type { BuildFailureCode, BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
+import type { BuildPlan } from '../dockerfile/plan.ts'
+import type { ReadingOptions } from '../dockerfile/reading-job.ts'
 
 /**
  * A build: a plan is carried out in runtimes of the engine, and ends as an image with its settings. The service decides who may build what, where
@@ -111,6 +113,8 @@ export interface BuildHost {
   readonly stepSize: { readonly cpu: number; readonly memoryMiB: number }
   readonly images: BaseImages
   readonly cache: BuildCache
+  /** Reads a Dockerfile, as `planDockerfile` does, where nothing else waits for it. */
+  planDockerfile(text: string, options: ReadingOptions, signal: AbortSignal): Promise<BuildPlan>
   /** A template of the project or a system template; `BuildError` `image_not_found` where there is none that is ready. */
   findTemplate(reference: string): Promise<TemplateBase>
   /** A filesystem snapshot of the project; `BuildError` `image_not_found` where there is none that is ready, `unsupported_setting` for one of memory. */

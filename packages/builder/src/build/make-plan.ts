@@ -1,22 +1,13 @@
 import { quoteWord } from '../dockerfile/expand-word.ts'
 import type { BuildPlan, Instruction, Stage } from '../dockerfile/plan.ts'
-import { planDockerfile } from '../dockerfile/plan-dockerfile.ts'
+import { requireFewSteps } from '../dockerfile/plan-limits.ts'
 import { planSteps } from '../dockerfile/plan-steps.ts'
-import { BuildError, type BuildRequest } from './contract.ts'
-
-/** More is no Dockerfile that somebody wrote. */
-const MAX_STAGES = 100
-const MAX_INSTRUCTIONS = 2_000
+import type { BuildHost, BuildRequest } from './contract.ts'
 
 /** What a request asks to be run. A working directory of the request's own is one more step, so that it is there. */
-export function makePlan(request: BuildRequest): BuildPlan {
-  const plan = readSource(request)
-  const count = plan.stages.reduce((sum, { instructions }) => sum + instructions.length, 0)
-  if (plan.stages.length > MAX_STAGES || count > MAX_INSTRUCTIONS)
-    throw new BuildError(
-      'dockerfile_invalid',
-      `A build has at most ${MAX_STAGES} stages and ${MAX_INSTRUCTIONS} steps.`,
-    )
+export async function makePlan(request: BuildRequest, host: PlanHost, signal: AbortSignal): Promise<BuildPlan> {
+  const plan = await readSource(request, host, signal)
+  requireFewSteps(plan)
   const more = settingsOf(request, plan)
   return more.length === 0
     ? plan
@@ -26,8 +17,16 @@ export function makePlan(request: BuildRequest): BuildPlan {
       }
 }
 
-function readSource({ source, buildArgs }: BuildRequest): BuildPlan {
-  if (source.type === 'dockerfile') return planDockerfile(source.text, { target: source.target, buildArgs })
+/** What reads the Dockerfile. */
+type PlanHost = Pick<BuildHost, 'planDockerfile'>
+
+async function readSource(
+  { source, buildArgs }: BuildRequest,
+  host: PlanHost,
+  signal: AbortSignal,
+): Promise<BuildPlan> {
+  if (source.type === 'dockerfile')
+    return host.planDockerfile(source.text, { target: source.target, buildArgs }, signal)
   return planSteps({ type: source.type, reference: source.reference }, source.steps)
 }
 

@@ -6,6 +6,7 @@ export function redactingHost(host: BuildHost, redactor: Redactor): BuildHost {
   const { engine, isolation, workDir, stepSize, images, cache, report } = host
   return {
     ...{ engine, isolation, workDir, stepSize, images, cache },
+    planDockerfile: (text, options, signal) => host.planDockerfile(text, options, signal),
     findTemplate: (reference) => host.findTemplate(reference),
     findSnapshot: (reference) => host.findSnapshot(reference),
     fetch: (url, signal) => host.fetch(url, signal),

@@ -56,7 +56,7 @@ interface Build {
 
 async function carryOut(build: Build): Promise<BuildResult> {
   const { request, host, steps } = build
-  const plan = makePlan(request)
+  const plan = await makePlan(request, host, build.signal)
   host.report.ignored([...plan.ignored, ...plannedKeys(plan, request)])
   const listed = listSteps(plan, steps)
   const last = addLastSteps(build)

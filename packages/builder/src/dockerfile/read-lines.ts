@@ -146,7 +146,7 @@ export interface HeredocOperator {
 
 /** Reads a word as the operator of a here-document; null where it is none. */
 export function parseHeredoc(word: string): HeredocOperator | null {
-  const match = /^\d*<<(-?)\s*([^<]+)$/u.exec(word)
+  const match = /^\d*<<(-?)\s*([^<\s][^<]*)$/u.exec(word)
   const given = match?.[2]?.trimEnd()
   if (given === undefined) return null
   const name = given.replace(quoted, (_, single, double, escaped) => single ?? double ?? escaped)

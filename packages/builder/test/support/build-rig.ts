@@ -7,6 +7,7 @@ import { createHostEngine } from '@holt/engine-host'
 import { ImageReader } from '@holt/erofs'
 import { type BuildStatus, type BuildStepState, type Ignored, makeId } from '@holt/protocol'
 import { builtGuest } from '@holt/testkit'
+import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import {
   type BaseImages,
   BuildError,
@@ -166,6 +167,7 @@ function hostOf(
         [Symbol.asyncDispose]: async () => {},
       }),
     },
+    planDockerfile: async (text, options) => planDockerfile(text, options),
     findTemplate: async (reference) => {
       const found = templates.get(reference)
       if (found === undefined) throw new BuildError('image_not_found', `There is no template ${reference}.`)

@@ -112,7 +112,7 @@ export const buildRoutes = {
     scope: 'template:read',
     body: json(CheckDockerfile),
     answers: { 200: answer(DockerfileCheck, 'What a build would do.') },
-    errors: [],
+    errors: ['capacity_exhausted'],
   },
   uploadContext: {
     method: 'POST',

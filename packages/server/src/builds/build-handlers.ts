@@ -1,4 +1,3 @@
-import { checkDockerfile } from '@holt/builder'
 import { isSet } from '@holt/protocol'
 import { pullAgentTemplate } from '../agents/pull-agent-template.ts'
 import type { Answer, Call, Handlers } from '../http/call.ts'
@@ -8,6 +7,7 @@ import type { Service } from '../service.ts'
 import { readInTurn } from '../store/read-in-turn.ts'
 import { findTemplate } from '../templates/find-template.ts'
 import { buildLogItems } from './build-log-items.ts'
+import { checkDockerfile } from './check-dockerfile.ts'
 import { createBuild } from './create-build.ts'
 import { type BuildRef, findBuild } from './find-build.ts'
 import { listBuilds } from './list-builds.ts'
@@ -33,9 +33,9 @@ export const buildHandlers = {
     return show(service, ref)
   },
   readBuildLogs,
-  checkDockerfile: async ({ body }) => ({
+  checkDockerfile: async ({ service, caller, body, gone }) => ({
     status: 200,
-    json: checkDockerfile(body.dockerfile, { target: body.target ?? null, buildArgs: body.build_args }),
+    json: await checkDockerfile(service, body, { projectId: caller.projectId, signal: gone }),
   }),
   uploadContext: async ({ service, caller, body, newId, gone }) => {
     const contextId = newId('context')

@@ -40,6 +40,9 @@ export async function makeBuildHost(service: Service, build: BuildUnderWay): Pro
     images: sources.images,
     fetch: sources.fetch,
     cache,
+    planDockerfile: (text, options, signal) => {
+      return builds.reader.plan(text, options, { projectId: build.projectId, signal })
+    },
     findTemplate: (reference) => findBase(service, build, reference),
     findSnapshot: (reference) => findFiles(service, build, reference),
     newRuntime: () => newRuntime(service, build, { network, stepSize }),

@@ -1,3 +1,4 @@
+import { DockerfileReader } from '@holt/builder'
 import { KeyedLock } from '../keyed-lock.ts'
 import { ProjectRoom } from '../limits/project-room.ts'
 import type { EgressGateway } from '../network/runtime-networks.ts'
@@ -19,6 +20,8 @@ export class Builds {
   readonly paths: BuildPaths
   readonly builder: Builder
   readonly gateway: EgressGateway
+  /** Reads what clients send as a Dockerfile, beside the event loop. */
+  readonly reader = new DockerfileReader()
   /** What contexts take that are on their way here. */
   readonly uploads: ProjectRoom
   /** One create of a project at a time, so that equal ones find each other. */
@@ -106,6 +109,7 @@ export class Builds {
   /** Ends every build. */
   async close(): Promise<void> {
     await Promise.all([...this.#underWay.values()].map((build) => this.stop(build, 'service_stopped')))
+    await this.reader.close()
     await this.logs.flush()
   }
 

@@ -1,0 +1,73 @@
+import type { DockerfileCheck } from '@holt/protocol'
+import { BuildError } from '../build/contract.ts'
+import { FairQueue } from './fair-queue.ts'
+import type { BuildPlan } from './plan.ts'
+import type { ReadingAnswer, ReadingJob, ReadingOptions } from './reading-job.ts'
+import { ReadingThread, type ThreadLimits, threadLimits } from './reading-thread.ts'
+
+/** Threads at once: each may have a whole core. */
+const MAX_THREADS = 2
+
+/** Whose Dockerfile it is, and how long it is wanted. */
+export interface ReadingFor {
+  readonly projectId: string
+  /** Ends the reading, also while it waits. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Reads the Dockerfiles of clients in threads, beside everything else that the process does. Two threads read at once, a project has one of
+ * them, and projects take turns. A reading has 30 seconds and 256 MiB; `BuildError` `dockerfile_invalid` where that is not enough.
+ */
+export class DockerfileReader {
+  readonly #queue = new FairQueue({ atOnce: MAX_THREADS, atOnceOfOwner: 1 })
+  readonly #idle: ReadingThread[]
+  readonly #threads: readonly ReadingThread[]
+
+  constructor(limits: ThreadLimits = threadLimits) {
+    this.#threads = Array.from({ length: MAX_THREADS }, () => new ReadingThread(limits))
+    this.#idle = [...this.#threads]
+  }
+
+  /** How many readings wait. */
+  waiting(projectId: string): { readonly ofProject: number; readonly ofAll: number } {
+    return { ofProject: this.#queue.waitingOf(projectId), ofAll: this.#queue.waiting }
+  }
+
+  /** As `checkDockerfile`. */
+  async check(text: string, options: ReadingOptions, wanted: ReadingFor): Promise<DockerfileCheck> {
+    const answer = await this.#read({ type: 'check', text, options }, wanted)
+    if (answer.type !== 'check') throw new Error('a check has another answer')
+    return answer.check
+  }
+
+  /** As `planDockerfile`. */
+  async plan(text: string, options: ReadingOptions, wanted: ReadingFor): Promise<BuildPlan> {
+    const answer = await this.#read({ type: 'plan', text, options }, wanted)
+    if (answer.type !== 'plan') throw new Error('a plan has another answer')
+    return answer.plan
+  }
+
+  /** Ends the threads. */
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()))
+  }
+
+  async #read(
+    job: ReadingJob,
+    { projectId, signal }: ReadingFor,
+  ): Promise<Exclude<ReadingAnswer, { type: 'refused' }>> {
+    const answer = await this.#queue.run(projectId, signal, async () => {
+      const thread = this.#idle.pop()
+      if (thread === undefined) throw new Error('there are as many threads as turns')
+      try {
+        return await thread.read(job, signal)
+      } finally {
+        this.#idle.push(thread)
+      }
+    })
+    if (answer.type !== 'refused') return answer
+    const { code, message, hint, details } = answer
+    throw new BuildError(code, message, { details, ...(hint === null ? {} : { hint }) })
+  }
+}

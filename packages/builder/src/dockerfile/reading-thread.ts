@@ -1,0 +1,85 @@
+import { Worker } from 'node:worker_threads'
+import { BuildError } from '../build/contract.ts'
+import type { ReadingAnswer, ReadingJob } from './reading-job.ts'
+
+/** What one Dockerfile may take. */
+export interface ThreadLimits {
+  readonly timeoutMs: number
+  readonly heapMiB: number
+}
+
+/** A megabyte of anything is read within a second and some 100 MiB; the rest is for a machine that does much else. */
+export const threadLimits: ThreadLimits = { timeoutMs: 30_000, heapMiB: 256 }
+
+/** A thread that reads one Dockerfile at a time, with a heap of its own. It has no environment variables, and does not keep the process alive. */
+export class ReadingThread {
+  readonly #limits: ThreadLimits
+  #worker: Worker | null = null
+
+  constructor(limits: ThreadLimits) {
+    this.#limits = limits
+  }
+
+  /** Reads a Dockerfile. Rejects with `BuildError` `dockerfile_invalid` where it takes too long or too much memory, and with the signal's reason; the thread is ended then. */
+  async read(job: ReadingJob, signal: AbortSignal): Promise<ReadingAnswer> {
+    signal.throwIfAborted()
+    const worker = this.#open()
+    const { promise, resolve, reject } = Promise.withResolvers<ReadingAnswer>()
+    const onAbort = () => reject(signal.reason)
+    const onError = (error: unknown) => reject(this.#refusalOf(error))
+    const onExit = () => reject(new Error('the thread that read a Dockerfile ended'))
+    const timer = setTimeout(
+      () => reject(tooMuch(`takes longer than ${this.#limits.timeoutMs / 1000} seconds`)),
+      this.#limits.timeoutMs,
+    )
+    signal.addEventListener('abort', onAbort, { once: true })
+    worker.once('message', resolve).once('error', onError).once('exit', onExit)
+    try {
+      worker.postMessage(job)
+      return await promise
+    } catch (error) {
+      await this.close()
+      throw error
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      worker.off('message', resolve).off('error', onError).off('exit', onExit)
+    }
+  }
+
+  /** Ends the thread, whatever it does. The next job has a new one. */
+  async close(): Promise<void> {
+    const worker = this.#worker
+    this.#worker = null
+    await worker?.terminate()
+  }
+
+  #open(): Worker {
+    if (this.#worker !== null) return this.#worker
+    const worker = new Worker(new URL('./reading-thread-main.ts', import.meta.url), {
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: this.#limits.heapMiB },
+    })
+    worker.unref()
+    // A thread that ends between two jobs is replaced at the next one.
+    worker
+      .on('error', () => {})
+      .once('exit', () => {
+        if (this.#worker === worker) this.#worker = null
+      })
+    this.#worker = worker
+    return worker
+  }
+
+  #refusalOf(error: unknown): unknown {
+    const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    return isMemory ? tooMuch(`takes more than ${this.#limits.heapMiB} MiB of memory`) : error
+  }
+}
+
+function tooMuch(what: string): BuildError {
+  return new BuildError('dockerfile_invalid', `Reading the Dockerfile ${what}.`, {
+    hint: 'Use fewer and shorter lines, and put long texts into files that COPY takes.',
+  })
+}

@@ -1,0 +1,40 @@
+import { BuildError } from '@holt/builder'
+import { type CheckDockerfile, type DockerfileCheck, HoltError } from '@holt/protocol'
+import type { z } from 'zod'
+import { limitReached } from '../limits/limit-reached.ts'
+import type { Service } from '../service.ts'
+
+/** The most Dockerfiles that wait to be checked: each keeps its request in memory. */
+const maxWaiting = { ofProject: 16, ofAll: 128 }
+
+/**
+ * Says of each line of a Dockerfile what a build would do with it, beside the event loop. Throws `rate_limited` or `capacity_exhausted` where
+ * too many wait, and `too_large` for one that takes too much time or memory to read.
+ */
+export async function checkDockerfile(
+  { builds }: Service,
+  { dockerfile, target, build_args: buildArgs }: z.output<typeof CheckDockerfile>,
+  wanted: { readonly projectId: string; readonly signal: AbortSignal },
+): Promise<DockerfileCheck> {
+  const waiting = builds.reader.waiting(wanted.projectId)
+  if (waiting.ofProject >= maxWaiting.ofProject)
+    throw limitReached(
+      'rate_limited',
+      `${maxWaiting.ofProject} Dockerfiles of this project wait to be checked already.`,
+      {
+        limit: maxWaiting.ofProject,
+        retry_after_secs: 1,
+        hint: 'Wait until some have been answered.',
+      },
+    )
+  if (waiting.ofAll >= maxWaiting.ofAll)
+    throw new HoltError('capacity_exhausted', 'Too many Dockerfiles wait to be checked already.', {
+      details: { retry_after_secs: 1 },
+    })
+  try {
+    return await builds.reader.check(dockerfile, { target: target ?? null, buildArgs }, wanted)
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error
+    throw new HoltError('too_large', error.message, error.hint === null ? {} : { hint: error.hint })
+  }
+}
