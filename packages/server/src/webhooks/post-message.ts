@@ -6,7 +6,7 @@ import { DialError } from '@holt/egress'
 export type DialWebhook = (target: { host: string; port: number; tls: boolean }, signal: AbortSignal) => Promise<Duplex>
 
 /** A receiver has this long for everything: connection, request and answer. Standard Webhooks asks for 15 to 30 seconds. */
-const timeoutMs = 15_000
+const usualTimeoutMs = 15_000
 
 /** A connection that nothing is sent over is kept for so long. */
 const idleMs = 10_000
@@ -30,8 +30,11 @@ export interface Outcome {
 export class Receiver {
   readonly #url: URL
   readonly #agent: Agent
+  readonly #timeoutMs: number
 
-  constructor(dial: DialWebhook, address: string) {
+  /** `timeoutMs`: how long a message may take, from the connection to the end of the answer. */
+  constructor(dial: DialWebhook, address: string, timeoutMs: number = usualTimeoutMs) {
+    this.#timeoutMs = timeoutMs
     const url = new URL(address)
     this.#url = url
     const tls = url.protocol === 'https:'
@@ -50,11 +53,14 @@ export class Receiver {
   /** Sends a message. Every failure is an outcome; it rejects only where `signal` has ended it. */
   async post(body: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Outcome> {
     const since = performance.now()
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)])
     const answered = { status: null, error: null, response: '', retryAfterMs: null }
     const outcome = await this.#send(body, headers, limit).catch((error: unknown) => {
       signal.throwIfAborted()
-      return { ...answered, error: limit.aborted ? `no answer within ${timeoutMs / 1000} seconds` : reasonOf(error) }
+      return {
+        ...answered,
+        error: limit.aborted ? `no answer within ${this.#timeoutMs / 1000} seconds` : reasonOf(error),
+      }
     })
     return { ...outcome, durationMs: Math.round(performance.now() - since) }
   }

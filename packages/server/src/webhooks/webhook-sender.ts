@@ -2,6 +2,7 @@ import { News } from '../news.ts'
 import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import type { WebhookRow } from '../store/event-tables.ts'
+import type { DeliverySlot, DeliverySlots } from './delivery-slots.ts'
 import { type NextMessage, nextMessage } from './next-message.ts'
 import { isTaken, noteOutcome, type Tried } from './note-outcome.ts'
 import { type DialWebhook, type Outcome, Receiver } from './post-message.ts'
@@ -17,10 +18,16 @@ const failureMs = 2000
 /** How far the log may have been looked at, for nothing, before that is written down. */
 const cursorStep = 1000
 
-/** Sends what a webhook asks for, one message after another. Others have senders of their own, so that none waits for this one's receiver. */
+/** What senders share. */
+export interface Sending {
+  readonly dial: DialWebhook
+  readonly slots: DeliverySlots
+}
+
+/** Sends what a webhook asks for, one message after another. Others have senders of their own, so that none waits for this one's receiver; all share a bound of what is sent at once. */
 export class WebhookSender {
   readonly #service: Service
-  readonly #dial: DialWebhook
+  readonly #sending: Sending
   readonly #webhookId: string
   readonly #news = new News()
   #receiver: { readonly url: string; readonly receiver: Receiver } | null = null
@@ -28,9 +35,9 @@ export class WebhookSender {
   #typesText = ''
   #toldDamage: string | null = null
 
-  constructor(service: Service, dial: DialWebhook, webhookId: string) {
+  constructor(service: Service, sending: Sending, webhookId: string) {
     this.#service = service
-    this.#dial = dial
+    this.#sending = sending
     this.#webhookId = webhookId
   }
 
@@ -54,7 +61,8 @@ export class WebhookSender {
 
   /** Sends a message outside of the log once. */
   async sendOnce(row: WebhookRow, message: { id: string; body: string }, stop: AbortSignal): Promise<Outcome> {
-    const receiver = new Receiver(this.#dial, row.url)
+    using _slot = await this.#slotFor(row, stop)
+    const receiver = new Receiver(this.#sending.dial, row.url)
     try {
       return await this.#post(receiver, row, message, stop)
     } finally {
@@ -77,7 +85,9 @@ export class WebhookSender {
       this.#typesText = row.types_json
       const next = await nextMessage(this.#service, row, this.#looked)
       if (next.type === 'again' || next.type === 'event') {
-        await this.#try(row, next, stop)
+        using slot = await this.#slotFor(row, stop)
+        // The webhook may have been changed while it waited: it is read again.
+        if (!slot.hasWaited || (await this.#isStill(row))) await this.#try(row, next, stop)
         return true
       }
       if (next.type === 'damaged') this.#tellDamage(row)
@@ -94,6 +104,19 @@ export class WebhookSender {
       await pause(failureMs, stop)
       return true
     }
+  }
+
+  #slotFor({ project_id: projectId, url }: WebhookRow, stop: AbortSignal): Promise<DeliverySlot> {
+    return this.#sending.slots.enter({ projectId, host: new URL(url).host }, stop)
+  }
+
+  async #isStill({ webhook_id, revision }: WebhookRow): Promise<boolean> {
+    const found = await this.#service.store.db
+      .selectFrom('webhooks')
+      .select('revision')
+      .where('webhook_id', '=', webhook_id)
+      .executeTakeFirst()
+    return found?.revision === revision
   }
 
   /** Once for each damage, however often the webhook is looked at. */
@@ -137,7 +160,7 @@ export class WebhookSender {
   #receiverOf({ url }: WebhookRow): Receiver {
     if (this.#receiver?.url !== url) {
       this.#receiver?.receiver.close()
-      this.#receiver = { url, receiver: new Receiver(this.#dial, url) }
+      this.#receiver = { url, receiver: new Receiver(this.#sending.dial, url) }
     }
     return this.#receiver.receiver
   }

@@ -1,17 +1,18 @@
 import type { Service } from '../service.ts'
 import type { WebhookRow } from '../store/event-tables.ts'
+import { DeliverySlots } from './delivery-slots.ts'
 import type { DialWebhook, Outcome } from './post-message.ts'
-import { WebhookSender } from './webhook-sender.ts'
+import { type Sending, WebhookSender } from './webhook-sender.ts'
 
 /** The senders of every active webhook. */
 export class Webhooks {
   readonly #service: () => Service
-  readonly #dial: DialWebhook
+  readonly #sending: Sending
   readonly #senders = new Map<string, { readonly sender: WebhookSender; readonly ended: Promise<void> }>()
 
   constructor(service: () => Service, dial: DialWebhook) {
     this.#service = service
-    this.#dial = dial
+    this.#sending = { dial, slots: new DeliverySlots() }
   }
 
   /** Begins to send for every webhook there is: each goes on where its row says. */
@@ -33,7 +34,7 @@ export class Webhooks {
 
   /** Sends a message that is in no log, once. */
   async sendOnce(row: WebhookRow, message: { id: string; body: string }, signal: AbortSignal): Promise<Outcome> {
-    return new WebhookSender(this.#service(), this.#dial, row.webhook_id).sendOnce(row, message, signal)
+    return new WebhookSender(this.#service(), this.#sending, row.webhook_id).sendOnce(row, message, signal)
   }
 
   /** Resolves when nothing is sent any more; the service's `closing` has ended it. */
@@ -43,7 +44,7 @@ export class Webhooks {
 
   #begin({ webhook_id, project_id }: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
     const service = this.#service()
-    const sender = new WebhookSender(service, this.#dial, webhook_id)
+    const sender = new WebhookSender(service, this.#sending, webhook_id)
     const ended = sender.run(project_id, service.closing).then(async () => {
       this.#senders.delete(webhook_id)
       await this.#beginAgain({ webhook_id, project_id })

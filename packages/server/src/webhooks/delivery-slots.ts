@@ -1,0 +1,117 @@
+/** Whose message is sent, and to which host and port. */
+export interface Destination {
+  readonly projectId: string
+  readonly host: string
+}
+
+/** How many messages are sent at once: in all, of one project, and of one project to one host. */
+export interface SlotLimits {
+  readonly all: number
+  readonly ofProject: number
+  readonly ofHost: number
+}
+
+/**
+ * A message may take 15 seconds, and keeps a connection and a descriptor for so long. One host that never answers takes a quarter of what its project has, so that the
+ * project's other hosts go on; and sixteen projects have to do so before others wait.
+ */
+const usualLimits: SlotLimits = { all: 256, ofProject: 16, ofHost: 4 }
+
+/** A place among the messages that are being sent, until it is disposed of. */
+export interface DeliverySlot extends Disposable {
+  /** True where the slot was not free at once. */
+  readonly hasWaited: boolean
+}
+
+interface Waiter {
+  readonly destination: Destination
+  readonly enter: () => void
+}
+
+/** Bounds the messages to webhooks that are sent at once. A free slot goes to the project that has the fewest, and there to the one that has waited longest. */
+export class DeliverySlots {
+  readonly #limits: SlotLimits
+  readonly #waiting = new Set<Waiter>()
+  readonly #byProject = new Map<string, number>()
+  readonly #byHost = new Map<string, number>()
+  #all = 0
+
+  constructor(limits: SlotLimits = usualLimits) {
+    this.#limits = limits
+  }
+
+  /** Waits for a slot. Rejects with the signal's reason. */
+  async enter(destination: Destination, signal: AbortSignal): Promise<DeliverySlot> {
+    signal.throwIfAborted()
+    const isFree = this.#isFree(destination)
+    if (isFree) this.#take(destination)
+    else await this.#wait(destination, signal)
+    let left = false
+    const leave = () => {
+      if (left) return
+      left = true
+      this.#give(destination)
+    }
+    return { hasWaited: !isFree, [Symbol.dispose]: leave }
+  }
+
+  async #wait(destination: Destination, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiter: Waiter = { destination, enter: resolve }
+    const stop = () => {
+      // One that has its slot already keeps it: its caller gives it back.
+      if (this.#waiting.delete(waiter)) reject(signal.reason)
+    }
+    this.#waiting.add(waiter)
+    signal.addEventListener('abort', stop)
+    try {
+      await promise
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  #isFree({ projectId, host }: Destination): boolean {
+    return (
+      this.#all < this.#limits.all &&
+      (this.#byProject.get(projectId) ?? 0) < this.#limits.ofProject &&
+      (this.#byHost.get(keyOf({ projectId, host })) ?? 0) < this.#limits.ofHost
+    )
+  }
+
+  #take(destination: Destination): void {
+    this.#all += 1
+    add(this.#byProject, destination.projectId, 1)
+    add(this.#byHost, keyOf(destination), 1)
+  }
+
+  #give(destination: Destination): void {
+    this.#all -= 1
+    add(this.#byProject, destination.projectId, -1)
+    add(this.#byHost, keyOf(destination), -1)
+    const next = this.#next()
+    if (next === undefined) return
+    this.#waiting.delete(next)
+    this.#take(next.destination)
+    next.enter()
+  }
+
+  #next(): Waiter | undefined {
+    let [best, fewest]: [Waiter | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
+    for (const waiter of this.#waiting) {
+      const count = this.#byProject.get(waiter.destination.projectId) ?? 0
+      if (count < fewest && this.#isFree(waiter.destination)) [best, fewest] = [waiter, count]
+    }
+    return best
+  }
+}
+
+function keyOf({ projectId, host }: Destination): string {
+  return `${projectId} ${host}`
+}
+
+function add(counts: Map<string, number>, key: string, change: number): void {
+  const count = (counts.get(key) ?? 0) + change
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
+}
