@@ -1,6 +1,7 @@
 import type { Engine, ImageDigest } from '@holt/engine'
 import type { Ignored } from '@holt/protocol'
 import { describe, expect, test } from 'vitest'
+import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import {
   BuildError,
   type BuildHost,
@@ -67,6 +68,7 @@ async function settingsOf(
       openMount: () => Promise.reject(new Error('no step runs')),
     },
     findTemplate: findTemplate ?? (async (reference) => templates[reference] ?? template({}, {})),
+    planDockerfile: async (text, options) => planDockerfile(text, options),
     findSnapshot: async (reference) => templates[reference] ?? template({}, {}),
     fetch: () => Promise.reject(new Error('nothing is fetched')),
     newRuntime: () => Promise.reject(new Error('no step runs')),
