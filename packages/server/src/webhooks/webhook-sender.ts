@@ -110,10 +110,11 @@ export class WebhookSender {
     return this.#sending.slots.enter({ projectId, host: new URL(url).host }, stop)
   }
 
-  async #isStill({ webhook_id, revision }: WebhookRow): Promise<boolean> {
+  async #isStill({ project_id, webhook_id, revision }: WebhookRow): Promise<boolean> {
     const found = await this.#service.store.db
       .selectFrom('webhooks')
       .select('revision')
+      .where('project_id', '=', project_id)
       .where('webhook_id', '=', webhook_id)
       .executeTakeFirst()
     return found?.revision === revision
