@@ -237,10 +237,9 @@ export const signalNames = [
 
 type RealTimeSignal = 'SIGRTMIN' | `SIGRTMIN+${number}`
 
-const realTimeSignal = z.string().regex(/^SIGRTMIN(?:\+(?:[1-9]|[12]\d|30))?$/) as unknown as z.ZodType<
-  RealTimeSignal,
-  RealTimeSignal
->
+const realTimePattern = /^SIGRTMIN(?:\+(?:[1-9]|[12]\d|30))?$/
+
+const realTimeSignal = z.string().regex(realTimePattern) as unknown as z.ZodType<RealTimeSignal, RealTimeSignal>
 
 /** A signal by name; the real-time ones are `SIGRTMIN` and `SIGRTMIN+1` to `SIGRTMIN+30`. */
 export const SignalName = z.union(
@@ -248,6 +247,11 @@ export const SignalName = z.union(
   'must be the name of a signal: SIGTERM, say, or SIGRTMIN+1',
 )
 export type SignalName = z.output<typeof SignalName>
+
+/** True for the name of a signal, as `SignalName` takes it. */
+export function isSignalName(text: string): text is SignalName {
+  return (signalNames as readonly string[]).includes(text) || realTimePattern.test(text)
+}
 
 /** The body of a signal. */
 export const SendSignal = z.strictObject({ signal: SignalName }).meta({ id: 'SendSignal' })

@@ -74,11 +74,16 @@ export function typesMatching(patterns: readonly string[]): readonly EventType[]
   )
 }
 
+/** True for a type of event and for all of one kind: `build.ready`, `runtime.*`. */
+export function isEventTypePattern(text: string): boolean {
+  return eventTypePatterns.includes(text)
+}
+
 /** A type of event or all of one kind. */
 export const EventTypePattern = z
   .string()
   .max(100)
-  .refine((text) => eventTypePatterns.includes(text), 'must be a type of event such as build.ready, or runtime.*')
+  .refine(isEventTypePattern, 'must be a type of event such as build.ready, or runtime.*')
 
 const kinds = Object.keys(idPrefixes) as [keyof typeof idPrefixes, ...(keyof typeof idPrefixes)[]]
 

@@ -3,8 +3,35 @@ import { idSchema } from './ids.ts'
 import { Name, nameBesideId } from './name.ts'
 import { Timestamp } from './page.ts'
 
-const count = z.number().int().min(0).max(1_000_000)
-const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+/** The most that each quota may be set to, in the order in which they are shown. */
+const mostOf = {
+  runtimes: 1_000_000,
+  paused_runtimes: 1_000_000,
+  cpu: 1_000_000,
+  memory_mib: Number.MAX_SAFE_INTEGER,
+  disk_mib: Number.MAX_SAFE_INTEGER,
+  snapshot_bytes: Number.MAX_SAFE_INTEGER,
+  template_bytes: Number.MAX_SAFE_INTEGER,
+  builds: 1_000_000,
+  requests_per_sec: 1_000_000,
+  request_burst: 1_000_000,
+} as const
+
+/** What a project may have at the most. */
+export type QuotaName = keyof typeof mostOf
+
+/** Every quota, in the order in which they are shown. */
+export const quotaNames = Object.keys(mostOf) as readonly QuotaName[]
+
+/** True where a quota may be set to this amount: what `quotaSchemas` says, for clients that load no schemas. */
+export function isQuotaAmount(name: QuotaName, amount: number): boolean {
+  const isAboveLeast = name === 'requests_per_sec' ? amount > 0 : amount >= (name === 'request_burst' ? 1 : 0)
+  const isWhole = name === 'cpu' || name === 'requests_per_sec' || Number.isSafeInteger(amount)
+  return isAboveLeast && isWhole && amount <= mostOf[name]
+}
+
+const count = z.number().int().min(0).max(mostOf.runtimes)
+const bytes = z.number().int().min(0).max(mostOf.memory_mib)
 
 /** What each quota bounds, in the order in which they are shown. */
 const quotaFields = {
@@ -12,21 +39,20 @@ const quotaFields = {
     'Runtimes that have memory: all that have not ended and are not paused, builds’ among them.',
   ),
   paused_runtimes: count.describe('Runtimes that are paused.'),
-  cpu: z.number().min(0).max(1_000_000).describe('vCPUs together of the runtimes that have memory.'),
+  cpu: z.number().min(0).max(mostOf.cpu).describe('vCPUs together of the runtimes that have memory.'),
   memory_mib: bytes.describe('Memory together of the runtimes that have memory.'),
   disk_mib: bytes.describe('Disks together of all runtimes that have not ended, paused ones among them.'),
   snapshot_bytes: bytes.describe('Snapshots together.'),
   template_bytes: bytes.describe('Images and checkpoints together of the templates that the project has built.'),
   builds: count.describe('Builds that run at the same time. More of them wait for their turn.'),
-  requests_per_sec: z.number().positive().max(1_000_000).describe('Requests a second, as a mean.'),
-  request_burst: z.number().int().min(1).max(1_000_000).describe('Requests at once, after a while without any.'),
-} as const
-
-/** What a project may have at the most. */
-export type QuotaName = keyof typeof quotaFields
-
-/** Every quota, in the order in which they are shown. */
-export const quotaNames = Object.keys(quotaFields) as readonly QuotaName[]
+  requests_per_sec: z.number().positive().max(mostOf.requests_per_sec).describe('Requests a second, as a mean.'),
+  request_burst: z
+    .number()
+    .int()
+    .min(1)
+    .max(mostOf.request_burst)
+    .describe('Requests at once, after a while without any.'),
+} as const satisfies Readonly<Record<QuotaName, z.ZodType<number>>>
 
 /** The `request_burst` of a project that has none of its own: a second's worth of its requests, and one at the least. */
 export function usualBurst(requestsPerSec: number): number {

@@ -110,12 +110,11 @@ export const CreateSecret = z
 export type CreateSecretInput = z.input<typeof CreateSecret>
 export type CreateSecret = z.output<typeof CreateSecret>
 
-const { env: _inside, ...others } = settings
 const again = 'Cannot change; saying it again is allowed.'
 const replaceable = {
-  ...others,
+  ...settings,
   env: z.boolean().optional().describe(again),
-  env_name: others.env_name.describe(again),
+  env_name: settings.env_name.describe(again),
 }
 
 /** The body of a new version. What is absent stays as it is. Whether the value is inside runtimes, and its variable, cannot change. */

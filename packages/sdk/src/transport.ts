@@ -1,6 +1,7 @@
-import { type Route, type RouteName, routes } from '@holt/protocol'
+import type { RouteName } from '@holt/protocol'
 import { errorOfAnswer, HoltConnectionError } from './errors.ts'
 import { retryDelayMs, sleep } from './retry.ts'
+import { type RouteAddress, routeAddresses } from './route-addresses.ts'
 import type { BodyOf, JsonAnswer } from './route-types.ts'
 import type { WebSocketClass } from './terminal/attach-socket.ts'
 
@@ -75,7 +76,7 @@ export class Transport {
     request: Request<Name>,
     read: (response: Response) => Promise<Answer>,
   ): Promise<Answer> {
-    const route: Route = routes[name]
+    const route = routeAddresses[name]
     const sinceMs = performance.now()
     for (let tries = 1; ; tries++) {
       try {
@@ -98,7 +99,7 @@ export class Transport {
   }
 
   async #tryOnce<Name extends RouteName, Answer>(
-    route: Route,
+    route: RouteAddress,
     request: Request<Name>,
     read: (response: Response) => Promise<Answer>,
   ): Promise<Answer> {
@@ -127,10 +128,10 @@ export class Transport {
 
   /** Where a request of a route goes. */
   addressOf<Name extends RouteName>(name: Name, request: Request<Name>): URL {
-    return this.#address(routes[name], request)
+    return this.#address(routeAddresses[name], request)
   }
 
-  #address(route: Route, request: Request<RouteName>): URL {
+  #address(route: RouteAddress, request: Request<RouteName>): URL {
     const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(request.params?.[name] ?? ''))
     const base = this.options.url.endsWith('/') ? this.options.url : `${this.options.url}/`
     const url = new URL(path.slice(1), base)
@@ -140,7 +141,7 @@ export class Transport {
     return url
   }
 
-  #init(route: Route, request: Request<RouteName>, signal: AbortSignal): RequestInit {
+  #init(route: RouteAddress, request: Request<RouteName>, signal: AbortSignal): RequestInit {
     const headers: Record<string, string> = { accept: 'application/json', ...request.headers }
     if (this.options.apiKey !== undefined && route.scope !== null)
       headers.authorization = `Bearer ${this.options.apiKey}`

@@ -1,4 +1,4 @@
-import { parseMiB, type QuotaName, quotaNames, quotaSchemas, type SetQuotas } from '@holt/protocol'
+import { isQuotaAmount, parseMiB, type QuotaName, quotaNames, type SetQuotas } from '@holt/protocol'
 import { InvalidArgumentError } from 'commander'
 
 /** How a quota is said: an amount (sizes with a unit as well), `none` for no limit, `default` for what the service's settings say. */
@@ -10,9 +10,13 @@ export const quotaHelp = `what it may have: ${quotaNames.join(', ')}; an amount,
 /** Collects `NAME=AMOUNT`; a later one wins. */
 export function quota(text: string, before: SetQuotas = {}): SetQuotas {
   const [, name = '', amount = ''] = /^([a-z_]+)=(.+)$/.exec(text) ?? []
-  if (!Object.hasOwn(quotaSchemas, name))
+  if (!isQuotaName(name))
     throw new InvalidArgumentError(`It must be NAME=AMOUNT, where NAME is one of ${quotaNames.join(', ')}.`)
-  return { ...before, [name]: amountOf(name as QuotaName, amount) }
+  return { ...before, [name]: amountOf(name, amount) }
+}
+
+function isQuotaName(text: string): text is QuotaName {
+  return (quotaNames as readonly string[]).includes(text)
 }
 
 function amountOf(name: QuotaName, text: string): number | null | 'default' {
@@ -21,7 +25,7 @@ function amountOf(name: QuotaName, text: string): number | null | 'default' {
   const mib = /^[\d.]+$/.test(text) ? null : parseMiB(text)
   const value =
     mib === null ? Number(text) : name.endsWith('_bytes') ? mib * 2 ** 20 : name.endsWith('_mib') ? mib : Number.NaN
-  if (quotaSchemas[name].safeParse(value).success) return value
+  if (isQuotaAmount(name, value)) return value
   const units = /_(?:mib|bytes)$/.test(name) ? ' or a size such as 8GiB' : ''
   throw new InvalidArgumentError(`${name} must be a number${units}, none or default.`)
 }

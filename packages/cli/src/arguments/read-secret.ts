@@ -1,5 +1,4 @@
 import { text as textOf } from 'node:stream/consumers'
-import { isCancel, password } from '@clack/prompts'
 import { UsageError } from '../verb.ts'
 
 /**
@@ -19,6 +18,7 @@ async function readFrom(what: string, variable: string | undefined): Promise<str
     return value
   }
   if (!process.stdin.isTTY) return (await textOf(process.stdin)).replace(/\r?\n$/, '')
+  const { isCancel, password } = await import('@clack/prompts')
   const answer = await password({ message: `The ${what}:`, output: process.stderr })
   if (isCancel(answer)) throw new UsageError('Nothing was stored.')
   return answer

@@ -1,4 +1,4 @@
-import { EventTypePattern, eventTypePatterns } from '@holt/protocol'
+import { eventTypePatterns, isEventTypePattern } from '@holt/protocol'
 import type { Event, EventItem } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
@@ -67,7 +67,7 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
 }
 
 function requireValues({ type = [], cursor, limit }: EventsOptions): void {
-  const wrong = type.find((text) => !EventTypePattern.safeParse(text).success)
+  const wrong = type.find((text) => !isEventTypePattern(text))
   if (wrong !== undefined)
     throw new UsageError(
       `--type ${wrong} is none of ${eventTypePatterns.filter((text) => text.endsWith('*')).join(', ')}, or one of their types`,

@@ -1,4 +1,4 @@
-import { SignalName } from '@holt/protocol'
+import { isSignalName } from '@holt/protocol'
 import type { SendSignalInput } from '@holt/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findCommand } from '../arguments/find-command.ts'
@@ -32,8 +32,8 @@ export function addKill(program: Command): void {
 }
 
 function signalName(text: string): SendSignalInput['signal'] {
-  const name = text.toUpperCase()
-  const { data } = SignalName.safeParse(name.startsWith('SIG') ? name : `SIG${name}`)
-  if (data === undefined) throw new InvalidArgumentError('There is no such signal.')
-  return data
+  const upper = text.toUpperCase()
+  const name = upper.startsWith('SIG') ? upper : `SIG${upper}`
+  if (!isSignalName(name)) throw new InvalidArgumentError('There is no such signal.')
+  return name
 }

@@ -1,0 +1,9 @@
+import { type Route, type RouteName, routes } from '@holt/protocol'
+
+/** Where the requests of a route go, and what key they need. */
+export type RouteAddress = Pick<Route, 'method' | 'path' | 'scope'>
+
+/** The address of every route: all that a client needs of the route table. The bundle of the command has it as plain data, without the schemas. */
+export const routeAddresses = Object.fromEntries(
+  Object.entries(routes).map(([name, { method, path, scope }]) => [name, { method, path, scope }]),
+) as Readonly<Record<RouteName, RouteAddress>>
