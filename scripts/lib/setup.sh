@@ -20,6 +20,8 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/go.sh
 # shellcheck source=scripts/lib/npm.sh
 . scripts/lib/npm.sh
+# shellcheck source=scripts/lib/bundle.sh
+. scripts/lib/bundle.sh
 
 tools=$PWD/.holt/tools
 HOLT_COMMAND=${HOLT_COMMAND:-bash scripts/lib/setup.sh}
@@ -57,5 +59,6 @@ ensure_npm_packages
 ensure_go
 stop_on_problems
 [ "$HOLT_CHECK_ONLY" = 1 ] || build_guest
+[ "$HOLT_CHECK_ONLY" = 1 ] || build_bundle
 stop_on_problems
 say 'This machine is ready for Holt.'

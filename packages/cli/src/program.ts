@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { loadVerb, verbGroups } from './verbs.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+import { version } from './version.ts'
 
 const environment = `
 Environment:

@@ -64,12 +64,13 @@ test('runtimes outlive the service, and end before the machine unmounts their di
 })
 
 test.each([
-  [unit, /^ExecStart=(\S+) .*?(\/\S+main\.ts) serve$/m],
-  [unitOfRuntimes, /^ExecStop=(\S+) .*?(\/\S+main\.ts) halt$/m],
+  [unit, /^ExecStart=(\S+) serve$/m],
+  [unitOfRuntimes, /^ExecStop=(\S+) halt$/m],
 ])('%s starts the program that is there', async (path, command) => {
-  const [, node, main] = command.exec(await readFile(path, 'utf8')) ?? []
+  const [, program = ''] = command.exec(await readFile(path, 'utf8')) ?? []
   const root = fileURLToPath(new URL('../../../../', import.meta.url))
-  for (const path of [node, main]) await readFile((path ?? '').replace('/opt/holt/', root))
+  const { stdout } = await run(program.replace('/opt/holt/', root), ['version'], { cwd: '/' })
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
 
 test.skipIf(!hasAnalyze)(

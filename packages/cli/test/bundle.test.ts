@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process'
+import { chown, mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Holt } from '../../sdk/src/index.ts'
+import { startTestService, type TestService } from '../../sdk/test/support/test-service.ts'
+import { verbGroups } from '../src/verbs.ts'
+import { filesOf, loadedBy } from './support/loaded-by.ts'
+import { runHolt } from './support/run-holt.ts'
+
+const bundler = fileURLToPath(new URL('../../../scripts/bundle.ts', import.meta.url))
+const fromNpm = /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+/
+let folder: string
+let bundle: string
+let service: TestService
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holt-bundle-'))
+  bundle = join(folder, 'bundle')
+  await promisify(execFile)(process.execPath, [bundler, bundle])
+  service = await startTestService()
+})
+afterAll(async () => {
+  await service.close()
+  await rm(folder, { recursive: true })
+})
+
+/** The packages from npm among sources. */
+function packagesOf(sources: readonly string[]): readonly string[] {
+  const names = sources.flatMap((source) => fromNpm.exec(source)?.[0].replace(/^.*node_modules\//, '') ?? [])
+  return [...new Set(names)]
+}
+
+describe('the code that a command line loads is bounded', () => {
+  /** The most sources of a verb: what parses the words, the client, and its own. Where a verb needs more, that is said here. */
+  const most = 92
+  const mostOf: Readonly<Record<string, number>> = { template: 110 }
+  const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
+
+  test('the version needs next to nothing', async () => {
+    const { ended, sources } = await loadedBy(bundle, ['--version'])
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+    expect(packagesOf(sources)).toEqual([])
+    expect(sources.length).toBeLessThan(8)
+  })
+
+  test.each(Object.values(verbGroups).flatMap((group) => Object.keys(group)))('%s', async (verb) => {
+    const { ended, sources } = await loadedBy(bundle, [verb, '--help'])
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(packagesOf(sources)).toEqual(packagesFor[verb] ?? ['commander'])
+    expect(sources.length).toBeLessThanOrEqual(mostOf[verb] ?? most)
+  })
+
+  test('a list and a command that ran', async () => {
+    const runtime = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+    for (const args of [['ls'], ['exec', runtime.runtime_id, '--', 'true']]) {
+      const { ended, sources } = await loadedBy(bundle, args, { service })
+      expect(ended).toMatchObject({ code: 0, stderr: '' })
+      expect(packagesOf(sources)).toEqual(['commander'])
+      expect(sources.length).toBeLessThanOrEqual(most)
+    }
+  })
+})
+
+test('the command carries no schemas, and nothing that only the service uses', () => {
+  const contents = filesOf(bundle)
+  const reached = new Set<string>()
+  const todo = ['holt.mjs']
+  for (let file = todo.pop(); file !== undefined; file = todo.pop()) {
+    if (reached.has(file)) continue
+    reached.add(file)
+    const { imports = [], later = [] } = contents[file] ?? {}
+    todo.push(...imports, ...later)
+  }
+  const sources = [...reached].flatMap((file) => contents[file]?.sources ?? [])
+  expect(packagesOf(sources)).toContain('@clack/prompts')
+  expect(packagesOf(sources)).not.toContain('zod')
+  const own = sources.filter((source) => source.startsWith('packages/') && !fromNpm.test(source))
+  expect(own.filter((source) => !/^packages\/(?:cli|sdk|protocol)\/src\//.test(source))).toEqual([])
+})
+
+test('every source of the bundle is one that a change of is noticed', () => {
+  const sources = Object.values(filesOf(bundle)).flatMap((file) => file.sources)
+  const others = sources.filter(
+    (source) => !/^packages\/[^/]+\/src\//.test(source) && !fromNpm.test(source) && source !== '\0rolldown/runtime.js',
+  )
+  expect(others).toEqual([])
+})
+
+describe('the compiled code is kept', () => {
+  const helpOf = (cache: string) =>
+    runHolt(['ls', '--help'], { argv: [process.execPath, join(bundle, 'holt.mjs')], env: { XDG_CACHE_HOME: cache } })
+  const worked = { code: 0, stderr: '', stdout: expect.stringContaining('Examples:') }
+
+  test('below the cache directory, of the two newest bundles besides this one', async () => {
+    const kept = join(folder, 'cache', 'holt', 'compiled')
+    for (const [age, name] of ['old', 'older', 'oldest'].entries()) {
+      await mkdir(join(kept, name), { recursive: true })
+      await utimes(join(kept, name), 1_000 - age, 1_000 - age)
+    }
+    expect(await helpOf(join(folder, 'cache'))).toMatchObject(worked)
+    const names = await readdir(kept)
+    expect(names).toEqual(expect.arrayContaining(['old', 'older']))
+    expect(names).toHaveLength(3)
+    const [ours = ''] = names.filter((name) => !['old', 'older'].includes(name))
+    expect(await readdir(join(kept, ours), { recursive: true })).not.toEqual([])
+  })
+
+  test.each(['/proc/nowhere', '/etc/passwd', '/sys'])('not where nothing can be written: %s', async (cache) => {
+    expect(await helpOf(cache)).toMatchObject(worked)
+  })
+
+  test.skipIf(process.getuid?.() !== 0)("not in another user's directory", async () => {
+    const theirs = join(folder, 'theirs')
+    await mkdir(theirs)
+    await chown(theirs, 65_534, 65_534)
+    expect(await helpOf(theirs)).toMatchObject(worked)
+    expect(await readdir(theirs)).toEqual([])
+  })
+})
+
+test('the service runs from the bundle', async () => {
+  const holtd = (verb: string, env: Record<string, string> = {}) =>
+    promisify(execFile)(process.execPath, [join(bundle, 'holtd.mjs'), verb], {
+      env: { ...process.env, ...env },
+      cwd: '/',
+    })
+  expect((await holtd('version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  const { stdout } = await holtd('settings', { HOLT_STATE_DIR: join(folder, 'state') })
+  expect(JSON.parse(stdout)).toMatchObject({ changed: [] })
+})

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Ended, type RunHow, runHolt } from './run-holt.ts'
+
+const preload = new URL('list-loaded.mjs', import.meta.url).href
+
+/** What a run of the bundled command has loaded. */
+export interface Loaded {
+  readonly ended: Ended
+  /** The files of the bundle. */
+  readonly files: readonly string[]
+  /** The sources in those files, by their paths in the repository. */
+  readonly sources: readonly string[]
+}
+
+/** Runs the command of a bundle and lists what it loads. */
+export async function loadedBy(bundle: string, args: readonly string[], how: RunHow = {}): Promise<Loaded> {
+  const list = join(dirname(bundle), `loaded-${crypto.randomUUID()}.json`)
+  const argv = [process.execPath, '--import', preload, join(bundle, 'holt.mjs')]
+  const env = { ...how.env, LOADED_FILE: list, XDG_CACHE_HOME: dirname(bundle) }
+  const ended = await runHolt(args, { ...how, argv, env })
+  const loaded = JSON.parse(await readFile(list, 'utf8')) as readonly string[]
+  const files = loaded.map((url) => basename(fileURLToPath(url)))
+  const contents = filesOf(bundle)
+  return { ended, files, sources: files.flatMap((file) => contents[file]?.sources ?? []) }
+}
+
+/** A file of a bundle: the sources in it, and the files that are loaded with it and later. */
+interface BundledFile {
+  readonly sources: readonly string[]
+  readonly imports: readonly string[]
+  readonly later: readonly string[]
+}
+
+/** What is in each file of a bundle. */
+export function filesOf(bundle: string): Readonly<Record<string, BundledFile>> {
+  return JSON.parse(readFileSync(join(bundle, 'files.json'), 'utf8'))
+}

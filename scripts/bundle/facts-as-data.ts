@@ -1,0 +1,26 @@
+import { relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Plugin } from 'rolldown'
+
+/** The values of a module that are known when the bundle is made. */
+type Facts = Readonly<Record<string, unknown>>
+
+/**
+ * Puts the values of modules into the bundle as plain data, in place of the code that makes them and all that it imports. A module is named by its path, with
+ * the values to put there, or null: those that it has itself. They must be what JSON can hold.
+ */
+export function keepFactsAsData(root: string, modules: Readonly<Record<string, Facts | null>>): Plugin {
+  return {
+    name: 'keep-facts-as-data',
+    async load(id) {
+      const file = relative(root, id)
+      const given = modules[file]
+      if (given === undefined) return null
+      const facts = given ?? ((await import(pathToFileURL(id).href)) as Facts)
+      const lines = Object.entries(facts).map(
+        ([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))})`,
+      )
+      return { code: lines.join('\n'), moduleType: 'js', moduleSideEffects: false }
+    },
+  }
+}

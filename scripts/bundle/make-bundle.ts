@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
+import { dropUnusedSchemas } from './drop-unused-schemas.ts'
+import { keepFactsAsData } from './facts-as-data.ts'
+import { keepPlacesOfSources } from './places-of-sources.ts'
+
+/** The programs that people and units start, by their source. */
+const programs = { 'packages/cli/src/main.ts': 'holt.mjs', 'packages/server/src/main.ts': 'holtd.mjs' } as const
+
+/** What a bundle is made of and where it goes. */
+interface BundleOptions {
+  readonly root: string
+  readonly outDir: string
+  /** Tells this bundle from every other. */
+  readonly id: string
+}
+
+/** A file of the bundle: the sources in it, and the files that are loaded with it and later. */
+interface BundledFile {
+  readonly sources: readonly string[]
+  readonly imports: readonly string[]
+  readonly later: readonly string[]
+}
+
+/**
+ * Bundles both programs and everything they import into one directory, with a file of its own for code that is loaded later. `files.json` says what is in
+ * each file. The two are bundled apart, so that the command does not carry what only the service uses.
+ */
+export async function makeBundle({ root, outDir, id }: BundleOptions): Promise<void> {
+  const places = keepPlacesOfSources({ root, outDir, programs })
+  const facts = keepFactsAsData(root, {
+    'packages/cli/src/bundle-id.ts': { bundleId: id },
+    'packages/cli/src/version.ts': null,
+    'packages/sdk/src/route-addresses.ts': null,
+    'packages/server/src/config/version.ts': null,
+  })
+  const files = [
+    ...(await bundleProgram('packages/cli/src/main.ts', {
+      root,
+      outDir,
+      plugins: [facts, places, dropUnusedSchemas()],
+    })),
+    ...(await bundleProgram('packages/server/src/main.ts', { root, outDir, plugins: [facts, places] })),
+  ]
+  await writeFile(join(outDir, 'files.json'), JSON.stringify(Object.fromEntries(files)))
+}
+
+async function bundleProgram(
+  source: keyof typeof programs,
+  { root, outDir, plugins }: { root: string; outDir: string; plugins: readonly Plugin[] },
+): Promise<readonly (readonly [string, BundledFile])[]> {
+  const input = { [programs[source].replace('.mjs', '')]: join(root, source) }
+  await using bundle = await rolldown({ cwd: root, input, platform: 'node', plugins: [...plugins], logLevel: 'warn' })
+  const { output } = await bundle.write({
+    dir: outDir,
+    format: 'esm',
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+    comments: { legal: true, annotation: false, jsdoc: false },
+  })
+  return output
+    .filter((file) => file.type === 'chunk')
+    .map((chunk) => [chunk.fileName, contentsOf(chunk, root)] as const)
+}
+
+function contentsOf({ moduleIds, imports, dynamicImports }: OutputChunk, root: string): BundledFile {
+  const sources = moduleIds.map((id) => (id.startsWith('\0') ? id : relative(root, id)))
+  return { sources, imports, later: dynamicImports }
+}

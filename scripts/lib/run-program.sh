@@ -1,0 +1,44 @@
+# Runs holt and holtd: from their bundle where that is of the sources as they are, else from the sources.
+# shellcheck shell=sh
+
+# Whether the bundle of the installation $1 was begun after every change of what it is made of. The time of a change (ctime) counts, since a file can be
+# put there with an old time of writing. Without sources, as in a package, there is nothing that could change.
+bundle_is_fresh() {
+	[ -e "$1/dist/bundle/current/files.json" ] || return 1
+	[ -d "$1/packages/cli/src" ] || return 0
+	changed=$(find "$1"/packages/*/src "$1"/packages/*/package.json "$1/scripts/bundle.ts" "$1/scripts/bundle" "$1/package-lock.json" \
+		"$1/node_modules/.package-lock.json" -cnewer "$1/dist/bundle/current/begun" -print -quit 2>/dev/null) || return 1
+	[ -z "$changed" ]
+}
+
+# The workspace's own Node, else one on PATH that can run TypeScript: it also knows --disable-warning, which Node has since 20.11.
+find_node() {
+	if [ -x "$1/node_modules/.bin/node" ]; then
+		node=$1/node_modules/.bin/node
+		return
+	fi
+	node=$(command -v node || true)
+	if [ -z "$node" ] || ! "$node" -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 22 || (major === 22 && minor >= 18) ? 0 : 1)'; then
+		echo 'error: holt needs Node 22.18 or newer' >&2
+		echo 'FIX: npm install    # in the folder of Holt: it brings its own Node' >&2
+		exit 1
+	fi
+}
+
+# Becomes a program: run_program ROOT NAME SOURCE "NODE'S FLAGS" ARGUMENT...
+run_program() {
+	root=$1 name=$2 source=$3 flags=$4
+	shift 4
+	find_node "$root"
+	if bundle_is_fresh "$root"; then
+		program=$root/dist/bundle/current/$name.mjs
+	elif [ -d "$root/node_modules/@holt" ]; then
+		program=$root/$source
+	else
+		echo "error: the packages that $name needs are not installed" >&2
+		echo 'FIX: npm install    # in the folder of Holt' >&2
+		exit 1
+	fi
+	# shellcheck disable=SC2086 # flags are words
+	exec "$node" --disable-warning=ExperimentalWarning $flags "$program" "$@"
+}
