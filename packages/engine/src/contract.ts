@@ -282,6 +282,8 @@ export type EngineErrorKind =
   | 'damaged'
   | 'unavailable'
   | 'failed'
+  /** What takes the guest's place answers what the protocol does not allow, or about something else than it was asked. */
+  | 'wrong_answer'
 
 /** The one error class of engines. `message` is for the operator; it may name host paths and is never sent to a client. */
 export class EngineError extends Error {

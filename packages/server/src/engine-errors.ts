@@ -2,7 +2,9 @@ import { EngineError, type EngineErrorKind } from '@holt/engine'
 import { type ErrorCode, HoltError } from '@holt/protocol'
 
 /** What an engine's failure means to a client. Its own message may name host paths and stays in the log. */
-const meanings: Readonly<Record<EngineErrorKind, { readonly code: ErrorCode; readonly message: string }>> = {
+const meanings: Readonly<
+  Record<EngineErrorKind, { readonly code: ErrorCode; readonly message: string; readonly hint?: string }>
+> = {
   conflict: { code: 'conflict', message: 'The runtime is being changed by something else.' },
   not_found: { code: 'runtime_not_running', message: 'The runtime does not run.' },
   gone: { code: 'runtime_not_running', message: 'The runtime has ended.' },
@@ -14,6 +16,11 @@ const meanings: Readonly<Record<EngineErrorKind, { readonly code: ErrorCode; rea
   damaged: { code: 'snapshot_damaged', message: 'Its files are not what was written.' },
   unavailable: { code: 'unavailable', message: "The runtime's guest does not answer." },
   failed: { code: 'unavailable', message: "The runtime's guest or its host failed." },
+  wrong_answer: {
+    code: 'unavailable',
+    message: "The runtime's guest answered wrongly.",
+    hint: 'A program inside may have taken its place: create a new runtime.',
+  },
 }
 
 /** True for an engine's own error. */
@@ -21,10 +28,15 @@ export function isEngineError(error: unknown): error is EngineError {
   return error instanceof EngineError
 }
 
+/** True for an engine's error that may be gone when the same is asked for again: neither a failure of its own nor a wrong answer of the guest. */
+export function isBreak(error: unknown): boolean {
+  return isEngineError(error) && error.kind !== 'failed' && error.kind !== 'wrong_answer'
+}
+
 /** The error of the catalogue that stands for an engine's. */
 export function fromEngineError(error: EngineError): HoltError {
-  const { code, message } = meanings[error.kind]
-  return new HoltError(code, message, { cause: error })
+  const { code, message, ...more } = meanings[error.kind]
+  return new HoltError(code, message, { ...more, cause: error })
 }
 
 /** True for the reason of a signal that ended because its time was up. */

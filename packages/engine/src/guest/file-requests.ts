@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { EngineError } from '../contract.ts'
+import { answeredWrongly } from './answered-wrongly.ts'
 import type { GuestSearchItem, GuestUpload } from './file-schemas.ts'
 import type { GuestFile } from './schemas.ts'
 
@@ -77,8 +77,7 @@ export async function* boundedMatches(
       matches += 1
       length += lengthOf(item)
     }
-    if (matches > maxResults || length > maxSearchLength)
-      throw new EngineError('failed', 'the guest found more than it was asked for')
+    if (matches > maxResults || length > maxSearchLength) throw answeredWrongly('it found more than it was asked for')
     yield item
   }
 }

@@ -1,10 +1,13 @@
 import { z } from 'zod'
-import { GuestFile } from './schemas.ts'
+import { GuestFile, guestCodes } from './schemas.ts'
+import * as word from './words.ts'
 
-// What the guest answers about files, as guest/PROTOCOL.md says. The guest is hostile: every number, string and list is bounded here.
+// What the guest answers about files, as guest/PROTOCOL.md says, made of the words in `words.ts`.
 
-const path = z.string().max(16_384)
-const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+const { count, path } = word
+const raw = word.rawPath.optional()
+const isWritten = (named: { path: string; path_base64?: string | undefined }) =>
+  word.isTextOf(named.path, named.path_base64)
 const position = count.nullable()
 
 /** `POST /v1/files/chmod` and `/chown`. */
@@ -13,18 +16,20 @@ export type GuestChanged = z.infer<typeof GuestChanged>
 
 /** A line of a search's stream. */
 export const GuestSearchItem = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('match'),
-    cursor: count,
-    path,
-    path_base64: path.optional(),
-    kind: z.enum(['file', 'directory', 'symlink', 'fifo', 'socket', 'device']),
-    line: position,
-    column: position,
-    length: position,
-    text: z.string().max(4096).nullable(),
-    text_truncated: z.boolean(),
-  }),
+  z
+    .object({
+      type: z.literal('match'),
+      cursor: count,
+      path,
+      path_base64: raw,
+      kind: word.fileType,
+      line: position,
+      column: position,
+      length: position,
+      text: word.sentence.max(4096).nullable(),
+      text_truncated: z.boolean(),
+    })
+    .refine(isWritten, { path: ['path_base64'] }),
   z.object({
     type: z.literal('end'),
     cursor: count,
@@ -39,12 +44,14 @@ export type GuestSearchItem = z.infer<typeof GuestSearchItem>
 export const GuestReplaced = z.object({
   files: z
     .array(
-      z.object({
-        path,
-        path_base64: path.optional(),
-        count,
-        error: z.object({ code: z.string().max(64), message: path }).nullable(),
-      }),
+      z
+        .object({
+          path,
+          path_base64: raw,
+          count,
+          error: z.object({ code: z.enum(guestCodes), message: word.sentence }).nullable(),
+        })
+        .refine(isWritten, { path: ['path_base64'] }),
     )
     .max(1000),
   total_count: count,
@@ -53,7 +60,7 @@ export type GuestReplaced = z.infer<typeof GuestReplaced>
 
 /** How far an upload in parts is. */
 export const GuestUpload = z.object({
-  upload_id: z.string().max(64),
+  upload_id: word.uploadId,
   path,
   offset_bytes: count,
   completed: z.boolean(),

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { EngineError } from '../contract.ts'
 import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
 import { type AnswerBudget, budgetOf } from './answer-budget.ts'
+import { answeredWrongly, refusedBy } from './answered-wrongly.ts'
+import { entriesAsked, fileAsked, itemsWithin, processAsked, replacedAsked, uploadAsked } from './as-asked.ts'
 import {
   boundedMatches,
   type GuestMatch,
@@ -20,6 +22,7 @@ import { readAnswer, readFailure } from './read-answer.ts'
 import { readItems, readItemsOf } from './read-items.ts'
 import {
   GuestBound,
+  GuestContentHeaders,
   GuestFile,
   GuestFiles,
   GuestInfo,
@@ -116,7 +119,7 @@ export interface StartProcess {
 /** A file's bytes with what the guest says of them. */
 export interface GuestContent {
   readonly status: 200 | 206
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: GuestContentHeaders
   readonly body: Readable
 }
 
@@ -160,8 +163,10 @@ export class GuestClient {
   }
 
   /** Gives the runtime its identity. The same id again is success, and without `renew` does nothing; another id without it is a `conflict`. */
-  bind(request: BindRequest, signal: AbortSignal): Promise<GuestBound> {
-    return this.#post('/v1/bind', request, GuestBound, signal)
+  async bind(request: BindRequest, signal: AbortSignal): Promise<GuestBound> {
+    const bound = await this.#post('/v1/bind', request, GuestBound, signal)
+    if (bound.runtime_id !== request.runtime_id) throw answeredWrongly('bound to another runtime')
+    return bound
   }
 
   /** Has a runtime that is not bound run commands, which live on when it is. */
@@ -179,8 +184,8 @@ export class GuestClient {
     await this.#post(`/v1/quiesce${force ? '?force=1' : ''}`, {}, Nothing, signal)
   }
 
-  startProcess(request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {
-    return this.#post('/v1/processes', request, GuestProcess, signal)
+  async startProcess(request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {
+    return processAsked(request.id, await this.#post('/v1/processes', request, GuestProcess, signal))
   }
 
   /** Starts a process and follows it: the items begin with `start` and end with `end`. Rejects when it cannot be started. */
@@ -192,7 +197,7 @@ export class GuestClient {
       follows: true,
       signal,
     })
-    if (response.status >= 400) throw await readFailure(response, this.#budget)
+    if (response.status !== 200) throw await readFailure(response, this.#budget)
     return readItems(response.body)
   }
 
@@ -200,8 +205,8 @@ export class GuestClient {
     return (await this.#ask({ method: 'GET', path: '/v1/processes', signal }, GuestProcesses)).processes
   }
 
-  getProcess(id: string, signal: AbortSignal): Promise<GuestProcess> {
-    return this.#ask({ method: 'GET', path: `/v1/processes/${id}`, signal }, GuestProcess)
+  async getProcess(id: string, signal: AbortSignal): Promise<GuestProcess> {
+    return processAsked(id, await this.#ask({ method: 'GET', path: `/v1/processes/${id}`, signal }, GuestProcess))
   }
 
   /** Output after `cursor`; with `follow` until the process has ended, and with `hold` the process waits for this reader, as for one of a pipe. */
@@ -212,7 +217,7 @@ export class GuestClient {
   ): Promise<AsyncGenerator<GuestItem>> {
     const path = `/v1/processes/${id}/output?cursor=${cursor}&follow=${follow ? 1 : 0}${hold ? '&hold=1' : ''}`
     const response = await this.#link.request({ method: 'GET', path, follows: follow, signal })
-    if (response.status >= 400) throw await readFailure(response, this.#budget)
+    if (response.status !== 200) throw await readFailure(response, this.#budget)
     return readItems(response.body)
   }
 
@@ -235,30 +240,31 @@ export class GuestClient {
     await this.#ask({ method: 'DELETE', path: `/v1/sessions/${encodeURIComponent(name)}`, signal }, Nothing)
   }
 
-  signalProcess(id: string, name: string, signal: AbortSignal): Promise<GuestProcess> {
-    return this.#change(`/v1/processes/${id}/signal`, { signal: name }, GuestProcess, signal)
+  async signalProcess(id: string, name: string, signal: AbortSignal): Promise<GuestProcess> {
+    return processAsked(id, await this.#change(`/v1/processes/${id}/signal`, { signal: name }, GuestProcess, signal))
   }
 
-  resizeProcess(id: string, size: GuestTerminal, signal: AbortSignal): Promise<GuestProcess> {
-    return this.#change(`/v1/processes/${id}/resize`, size, GuestProcess, signal)
+  async resizeProcess(id: string, size: GuestTerminal, signal: AbortSignal): Promise<GuestProcess> {
+    return processAsked(id, await this.#change(`/v1/processes/${id}/resize`, size, GuestProcess, signal))
   }
 
   /** Kills every process of a command and answers when none is left. */
-  killProcess(id: string, signal: AbortSignal): Promise<GuestProcess> {
-    return this.#ask({ method: 'DELETE', path: `/v1/processes/${id}`, signal }, GuestProcess)
+  async killProcess(id: string, signal: AbortSignal): Promise<GuestProcess> {
+    return processAsked(id, await this.#ask({ method: 'DELETE', path: `/v1/processes/${id}`, signal }, GuestProcess))
   }
 
-  stat(path: string, signal: AbortSignal): Promise<GuestFile> {
-    return this.#ask({ method: 'GET', path: `/v1/files/stat?${query({ path })}`, signal }, GuestFile)
+  async stat(path: string, signal: AbortSignal): Promise<GuestFile> {
+    const request = { method: 'GET', path: `/v1/files/stat?${query({ path })}`, signal } as const
+    return fileAsked(path, await this.#ask(request, GuestFile))
   }
 
   /** Entries below a directory, sorted by path; `after` is the last path already seen, relative to `path`, percent-encoded. */
-  list(
+  async list(
     { after, ...rest }: { path: string; depth: number; limit: number; after: string | null },
     signal: AbortSignal,
   ): Promise<GuestFiles> {
     const path = `/v1/files/list?${query(rest)}${after === null ? '' : `&after=${after}`}`
-    return this.#ask({ method: 'GET', path, signal }, GuestFiles)
+    return entriesAsked(rest.path, await this.#ask({ method: 'GET', path, signal }, GuestFiles))
   }
 
   async readContent(
@@ -272,29 +278,33 @@ export class GuestClient {
       headers,
       signal,
     })
-    if (response.status === 200 || response.status === 206) return { ...response, status: response.status }
-    throw await readFailure(response, this.#budget)
+    const { status, body } = response
+    if (status !== 200 && status !== 206) throw await readFailure(response, this.#budget)
+    const parsed = GuestContentHeaders.safeParse(response.headers)
+    if (parsed.success) return { status, body, headers: parsed.data }
+    body.destroy()
+    throw refusedBy(parsed.error)
   }
 
   async writeContent(
     request: WriteContent,
     signal: AbortSignal,
   ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
-    const response = await this.#put(request, {}, signal)
-    return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
+    return this.#fileMade(request.path, await this.#put(request, {}, signal))
   }
 
   /** Writes a part of a file, which appears with its last part. */
   async writePart({ uploadId, offset, partial, ...request }: WritePart, signal: AbortSignal): Promise<Written> {
     const response = await this.#put(request, { upload_id: uploadId, offset, partial: flag(partial) }, signal)
-    if (partial) return { type: 'part', upload: await readAnswer(response, GuestUpload, this.#budget) }
-    const file = await readAnswer(response, GuestFile, this.#budget)
-    return { type: 'file', created: response.status === 201, file }
+    if (!partial) return { type: 'file', ...(await this.#fileMade(request.path, response)) }
+    const upload = await readAnswer(response, GuestUpload, this.#budget)
+    return { type: 'part', upload: uploadAsked({ path: request.path, upload_id: uploadId }, upload) }
   }
 
   /** How far an upload in parts is. One that is not known has 0 bytes. */
-  uploadStatus(upload: { path: string; upload_id: string }, signal: AbortSignal): Promise<GuestUpload> {
-    return this.#ask({ method: 'GET', path: `/v1/files/upload?${query(upload)}`, signal }, GuestUpload)
+  async uploadStatus(upload: { path: string; upload_id: string }, signal: AbortSignal): Promise<GuestUpload> {
+    const request = { method: 'GET', path: `/v1/files/upload?${query(upload)}`, signal } as const
+    return uploadAsked(upload, await this.#ask(request, GuestUpload))
   }
 
   /** Removes what has come of an upload. None is success. */
@@ -309,22 +319,25 @@ export class GuestClient {
     const response = await this.#link.request(
       this.#once({ method: 'POST', path: '/v1/files/mkdir', ...json(request), signal }),
     )
-    return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
+    return this.#fileMade(request.path, response)
   }
 
   async remove(request: { path: string; recursive: boolean }, signal: AbortSignal): Promise<void> {
     await this.#change('/v1/files/remove', request, Nothing, signal)
   }
 
-  move(request: { source: string; destination: string; overwrite: boolean }, signal: AbortSignal): Promise<GuestFile> {
-    return this.#change('/v1/files/move', request, GuestFile, signal)
+  async move(
+    request: { source: string; destination: string; overwrite: boolean },
+    signal: AbortSignal,
+  ): Promise<GuestFile> {
+    return fileAsked(request.destination, await this.#change('/v1/files/move', request, GuestFile, signal))
   }
 
-  copy(
+  async copy(
     request: { source: string; destination: string; recursive: boolean; overwrite: boolean },
     signal: AbortSignal,
   ): Promise<GuestFile> {
-    return this.#change('/v1/files/copy', request, GuestFile, signal)
+    return fileAsked(request.destination, await this.#change('/v1/files/copy', request, GuestFile, signal))
   }
 
   /** The ports that something listens on, in order. */
@@ -335,7 +348,9 @@ export class GuestClient {
   /** Whether something listens on a port; waits for it as long as it is told to. */
   async waitForPort(port: number, waitMs: number, signal: AbortSignal): Promise<boolean> {
     const path = `/v1/ports/${port}?wait_ms=${waitMs}`
-    return (await this.#ask({ method: 'GET', path, follows: waitMs > 0, signal }, GuestPort)).listening
+    const answer = await this.#ask({ method: 'GET', path, follows: waitMs > 0, signal }, GuestPort)
+    if (answer.port !== port) throw answeredWrongly('another port than was asked for')
+    return answer.listening
   }
 
   /** Opens a connection to a port. `port_not_listening` where nobody listens. Ending the signal resets it. */
@@ -347,7 +362,7 @@ export class GuestClient {
     try {
       const request = { method: 'POST', path: `/v1/ports/${port}/connect`, body: outgoing, signal } as const
       const response = await this.#link.request({ ...request, follows: true })
-      if (response.status >= 400) throw await readFailure(response, this.#budget)
+      if (response.status !== 200) throw await readFailure(response, this.#budget)
       return new PortStream({ incoming: response.body, outgoing })
     } catch (error) {
       outgoing.destroy()
@@ -362,22 +377,23 @@ export class GuestClient {
     const response = await this.#link.request(
       this.#once({ method: 'POST', path: '/v1/files/symlink', ...json(request), signal }),
     )
-    return { created: response.status === 201, file: await readAnswer(response, GuestFile, this.#budget) }
+    return this.#fileMade(request.path, response)
   }
 
   changeMode(request: { path: string; mode: string; recursive: boolean }, signal: AbortSignal): Promise<GuestChanged> {
-    return this.#change('/v1/files/chmod', request, GuestChanged, signal)
+    return this.#changeAttributes('/v1/files/chmod', request, signal)
   }
 
   changeOwner(request: { path: string; user: string; recursive: boolean }, signal: AbortSignal): Promise<GuestChanged> {
-    return this.#change('/v1/files/chown', request, GuestChanged, signal)
+    return this.#changeAttributes('/v1/files/chown', request, signal)
   }
 
   /** Searches, and answers what is found as it is found: the items end with `end`. No more come than were asked for. */
   async search(request: SearchRequest, signal: AbortSignal): Promise<AsyncGenerator<GuestSearchItem>> {
     const response = await this.#link.request({ method: 'POST', path: '/v1/files/search', ...json(request), signal })
-    if (response.status >= 400) throw await readFailure(response, this.#budget)
-    return boundedMatches(readItemsOf(response.body, GuestSearchItem), request.max_results)
+    if (response.status !== 200) throw await readFailure(response, this.#budget)
+    const items = boundedMatches(readItemsOf(response.body, GuestSearchItem), request.max_results)
+    return itemsWithin(request.path, items)
   }
 
   /** Searches, and collects what is found. */
@@ -398,8 +414,8 @@ export class GuestClient {
     }
   }
 
-  replace(request: ReplaceRequest, signal: AbortSignal): Promise<GuestReplaced> {
-    return this.#change('/v1/files/replace', request, GuestReplaced, signal)
+  async replace(request: ReplaceRequest, signal: AbortSignal): Promise<GuestReplaced> {
+    return replacedAsked(request, await this.#change('/v1/files/replace', request, GuestReplaced, signal))
   }
 
   #put(
@@ -443,7 +459,9 @@ export class GuestClient {
     })
     const { body } = request
     const response = await this.#link.request({ method: 'PUT', path: `/v1/files/archive?${fields}`, body, signal })
-    return { created: response.status === 201, tree: await readAnswer(response, GuestTree, this.#budget) }
+    const tree = await readAnswer(response, GuestTree, this.#budget)
+    fileAsked(path, tree.entry)
+    return { created: response.status === 201, tree }
   }
 
   /** The root directory as an image is made of it, as tar: without what is mounted over it and what the guest has put there. */
@@ -452,19 +470,20 @@ export class GuestClient {
     signal: AbortSignal,
   ): Promise<ExportedTree> {
     const response = await this.#stream('/v1/export', { only_changed: onlyChanged, live, exclude }, signal)
-    return { onlyChanged: response.headers['x-holt-only-changed'] === '1', body: response.body }
+    return { onlyChanged: saysYes(response, 'x-holt-only-changed'), body: response.body }
   }
 
   /** Parts of the tree as tar, with owners and all; as they are without the guest, and nothing of what is mounted. */
   async selectPaths(request: SelectPaths, signal: AbortSignal): Promise<SelectedPaths> {
     const { sources, exclude = [], parents = false } = request
-    const { headers, body } = await this.#stream('/v1/select', { sources, exclude, parents }, signal)
+    const response = await this.#stream('/v1/select', { sources, exclude, parents }, signal)
+    const { headers, body } = response
     const matches = headers['x-holt-matches'] ?? ''
     if (!/^[1-9]\d{0,9}$/.test(matches)) {
       body.destroy()
-      throw new EngineError('failed', "the guest's answer is not the protocol's: x-holt-matches")
+      throw answeredWrongly('the header x-holt-matches')
     }
-    return { matches: Number(matches), singleFile: headers['x-holt-single-file'] === '1', body }
+    return { matches: Number(matches), singleFile: saysYes(response, 'x-holt-single-file'), body }
   }
 
   /** Writes a tar stream into the tree, in place: what fails midway leaves what came before. */
@@ -509,8 +528,22 @@ export class GuestClient {
       follows: true,
       signal,
     })
-    if (response.status >= 400) throw await readFailure(response, this.#budget)
-    return readItemsOf(response.body, GuestChange)
+    if (response.status !== 200) throw await readFailure(response, this.#budget)
+    return itemsWithin(path, readItemsOf(response.body, GuestChange))
+  }
+
+  async #fileMade(
+    path: string,
+    response: GuestResponse,
+  ): Promise<{ readonly created: boolean; readonly file: GuestFile }> {
+    const file = fileAsked(path, await readAnswer(response, GuestFile, this.#budget))
+    return { created: response.status === 201, file }
+  }
+
+  async #changeAttributes(route: string, request: { path: string }, signal: AbortSignal): Promise<GuestChanged> {
+    const changed = await this.#change(route, request, GuestChanged, signal)
+    fileAsked(request.path, changed.entry)
+    return changed
   }
 
   async #stream(path: string, body: object, signal: AbortSignal): Promise<GuestResponse> {
@@ -547,6 +580,14 @@ export class GuestClient {
     const response: GuestResponse = await this.#link.request(request)
     return readAnswer(response, answer, this.#budget)
   }
+}
+
+/** Reads a header that says yes or no. */
+function saysYes({ headers, body }: GuestResponse, name: string): boolean {
+  const said = headers[name]
+  if (said === '1' || said === '0') return said === '1'
+  body.destroy()
+  throw answeredWrongly(`the header ${name}`)
 }
 
 function flag(value: boolean): 0 | 1 {

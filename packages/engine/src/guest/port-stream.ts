@@ -1,6 +1,7 @@
 import { Duplex, type Readable, type Writable } from 'node:stream'
 import { GatheredBytes } from '@holt/streams'
 import { EngineError } from '../contract.ts'
+import { answeredWrongly } from './answered-wrongly.ts'
 import { letEnd } from './let-end.ts'
 import {
   dataFrame,
@@ -90,7 +91,7 @@ export class PortStream extends Duplex {
     try {
       for (const item of this.#frames.read(part)) if (!this.destroyed) this.#takeItem(item)
     } catch (cause) {
-      this.#fail(new EngineError('failed', "the guest's frames are not the protocol's", { cause }))
+      this.#fail(answeredWrongly("its frames are not the protocol's", { cause }))
     }
   }
 

@@ -1,11 +1,12 @@
-import { type ErrorCode, HoltError } from '@holt/protocol'
+import { HoltError } from '@holt/protocol'
 import { GatheredBytes } from '@holt/streams'
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
 import type { GuestResponse } from '../guest-link.ts'
 import { oddShapeOf } from '../json-shape.ts'
 import type { AnswerBudget } from './answer-budget.ts'
-import { GuestFailure, type GuestReason } from './schemas.ts'
+import { answeredWrongly, refusedBy } from './answered-wrongly.ts'
+import { GuestFailure, type GuestReason, type guestCodes } from './schemas.ts'
 
 /** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024
@@ -16,42 +17,21 @@ const shapeBounds = { maxDepth: 32, maxValues: 1_000_000 }
 /** The most bytes of a failing answer: a code and a sentence. */
 const maxFailureBytes = 64 * 1024
 
-/** The error codes a guest may cause. Any other is the guest's fault and becomes `unavailable`. */
-const allowedCodes: ReadonlySet<string> = new Set<ErrorCode>([
-  'invalid_request',
-  'invalid_path',
-  'invalid_archive',
-  'is_directory',
-  'not_a_directory',
-  'not_a_file',
-  'symlink_loop',
-  'path_permission_denied',
-  'path_not_found',
-  'command_not_found',
-  'session_not_found',
-  'already_exists',
-  'directory_not_empty',
-  'conflict',
-  'too_large',
-  'range_not_satisfiable',
-  'port_not_listening',
-  'digest_mismatch',
-  'disk_full',
-])
+/** The codes that tell of a failure of the guest itself, and not of the caller's request. */
+const ownFailures: readonly (typeof guestCodes)[number][] = ['internal', 'route_not_found']
 
-/** Reads an answer to its end and parses it; a failure becomes `HoltError`, an answer that is not the protocol `EngineError` `failed`. */
+/** The statuses of an answer that is no failure: done, made, and taken for later. */
+const goodStatuses: readonly number[] = [200, 201, 202]
+
+/** Reads an answer to its end and parses it; a failure becomes `HoltError`, an answer that is not the protocol `EngineError` `wrong_answer`. */
 export async function readAnswer<Schema extends z.ZodType>(
   response: GuestResponse,
   schema: Schema,
   budget: AnswerBudget,
 ): Promise<z.output<Schema>> {
-  if (response.status >= 400) throw await readFailure(response, budget)
+  if (!goodStatuses.includes(response.status)) throw await readFailure(response, budget)
   const parsed = schema.safeParse(parseJson(await readBytes(response, { maxBytes: maxAnswerBytes, budget })))
-  if (!parsed.success)
-    throw new EngineError(
-      'failed',
-      `the guest's answer is not the protocol's: ${parsed.error.issues[0]?.path.join('.')}`,
-    )
+  if (!parsed.success) throw refusedBy(parsed.error)
   return parsed.data
 }
 
@@ -65,13 +45,17 @@ const hints: Partial<Readonly<Record<GuestReason, string>>> = {
 
 /** Reads a failing answer as the error it stands for. */
 export async function readFailure(response: GuestResponse, budget: AnswerBudget): Promise<HoltError | EngineError> {
+  if (response.status < 400) {
+    response.body.destroy()
+    return answeredWrongly(`the status ${response.status}`)
+  }
   const parsed = GuestFailure.safeParse(parseJson(await readBytes(response, { maxBytes: maxFailureBytes, budget })))
-  if (!parsed.success) return new EngineError('failed', `the guest answered ${response.status} without saying why`)
+  if (!parsed.success) return answeredWrongly(`the status ${response.status} without saying why`)
   const { code, message, details } = parsed.data.error
-  if (!allowedCodes.has(code)) return new EngineError('failed', `the guest failed: ${code}: ${message}`)
-  if (details === undefined) return new HoltError(code as ErrorCode, message)
+  if (ownFailures.includes(code)) return new EngineError('failed', `the guest failed: ${code}: ${message}`)
+  if (details === undefined) return new HoltError(code, message)
   const hint = details.reason === undefined ? undefined : hints[details.reason]
-  return new HoltError(code as ErrorCode, message, { details, ...(hint === undefined ? {} : { hint }) })
+  return new HoltError(code, message, { details, ...(hint === undefined ? {} : { hint }) })
 }
 
 async function readBytes(
@@ -83,8 +67,7 @@ async function readBytes(
   try {
     // Leaving the loop by an error destroys the body, which resets its stream.
     for await (const chunk of response.body) {
-      if (counted + chunk.length > maxBytes)
-        throw new EngineError('failed', `the guest's answer is larger than ${maxBytes} bytes`)
+      if (counted + chunk.length > maxBytes) throw answeredWrongly(`more than ${maxBytes} bytes`)
       budget.take(chunk.length)
       counted += chunk.length
       answer.add(chunk)

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
+import { answeredWrongly } from './answered-wrongly.ts'
 import { letEnd } from './let-end.ts'
 import { GuestItem } from './schemas.ts'
 
@@ -12,7 +13,7 @@ export function readItems(body: Readable): AsyncGenerator<GuestItem> {
   return readItemsOf(body, GuestItem)
 }
 
-/** Reads a stream of NDJSON items of a schema, up to and with the one whose type is `end`. Throws `EngineError` `unavailable` when it ends without `end`, `failed` when a line is not the protocol's. */
+/** Reads a stream of NDJSON items of a schema, up to and with the one whose type is `end`. Throws `EngineError` `unavailable` when it ends without `end`, `wrong_answer` when a line is not the protocol's. */
 export async function* readItemsOf<Item extends { readonly type: string }>(
   body: Readable,
   schema: z.ZodType<Item>,
@@ -27,12 +28,13 @@ export async function* readItemsOf<Item extends { readonly type: string }>(
       lines[0] = rest + lines[0]
       rest = lines.pop() ?? ''
       for (const line of lines) {
+        if (line.length > maxLineBytes) throw answeredWrongly('a line is too long')
         const item = parseItem(line, schema)
         complete = item.type === 'end'
         yield item
         if (complete) return
       }
-      if (rest.length > maxLineBytes) throw new EngineError('failed', 'the guest sent a line that is too long')
+      if (rest.length > maxLineBytes) throw answeredWrongly('a line is too long')
     }
     throw new EngineError('unavailable', 'the guest broke off a stream')
   } finally {
@@ -45,6 +47,6 @@ function parseItem<Item>(line: string, schema: z.ZodType<Item>): Item {
   try {
     return schema.parse(JSON.parse(line))
   } catch (cause) {
-    throw new EngineError('failed', "the guest sent an item that is not the protocol's", { cause })
+    throw answeredWrongly('an item is not one of the protocol', { cause })
   }
 }

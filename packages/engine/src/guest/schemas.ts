@@ -1,19 +1,18 @@
+import type { ErrorCode } from '@holt/protocol'
 import { z } from 'zod'
+import * as word from './words.ts'
 
-// What the guest answers, as guest/PROTOCOL.md says. The guest is hostile: every number, string and list is bounded here.
+// What the guest answers, as guest/PROTOCOL.md says. The guest is hostile: `words.ts` bounds every number and every text, this file every list.
 
-const text = z.string().max(8192)
-const path = z.string().max(16_384)
-const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
-const momentMs = z.number().int().min(0).max(8.64e15)
-const name = z.string().max(64)
+const { count, momentMs } = word
+const problems = z.array(word.sentence.max(8192)).max(32)
 
 /** `GET /v1/info`. */
 export const GuestInfo = z
   .object({
-    version: name,
+    version: word.version,
     protocol: z.literal(1),
-    runtime_id: name.nullable(),
+    runtime_id: word.runtimeId.nullable(),
     /** Of which anything still runs. */
     processes: count,
     /** Those of them that were not started with `background`. */
@@ -36,7 +35,7 @@ export type GuestUsage = z.infer<typeof GuestUsage>
 
 /** `POST /v1/bind`. */
 export const GuestBound = z.object({
-  runtime_id: name,
+  runtime_id: word.runtimeId,
   limits: z.object({ pids: z.boolean() }).partial().optional(),
   clock: z.boolean().optional(),
   hostname: z.boolean().optional(),
@@ -44,7 +43,7 @@ export const GuestBound = z.object({
   network: z.boolean().optional(),
   /** False: it may share random numbers, names or keys with what it was made of. */
   distinct: z.boolean().optional(),
-  problems: z.array(text).max(32).optional(),
+  problems: problems.optional(),
 })
 export type GuestBound = z.infer<typeof GuestBound>
 
@@ -53,12 +52,12 @@ export const GuestSeeded = z.object({
   limits: z.object({ pids: z.boolean() }),
   sudo: z.boolean(),
   network: z.boolean(),
-  problems: z.array(text).max(32),
+  problems,
 })
 export type GuestSeeded = z.infer<typeof GuestSeeded>
 
 /** `PUT /v1/network`. */
-export const GuestNetworkSet = z.object({ network: z.boolean(), problems: z.array(text).max(32) })
+export const GuestNetworkSet = z.object({ network: z.boolean(), problems })
 export type GuestNetworkSet = z.infer<typeof GuestNetworkSet>
 const side = z.number().int().min(1).max(10_000)
 
@@ -68,21 +67,15 @@ export type GuestTerminal = z.infer<typeof GuestTerminal>
 
 /** A process as the guest knows it. */
 export const GuestProcess = z.object({
-  id: name,
-  pid: count,
-  command: z
-    .string()
-    .max(256 * 1024)
-    .nullable(),
-  argv: z
-    .array(z.string().max(256 * 1024))
-    .max(2048)
-    .nullable(),
-  cwd: path,
-  user: text,
+  id: word.processId,
+  pid: word.pid,
+  command: word.argument.nullable(),
+  argv: z.array(word.argument).max(2048).nullable(),
+  cwd: word.directory,
+  user: word.owner,
   state: z.enum(['running', 'exited']),
-  exit_code: z.number().int().min(0).max(255).nullable(),
-  signal: name.nullable(),
+  exit_code: word.exitCode.nullable(),
+  signal: word.signal.nullable(),
   timed_out: z.boolean(),
   started_at_ms: momentMs,
   ended_at_ms: momentMs.nullable(),
@@ -93,7 +86,7 @@ export const GuestProcess = z.object({
   stdout_dropped_bytes: count.default(0),
   stderr_dropped_bytes: count.default(0),
   descendants: z.boolean(),
-  session: name.nullable().default(null),
+  session: word.sessionName.nullable().default(null),
   session_kept: z.boolean().nullable().default(null),
   pty: GuestTerminal.nullable().default(null), // A runtime that is adopted may have a guest that knows of none.
 })
@@ -104,14 +97,14 @@ export const GuestProcesses = z.object({ processes: z.array(GuestProcess).max(20
 
 /** A line of a process's stream. */
 export const GuestItem = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('start'), cursor: count, pid: count }),
+  z.object({ type: z.literal('start'), cursor: count, pid: word.pid }),
   z.object({ type: z.enum(['stdout', 'stderr']), cursor: count, data: z.base64() }),
   z.object({ type: z.literal('dropped'), cursor: count, dropped_bytes: count }),
   z.object({
     type: z.literal('exit'),
     cursor: count,
-    exit_code: z.number().int().min(0).max(255).nullable(),
-    signal: name.nullable(),
+    exit_code: word.exitCode.nullable(),
+    signal: word.signal.nullable(),
     timed_out: z.boolean(),
     session_kept: z.boolean().optional(),
   }),
@@ -120,22 +113,48 @@ export const GuestItem = z.discriminatedUnion('type', [
 export type GuestItem = z.infer<typeof GuestItem>
 
 /** What the guest says of a file. */
-export const GuestFile = z.object({
-  path,
-  name: z.string().max(1024),
-  type: z.enum(['file', 'directory', 'symlink', 'fifo', 'socket', 'device']),
-  size_bytes: count,
-  mode: z.string().regex(/^[0-7]{4}$/),
-  permissions: z.string().max(16),
-  uid: count,
-  gid: count,
-  user: z.string().max(256),
-  group: z.string().max(256),
-  modified_at_ms: z.number().int().min(-8.64e15).max(8.64e15),
-  symlink_target: path.nullable(),
-  path_base64: z.string().max(16_384).optional(),
-})
+export const GuestFile = z
+  .object({
+    path: word.path,
+    name: z.string(),
+    type: word.fileType,
+    size_bytes: count,
+    mode: word.mode,
+    permissions: word.permissions,
+    uid: word.ownerId,
+    gid: word.ownerId,
+    user: word.owner,
+    group: word.owner,
+    modified_at_ms: word.fileTimeMs,
+    symlink_target: word.linkTarget.nullable(),
+    path_base64: word.rawPath.optional(),
+  })
+  .refine(({ name, path }) => name === word.lastPartOf(path), { path: ['name'] })
+  .refine(({ path, path_base64 }) => word.isTextOf(path, path_base64), { path: ['path_base64'] })
 export type GuestFile = z.infer<typeof GuestFile>
+
+/** The headers of a file's content. */
+export const GuestContentHeaders = z.object({
+  'content-length': z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .optional(),
+  'content-range': z
+    .string()
+    .regex(/^bytes (?:\d{1,16}-\d{1,16}|\*)\/\d{1,16}$/)
+    .optional(),
+  etag: z
+    .string()
+    .regex(/^"[\x21\x23-\x7e]{1,128}"$/)
+    .optional(),
+  // Programs inside may set a time in any year.
+  'last-modified': z
+    .string()
+    .regex(/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} -?\d{4,12} \d{2}:\d{2}:\d{2} GMT$/)
+    .optional(),
+  'x-holt-mode': word.mode.optional(),
+})
+export type GuestContentHeaders = z.infer<typeof GuestContentHeaders>
 
 /** `GET /v1/files/list`. */
 export const GuestFiles = z.object({ entries: z.array(GuestFile).max(10_000), more: z.boolean() })
@@ -147,12 +166,12 @@ export type GuestStdinWritten = z.infer<typeof GuestStdinWritten>
 
 /** A shell session as the guest knows it. */
 const GuestSession = z.object({
-  name,
-  shell: text,
-  user: text,
-  cwd: path,
+  name: word.sessionName,
+  shell: word.path,
+  user: word.owner,
+  cwd: word.directory,
   commands: count,
-  current: name.nullable(),
+  current: word.processId.nullable(),
   started_at_ms: momentMs,
   used_at_ms: momentMs,
 })
@@ -174,23 +193,45 @@ const guestReasons = [
 ] as const
 export type GuestReason = (typeof guestReasons)[number]
 
-const port = z.number().int().min(1).max(65_535)
-
 /** `GET /v1/ports`. */
-export const GuestPorts = z.object({ ports: z.array(port).max(65_535) })
+export const GuestPorts = z.object({ ports: z.array(word.port).max(65_535) })
 
 /** `GET /v1/ports/{port}`. */
-export const GuestPort = z.object({ port, listening: z.boolean() })
+export const GuestPort = z.object({ port: word.port, listening: z.boolean() })
+
+/** The codes of failures that a guest may answer with. `internal` and `route_not_found` are failures of its own. */
+export const guestCodes = [
+  'invalid_request',
+  'invalid_path',
+  'invalid_archive',
+  'is_directory',
+  'not_a_directory',
+  'not_a_file',
+  'symlink_loop',
+  'path_permission_denied',
+  'path_not_found',
+  'command_not_found',
+  'session_not_found',
+  'already_exists',
+  'directory_not_empty',
+  'conflict',
+  'too_large',
+  'range_not_satisfiable',
+  'port_not_listening',
+  'digest_mismatch',
+  'disk_full',
+  'internal',
+  'route_not_found',
+] as const satisfies readonly ErrorCode[]
 
 /** A failure. */
 export const GuestFailure = z.object({
   error: z.object({
-    code: name,
-    message: z.string().max(16_384),
+    code: z.enum(guestCodes),
+    message: word.sentence,
     details: z
       .object({ reason: z.enum(guestReasons), offset: count })
       .partial()
-      .optional()
-      .catch(undefined),
+      .optional(),
   }),
 })

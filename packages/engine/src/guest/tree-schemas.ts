@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { GuestFile } from './schemas.ts'
+import * as word from './words.ts'
 
-// What the guest answers about whole trees, as guest/PROTOCOL.md says. As hostile as the rest of it.
+// What the guest answers about whole trees, as guest/PROTOCOL.md says, made of the words in `words.ts`.
 
-const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
-const path = z.string().min(1).max(16_384)
-const raw = z.base64().max(16_384).optional()
+const { count, path } = word
+const raw = word.rawPath.optional()
 
 /** `PUT /v1/files/archive`. */
 export const GuestTree = z.object({
@@ -30,22 +30,27 @@ export type GuestApplied = z.infer<typeof GuestApplied>
 /** A line of `GET /v1/files/watch`. */
 export const GuestChange = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['start', 'overflow']), cursor: count }),
-  z.object({
-    type: z.enum(['created', 'modified', 'attributes', 'removed']),
-    cursor: count,
-    path,
-    path_base64: raw,
-    directory: z.boolean(),
-  }),
-  z.object({
-    type: z.literal('moved'),
-    cursor: count,
-    path,
-    path_base64: raw,
-    from: path,
-    from_base64: raw,
-    directory: z.boolean(),
-  }),
+  z
+    .object({
+      type: z.enum(['created', 'modified', 'attributes', 'removed']),
+      cursor: count,
+      path,
+      path_base64: raw,
+      directory: z.boolean(),
+    })
+    .refine(({ path, path_base64 }) => word.isTextOf(path, path_base64), { path: ['path_base64'] }),
+  z
+    .object({
+      type: z.literal('moved'),
+      cursor: count,
+      path,
+      path_base64: raw,
+      from: path,
+      from_base64: raw,
+      directory: z.boolean(),
+    })
+    .refine(({ path, path_base64 }) => word.isTextOf(path, path_base64), { path: ['path_base64'] })
+    .refine(({ from, from_base64 }) => word.isTextOf(from, from_base64), { path: ['from_base64'] }),
   z.object({
     type: z.literal('end'),
     cursor: count,

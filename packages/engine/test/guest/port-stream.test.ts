@@ -109,7 +109,7 @@ test.each<[string, Buffer[]]>([
 ])('%s cuts the connection', async (_, frames) => {
   const { incoming, failed, stream } = oneEnd()
   for (const frame of frames) incoming.write(frame)
-  expect(await failed).toMatchObject({ kind: 'failed' })
+  expect(await failed).toMatchObject({ kind: 'wrong_answer' })
   expect(stream.destroyed).toBe(true)
 })
 

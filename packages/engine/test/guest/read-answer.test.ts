@@ -16,7 +16,7 @@ test.each([
 ])('an answer of %s is refused before it is parsed', async (_, answer) => {
   const parse = vi.spyOn(JSON, 'parse')
   try {
-    await expect(ask(answer)).rejects.toMatchObject({ name: 'EngineError', kind: 'failed' })
+    await expect(ask(answer)).rejects.toMatchObject({ name: 'EngineError', kind: 'wrong_answer' })
     expect(parse).not.toHaveBeenCalled()
   } finally {
     parse.mockRestore()

@@ -58,9 +58,9 @@ test('gives a stream up when its reader leaves', async () => {
 
 test.each([
   ['breaks off', [line(start)], 'unavailable'],
-  ['sends what is no item', [line({ type: 'other' })], 'failed'],
-  ['sends what is no JSON', ['{]\n'], 'failed'],
-  ['sends a line without end', ['x'.repeat(80 * 1024)], 'failed'],
+  ['sends what is no item', [line({ type: 'other' })], 'wrong_answer'],
+  ['sends what is no JSON', ['{]\n'], 'wrong_answer'],
+  ['sends a line without end', ['x'.repeat(80 * 1024)], 'wrong_answer'],
 ])('a guest that %s is an error', async (_what, parts, kind) => {
   const body = bodyOf(...parts)
   body.end()

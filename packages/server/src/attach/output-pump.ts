@@ -101,7 +101,7 @@ export class OutputPump {
     }
     const bytes = Buffer.from(item.data, 'base64')
     if (item.cursor !== this.#cursor + bytes.length)
-      throw new EngineError('failed', "the guest's output does not follow from the cursor")
+      throw new EngineError('wrong_answer', "the guest's output does not follow from the cursor")
     if (item.type !== this.#stream) {
       this.#stream = item.type
       await send({ type: 'stream', stream: item.type, cursor: this.#cursor })

@@ -13,10 +13,10 @@ export function exactLength(body: Readable, length: number): Readable {
     highWaterMark: 256 * 1024,
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length
-      done(left < 0 ? new EngineError('failed', 'the guest sent more than it announced') : null, chunk)
+      done(left < 0 ? new EngineError('wrong_answer', 'the guest sent more than it announced') : null, chunk)
     },
     flush(done) {
-      done(left === 0 ? null : new EngineError('failed', 'the guest sent less than it announced'))
+      done(left === 0 ? null : new EngineError('wrong_answer', 'the guest sent less than it announced'))
     },
   })
   return passOn(body, mergePieces(counted), new EngineError('unavailable', 'the guest broke off'))

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isEngineError } from '../engine-errors.ts'
+import { isBreak } from '../engine-errors.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 import type { Gate } from './gate.ts'
@@ -42,7 +42,7 @@ export class Comeback {
     this.#signal.throwIfAborted()
     // A runtime may be written down any number of times while nothing comes from it.
     this.#breaks = this.#gate.holds === this.#holds ? this.#breaks + 1 : 1
-    if (!isEngineError(error) || error.kind === 'failed' || this.#breaks > maxBreaks) throw error
+    if (!isBreak(error) || this.#breaks > maxBreaks) throw error
     this.#clock?.stop()
     try {
       await sleep(breakPauseMs * (this.#breaks - 1), undefined, { signal: this.#signal })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Engine, EngineError, type GuestLink, type GuestRequest, type GuestResponse, Waiters } from '@holt/engine'
+import { type Engine, type GuestLink, type GuestRequest, type GuestResponse, Waiters } from '@holt/engine'
+import { isBreak } from '../engine-errors.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 
 /** Pause before a runtime that came back, or left again, is looked at anew. */
@@ -249,13 +250,7 @@ export class Gate implements GuestLink {
 
   /** A question that broke because the runtime was written down may be asked again: nobody has its answer, and nothing was changed by it. */
   #mayRepeat({ method, signal }: GuestRequest, { error, holds }: { error: unknown; holds: number }): boolean {
-    return (
-      method === 'GET' &&
-      holds !== this.#holds &&
-      !signal.aborted &&
-      error instanceof EngineError &&
-      error.kind !== 'failed'
-    )
+    return method === 'GET' && holds !== this.#holds && !signal.aborted && isBreak(error)
   }
 
   /** Whether anything is under way that should come to its end first: what follows something has none, and is asked for anew. */

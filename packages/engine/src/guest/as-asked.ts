@@ -1,0 +1,58 @@
+import { answeredWrongly } from './answered-wrongly.ts'
+import type { ReplaceRequest } from './file-requests.ts'
+import type { GuestReplaced, GuestSearchItem, GuestUpload } from './file-schemas.ts'
+import type { GuestFile, GuestFiles, GuestProcess } from './schemas.ts'
+import type { GuestChange } from './tree-schemas.ts'
+import { isWithin } from './words.ts'
+
+// An answer can be well formed and tell of something else than was asked for. Each of these throws `EngineError` `wrong_answer` then.
+
+/** Returns a process, which has to be the one that was asked for. */
+export function processAsked(id: string, process: GuestProcess): GuestProcess {
+  if (process.id !== id) throw answeredWrongly('another process than was asked for')
+  return process
+}
+
+/** Returns a file, which has to be at the path that was asked for. */
+export function fileAsked(path: string, file: GuestFile): GuestFile {
+  if (file.path !== path) throw answeredWrongly('another file than was asked for')
+  return file
+}
+
+/** Returns how far an upload is, which has to be the one that was asked for. */
+export function uploadAsked(asked: Pick<GuestUpload, 'path' | 'upload_id'>, upload: GuestUpload): GuestUpload {
+  if (upload.path !== asked.path || upload.upload_id !== asked.upload_id)
+    throw answeredWrongly('another upload than was asked for')
+  return upload
+}
+
+/** Returns what a directory has, which has to be below it. */
+export function entriesAsked(path: string, files: GuestFiles): GuestFiles {
+  if (files.entries.some((entry) => entry.path === path || !isWithin(path, entry.path)))
+    throw answeredWrongly('a file outside of the directory that was asked for')
+  return files
+}
+
+/** Returns what became of a replacement, which has to be in the files that were named. */
+export function replacedAsked({ path, paths }: ReplaceRequest, replaced: GuestReplaced): GuestReplaced {
+  const isAsked = (one: string) => (path === null ? paths?.includes(one) === true : isWithin(path, one))
+  if (!replaced.files.every((file) => isAsked(file.path))) throw answeredWrongly('a file that was not to be changed')
+  return replaced
+}
+
+/** Passes items on while they are about what is at or below a path. */
+export async function* itemsWithin<Item extends GuestSearchItem | GuestChange>(
+  path: string,
+  items: AsyncGenerator<Item>,
+): AsyncGenerator<Item> {
+  for await (const item of items) {
+    if (!namesOf(item).every((name) => isWithin(path, name)))
+      throw answeredWrongly('a path outside of the one that was asked for')
+    yield item
+  }
+}
+
+function namesOf(item: GuestSearchItem | GuestChange): readonly string[] {
+  if (!('path' in item)) return []
+  return 'from' in item ? [item.path, item.from] : [item.path]
+}

@@ -1,0 +1,256 @@
+import type { GuestClient, SearchRequest } from '../../src/index.ts'
+
+/** A question to a guest, and what an honest one answers: JSON, or lines of it. */
+export interface Asked {
+  readonly name: string
+  readonly answer: object | readonly object[]
+  readonly ask: (guest: GuestClient, signal: AbortSignal) => Promise<unknown>
+}
+
+const process = {
+  id: 'cm1',
+  pid: 12,
+  command: 'id',
+  argv: ['/bin/id', '-u'],
+  cwd: '/workspace',
+  user: 'user',
+  state: 'exited',
+  exit_code: 143,
+  signal: 'SIGTERM',
+  timed_out: false,
+  started_at_ms: 1_000,
+  ended_at_ms: 2_000,
+  cursor: 3,
+  stdout_bytes: 2,
+  stderr_bytes: 1,
+  dropped_bytes: 0,
+  stdout_dropped_bytes: 0,
+  stderr_dropped_bytes: 0,
+  descendants: false,
+  session: 'dev',
+  session_kept: true,
+  pty: { cols: 80, rows: 24 },
+}
+
+const file = {
+  path: '/d/f',
+  name: 'f',
+  type: 'symlink',
+  size_bytes: 5,
+  mode: '0777',
+  permissions: 'rwxrwxrwx',
+  uid: 1000,
+  gid: 1000,
+  user: 'user',
+  group: 'user',
+  modified_at_ms: 1_000,
+  symlink_target: '../somewhere',
+}
+
+const oddFile = {
+  ...file,
+  path: '/d/\uFFFD',
+  name: '\uFFFD',
+  path_base64: Buffer.from('/d/\xff', 'latin1').toString('base64'),
+}
+const session = {
+  name: 'dev',
+  shell: '/bin/bash',
+  user: 'user',
+  cwd: '/workspace',
+  commands: 1,
+  current: 'cm1',
+  started_at_ms: 1,
+  used_at_ms: 2,
+}
+
+const sentence = 'what could not be done'
+const search: SearchRequest = {
+  path: '/d',
+  globs: [],
+  type: null,
+  content: null,
+  hidden: false,
+  respect_gitignore: true,
+  max_depth: 1,
+  max_results: 10,
+  timeout_ms: 1_000,
+}
+const match = {
+  type: 'match',
+  cursor: 1,
+  path: '/d/f',
+  kind: 'file',
+  line: 1,
+  column: 1,
+  length: 1,
+  text: 'a line',
+  text_truncated: false,
+}
+const searchEnd = { type: 'end', cursor: 2, truncated: 'timeout', files_searched: 1, files_skipped: 0 }
+const bind = { runtime_id: 'rt1', hostname: 'h', machine_id: '0'.repeat(32), env: {}, user: 'user', workdir: '/' }
+const bound = {
+  runtime_id: 'rt1',
+  limits: { pids: true },
+  clock: true,
+  hostname: true,
+  sudo: true,
+  network: true,
+  distinct: true,
+  problems: [sentence],
+}
+const howToBind = { time_unix_ms: 1, entropy: '', pids_max: 1, set_clock: true, set_hostname: true, sudo: true }
+const replace = { globs: [], hidden: false, respect_gitignore: true, path: '/d', paths: null, pattern: 'a' }
+const howToReplace = { replacement: 'b', regex: false, case_sensitive: true, expected_count: null, dry_run: false }
+const start = {
+  id: 'cm1',
+  command: 'id',
+  argv: null,
+  cwd: null,
+  env: null,
+  user: null,
+  stdin: 'none' as const,
+  stdin_data: null,
+  timeout_ms: 0,
+  ring_bytes: null,
+  pty: null,
+  await_reader: false,
+}
+const totals = { files: 1, directories: 1, symlinks: 0, size_bytes: 5 }
+const items = [
+  { type: 'start', cursor: 0, pid: 12 },
+  { type: 'stdout', cursor: 2, data: 'aGk=' },
+  { type: 'dropped', cursor: 4, dropped_bytes: 2 },
+  { type: 'exit', cursor: 4, exit_code: 137, signal: 'SIGKILL', timed_out: true, session_kept: false },
+  { type: 'end', cursor: 4 },
+]
+
+async function all<Item>(items: Promise<AsyncGenerator<Item>>): Promise<readonly Item[]> {
+  return Array.fromAsync(await items)
+}
+
+const body = Buffer.alloc(0)
+const written = { path: '/d/f', createOnly: false, body }
+const part = { ...written, uploadId: 'upload-1', offset: 0, partial: true }
+const upload = { upload_id: 'upload-1', path: '/d/f', offset_bytes: 5, completed: false }
+const archive = { path: '/d/f', format: null, user: null, keepOwners: false, overwrite: false, merge: false, body }
+
+/** Everything a host asks a guest. */
+export const questions: readonly Asked[] = [
+  {
+    name: 'info',
+    answer: { version: '0.1.0', protocol: 1, runtime_id: 'rt1', processes: 1, foreground: 1, lingering_ms: 1 },
+    ask: (guest, signal) => guest.info(signal),
+  },
+  { name: 'usage', answer: { processes: 1 }, ask: (guest, signal) => guest.usage(signal) },
+  { name: 'bind', answer: bound, ask: (guest, signal) => guest.bind({ ...bind, ...howToBind }, signal) },
+  {
+    name: 'seed',
+    answer: { limits: { pids: true }, sudo: true, network: true, problems: [sentence] },
+    ask: (guest, signal) =>
+      guest.seed({ env: {}, user: 'user', workdir: '/', pids_max: 1, sudo: true, network: null }, signal),
+  },
+  {
+    name: 'network',
+    answer: { network: true, problems: [sentence] },
+    ask: (guest, signal) => guest.setNetwork(null, signal),
+  },
+  { name: 'start', answer: process, ask: (guest, signal) => guest.startProcess(start, signal) },
+  { name: 'run', answer: items, ask: (guest, signal) => all(guest.runProcess(start, signal)) },
+  { name: 'processes', answer: { processes: [process] }, ask: (guest, signal) => guest.listProcesses(signal) },
+  { name: 'process', answer: process, ask: (guest, signal) => guest.getProcess('cm1', signal) },
+  { name: 'signal', answer: process, ask: (guest, signal) => guest.signalProcess('cm1', 'SIGTERM', signal) },
+  { name: 'resize', answer: process, ask: (guest, signal) => guest.resizeProcess('cm1', process.pty, signal) },
+  { name: 'kill', answer: process, ask: (guest, signal) => guest.killProcess('cm1', signal) },
+  {
+    name: 'output',
+    answer: items,
+    ask: (guest, signal) => all(guest.readOutput('cm1', { cursor: 0, follow: true }, signal)),
+  },
+  {
+    name: 'stdin',
+    answer: { written_bytes: 1, offset: 1 },
+    ask: (guest, signal) => guest.writeStdin('cm1', { data: body, eof: false, offset: null }, signal),
+  },
+  { name: 'sessions', answer: { sessions: [session] }, ask: (guest, signal) => guest.listSessions(signal) },
+  { name: 'stat', answer: file, ask: (guest, signal) => guest.stat('/d/f', signal) },
+  {
+    name: 'list',
+    answer: { entries: [file, oddFile], more: false },
+    ask: (guest, signal) => guest.list({ path: '/d', depth: 1, limit: 10, after: null }, signal),
+  },
+  { name: 'write', answer: file, ask: (guest, signal) => guest.writeContent(written, signal) },
+  { name: 'part', answer: upload, ask: (guest, signal) => guest.writePart(part, signal) },
+  { name: 'last part', answer: file, ask: (guest, signal) => guest.writePart({ ...part, partial: false }, signal) },
+  {
+    name: 'upload',
+    answer: upload,
+    ask: (guest, signal) => guest.uploadStatus({ path: '/d/f', upload_id: 'upload-1' }, signal),
+  },
+  {
+    name: 'mkdir',
+    answer: file,
+    ask: (guest, signal) => guest.makeDirectory({ path: '/d/f', parents: true, mode: null, user: null }, signal),
+  },
+  {
+    name: 'move',
+    answer: file,
+    ask: (guest, signal) => guest.move({ source: '/a', destination: '/d/f', overwrite: false }, signal),
+  },
+  {
+    name: 'copy',
+    answer: file,
+    ask: (guest, signal) =>
+      guest.copy({ source: '/a', destination: '/d/f', recursive: false, overwrite: false }, signal),
+  },
+  {
+    name: 'symlink',
+    answer: file,
+    ask: (guest, signal) => guest.makeSymlink({ path: '/d/f', target: '/a', overwrite: false }, signal),
+  },
+  {
+    name: 'chmod',
+    answer: { entry: file, changed: 1 },
+    ask: (guest, signal) => guest.changeMode({ path: '/d/f', mode: '0644', recursive: false }, signal),
+  },
+  {
+    name: 'chown',
+    answer: { entry: file, changed: 1 },
+    ask: (guest, signal) => guest.changeOwner({ path: '/d/f', user: 'user', recursive: false }, signal),
+  },
+  { name: 'ports', answer: { ports: [80, 443] }, ask: (guest, signal) => guest.listPorts(signal) },
+  { name: 'port', answer: { port: 80, listening: true }, ask: (guest, signal) => guest.waitForPort(80, 0, signal) },
+  { name: 'search', answer: [match, searchEnd], ask: (guest, signal) => all(guest.search(search, signal)) },
+  { name: 'search all', answer: [match, searchEnd], ask: (guest, signal) => guest.searchAll(search, signal) },
+  {
+    name: 'replace',
+    answer: {
+      files: [{ path: '/d/f', count: 1, error: { code: 'path_not_found', message: sentence } }],
+      total_count: 1,
+    },
+    ask: (guest, signal) => guest.replace({ ...replace, ...howToReplace }, signal),
+  },
+  {
+    name: 'unpack',
+    answer: { entry: file, ...totals },
+    ask: (guest, signal) => guest.writeArchive({ ...archive, maxEntries: 1, maxBytes: null }, signal),
+  },
+  {
+    name: 'apply',
+    answer: { ...totals, unpacked: 0 },
+    ask: (guest, signal) => {
+      const how = { singleFile: false, chown: null, keepOwners: false, mode: null, unpack: false }
+      return guest.applyTree({ destination: '/d', ...how, body }, signal)
+    },
+  },
+  {
+    name: 'watch',
+    answer: [
+      { type: 'start', cursor: 0 },
+      { type: 'created', cursor: 1, path: '/d/f', directory: false },
+      { type: 'moved', cursor: 2, path: '/d/g', from: '/d/f', directory: false },
+      { type: 'end', cursor: 3, reason: 'removed' },
+    ],
+    ask: (guest, signal) => all(guest.watch({ path: '/d', recursive: true, cursor: null }, signal)),
+  },
+]

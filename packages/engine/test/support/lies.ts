@@ -1,0 +1,79 @@
+/** Where a value is in an answer. */
+export type Place = readonly (string | number)[]
+
+/** Fields that may have any text, but for NUL, halves of surrogate pairs, and more than there may be. */
+const freeTexts: readonly string[] = ['command', 'argv', 'problems', 'symlink_target', 'text', 'message']
+
+const attack = '$(touch /tmp/PWNED)'
+
+/** What no text of a guest may be. */
+const noText: readonly unknown[] = ['a\0b', '\ud800', 'x'.repeat(600_000), 7, true, [], {}]
+
+/** What no name of a guest may be. */
+const noName: readonly unknown[] = [
+  ...noText,
+  '',
+  attack,
+  `a${attack}`,
+  '`id`',
+  'a b',
+  "a'b",
+  'a"b',
+  'a\nb',
+  'a\u001b[2J',
+  'a\u009b2J',
+  'a\u202eb',
+  '-x\u0000',
+]
+
+/** What no path of a guest may be. */
+const noPath: readonly unknown[] = [
+  ...noText,
+  '',
+  'relative',
+  '../up',
+  '/d/../../up',
+  '/d/./f',
+  '/d//f',
+  '/d/f/',
+  '/elsewhere/f',
+  'C:\\d',
+]
+
+/** Returns the places of all values of an answer, objects and lists left out. */
+export function placesOf(value: unknown, at: Place = []): readonly Place[] {
+  if (typeof value !== 'object' || value === null) return [at]
+  return Object.entries(value).flatMap(([key, inner]) =>
+    placesOf(inner, [...at, Array.isArray(value) ? Number(key) : key]),
+  )
+}
+
+/** Returns what an honest guest never says at a place. */
+export function liesAt(place: Place, honest: unknown): readonly unknown[] {
+  const field = place.findLast((part) => typeof part === 'string') ?? ''
+  // A file may be from before 1970.
+  if (field === 'modified_at_ms') return [1.5, 2 ** 60, '7', attack, true, [], {}]
+  if (typeof honest === 'number') return [-1, 1.5, 2 ** 60, '7', attack, true, [], {}]
+  if (typeof honest === 'boolean') return [attack, 0, [], {}]
+  if (freeTexts.includes(field)) return noText
+  // A directory is as its shell tells it, so that a doubled slash is one.
+  if (field === 'cwd') return [...noText, '', 'relative', '../up', 'C:\\d']
+  if (field === 'shell') return noPath.filter((lie) => lie !== '/elsewhere/f')
+  // No bytes are base64, too.
+  if (field === 'data') return noName.filter((lie) => lie !== '')
+  return field === 'path' || field === 'from' ? noPath : noName
+}
+
+/** Returns an answer with another value at a place. */
+export function withLie<Answer>(answer: Answer, place: Place, lie: unknown): Answer {
+  const copy = structuredClone(answer)
+  let at = copy as Record<string | number, unknown>
+  for (const part of place.slice(0, -1)) at = at[part] as Record<string | number, unknown>
+  at[place.at(-1) ?? ''] = lie
+  return copy
+}
+
+/** Returns what is at a place of an answer. */
+export function valueAt(answer: unknown, place: Place): unknown {
+  return place.reduce<unknown>((value, part) => (value as Record<string | number, unknown>)[part], answer)
+}
