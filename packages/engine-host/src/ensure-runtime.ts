@@ -4,6 +4,7 @@ import { EngineError, failpoint, type RuntimeSpec } from '@holt/engine'
 import type { BundleInput } from './bundles/bundle-input.ts'
 import { containerConfig } from './bundles/container-config.ts'
 import { gvisorConfig } from './bundles/gvisor-config.ts'
+import { kernelMasks } from './bundles/kernel-masks.ts'
 import type { Source } from './checkpoints/host-checkpoints.ts'
 import { diskDirs, mountDisk } from './disks/mount-disk.ts'
 import { cgroupOf, driverOf, guestOf, type Host } from './host/host.ts'
@@ -139,6 +140,7 @@ async function writeBundle(host: Host, { record: { spec }, paths }: Runtime, gue
     cgroupsPath: cgroupOf(host, spec.id).path,
     limitsSwap: host.limitsSwap,
     openFilesMax: host.openFilesMax,
+    masks: spec.isolation === 'container' ? await kernelMasks() : [],
     arch: arch(),
   }
   const config = spec.isolation === 'gvisor' ? gvisorConfig(input) : containerConfig(input)

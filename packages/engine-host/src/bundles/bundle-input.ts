@@ -17,6 +17,8 @@ export interface BundleInput {
   readonly limitsSwap: boolean
   /** The most open files the engine may allow a process. */
   readonly openFilesMax: number
+  /** Paths of `/proc` and `/sys` that a container may not see. */
+  readonly masks: readonly string[]
   /** As Node names it. */
   readonly arch: string
 }

@@ -17,50 +17,14 @@ export const CONTAINER_CAPABILITIES = [
   'CAP_SYS_CHROOT',
 ] as const
 
-/** Kernel interfaces that show or change the host. */
-const MASKED_PATHS = [
-  '/proc/acpi',
-  '/proc/asound',
-  '/proc/config.gz',
-  '/proc/diskstats',
-  '/proc/iomem',
-  '/proc/ioports',
-  '/proc/kallsyms',
-  '/proc/kcore',
-  '/proc/key-users',
-  '/proc/keys',
-  '/proc/kmsg',
-  '/proc/kpagecgroup',
-  '/proc/kpagecount',
-  '/proc/kpageflags',
-  '/proc/latency_stats',
-  '/proc/modules',
-  '/proc/mtrr',
-  '/proc/pagetypeinfo',
-  '/proc/partitions',
-  '/proc/sched_debug',
-  '/proc/scsi',
-  '/proc/slabinfo',
-  '/proc/timer_list',
-  '/proc/timer_stats',
-  '/proc/vmallocinfo',
-  '/sys/block',
-  '/sys/bus',
-  '/sys/class/block',
-  '/sys/dev/block',
-  '/sys/devices/virtual/block',
-  '/sys/devices/virtual/powercap',
-  '/sys/firmware',
-  '/sys/kernel/debug',
-  '/sys/kernel/security',
-  '/sys/kernel/slab',
-  '/sys/kernel/tracing',
-  '/sys/module',
-  '/sys/power',
-] as const
-
 /** Kernel interfaces that programs read and nobody may write. */
-const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'] as const
+const READONLY_PATHS = ['/proc/sys', '/proc/sysrq-trigger'] as const
+
+/**
+ * Terminals of one runtime. The kernel has 3,072 for all (`kernel.pty.max` less `kernel.pty.reserve`), so twelve runtimes
+ * that take all they can leave none for a thirteenth.
+ */
+const TERMINALS_MAX = 256
 
 /** The bundle of a container: its root is an overlay that the host has mounted. */
 export function containerConfig(input: BundleInput): OciConfig {
@@ -87,7 +51,7 @@ export function containerConfig(input: BundleInput): OciConfig {
         destination: '/dev/pts',
         type: 'devpts',
         source: 'devpts',
-        options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'gid=5'],
+        options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'gid=5', `max=${TERMINALS_MAX}`],
       },
       shmMount(spec.memoryMiB),
       { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: quiet },
@@ -99,7 +63,7 @@ export function containerConfig(input: BundleInput): OciConfig {
       cgroupsPath: input.cgroupsPath,
       namespaces: ['pid', 'network', 'ipc', 'uts', 'mount', 'cgroup'].map((type) => ({ type })),
       resources: cgroupResources(spec, spec.pidsMax, input.limitsSwap),
-      maskedPaths: MASKED_PATHS,
+      maskedPaths: input.masks,
       readonlyPaths: READONLY_PATHS,
       rootfsPropagation: 'private',
       seccomp: seccompProfile(input.arch),

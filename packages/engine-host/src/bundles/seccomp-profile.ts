@@ -18,8 +18,8 @@ export const ALLOWED_SYSCALLS = [
   'getdents64', 'getegid', 'geteuid', 'getgid', 'getgroups', 'getitimer', 'getpeername', 'getpgid', 'getpgrp',
   'getpid', 'getppid', 'getpriority', 'getrandom', 'getresgid', 'getresuid', 'getrlimit', 'getrusage', 'getsid',
   'getsockname', 'getsockopt', 'gettid', 'gettimeofday', 'getuid', 'getxattr', 'inotify_add_watch', 'inotify_init',
-  'inotify_init1', 'inotify_rm_watch', 'io_cancel', 'io_destroy', 'io_getevents', 'io_pgetevents', 'io_setup',
-  'io_submit', 'ioctl', 'ioprio_get', 'ioprio_set', 'kill', 'landlock_add_rule', 'landlock_create_ruleset',
+  'inotify_init1', 'inotify_rm_watch',
+  'ioctl', 'ioprio_get', 'ioprio_set', 'kill', 'landlock_add_rule', 'landlock_create_ruleset',
   'landlock_restrict_self', 'lchown', 'lgetxattr', 'link', 'linkat', 'listen', 'listxattr', 'llistxattr',
   'lremovexattr', 'lseek', 'lsetxattr', 'lstat', 'madvise', 'map_shadow_stack', 'membarrier', 'memfd_create',
   'memfd_secret', 'mincore', 'mkdir', 'mkdirat', 'mknod', 'mknodat', 'mlock', 'mlock2', 'mlockall', 'mmap',
@@ -38,7 +38,7 @@ export const ALLOWED_SYSCALLS = [
   'sendto', 'set_robust_list', 'set_thread_area', 'set_tid_address', 'setfsgid', 'setfsuid', 'setgid', 'setgroups',
   'setitimer', 'setpgid', 'setpriority', 'setregid', 'setresgid', 'setresuid', 'setreuid', 'setrlimit', 'setsid',
   'setsockopt', 'setuid', 'setxattr', 'shmat', 'shmctl', 'shmdt', 'shmget', 'shutdown', 'sigaltstack', 'signalfd',
-  'signalfd4', 'socketpair', 'splice', 'stat', 'statfs', 'statx', 'symlink', 'symlinkat', 'sync', 'sync_file_range',
+  'signalfd4', 'splice', 'stat', 'statfs', 'statx', 'symlink', 'symlinkat', 'sync', 'sync_file_range',
   'syncfs', 'sysinfo', 'tee', 'tgkill', 'time', 'timer_create', 'timer_delete', 'timer_getoverrun', 'timer_gettime',
   'timer_settime', 'timerfd_create', 'timerfd_gettime', 'timerfd_settime', 'times', 'tkill', 'truncate', 'umask',
   'uname', 'unlink', 'unlinkat', 'utime', 'utimensat', 'utimes', 'vfork', 'vmsplice', 'wait4', 'waitid', 'write',
@@ -51,11 +51,28 @@ const NEW_NAMESPACES = 0x7e02_0000
 /** `personality(2)` values that change nothing of security: PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE (debuggers), and asking for the current one. */
 const PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, 0xffff_ffff]
 
-/** `socket(2)` families: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others (VSOCK to the hypervisor, ALG into kernel crypto) reach past the container's network. */
-const SOCKET_FAMILIES = [1, 2, 10, 16]
+/**
+ * `socket(2)` families and protocols. Others load kernel modules (SCTP, DCCP, SMC, TIPC), or reach past the container's
+ * network: VSOCK to the hypervisor, ALG into kernel crypto, netlink's KOBJECT_UEVENT to the host's devices.
+ */
+const AF_UNIX = 1
+const AF_INET = 2
+const AF_INET6 = 10
+const AF_NETLINK = 16
+const NETLINK_ROUTE = 0
+
+/** IP's default, ICMP, TCP, UDP, ICMPv6 and MPTCP (`include/uapi/linux/in.h`). */
+const IP_PROTOCOLS = [0, 1, 6, 17, 58, 262]
+
+/**
+ * Asynchronous I/O of the kernel (libaio). `fs.aio-max-nr` is one number for the whole host. ENOSYS makes databases do
+ * without; EPERM ends some.
+ */
+const KERNEL_AIO = ['io_cancel', 'io_destroy', 'io_getevents', 'io_pgetevents', 'io_setup', 'io_submit']
 
 const ENOSYS = 38
 const EPERM = 1
+const EPROTONOSUPPORT = 93
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' }
 
@@ -77,9 +94,12 @@ export function seccompProfile(arch: string): OciSeccomp {
         action: 'SCMP_ACT_ALLOW',
         args: [{ index: 0, value: NEW_NAMESPACES, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
       },
-      { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
+      { names: ['clone3', ...KERNEL_AIO], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
       ...oneOf('personality', PERSONALITIES),
-      ...oneOf('socket', SOCKET_FAMILIES),
+      ...oneOf('socketpair', [AF_UNIX]),
+      ...oneOf('socket', [AF_UNIX]),
+      ...[AF_INET, AF_INET6].flatMap((family) => IP_PROTOCOLS.map((protocol) => socketRule(family, protocol))),
+      ...netlinkRules(),
     ],
   }
 }
@@ -90,4 +110,32 @@ function oneOf(name: string, values: readonly number[]) {
     action: 'SCMP_ACT_ALLOW' as const,
     args: [{ index: 0, value, op: 'SCMP_CMP_EQ' }],
   }))
+}
+
+function socketRule(family: number, protocol: number) {
+  return {
+    names: ['socket'],
+    action: 'SCMP_ACT_ALLOW' as const,
+    args: [
+      { index: 0, value: family, op: 'SCMP_CMP_EQ' },
+      { index: 2, value: protocol, op: 'SCMP_CMP_EQ' },
+    ],
+  }
+}
+
+/**
+ * Netlink speaks of routes alone. The errno for the rest is the one of a kernel without it: `useradd` and others end where
+ * the audit protocol is refused with EPERM (shadow, `lib/audit_help.c`).
+ */
+function netlinkRules() {
+  const others = {
+    names: ['socket'],
+    action: 'SCMP_ACT_ERRNO' as const,
+    errnoRet: EPROTONOSUPPORT,
+    args: [
+      { index: 0, value: AF_NETLINK, op: 'SCMP_CMP_EQ' },
+      { index: 2, value: NETLINK_ROUTE, op: 'SCMP_CMP_NE' },
+    ],
+  }
+  return [socketRule(AF_NETLINK, NETLINK_ROUTE), others]
 }

@@ -22,6 +22,8 @@ export async function mountRoot(layout: Layout, { record, paths }: Runtime, sign
     'redirect_dir=on',
     'metacopy=off',
     'nodev',
+    // The host's own view of the mount must not let a tenant's program gain rights either.
+    'nosuid',
   ]
   await mount({ type: 'overlay', source: `holt-${paths.id}`, point: paths.rootfs, options }, signal)
 }

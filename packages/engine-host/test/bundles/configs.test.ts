@@ -25,6 +25,7 @@ const input: BundleInput = {
   cgroupsPath: `/holt-test/${id}`,
   limitsSwap: true,
   openFilesMax: 20_000,
+  masks: ['/proc/kcore'],
   arch: 'x64',
 }
 
