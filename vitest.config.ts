@@ -1,9 +1,12 @@
-import { defineConfig } from 'vitest/config'
+import { byLength } from '@holt/testkit'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     // The end-to-end tests have a configuration of their own: they share one service.
     include: ['packages/*/test/**/*.test.ts', 'bench/**/*.test.ts'],
+    // Minutes each, and other tests run the same code.
+    exclude: [...configDefaults.exclude, ...byLength({ short: ['**/*.long.test.ts'], long: [], soak: [] })],
     globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ImageReader } from '@holt/erofs'
+import { shareOf } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BuildSettings, makeBaseImages, PullsUnderWay, runBuild } from '../src/index.ts'
 import { type BuildRig, fileOf, prepareRig, requestOf } from './support/build-rig.ts'
 import { buildWithBuildah, pullWithBuildah } from './support/buildah.ts'
-import { corpus } from './support/corpus.ts'
+import { type CorpusCase, corpus } from './support/corpus.ts'
 import { type Described, describeTree } from './support/describe-tree.ts'
 import { directNetwork } from './support/direct-network.ts'
 import { lacks, run } from './support/machine.ts'
@@ -25,6 +26,9 @@ const onlyTheirs: ReadonlyMap<string, string> = new Map([
     (path) => [path, 'a directory in which it mounts'] as const,
   ),
 ])
+
+/** The share of the other Dockerfiles that a short run builds. */
+const shortShare = 1 / 4
 
 /** In the class without checkpoints as well: one of each kind of step. */
 const inContainer: ReadonlySet<string> = new Set([
@@ -74,7 +78,7 @@ describe.skipIf(missing !== '')(`what builds leave is what buildah leaves${missi
     await registry[Symbol.asyncDispose]()
   }, TIMEOUT_MS)
 
-  test.each(corpus())('$name', async (each) => {
+  test.each(drawn())('$name', async (each) => {
     const { name, target, buildArgs, secrets, differs } = each
     const from = join(rig.dir, `context-${name}`)
     each.prepare(from)
@@ -97,6 +101,12 @@ describe.skipIf(missing !== '')(`what builds leave is what buildah leaves${missi
     }
   })
 })
+
+/** Returns the cases of this run: those of both classes always, and a share of the others. */
+function drawn(): readonly CorpusCase[] {
+  const [both, one] = [true, false].map((wanted) => corpus().filter(({ name }) => inContainer.has(name) === wanted))
+  return [...(both ?? []), ...shareOf(one ?? [], shortShare, 'Dockerfiles')]
+}
 
 function classesOf(name: string): readonly ('gvisor' | 'container')[] {
   return inContainer.has(name) ? ['gvisor', 'container'] : ['gvisor']

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Engine, GuestClient, type ImageDigest } from '@holt/engine'
+import { shareOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { mount, unmountTree } from '../src/mounts/mount.ts'
 import {
@@ -221,9 +222,11 @@ test.skipIf(reason !== null)(
 )
 
 // Moments of a take: before the runner, while it writes, while its files are hashed, while the runtime is taken away, when all is done.
-const moments = [0, 40, 80, 130, 180, 250, 350, 600]
+const moments = [0, 40, 80, 130, 180, 250, 350, 600].flatMap((delayMs) =>
+  [true, false].map((goOn) => ({ delayMs, goOn })),
+)
 
-test.skipIf(reason !== null).each(moments.flatMap((delayMs) => [true, false].map((goOn) => ({ delayMs, goOn }))))(
+test.skipIf(reason !== null).each(shareOf(moments, 1 / 3, 'moments of a take'))(
   `a daemon that is killed $delayMs ms into a take (goOn $goOn) leaves the runtime or its checkpoint (${reason ?? 'ready'})`,
   options,
   async ({ delayMs, goOn }) => {

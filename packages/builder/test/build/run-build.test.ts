@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { shareOf } from '@holt/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { BuildError, type BuildRequest, type BuildResult, runBuild } from '../../src/index.ts'
 import { type BuildRig, prepareRig, requestOf, type TestBuildHost } from '../support/build-rig.ts'
@@ -31,7 +32,7 @@ describe.skipIf(missing !== '')(`builds${missing}`, { timeout: TIMEOUT_MS }, () 
 
   const statesOf = ({ steps }: TestBuildHost) => steps.map(({ state }) => state)
 
-  describe.each(['gvisor', 'container'] as const)('in %s', (isolation) => {
+  describe.each(shareOf(['gvisor', 'container'] as const, 1 / 2, 'class of builds'))('in %s', (isolation) => {
     test('follows a Dockerfile, and what it leaves is the image', async () => {
       const host = rig.host(isolation)
       const context = await rig.context({ 'a.txt': 'from the context', 'd/b.txt': 'b' })
