@@ -1,3 +1,4 @@
+import { minRedactedSecretLength } from '@holt/protocol'
 import type { CreateSecretInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
@@ -16,6 +17,9 @@ Examples:
   holt secret set stripe --host api.stripe.com --from-env STRIPE_KEY
   holt secret set search --host api.example.com --header x-api-key --provider corporate
   holt run --include anthropic --secret anthropic -- sh -c 'echo $ANTHROPIC_API_KEY'    (a placeholder)`
+
+/** Why a short value is less safe, and what to do about it. */
+const shortWarning = `Warning: the value has fewer than ${minRedactedSecretLength} characters, so the gateway does not mask it where a host sends it back. Use a longer one if you can.`
 
 interface SetOptions {
   readonly host?: string[]
@@ -93,6 +97,7 @@ async function setSecret(name: string, options: SetOptions): Promise<number> {
   const value = provider === undefined ? await readSecret(`value of ${name}`, fromEnv) : undefined
   const body: CreateSecretInput = { name, ...dropUndefined({ value, provider, hosts, header, format, env, env_name }) }
   const secret = await connect().secrets.set(body)
+  if (value !== undefined && !secret.env && value.length < minRedactedSecretLength) say(shortWarning)
   if (options.json === true) printJson(secret)
   else say(`${secret.name}, version ${secret.version}: ${placeOf(secret)}`)
   return 0

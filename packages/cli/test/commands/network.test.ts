@@ -101,6 +101,17 @@ describe('a new runtime', () => {
 })
 
 describe('secret', () => {
+  test.each([
+    ['that is short', 'hunter22-hunte', [], true],
+    ['that is long', 'hunter22-hunter22', [], false],
+    ['that is inside in any case', 'hunter22-hunte', ['--env'], false],
+  ])('warns of a value %s: it is not masked in answers', async (_name, input, options, warns) => {
+    const place = options.length === 0 ? ['--host', 'api.stripe.com'] : options
+    const { code, stderr } = await run(['secret', 'set', 'stripe', ...place], { input })
+    expect(code).toBe(0)
+    expect(stderr.includes('does not mask it')).toBe(warns)
+  })
+
   const stored = () => [...service.secrets.values()].map(({ value }) => value)
 
   test('set reads stdin, without the last line end', async () => {
