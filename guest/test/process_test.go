@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -296,6 +298,46 @@ func TestTheBoundEnvironmentSaysWhoTheRuntimesOwnUserIsAndNobodyElse(t *testing.
 		c.spec["command"] = show
 		if r := g.exec(c.spec); r.stdout != c.want {
 			t.Errorf("%s: %q, not %q", c.name, r.stdout, c.want)
+		}
+	}
+}
+
+func TestWhatIsTooLongForAProgramIsRefusedWithTheLimitBeforeItStarts(t *testing.T) {
+	g := start(t)
+	const limit, remedy = "131071", "write it to a file, or give it to the command as stdin"
+	wide := func(bytes int) string { return strings.Repeat("é", bytes/2) + strings.Repeat("x", bytes%2) }
+	mark := g.dir + "/started"
+	for _, c := range []struct {
+		name  string
+		spec  object
+		holds []string // none: it runs
+	}{
+		{"a command at the limit", object{"command": "touch " + mark + "; : " + wide(131071-len("touch ; : ")-len(mark))}, nil},
+		{"a command above it", object{"command": "touch " + mark + "; : " + wide(131072-len("touch ; : ")-len(mark))}, []string{"command", "131072", limit}},
+		{"an argument", object{"argv": []string{"touch", mark, wide(131072)}}, []string{"argv[2]", "131072", limit}},
+		{"a variable", object{"argv": []string{"touch", mark}, "env": object{"LONG": wide(131072 - len("LONG="))}}, []string{"env: LONG", "131072", limit}},
+		{"a variable at the limit", object{"argv": []string{"touch", mark}, "env": object{"LONG": wide(131071 - len("LONG="))}}, nil},
+		{"a command of a session", object{"command": "touch " + mark + "; : " + wide(140000), "session": "s"}, []string{"command", limit}},
+		{"all together", object{"argv": append([]string{"touch", mark}, slices.Repeat([]string{wide(130000)}, 60)...)}, []string{"arguments and environment", "together"}},
+		{"many small ones", object{"argv": append([]string{"touch", mark}, slices.Repeat([]string{"x"}, 900000)...)}, []string{"together"}},
+		{"all together under a small stack", object{
+			"argv":    append([]string{"touch", mark}, slices.Repeat([]string{wide(100000)}, 4)...),
+			"rlimits": object{"stack": object{"soft": 1 << 20, "hard": 1 << 20}},
+		}, []string{"together", "262144"}},
+	} {
+		_ = os.Remove(mark)
+		if c.holds == nil {
+			if r := g.exec(c.spec); r.code() != 0.0 {
+				t.Errorf("%s: %q %v", c.name, r.stderr, r.exit)
+			}
+			continue
+		}
+		for _, part := range append(c.holds, remedy) {
+			c.spec["id"] = "refused"
+			g.refuses(400, "invalid_request", part, "POST", "/v1/processes", c.spec)
+		}
+		if _, err := os.Stat(mark); err == nil {
+			t.Errorf("%s: it was started", c.name)
 		}
 	}
 }

@@ -165,6 +165,9 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 	if s.Command != nil {
 		argv = []string{"/bin/sh", "-c", *s.Command}
 	}
+	if err := s.checkSize(argv, env); err != nil {
+		return nil, nil, err
+	}
 	path := argv[0]
 	if s.Session == nil { // whose shell looks for programs itself
 		if path, err = LookProgram(argv[0], cmp.Or(env["PATH"], DefaultPath), dir); err != nil {
@@ -291,8 +294,8 @@ func spawnError(name string, errno unix.Errno) error {
 		return cannotRun(programUnusable, "%s: not a program that this machine can run, nor a script with a #! line", name)
 	case unix.EACCES:
 		return cannotRun(programUnusable, "%s: %s", name, errno.Error())
-	case unix.E2BIG:
-		return invalid("%s: arguments and environment together are too long", name)
+	case unix.E2BIG, unix.ENAMETOOLONG: // gVisor answers the latter for one string that is too long
+		return invalid("%s: arguments and environment together are too long: %s", name, sizeRemedy)
 	case unix.EAGAIN:
 		return fault.New(fault.Conflict, "%s: the runtime is at its limit of processes", name)
 	case unix.ENOMEM:

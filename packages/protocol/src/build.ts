@@ -5,7 +5,7 @@ import { Timestamp } from './page.ts'
 import { WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
 import { Env } from './runtime.ts'
-import { Text } from './text.ts'
+import { byteLength, maxArgumentBytes, Text } from './text.ts'
 
 /** Every status of a build; the last three are final. */
 export const buildStatuses = [
@@ -55,6 +55,10 @@ const commandText = z
   .min(1)
   .max(64 * 1024)
   .refine((text) => !text.includes('\0'), 'must not contain NUL')
+  .refine(
+    (text) => byteLength(text) <= maxArgumentBytes,
+    `must be at most ${maxArgumentBytes} bytes: write it to a file of the image`,
+  )
 const pathText = z
   .string()
   .min(1)

@@ -6,14 +6,17 @@ import { Rlimits } from './rlimits.ts'
 import { Env } from './runtime.ts'
 import { RuntimePath } from './runtime-path.ts'
 import { SessionName } from './session.ts'
-import { Text } from './text.ts'
+import { byteLength, maxArgumentBytes, Text, tooLongText } from './text.ts'
 
 /** How many bytes of stdout, and of stderr, a waited-for result carries, where nobody says otherwise. */
 export const resultOutputBytes = 1024 * 1024
 
 const maxResultOutputBytes = 4 * 1024 * 1024
 
-const argument = Text.max(128 * 1024)
+const argument = Text.superRefine((text, context) => {
+  const bytes = byteLength(text)
+  if (bytes > maxArgumentBytes) context.addIssue({ code: 'custom', message: tooLongText(bytes) })
+})
 
 const side = z.number().int().min(1).max(10_000)
 
@@ -26,8 +29,16 @@ export type TerminalSize = z.infer<typeof TerminalSize>
 /** The body of a command. */
 export const StartCommand = z
   .strictObject({
-    command: argument.min(1).optional().describe('Run by `/bin/sh -c`. Exactly one of `command` and `argv`.'),
-    argv: z.array(argument).min(1).max(1024).optional().describe('Run as it is, looked up in PATH.'),
+    command: argument
+      .refine((text) => text !== '', 'must not be empty')
+      .optional()
+      .describe('Run by `/bin/sh -c`, at most 131,071 bytes. Exactly one of `command` and `argv`.'),
+    argv: z
+      .array(argument)
+      .min(1)
+      .max(1024)
+      .optional()
+      .describe('Run as it is, looked up in PATH. Each argument has at most 131,071 bytes.'),
     cwd: RuntimePath.optional().describe("Default: the template's working directory."),
     env: Env.default({}).describe("Laid over the runtime's environment."),
     user: z

@@ -5,7 +5,7 @@ import { Name } from './name.ts'
 import { pageQuery, Timestamp } from './page.ts'
 import { PolicyRef, WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
-import { Text } from './text.ts'
+import { byteLength, maxArgumentBytes, Text, tooLongText } from './text.ts'
 
 /** Every state of a runtime. */
 export const runtimeStates = [
@@ -32,12 +32,18 @@ export type OnTimeout = z.infer<typeof OnTimeout>
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/
 
-/** Environment variables: at most 256, 256 KiB together, no NUL. */
+/** Environment variables: at most 256, 256 KiB together, each at most 131,071 bytes with its name and `=`; no NUL. */
 export const Env = z
   .record(
     z.string().regex(variableName, 'must be a variable name: letters, digits and _, not beginning with a digit'),
-    Text.max(128 * 1024),
+    Text,
   )
+  .superRefine((env, context) => {
+    for (const [name, value] of Object.entries(env)) {
+      const bytes = byteLength(name) + 1 + byteLength(value)
+      if (bytes > maxArgumentBytes) context.addIssue({ code: 'custom', path: [name], message: tooLongText(bytes) })
+    }
+  })
   .refine((env) => Object.keys(env).length <= 256, 'must have at most 256 variables')
   .refine((env) => sizeOf(env) <= 256 * 1024, 'must be at most 256 KiB together')
 

@@ -4,3 +4,16 @@ import { z } from 'zod'
 export const Text = z
   .string()
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
+
+/** The most bytes of one argument of a program, or of one variable with its name and `=` (execve(2)). */
+export const maxArgumentBytes = 131_071
+
+/** Returns the length of a text in bytes of UTF-8. */
+export function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length
+}
+
+/** Returns why a text is too long for a program, with the remedy. */
+export function tooLongText(bytes: number): string {
+  return `must be at most ${maxArgumentBytes} bytes, and has ${bytes}: write it to a file, or use stdin`
+}
