@@ -4,6 +4,7 @@ import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 import fastify, { type FastifyInstance } from 'fastify'
 import { attachDoor } from '../attach/attach-door.ts'
+import { http2Refusal, isHttp2Client } from '../ports/http2-answer.ts'
 import { portDoor, portRequests } from '../ports/port-door.ts'
 import type { Service } from '../service.ts'
 import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
@@ -109,7 +110,7 @@ function methodsOf(target: string): readonly string[] {
 }
 
 /** Answers what is not HTTP, or too slow, or has too large a header. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Duplex): void {
+function answerBrokenRequest(error: Error & { code?: string; rawPacket?: unknown }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -118,11 +119,13 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Duplex): 
     socket.end()
     return
   }
-  const failure =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new HoltError('too_large', 'The headers are too large.')
-      : new HoltError('invalid_request', 'This is not a valid HTTP request.')
-  answerOnSocket(socket, { error: failure })
+  answerOnSocket(socket, { error: brokenRequest(error) })
+}
+
+function brokenRequest({ code, rawPacket }: { code?: string; rawPacket?: unknown }): HoltError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new HoltError('too_large', 'The headers are too large.')
+  if (rawPacket instanceof Uint8Array && isHttp2Client(rawPacket)) return http2Refusal()
+  return new HoltError('invalid_request', 'This is not a valid HTTP request.')
 }
 
 /** CONNECT is not a route: nothing is tunnelled, with or without a key. */

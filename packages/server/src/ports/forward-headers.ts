@@ -101,8 +101,20 @@ export function passedTrailers(rawTrailers: RawHeaders): [string, string][] {
   return pairs(rawTrailers).filter(([name, value]) => !neverTrailers.has(name.toLowerCase()) && isSound(name, value))
 }
 
-/** Whether a client takes trailers (RFC 9110, 10.1.4). */
-export function wantsTrailers({ headers }: IncomingMessage): boolean {
+/** Returns the header that announces the trailers of a program's answer; empty where it announces none, or the answer to the client has no chunks to end with them. */
+export function announcedTrailers(answer: IncomingMessage, request: IncomingMessage): RawHeaders {
+  const chunked = (answer.headers['transfer-encoding'] ?? '').toLowerCase() === 'chunked'
+  const hasBody = request.method !== 'HEAD' && answer.statusCode !== 204 && answer.statusCode !== 304
+  if (!chunked || !hasBody || request.httpVersion !== '1.1') return []
+  const names = String(answer.headers.trailer ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => isSound(name, '') && !neverTrailers.has(name.toLowerCase()))
+  return names.length === 0 ? [] : ['Trailer', names.join(', ')]
+}
+
+/** Whether a client asks for trailers (RFC 9110, 10.1.4). */
+function wantsTrailers({ headers }: IncomingMessage): boolean {
   return String(headers.te ?? '')
     .toLowerCase()
     .split(',')

@@ -4,8 +4,16 @@ import { HoltError } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 import { closeAfterLongBody } from '../http/drop-rest-of-body.ts'
 import { invalidField } from '../http/field-issues.ts'
+import { earlyHints } from './early-hints.ts'
 import type { Visit } from './enter-port.ts'
-import { passedTrailers, type RawHeaders, requestHeaders, responseHeaders, wantsTrailers } from './forward-headers.ts'
+import {
+  announcedTrailers,
+  passedTrailers,
+  type RawHeaders,
+  requestHeaders,
+  responseHeaders,
+} from './forward-headers.ts'
+import { http2Failure, isHttp2Server } from './http2-answer.ts'
 
 /** How long a program may take to close a connection after its answer. */
 const farewellMs = 1_000
@@ -25,6 +33,7 @@ export async function forwardRequest(
   const connection = await visit.connect()
   const headers = requestHeaders(request, { target: visit.target, scheme, upgrade: null })
   const outgoing = sendOn(connection, { request, path: visit.credentials.path, headers })
+  outgoing.on('information', earlyHints(request, response))
   const answered = answerOf(outgoing)
   response.once('close', () => {
     if (!response.writableFinished) connection.destroy()
@@ -94,7 +103,8 @@ export async function sendBack(
   const { statusCode = 0 } = answer
   if (statusCode < 200 || statusCode > 999) throw failure(new Error(`the program answered ${statusCode}`))
   closeAfterLongBody(request, response)
-  response.writeHead(statusCode, [...responseHeaders(answer, visit.target)])
+  const trailers = announcedTrailers(answer, request)
+  response.writeHead(statusCode, [...responseHeaders(answer, visit.target), ...trailers])
   response.write(nothing)
   await new Promise<void>((resolve) => {
     const breakOff = () => {
@@ -104,7 +114,7 @@ export async function sendBack(
     answer.on('error', breakOff).once('aborted', breakOff)
     response.on('error', breakOff).once('close', breakOff)
     answer.once('end', () => {
-      if (wantsTrailers(request)) response.addTrailers(passedTrailers(answer.rawTrailers))
+      response.addTrailers(passedTrailers(answer.rawTrailers))
       response.end()
     })
     mergePieces(answer).pipe(response, { end: false })
@@ -135,5 +145,7 @@ function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
 /** What the client is told of a program that did not answer in HTTP. */
 function failure(error: Error): Error {
   if (error instanceof HoltError) return error
+  if ('rawPacket' in error && error.rawPacket instanceof Uint8Array && isHttp2Server(error.rawPacket))
+    return http2Failure(error)
   return new HoltError('port_failed', 'The program on the port gave no valid HTTP answer.', { cause: error })
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -283,6 +284,81 @@ test('bodies and trailers pass both ways', async () => {
     'chunked',
     { 'x-sum': '7' },
   ])
+})
+
+test('trailers come to a client that did not ask for them, announced where the program announced them', async () => {
+  const { engine, id, program, visit, raw, hostOf, token } = await start()
+  program(3000, (incoming, response) => {
+    if (incoming.url === '/announced') response.setHeader('Trailer', 'X-Sum, Set-Cookie, X-Late')
+    response.write('body')
+    response.addTrailers({ 'X-Sum': '7', 'Set-Cookie': 'a=b' } as never)
+    response.end()
+  })
+  for (const path of ['/plain', '/announced']) {
+    const { text: body, trailers, headers } = await visit(path)
+    expect([body, trailers]).toEqual(['body', { 'x-sum': '7' }])
+    expect(headers.trailer).toBe(path === '/plain' ? undefined : 'X-Sum, X-Late')
+  }
+  const old = raw(`GET /announced HTTP/1.0\r\nHost: ${hostOf(3000)}\r\nX-Holt-Port-Token: ${token}\r\n\r\n`)
+  expect(await text(old)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nbody$/)
+  const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\nConnection: close\r\n\r\n'
+  engine.guest(id)?.ports.listen(3000, (connection) => connection.end(head))
+  expect(await visit('/', { method: 'HEAD' })).toMatchObject({ status: 200, trailers: {}, text: '' })
+})
+
+test('early hints come before the answer, as many as are bounded, and not to a client of HTTP/1.0', async () => {
+  const { program, server, raw, hostOf, token } = await start()
+  const [style, script] = ['</a.css>; rel=preload; as=style', '<https://x.example/b,c.js>; rel="preload"']
+  program(3000, (incoming, response) => {
+    const count = Number(incoming.url?.slice(1))
+    for (let sent = 0; sent < count; sent += 1) response.writeEarlyHints({ link: [style, script] })
+    response.setHeader('Link', [style, script])
+    response.end('body')
+  })
+  const { hostname, port } = new URL(server.url)
+  const hinted = async (path: string) => {
+    const headers = { host: hostOf(3000), 'x-holt-port-token': token }
+    const outgoing = request({ hostname, port, path, headers }).end()
+    const hints: unknown[] = []
+    outgoing.on('information', ({ statusCode, headers: { link } }) => hints.push([statusCode, link]))
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+    expect([await text(answer), answer.headers.link]).toEqual(['body', `${style}, ${script}`])
+    return hints
+  }
+  const hint = [103, `${style}, ${script}`]
+  expect(await hinted('/0')).toEqual([])
+  expect(await hinted('/2')).toEqual([hint, hint])
+  expect(await hinted('/40')).toHaveLength(16)
+  const old = raw(`GET /1 HTTP/1.0\r\nHost: ${hostOf(3000)}\r\nX-Holt-Port-Token: ${token}\r\n\r\n`)
+  expect(await text(old)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+})
+
+test('a program that speaks HTTP/2 without TLS is a 502 that says what to use', async () => {
+  const { engine, id, visit } = await start()
+  const program = createHttp2Server()
+  const settings = Buffer.from('000006040000000000000300000064', 'hex')
+  for (const answer of ['a server', 'its first bytes'] as const) {
+    engine.guest(id)?.ports.listen(3000, (connection) => {
+      if (answer === 'a server') program.emit('connection', connection)
+      else connection.end(settings)
+    })
+    const { status, text: body } = await visit('/')
+    const { code, message, hint } = JSON.parse(body).error
+    expect([status, code, message], answer).toEqual([502, 'port_failed', expect.stringContaining('HTTP/2 without TLS')])
+    expect(hint).toMatch(/HTTP\/1\.1.*gRPC-Web.*holt port RUNTIME --forward/)
+  }
+  engine.guest(id)?.ports.listen(3000, (connection) => connection.end('SSH-2.0-x\r\n'))
+  const other = JSON.parse((await visit('/')).text).error
+  expect([other.code, other.hint]).toEqual(['port_failed', expect.not.stringContaining('HTTP/2')])
+})
+
+test('a client that speaks HTTP/2 without TLS gets a 502 that says what to use', async () => {
+  const { raw } = await start()
+  const answer = await text(raw('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'))
+  expect(answer).toMatch(/^HTTP\/1\.1 502 /)
+  const { code, message, hint } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).error
+  expect([code, message]).toEqual(['port_failed', expect.stringContaining('HTTP/2 without TLS')])
+  expect(hint).toMatch(/gRPC-Web.*--forward/)
 })
 
 test('a stream of events arrives as it is sent, and ends inside when the client leaves', async () => {

@@ -1,0 +1,44 @@
+import { HoltError } from '@holt/protocol'
+
+/** Where HTTP/2 without TLS goes instead: a port that carries any TCP. */
+const http2Hint =
+  'Speak HTTP/1.1 to the port (gRPC-Web or Connect instead of gRPC), or carry it as TCP: holt port RUNTIME --forward LOCAL:PORT.'
+
+const settingsFrame = 4
+const settingBytes = 6
+const frameHeaderBytes = 9
+
+/** What a client that knows that a server speaks HTTP/2 begins with (RFC 9113, 3.4). */
+const preface = 'PRI * HTTP/2.0\r\n'
+
+/** True for the beginning of an HTTP/2 connection as a server sends it: a SETTINGS frame of the connection (RFC 9113, 3.4 and 6.5). */
+export function isHttp2Server(bytes: Uint8Array): boolean {
+  if (bytes.length < frameHeaderBytes) return false
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, frameHeaderBytes)
+  return (
+    view.readUIntBE(0, 3) % settingBytes === 0 &&
+    view[3] === settingsFrame &&
+    view[4] === 0 &&
+    view.readUInt32BE(5) === 0
+  )
+}
+
+/** True for the beginning of an HTTP/2 connection as a client sends it. */
+export function isHttp2Client(bytes: Uint8Array): boolean {
+  return (
+    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, preface.length)).toString('latin1') === preface
+  )
+}
+
+/** The failure of a visit to a program that answers in HTTP/2. */
+export function http2Failure(cause: unknown): HoltError {
+  return new HoltError('port_failed', 'The program on the port speaks HTTP/2 without TLS, which ports do not carry.', {
+    hint: http2Hint,
+    cause,
+  })
+}
+
+/** What a client is told that speaks HTTP/2 without TLS to the service. */
+export function http2Refusal(): HoltError {
+  return new HoltError('port_failed', 'HTTP/2 without TLS is not carried here.', { hint: http2Hint })
+}
