@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { Key, pageOf, type Route, type RouteName, Runtime, routes } from '@holt/protocol'
+import { byLength } from '@holt/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -191,6 +192,9 @@ describe('what is no HTTP, or more than there should be,', () => {
   })
 })
 
+/** Requests of each route. The service's own tests send as many to each over the fake engine in every run. */
+const numRuns = byLength({ short: 10, long: 60, soak: 60 })
+
 describe('requests made from the contract itself', () => {
   /** The routes that would take away what the others are tried on, or make what costs seconds, are tried on their own. */
   const apart: readonly RouteName[] = ['createRuntime', 'deleteRuntime']
@@ -201,7 +205,7 @@ describe('requests made from the contract itself', () => {
       fc.asyncProperty(requestOf(routes[name]), async (request) => {
         await check(routes[name], request)
       }),
-      { numRuns: 60, timeout: 2 * ANSWER_TIMEOUT_MS },
+      { numRuns, timeout: 2 * ANSWER_TIMEOUT_MS },
     )
     expect(daemonPid()).toBe(pid)
   })
@@ -212,7 +216,7 @@ describe('requests made from the contract itself', () => {
         const answer = await call('DELETE', `${runtimesPath}/${encoded(id)}`)
         anyFailure(answer)
       }),
-      { numRuns: 60 },
+      { numRuns },
     )
   })
 
@@ -224,7 +228,7 @@ describe('requests made from the contract itself', () => {
         const made = success(answer, 201, Runtime)
         expect((await call('DELETE', `${runtimesPath}/${made.runtime_id}`)).status).toBe(204)
       }),
-      { numRuns: 60, timeout: 2 * ANSWER_TIMEOUT_MS },
+      { numRuns, timeout: 2 * ANSWER_TIMEOUT_MS },
     )
     expect(daemonPid()).toBe(pid)
   })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { testSeed } from '@holt/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeClasses } from './support/classes.ts'
@@ -14,7 +15,7 @@ import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 
 /** Sequences for each class; a few thousand take some minutes. */
 const runs = Number(process.env.HOLT_PROPERTY_RUNS ?? 25)
-const seed = Number(process.env.HOLT_PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(process.env.HOLT_PROPERTY_SEED ?? testSeed() % 2 ** 31)
 /** Where fast-check says a failure can be found again at once, for example `3:0:1`. */
 const path = process.env.HOLT_PROPERTY_PATH
 

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { Readable } from 'node:stream'
 import { FileInfo, Upload } from '@holt/protocol'
 import { type FileSource, Holt, type Runtime } from '@holt/sdk'
+import { byLength } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failure, success, wireRequest } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
@@ -14,7 +15,7 @@ import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
 const MiB = 2 ** 20
-const largeMiB = 1024
+const largeMiB = byLength({ short: 384, long: 1024, soak: 1024 })
 
 /** Much less than a file, or the part of one that is on its way, and more than a collector of garbage leaves behind. */
 const memoryGrowthMiB = 150
@@ -121,7 +122,7 @@ describeClasses('large transfers', (isolation) => {
   })
   const target = (path: string) => `${runtime.path}/files/content?path=${path}`
 
-  it('a file of 1 GiB goes there and back through constant memory', async () => {
+  it(`a file of ${largeMiB} MiB goes there and back through constant memory`, async () => {
     forgetPeakMemory()
     const before = daemonMemory().nowMiB
     const body = Readable.from(blocks(0, largeMiB), { objectMode: false })

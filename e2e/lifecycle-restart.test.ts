@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pageOf, Runtime, Snapshot } from '@holt/protocol'
+import { shareOf } from '@holt/testkit'
 import { describe, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { crash, restart, restartWith } from './support/crash.ts'
@@ -18,8 +19,8 @@ import { until } from './support/until.ts'
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 
-/** When the kill comes: each falls into another step. */
-const momentsMs = [0, 25, 60, 110, 180, 300]
+/** When the kill comes: each falls into another step. A short run draws two. */
+const momentsMs = shareOf([0, 25, 60, 110, 180, 300], 1 / 3, 'moments of a kill')
 
 /** Makes a request whose answer is lost: the daemon is killed so long after it was sent, and the next one is started. */
 async function crashDuring(request: Promise<unknown>, afterMs: number): Promise<void> {
@@ -185,7 +186,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     const living = await LivingProcess.start(runtime)
     await living.add(7)
     const { snapshot_id } = await runtime.snapshot()
-    for (const afterMs of [0, 40, 100, 200]) {
+    for (const afterMs of shareOf([0, 40, 100, 200], 1 / 2, 'moments of a create')) {
       const metadata = { of: crypto.randomUUID() }
       await crashDuring(call('POST', runtimesPath, { json: { snapshot: snapshot_id, metadata } }), afterMs)
       const query = { 'metadata.of': metadata.of }

@@ -1,3 +1,4 @@
+import { byLength, testSeed } from '@holt/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { restartWith } from './support/crash.ts'
@@ -8,8 +9,8 @@ import { nothingLeft } from './support/lifecycle/states.ts'
 import { World } from './support/lifecycle/world.ts'
 
 /** Sequences; 200 take about half an hour. */
-const runs = Number(process.env.HOLT_PROPERTY_RUNS ?? 6)
-const seed = Number(process.env.HOLT_PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const runs = Number(process.env.HOLT_PROPERTY_RUNS ?? byLength({ short: 4, long: 6, soak: 6 }))
+const seed = Number(process.env.HOLT_PROPERTY_SEED ?? testSeed() % 2 ** 31)
 /** Where fast-check says a failure can be found again at once, for example `3:0:1`. */
 const path = process.env.HOLT_PROPERTY_PATH
 
