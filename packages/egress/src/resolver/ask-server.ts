@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
+import { GatheredBytes } from '@holt/streams'
 import { type ReceivedAnswer, readAnswer, type SentQuery } from './messages.ts'
 import type { DnsServer } from './servers.ts'
 
@@ -53,13 +54,16 @@ function askOverTcp(server: DnsServer, query: SentQuery, signal: AbortSignal): P
   const length = Buffer.alloc(2)
   length.writeUInt16BE(query.message.length)
   socket.on('connect', () => socket.write(Buffer.concat([length, query.message])))
-  let received = Buffer.alloc(0)
+  const received = new GatheredBytes()
+  let needed: number | null = null
   socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk])
-    const needed = received.length < 2 ? 2 : 2 + received.readUInt16BE(0)
-    if (received.length < needed || needed === 2) return
+    received.add(chunk)
+    if (needed === null && received.length >= 2) needed = received.take(2).readUInt16BE(0)
+    if (needed === null || received.length < needed) return
+    // Nothing that comes behind the first message is read, or kept.
+    socket.destroy()
     try {
-      const answer = readAnswer(query, received.subarray(2, needed))
+      const answer = readAnswer(query, received.take(needed))
       if (answer === null) reject(new Error('the answer over TCP does not belong to the query'))
       else resolve(answer)
     } catch (error) {

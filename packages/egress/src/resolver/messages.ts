@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import packet from 'dns-packet'
+import { type AnswerRecord, readRecords } from './read-records.ts'
 
 /** A query as it is sent: what an answer has to match. */
 export interface SentQuery {
@@ -14,14 +15,6 @@ export interface ReceivedAnswer {
   /** Cut off, or with the name in other letters than asked: to be asked again over TCP. */
   readonly unsure: boolean
   readonly records: readonly AnswerRecord[]
-}
-
-/** A record of the answer section; other types than these are left out. */
-export interface AnswerRecord {
-  readonly owner: string
-  readonly type: 'A' | 'AAAA' | 'CNAME'
-  readonly ttlSecs: number
-  readonly data: string
 }
 
 /** RFC 9715: fits every path, so that answers are not fragmented. */
@@ -68,13 +61,9 @@ export function readAnswer(query: SentQuery, message: Buffer): ReceivedAnswer | 
   const exact = repeated.equals(question)
   if (!exact && repeated.toString('latin1').toLowerCase() !== question.toString('latin1').toLowerCase()) return null
   const cut = (flags & 0x0200) !== 0
-  return { code, unsure: cut || !exact, records: cut ? [] : readRecords(message) }
-}
-
-function readRecords(message: Buffer): AnswerRecord[] {
-  const answers = packet.decode(message).answers ?? []
-  return answers.flatMap((answer): AnswerRecord[] => {
-    if (answer.type !== 'A' && answer.type !== 'AAAA' && answer.type !== 'CNAME') return []
-    return [{ owner: answer.name.toLowerCase(), type: answer.type, ttlSecs: answer.ttl ?? 0, data: answer.data }]
-  })
+  return {
+    code,
+    unsure: cut || !exact,
+    records: cut ? [] : readRecords(message, headerLength + question.length, message.readUInt16BE(6)),
+  }
 }

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Address, parseAddress } from '../addresses/parse-address.ts'
 import { canonicalName } from '../names/canonical-name.ts'
 import { askServer } from './ask-server.ts'
-import { type AnswerRecord, makeQuery } from './messages.ts'
+import { makeQuery } from './messages.ts'
+import type { AnswerRecord } from './read-records.ts'
 import type { DnsServer } from './servers.ts'
 
 /** What a name resolves to. Nothing here says that an address may be dialled. */

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import packet, { type Answer, type DecodedPacket } from 'dns-packet'
 
 /** What a name has. A function is asked for each query, so that answers may change. */
@@ -21,6 +21,8 @@ interface DnsQuirks {
   readonly code?: number
   /** Does not answer at all. */
   readonly isSilent?: boolean
+  /** Answers over TCP in its place. Told of the answer with its length before it. */
+  readonly overTcp?: (socket: Socket, answer: Buffer) => void
   /** Changes the answer's bytes. */
   readonly rewrite?: (answer: Buffer) => Buffer
 }
@@ -71,6 +73,10 @@ export async function startDnsServer(zone: Record<string, ZoneEntry>, host = '12
       const answer = answerOf(server, query, false)
       const length = Buffer.alloc(2)
       length.writeUInt16BE(answer.length)
+      if (server.quirks.overTcp !== undefined) {
+        server.quirks.overTcp(socket, Buffer.concat([length, answer]))
+        return
+      }
       // In two pieces: a stream has no messages.
       socket.write(Buffer.concat([length, answer.subarray(0, 5)]))
       setImmediate(() => socket.end(answer.subarray(5)))

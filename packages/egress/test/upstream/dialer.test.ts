@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Dialer, type EgressSettings } from '../../src/index.ts'
+import { DialError, Dialer, type EgressSettings } from '../../src/index.ts'
 import { issue, makeTestCa } from '../support/certificates.ts'
 import { startDnsServer } from '../support/dns-server.ts'
 import { startCanary, startHttpsHost } from '../support/hosts.ts'
@@ -49,4 +49,33 @@ test('a name whose addresses are not public is not connected to, unless the oper
   const socket = await allowed.dialTls(target, signal())
   expect(socket.authorized).toBe(true)
   socket.destroy()
+})
+
+test('a name that changes to an address that is not public, or adds one, is not connected to there', async () => {
+  const ca = await makeTestCa()
+  await using host = await startHttpsHost(await issue(ca, 'login.example.com'), (_, response) => response.end('hi'))
+  await using canary = await startCanary({ host: '127.0.0.2', port: host.port })
+  let addresses = ['127.0.0.1']
+  await using dns = await startDnsServer({ 'login.example.com': { A: () => addresses, ttlSecs: 0 } })
+  // The one address of loopback that counts as public here.
+  const settings = { ...none, resolvers: [dns.address], allowedNetworks: ['127.0.0.1/32'] }
+  const dialer = new Dialer({ ...settings, extraCaPem: ca.certificatePem })
+  const dial = async () => {
+    try {
+      const socket = await dialer.dialTls({ host: 'login.example.com', port: host.port }, signal())
+      socket.destroy()
+      return 'connected'
+    } catch (error) {
+      return error instanceof DialError ? error.reason : error
+    }
+  }
+  expect(await dial()).toBe('connected')
+  for (const others of [['127.0.0.2'], ['169.254.169.254', '10.0.0.1'], ['0.0.0.0', '127.0.0.2']]) {
+    addresses = others
+    // The answer before is believed for a second, whatever it says.
+    await expect.poll(dial, { interval: 200 }).toBe('non_public')
+    addresses = ['127.0.0.2', '127.0.0.1', '10.0.0.1']
+    await expect.poll(dial, { interval: 200 }).toBe('connected')
+  }
+  expect(canary.connections).toBe(0)
 })
