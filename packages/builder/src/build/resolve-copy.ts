@@ -52,7 +52,7 @@ async function resolveFiles(
 }
 
 /** Each archive is unpacked by itself, so that ADD takes what it names one by one. */
-function contextFiles(
+async function contextFiles(
   context: Context,
   {
     patterns,
@@ -65,14 +65,15 @@ function contextFiles(
     readonly parents: boolean
     readonly unpack: boolean
   },
-): { readonly files: readonly Files[]; readonly key: unknown } {
-  const selection = context.select(patterns, { exclude, parents })
+): Promise<{ readonly files: readonly Files[]; readonly key: unknown }> {
+  const selection = await context.select(patterns, { exclude, parents })
   const key = ['context', selection.digest, unpack]
   if (!unpack) return { files: [{ type: 'context', selection, unpack }], key }
-  const files = selection.matches.map(({ path, type }) => {
-    const one = context.select([path], { exclude, literal: true })
-    return { type: 'context', selection: one, unpack: type !== 'directory' } as const
-  })
+  const files: Files[] = []
+  for (const { path, type } of selection.matches) {
+    const one = await context.select([path], { exclude, literal: true })
+    files.push({ type: 'context', selection: one, unpack: type !== 'directory' })
+  }
   return { files, key }
 }
 

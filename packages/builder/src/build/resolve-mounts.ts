@@ -62,7 +62,7 @@ async function filesOf(
 ): Promise<{ readonly files: Files; readonly key: unknown }> {
   const pattern = scope.expand(source) || '/'
   if (from === null || from.type === 'context') {
-    const selection = sources.context().select([pattern], { literal: true })
+    const selection = await sources.context().select([pattern], { literal: true })
     return { files: { type: 'context', selection, unpack: false }, key: selection.digest }
   }
   const files = { type: 'runtime', from, patterns: [pattern], exclude: [] } as const

@@ -62,7 +62,7 @@ async function carryOut(build: Build): Promise<BuildResult> {
   const last = addLastSteps(build)
   steps.announce()
   const { context: archive } = request
-  const context = archive === null || !readsContext(plan) ? null : await openContext(archive, build.signal)
+  const context = archive === null || !readsContext(plan) ? null : await openContext(archive, { signal: build.signal })
   const pull = pullOptions(build, plan)
   await using sources = new BuildSources(host, { request, context, pull })
   host.report.status('pulling')

@@ -14,6 +14,8 @@ const MAX_ENV_BYTES = 128 * 1024
 const MAX_LABEL_BYTES = 128 * 1024
 const MAX_PATH_BYTES = 4096
 const MAX_PORTS = 1000
+/** What a port that is exposed is charged: a number that is made and looked up. */
+const CHARACTERS_PER_PORT = 128
 
 /** Build arguments that every RUN has, and no key of the cache: which proxy fetched something is no part of it. */
 const proxies: ReadonlySet<string> = new Set(
@@ -160,7 +162,7 @@ export class StageScope {
   #expose(word: string): void {
     for (const port of expandPorts(this.expand(word))) {
       // One range is a few characters, and may be named again and again.
-      this.#build.account.produce(port.length)
+      this.#build.account.produce(CHARACTERS_PER_PORT)
       this.#ports.add(port)
       if (this.#ports.size > MAX_PORTS) throw invalid(`EXPOSE names more than ${MAX_PORTS} ports.`)
     }

@@ -1,7 +1,11 @@
 import { BuildError } from '../build/contract.ts'
 
 /** A pattern of one component of a path. */
-type NamePattern = readonly Part[]
+interface NamePattern {
+  readonly parts: readonly Part[]
+  /** What it comes to where it has no wildcard, or one star: how names begin and end. Null for any other. */
+  readonly ends: { readonly prefix: string; readonly suffix: string; readonly isWhole: boolean } | null
+}
 
 type Part =
   | { readonly type: 'star' | 'any' }
@@ -22,6 +26,21 @@ export function hasWildcard(text: string): boolean {
 /** A component without its escapes. */
 export function unescapeName(text: string): string {
   return text.replace(/\\(.)/gs, '$1')
+}
+
+/** The most characters of a source or a pattern: no path is longer (PATH_MAX), and one name against one pattern takes a million steps at the most. */
+const MAX_LENGTH = 4096
+
+/** Requires that a source or a pattern is no longer than paths are. Throws `BuildError` `dockerfile_invalid`. */
+export function requirePathLength(text: string): void {
+  if (text.length <= MAX_LENGTH) return
+  throw new BuildError(
+    'dockerfile_invalid',
+    `${JSON.stringify(text.slice(0, 200))}... is longer than ${MAX_LENGTH} characters.`,
+    {
+      hint: 'Name files by shorter paths or patterns, one word for each.',
+    },
+  )
 }
 
 /** Reads a pattern as Go's `path.Match` does, with `**` for any number of components. */
@@ -46,7 +65,15 @@ function readNamePattern(text: string): NamePattern {
       parts.push({ type: 'char', char: chars[at] ?? bad(text) })
     } else parts.push({ type: 'char', char })
   }
-  return parts
+  return { parts, ends: endsOf(parts) }
+}
+
+function endsOf(parts: readonly Part[]): NamePattern['ends'] {
+  const star = parts.findIndex(({ type }) => type === 'star')
+  const textOf = (some: readonly Part[]) => some.map((part) => (part.type === 'char' ? part.char : '')).join('')
+  if (parts.some(({ type }, at) => type !== 'char' && at !== star)) return null
+  if (star === -1) return { prefix: textOf(parts), suffix: '', isWhole: true }
+  return { prefix: textOf(parts.slice(0, star)), suffix: textOf(parts.slice(star + 1)), isWhole: false }
 }
 
 /** `[a-z]`, `[^a-z]`; ends at its `]`. */
@@ -83,15 +110,28 @@ function bad(text: string): never {
 /** Counts work down, and throws when there is none left. */
 export type Spend = (steps: number) => void
 
-/** Whether a name fits. Takes as long as the name times the pattern at the most. */
-function matchName(pattern: NamePattern, name: string, spend: Spend): boolean {
-  const chars = [...name]
+/** A name by its characters. Without a pair of surrogates its places are them. */
+function charsOf(name: string): ArrayLike<string> {
+  return /[\ud800-\udfff]/.test(name) ? [...name] : name
+}
+
+/** Whether a name fits. What most patterns are is compared at once. */
+function fits({ parts, ends }: NamePattern, name: string, chars: ArrayLike<string>, spend: Spend): boolean {
+  if (ends === null) return matchParts(parts, chars, spend)
+  const { prefix, suffix, isWhole: all } = ends
+  spend(1)
+  if (all) return name === prefix
+  return name.length >= prefix.length + suffix.length && name.startsWith(prefix) && name.endsWith(suffix)
+}
+
+/** Takes as long as the name times the pattern at the most. */
+function matchParts(pattern: readonly Part[], chars: ArrayLike<string>, spend: Spend): boolean {
   let [part, at, steps] = [0, 0, 1]
   let [starPart, starAt] = [-1, -1]
-  let fits = true
-  while (fits && at < chars.length) {
-    steps += 1
+  let goesOn = true
+  while (goesOn && at < chars.length) {
     const here = pattern[part]
+    steps += here?.type === 'class' ? 1 + here.ranges.length : 1
     if (here?.type === 'star') {
       starPart = part
       starAt = at
@@ -104,11 +144,11 @@ function matchName(pattern: NamePattern, name: string, spend: Spend): boolean {
       starAt += 1
       part = starPart + 1
       at = starAt
-    } else fits = false
+    } else goesOn = false
   }
   spend(steps)
   while (pattern[part]?.type === 'star') part += 1
-  return fits && part === pattern.length
+  return goesOn && part === pattern.length
 }
 
 function takes(part: Part, char: string): boolean {
@@ -129,17 +169,21 @@ export function beginMatch(pattern: PathPattern): Progress {
   return skipDepth(pattern, new Set([0]))
 }
 
+/** Nothing of the pattern may come next. */
+const nowhere: Progress = new Set()
+
 /** One component further. */
 export function advance(pattern: PathPattern, progress: Progress, name: string, spend: Spend): Progress {
   if (progress.size === 0) return progress
-  const next = new Set<number>()
+  const chars = charsOf(name)
+  let next: Set<number> | null = null
   for (const at of progress) {
     const part = pattern[at]
-    if (part === anyDepth) next.add(at)
-    else if (part !== undefined && matchName(part, name, spend)) next.add(at + 1)
+    if (part === anyDepth) next = (next ?? new Set()).add(at)
+    else if (part !== undefined && fits(part, name, chars, spend)) next = (next ?? new Set()).add(at + 1)
   }
   spend(progress.size)
-  return skipDepth(pattern, next)
+  return next === null ? nowhere : skipDepth(pattern, next)
 }
 
 /** Whether the components so far are the whole of what the pattern names. */

@@ -4,6 +4,7 @@ import type { Entry } from '@holt/erofs'
 import type { ContextArchive } from '../build/contract.ts'
 import { ContextTree } from './context-tree.ts'
 import { readArchive } from './read-archive.ts'
+import { SearchAccount } from './search-account.ts'
 import { selectSources } from './select-sources.ts'
 import { packSelection, type Selection } from './selection.ts'
 
@@ -20,30 +21,55 @@ export interface SelectOptions {
 /** The files that came with a build. They are read from the archive, and never unpacked. */
 export interface Context {
   readonly sha256: string
-  /** What sources name. Throws `BuildError`: `step_failed` where one names nothing. */
-  select(sources: readonly string[], options?: SelectOptions): Selection
+  /** What sources name. Rejects with `BuildError`: `step_failed` where one names nothing, or where all that was looked for takes too many steps. */
+  select(sources: readonly string[], options?: SelectOptions): Promise<Selection>
 }
 
-/** Reads an uploaded context once; what it keeps in memory is bounded by `contextLimits`. */
-export async function openContext(archive: ContextArchive, signal?: AbortSignal): Promise<Context> {
+/** Reads an uploaded context once; what it keeps in memory is bounded by `contextLimits`, and what is looked for in it by `account`. */
+export async function openContext(
+  archive: ContextArchive,
+  { signal, account = new SearchAccount() }: OpenOptions = {},
+): Promise<Context> {
   const tree = new ContextTree()
   for await (const entry of membersOf(archive)) {
     signal?.throwIfAborted()
     await tree.add(entry, () => digestOf(entry, signal))
   }
-  return contextOf(tree, archive.sha256, () => membersOf(archive))
+  return contextOf(tree, { sha256: archive.sha256, members: () => membersOf(archive), signal, account })
 }
 
 /** A context without any file, for builds that were sent none. */
 export function emptyContext(): Context {
-  return contextOf(new ContextTree(), 'none', async function* () {})
+  return contextOf(new ContextTree(), { sha256: 'none', members: async function* () {}, account: new SearchAccount() })
 }
 
-function contextOf(tree: ContextTree, sha256: string, members: () => AsyncIterable<Entry>): Context {
-  return {
+/** How a context is opened. */
+interface OpenOptions {
+  /** Ends the reading, and whatever is looked for later. */
+  readonly signal?: AbortSignal | undefined
+  /** Default: that of one build. */
+  readonly account?: SearchAccount
+}
+
+function contextOf(
+  tree: ContextTree,
+  {
     sha256,
-    select: (sources, options = {}) => packSelection(selectSources(tree.root, sources, options), members),
+    members,
+    signal,
+    account,
+  }: {
+    readonly sha256: string
+    readonly members: () => AsyncIterable<Entry>
+    readonly signal?: AbortSignal | undefined
+    readonly account: SearchAccount
+  },
+): Context {
+  const search = function* (sources: readonly string[], options: SelectOptions): Generator<void, Selection> {
+    const chosen = yield* selectSources(tree.root, sources, { ...options, account })
+    return yield* packSelection(chosen, members, account)
   }
+  return { sha256, select: (sources, options = {}) => account.finish(search(sources, options), signal) }
 }
 
 function membersOf(archive: ContextArchive): AsyncGenerator<Entry> {

@@ -1,19 +1,21 @@
 import { BuildError } from '../build/contract.ts'
 import type { ContextNode, DirectoryNode } from './context-tree.ts'
+import type { Spend } from './match-path.ts'
 
 /** Links that one path may lead through, as the kernel has it. */
 const MAX_LINKS = 40
 
 /**
  * What a path names, links followed. The context is all there is: its root is where absolute links begin, and above it there is nothing. Null
- * where there is nothing of the name.
+ * where there is nothing of the name. Each component is a step.
  */
-export function resolvePath(root: DirectoryNode, path: readonly string[]): ContextNode | null {
+export function resolvePath(root: DirectoryNode, path: readonly string[], spend: Spend): ContextNode | null {
   const above: DirectoryNode[] = [root]
   const todo = path.toReversed()
   let links = 0
   let node: ContextNode = root
   for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
+    spend(1)
     if (node.type !== 'directory') return null
     if (part === '' || part === '.') continue
     if (part === '..') {

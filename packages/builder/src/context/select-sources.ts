@@ -1,32 +1,48 @@
 import { BuildError } from '../build/contract.ts'
 import type { ContextNode, DirectoryNode } from './context-tree.ts'
-import { type ExcludeState, Excludes } from './exclude-patterns.ts'
+import { type ExcludeState, type Excludes, excludesOf } from './exclude-patterns.ts'
 import {
   advance,
   beginMatch,
   hasWildcard,
   isWhole,
+  type PathPattern,
   type Progress,
   readPathPattern,
-  type Spend,
+  requirePathLength,
   unescapeName,
 } from './match-path.ts'
 import type { SelectOptions } from './open-context.ts'
 import { resolvePath } from './resolve-path.ts'
+import type { SearchAccount } from './search-account.ts'
 import type { Chosen, Match } from './selection.ts'
+import { sortNames } from './sort-names.ts'
 
-/** Characters of names that one COPY may look at, so that many patterns over a large context end in about a second. */
-const MAX_STEPS = 50_000_000
+/** What choosing one more name costs beside its characters: it is kept, sorted and hashed. */
+const stepsPerName = 4
+
+/** Characters of a name that are copied, compared and hashed in one step. */
+const charsPerStep = 4
+
+/** How sources are chosen, and what the work is charged to. */
+interface SearchOptions extends SelectOptions {
+  readonly account: SearchAccount
+}
 
 /**
  * What the sources of COPY name. Directories give their content; a source that is a link is followed, links in directories are not. A path that
- * names nothing is an error; patterns that match nothing are one when nothing else was found either.
+ * names nothing is an error; patterns that match nothing are one when nothing else was found either. Yields where it is time to rest.
  */
-export function selectSources(root: DirectoryNode, sources: readonly string[], options: SelectOptions): Chosen {
+export function* selectSources(
+  root: DirectoryNode,
+  sources: readonly string[],
+  options: SearchOptions,
+): Generator<void, Chosen> {
   const search = new Search(root, options)
   for (const source of sources) {
-    if (options.parents === true) search.withParents(source)
-    else search.plain(source)
+    requirePathLength(source)
+    if (options.parents === true) yield* search.withParents(source)
+    else yield* search.plain(source)
   }
   return search.finish(sources)
 }
@@ -36,13 +52,15 @@ class Search {
   readonly #excludes: Excludes
   readonly #literal: boolean
   readonly #parents: boolean
+  readonly #account: SearchAccount
   readonly #matches: Match[] = []
   readonly #nodes = new Map<string, ContextNode>()
-  #steps = 0
 
-  constructor(root: DirectoryNode, { exclude = [], literal = false, parents = false }: SelectOptions) {
+  constructor(root: DirectoryNode, { exclude = [], literal = false, parents = false, account }: SearchOptions) {
     this.#root = root
-    this.#excludes = new Excludes(exclude, this.#spend)
+    this.#account = account
+    account.spend(stepsPerName)
+    this.#excludes = excludesOf(exclude, account)
     this.#literal = literal
     this.#parents = parents
   }
@@ -54,33 +72,37 @@ class Search {
     return { kind: single ? 'file' : 'tree', matches: this.#matches, nodes: this.#nodes }
   }
 
-  plain(source: string): void {
-    for (const path of this.#pathsOf(this.#root, componentsOf(source), source)) {
-      const node = resolvePath(this.#root, path)
+  *plain(source: string): Generator<void> {
+    for (const path of yield* this.#pathsOf(this.#root, componentsOf(source), source)) {
+      const node = resolvePath(this.#root, path, this.#account.spend)
       if (node === null) throw nothing(source)
       this.#matches.push({ path: path.join('/'), type: node.type })
       const begin = this.#excludes.begin()
-      if (node.type === 'directory') this.#takeContent(node, '', begin)
-      else this.#take(path.at(-1) ?? '', node, this.#excludes.enter(begin, path.at(-1) ?? ''))
+      if (node.type === 'directory') yield* this.#takeContent(node, '', begin)
+      else yield* this.#take(path.at(-1) ?? '', node, yield* this.#excludes.enter(begin, path.at(-1) ?? ''))
+      if (this.#account.isDue) yield
     }
   }
 
   /** `a/./b/c`: what stands before the dot is where names begin. */
-  withParents(source: string): void {
+  *withParents(source: string): Generator<void> {
     const pivot = source.indexOf('/./')
     const before = pivot === -1 ? [] : componentsOf(source.slice(0, pivot))
     const components = componentsOf(pivot === -1 ? source : source.slice(pivot + 3))
     const matchesBefore = this.#matches.length
-    for (const base of this.#pathsOf(this.#root, before, source)) {
-      const directory = resolvePath(this.#root, base)
+    for (const base of yield* this.#pathsOf(this.#root, before, source)) {
+      const directory = resolvePath(this.#root, base, this.#account.spend)
       if (directory?.type !== 'directory') continue
-      for (const path of this.#pathsOf(directory, components, source)) this.#takeWithParents(directory, base, path)
+      for (const path of yield* this.#pathsOf(directory, components, source)) {
+        yield* this.#takeWithParents(directory, base, path)
+        if (this.#account.isDue) yield
+      }
     }
     const wild = !this.#literal && [...before, ...components].some(hasWildcard)
     if (this.#matches.length === matchesBefore && !wild) throw nothing(source)
   }
 
-  #takeWithParents(directory: DirectoryNode, base: readonly string[], path: readonly string[]): void {
+  *#takeWithParents(directory: DirectoryNode, base: readonly string[], path: readonly string[]): Generator<void> {
     const nodes: ContextNode[] = []
     for (const part of path) {
       const parent = nodes.at(-1) ?? directory
@@ -91,72 +113,126 @@ class Search {
     const last = nodes.at(-1) ?? directory
     this.#matches.push({ path: [...base, ...path].join('/'), type: last.type })
     let state = this.#excludes.begin()
-    for (const part of path) state = this.#excludes.enter(state, part)
+    for (const part of path) state = yield* this.#excludes.enter(state, part)
     if (this.#excludes.isExcluded(state)) return
     for (const [at, node] of nodes.entries()) this.#add(path.slice(0, at + 1).join('/'), node)
-    if (last.type === 'directory') this.#takeContent(last, path.join('/'), state)
+    if (last.type === 'directory') yield* this.#takeContent(last, path.join('/'), state)
   }
 
   /** Paths that a source names: itself, or what fits it below the part before its first wildcard. */
-  #pathsOf(root: DirectoryNode, components: readonly string[], source: string): (readonly string[])[] {
+  *#pathsOf(
+    root: DirectoryNode,
+    components: readonly string[],
+    source: string,
+  ): Generator<void, (readonly string[])[]> {
+    const { spend } = this.#account
     const wild = this.#literal ? -1 : components.findIndex(hasWildcard)
     const plain = this.#literal ? components : components.map(unescapeName)
     if (wild === -1) {
-      if (!this.#parents && resolvePath(root, plain) === null) throw nothing(source)
+      if (!this.#parents && resolvePath(root, plain, spend) === null) throw nothing(source)
       return [plain]
     }
     const start = plain.slice(0, wild)
-    const directory = resolvePath(root, start)
+    const directory = resolvePath(root, start, spend)
     if (directory?.type !== 'directory') return []
     const pattern = readPathPattern(components.slice(wild))
-    const found: string[][] = []
-    const walk = (node: DirectoryNode, path: readonly string[], progress: Progress): void => {
-      for (const name of [...node.children.keys()].sort()) {
-        this.#spend(path.length + 1)
-        const next = advance(pattern, progress, name, this.#spend)
-        if (next.size === 0) continue
-        const child = node.children.get(name)
+    return yield* this.#findBelow(directory, start, pattern)
+  }
+
+  /** Paths below a directory that fit, in order. Without recursion: a path may have 2048 components. */
+  *#findBelow(
+    directory: DirectoryNode,
+    start: readonly string[],
+    pattern: PathPattern,
+  ): Generator<void, (readonly string[])[]> {
+    const found: (readonly string[])[] = []
+    const open = [yield* this.#enter(directory, start, beginMatch(pattern))]
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const name = top.names[top.at]
+      top.at += 1
+      if (name === undefined) open.pop()
+      else {
+        this.#account.spend(top.path.length + 1)
+        const next = advance(pattern, top.progress, name, this.#account.spend)
+        if (this.#account.isDue) yield
+        const child = top.node.children.get(name)
         // What is in a directory that was found comes with it.
-        if (isWhole(pattern, next)) found.push([...path, name])
-        else if (child?.type === 'directory') walk(child, [...path, name], next)
+        if (isWhole(pattern, next)) found.push([...top.path, name])
+        else if (next.size > 0 && child?.type === 'directory')
+          open.push(yield* this.#enter(child, [...top.path, name], next))
       }
     }
-    walk(directory, start, beginMatch(pattern))
     return found
   }
 
-  #takeContent(directory: DirectoryNode, name: string, state: ExcludeState): void {
-    for (const [child, node] of directory.children) {
-      this.#take(name === '' ? child : `${name}/${child}`, node, this.#excludes.enter(state, child))
+  *#enter(node: DirectoryNode, path: readonly string[], progress: Progress): Generator<void, Finding> {
+    return { node, path, progress, names: yield* sortNames([...node.children.keys()], this.#account), at: 0 }
+  }
+
+  *#takeContent(directory: DirectoryNode, name: string, state: ExcludeState): Generator<void> {
+    yield* this.#takeOpen([{ node: directory, name, state, children: directory.children.entries(), excludedAt: null }])
+  }
+
+  *#take(name: string, node: ContextNode, state: ExcludeState): Generator<void> {
+    const open: Taking[] = []
+    this.#begin(open, { name, node, state })
+    yield* this.#takeOpen(open)
+  }
+
+  /** Takes what is in open directories. Without recursion: a path may have 2048 components. */
+  *#takeOpen(open: Taking[]): Generator<void> {
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const next = top.children.next()
+      if (next.done === true) {
+        open.pop()
+        // Something in it is kept, and so it has to be there.
+        if (top.excludedAt !== null && this.#nodes.size > top.excludedAt) this.#add(top.name, top.node)
+        continue
+      }
+      const [child, node] = next.value
+      const name = top.name === '' ? child : `${top.name}/${child}`
+      this.#begin(open, { name, node, state: yield* this.#excludes.enter(top.state, child) })
+      if (this.#account.isDue) yield
     }
   }
 
-  #take(name: string, node: ContextNode, state: ExcludeState): void {
-    this.#spend(name.length)
+  /** Takes a node itself, and opens it where what is in it may be taken. */
+  #begin(open: Taking[], { name, node, state }: Pick<Taking, 'name' | 'state'> & { readonly node: ContextNode }): void {
+    this.#account.spend(1)
     const excluded = this.#excludes.isExcluded(state)
     if (!excluded) this.#add(name, node)
     if (node.type !== 'directory' || (excluded && !this.#excludes.canKeep)) return
-    const before = this.#nodes.size
-    this.#takeContent(node, name, state)
-    // Something in it is kept, and so it has to be there.
-    if (excluded && this.#nodes.size > before) this.#add(name, node)
+    const excludedAt = excluded ? this.#nodes.size : null
+    open.push({ name, node, state, children: node.children.entries(), excludedAt })
   }
 
   #add(name: string, node: ContextNode): void {
+    this.#account.spend(stepsPerName + Math.ceil(name.length / charsPerStep))
     const present = this.#nodes.get(name)
     if (present !== undefined && (present.type === 'directory') !== (node.type === 'directory')) {
       throw new BuildError('step_failed', `The sources have ${JSON.stringify(name)} both as a directory and as none.`)
     }
     this.#nodes.set(name, node)
   }
+}
 
-  readonly #spend: Spend = (steps) => {
-    this.#steps += steps
-    if (this.#steps <= MAX_STEPS) return
-    throw new BuildError('step_failed', 'The sources match too many names of the context.', {
-      hint: 'Copy directories as a whole, or send fewer files.',
-    })
-  }
+/** A directory in which a pattern is looked for, as far as its path has matched it. */
+interface Finding {
+  readonly node: DirectoryNode
+  readonly path: readonly string[]
+  readonly progress: Progress
+  readonly names: readonly string[]
+  at: number
+}
+
+/** A directory whose content is taken. */
+interface Taking {
+  readonly name: string
+  readonly node: DirectoryNode
+  readonly state: ExcludeState
+  readonly children: Iterator<[string, ContextNode]>
+  /** How many names there were when it was entered and left out; null for one that is taken. */
+  readonly excludedAt: number | null
 }
 
 /** A source is always within the context: it begins at its root, and `..` there is the root. */

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { type Entry, type FileEntry, writeTar } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
 import type { ContextNode, FileNode } from './context-tree.ts'
+import type { SearchAccount } from './search-account.ts'
+import { sortNames } from './sort-names.ts'
 
 /** One thing that a source named. */
 export interface Match {
@@ -31,9 +33,13 @@ export interface Selection {
   tar(): AsyncGenerator<Uint8Array>
 }
 
-/** Makes a selection of what was chosen; `members` reads the archive anew. */
-export function packSelection(chosen: Chosen, members: () => AsyncIterable<Entry>): Selection {
-  const names = [...chosen.nodes.keys()].sort()
+/** Makes a selection of what was chosen; `members` reads the archive anew. Yields where it is time to rest. */
+export function* packSelection(
+  chosen: Chosen,
+  members: () => AsyncIterable<Entry>,
+  account: SearchAccount,
+): Generator<void, Selection> {
+  const names = yield* sortNames([...chosen.nodes.keys()], account)
   const files = new Map<FileNode, string[]>()
   for (const name of names) {
     const node = chosen.nodes.get(name)
@@ -45,17 +51,30 @@ export function packSelection(chosen: Chosen, members: () => AsyncIterable<Entry
   return {
     kind: chosen.kind,
     matches: chosen.matches,
-    digest: digestOf(chosen, names, files),
+    digest: yield* digestOf(chosen, { names, files, account }),
     entries: names.length,
     contentBytes: [...files.keys()].reduce((sum, { size }) => sum + size, 0),
     tar: () => writeTar(entriesOf({ chosen, names, files, members })),
   }
 }
 
-function digestOf({ kind, nodes }: Chosen, names: readonly string[], files: ReadonlyMap<FileNode, string[]>): string {
+function* digestOf(
+  { kind, nodes }: Chosen,
+  {
+    names,
+    files,
+    account,
+  }: {
+    readonly names: readonly string[]
+    readonly files: ReadonlyMap<FileNode, string[]>
+    readonly account: SearchAccount
+  },
+): Generator<void, string> {
   const hash = createHash('sha256')
   hash.update(`${JSON.stringify(['holt-selection-1', kind])}\n`)
   for (const name of names) {
+    account.spend(1)
+    if (account.isDue) yield
     const node = nodes.get(name)
     if (node === undefined) continue
     const what =

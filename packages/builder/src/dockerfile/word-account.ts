@@ -13,8 +13,8 @@ interface WordLimits {
 /** Four million steps take some fifty milliseconds. No process takes two mebibytes of variables (execve(2)), and 2000 commands may have 16 KiB each. */
 export const wordLimits: WordLimits = { steps: 1 << 22, characters: 1 << 25, variables: 1 << 20 }
 
-/** Counted for each variable beside its name and value, so that many small ones are not free. */
-const variableOverhead = 32
+/** Counted for each variable beside its name and value: as much as putting it into an environment and its key costs. Some 8000 may be set. */
+const variableOverhead = 128
 
 /** Work that an account has been charged. */
 export interface WordsSpent {

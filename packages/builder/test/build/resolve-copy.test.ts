@@ -3,6 +3,7 @@ import { resolveCopy } from '../../src/build/resolve-copy.ts'
 import { BuildArgs, StageScope } from '../../src/build/stage-scope.ts'
 import type { Surroundings } from '../../src/build/surroundings.ts'
 import type { Context } from '../../src/context/open-context.ts'
+import { SearchAccount } from '../../src/context/search-account.ts'
 import { packSelection } from '../../src/context/selection.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 
@@ -11,11 +12,12 @@ test('ADD takes as many files one by one as a context may have', async () => {
   const [instruction] = plan.stages[0]?.instructions ?? []
   if (instruction?.type !== 'copy') throw new Error('ADD is a copy')
   const matches = Array.from({ length: 250_000 }, (_, index) => ({ path: `${index}`, type: 'file' as const }))
+  const account = new SearchAccount()
   const context: Context = {
     sha256: 'none',
     select: ([source]) => {
       const chosen = { kind: 'tree', matches: source === '*' ? matches : [], nodes: new Map() } as const
-      return packSelection(chosen, async function* () {})
+      return account.finish(packSelection(chosen, async function* () {}, account))
     },
   }
   const settings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }

@@ -68,7 +68,7 @@ const cases: readonly (readonly [sources: readonly string[], options: SelectOpti
 
 test.each(cases)('%j with %j', async (sources, options, expected) => {
   const context = await contextOfFiles(tree)
-  expect(await names(context.select(sources, options))).toEqual([...expected].sort())
+  expect(await names(await context.select(sources, options))).toEqual([...expected].sort())
 })
 
 test.each([
@@ -86,24 +86,24 @@ test.each([
     message: expect.stringMatching(/none|a\.txt\/x/),
     hint: expect.stringContaining('.dockerignore'),
   })
-  expect(() => context.select(sources, options)).toThrow(named)
+  await expect(context.select(sources, options)).rejects.toThrow(named)
 })
 
 test.each(['[', '[a', 'x[]', '[a-]', '[z', 'a*\\'])('%j is no pattern', async (pattern) => {
   const context = await contextOfFiles(tree)
-  expect(() => context.select([`${pattern}*`.replace('\\*', '\\')])).toThrow(
+  await expect(context.select([`${pattern}*`.replace('\\*', '\\')])).rejects.toThrow(
     expect.objectContaining({ code: 'dockerfile_invalid' }),
   )
 })
 
 test('one file may get the name of the destination, several may not', async () => {
   const context = await contextOfFiles(tree)
-  expect(context.select(['a.txt']).kind).toBe('file')
-  expect(context.select(['a*']).kind).toBe('file')
-  expect(context.select(['a.txt', 'b.md']).kind).toBe('tree')
-  expect(context.select(['src/lib/deep']).kind).toBe('tree')
-  expect(context.select(['a.txt'], { parents: true }).kind).toBe('tree')
-  expect(context.select(['a.txt'], { exclude: ['a.txt'] })).toMatchObject({ kind: 'tree', entries: 0 })
+  expect((await context.select(['a.txt'])).kind).toBe('file')
+  expect((await context.select(['a*'])).kind).toBe('file')
+  expect((await context.select(['a.txt', 'b.md'])).kind).toBe('tree')
+  expect((await context.select(['src/lib/deep'])).kind).toBe('tree')
+  expect((await context.select(['a.txt'], { parents: true })).kind).toBe('tree')
+  expect(await context.select(['a.txt'], { exclude: ['a.txt'] })).toMatchObject({ kind: 'tree', entries: 0 })
 })
 
 test('a source that is a link is followed within the context only, links in directories stay links', async () => {
@@ -117,13 +117,13 @@ test('a source that is a link is followed within the context only, links in dire
     member.symlink('dangling', '/etc/passwd'),
     member.symlink('loop', 'loop'),
   ])
-  expect(await listing(context.select(['to-dir']))).toEqual({ file: '644 text', out: '-> /etc/passwd' })
-  expect(await listing(context.select(['to-file']))).toEqual({ 'to-file': '644 text' })
-  expect(await listing(context.select(['climb']))).toEqual({ climb: '644 text' })
-  expect(await listing(context.select(['to-dir/*e']))).toEqual({ file: '644 text' })
-  expect(() => context.select(['dangling'])).toThrow(/dangling/)
-  expect(() => context.select(['real/out'])).toThrow(/real\/out/)
-  expect(() => context.select(['loop'])).toThrow(/too many links/)
+  expect(await listing(await context.select(['to-dir']))).toEqual({ file: '644 text', out: '-> /etc/passwd' })
+  expect(await listing(await context.select(['to-file']))).toEqual({ 'to-file': '644 text' })
+  expect(await listing(await context.select(['climb']))).toEqual({ climb: '644 text' })
+  expect(await listing(await context.select(['to-dir/*e']))).toEqual({ file: '644 text' })
+  await expect(context.select(['dangling'])).rejects.toThrow(/dangling/)
+  await expect(context.select(['real/out'])).rejects.toThrow(/real\/out/)
+  await expect(context.select(['loop'])).rejects.toThrow(/too many links/)
 })
 
 test('hard links stay hard links, and have their content where only one of them is taken', async () => {
@@ -132,9 +132,9 @@ test('hard links stay hard links, and have their content where only one of them 
     member.hardlink('x/two', 'x/one'),
     member.hardlink('other', 'x/two'),
   ])
-  expect(await listing(context.select(['x']))).toEqual({ one: '4755 same', two: '= one' })
-  expect(await listing(context.select(['other']))).toEqual({ other: '4755 same' })
-  expect(context.select(['.']).contentBytes).toBe(4)
+  expect(await listing(await context.select(['x']))).toEqual({ one: '4755 same', two: '= one' })
+  expect(await listing(await context.select(['other']))).toEqual({ other: '4755 same' })
+  expect((await context.select(['.'])).contentBytes).toBe(4)
 })
 
 test('what comes later wins, and a name is never a directory and a file', async () => {
@@ -144,14 +144,14 @@ test('what comes later wins, and a name is never a directory and a file', async 
     member.directory('three/f'),
     member.file('two/f', 'third'),
   ])
-  expect(await listing(context.select(['one', 'two']))).toEqual({ f: '644 third' })
-  expect(() => context.select(['one', 'three'])).toThrow(/both as a directory/)
-  expect(() => context.select(['three', 'one'])).toThrow(/both as a directory/)
+  expect(await listing(await context.select(['one', 'two']))).toEqual({ f: '644 third' })
+  await expect(context.select(['one', 'three'])).rejects.toThrow(/both as a directory/)
+  await expect(context.select(['three', 'one'])).rejects.toThrow(/both as a directory/)
 })
 
-test('patterns that would take for ever are ended', async () => {
+test('patterns that would take for ever are ended', { timeout: 60_000 }, async () => {
   const files = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`${'a'.repeat(240)}${at}`, '']))
   const context = await contextOfFiles(files)
   const sources = Array.from({ length: 1000 }, () => `${'*a'.repeat(60)}b`)
-  expect(() => context.select(['.', ...sources])).toThrow(/too many names/)
+  await expect(context.select(['.', ...sources])).rejects.toThrow(/too many names/)
 })
