@@ -10,6 +10,8 @@ import { expandSparse, readSparseMap } from './sparse.ts'
 /** Bytes of one extended header; attribute values are at most 64 KiB each. */
 const MAX_EXTENDED_HEADER = 1 << 20
 const SLASH = 0x2f
+/** Typeflags of files whose sparse map is in an extended header or in their content; one with `S` has it in its own header. */
+const mapTypes: ReadonlySet<string> = new Set(['0', '7'])
 
 /**
  * The entries of an uncompressed tar stream (v7, ustar, pax, GNU), in their order. Names are bytes. The content of an
@@ -129,6 +131,9 @@ async function openEntry(member: Member, reader: ByteReader): Promise<Opened<Ent
   const attributes = attributesOf(member)
   // Only these types have content; other headers may carry a size that means nothing.
   const open = (size: number): MemberBody => new MemberBody(reader, path, size)
+  // Readers differ in the name and the size of such a one.
+  if (member.sparse.length > 0 && !mapTypes.has(header.typeflag))
+    throw new ErofsInputError('tar_malformed', path, 'an entry has a sparse map that its type has no place for')
   switch (header.typeflag) {
     case '0':
     case '7':

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 /** What a test may need of the machine, and how to find out: each answers null, or why it is not there. */
 const ABILITIES = {
   'fsck.erofs': () => (answers('fsck.erofs', '--help') ? null : 'fsck.erofs is not installed'),
+  python3: () => (answers('python3', '--version') ? null : 'python3 is not installed'),
   tar: () => (answers('tar', '--version') ? null : 'GNU tar is not installed'),
   xattr: () => (answers('getfattr', '--version') ? null : 'getfattr is not installed'),
   go: () => (answers('go', 'version') ? null : 'Go is not installed'),

@@ -113,6 +113,7 @@ function record(key: string, value: string): string {
 }
 
 const END = Buffer.alloc(1024)
+const sparseRecords = `${record('GNU.sparse.size', '0')}${record('GNU.sparse.map', '')}${record('GNU.sparse.name', 's')}`
 const read = (...parts: Buffer[]): ReturnType<typeof consume> => consume(readTar(streamOf([Buffer.concat(parts)])))
 
 describe('an archive by tar-stream', () => {
@@ -208,6 +209,8 @@ describe('details of the format', () => {
     ['a record of length 0', [extended('0 path=a\n'), header({})], 'tar_malformed'],
     ['a record behind which is no other', [extended(`${record('path', 'a')}more`), header({})], 'tar_malformed'],
     ['a record without =', [extended('9 pathaa\n'), header({})], 'tar_malformed'],
+    ['a sparse map for a link', [extended(sparseRecords), header({ typeflag: '2' })], 'tar_malformed'],
+    ['two sparse maps', [extended(sparseRecords), header({ typeflag: 'S' })], 'tar_malformed'],
     ['a pax size that is no number', [extended(record('size', '1e3')), header({})], 'tar_malformed'],
     ['a negative pax size', [extended(record('size', '-5')), header({})], 'tar_malformed'],
     [

@@ -1,0 +1,46 @@
+import { writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { run } from './run.ts'
+import { scratch } from './scratch.ts'
+
+/** A member as a reader sees it. Names have one character per byte, and no slash at the end. */
+export interface Listed {
+  readonly name: string
+  readonly type: 'file' | 'directory' | 'symlink' | 'hardlink' | 'other'
+  readonly size: number
+  readonly target: string
+}
+
+const program = `
+import json, sys, tarfile
+def text(value): return value.encode('utf-8', 'surrogateescape').decode('latin-1')
+def kind(m):
+    if m.isreg(): return 'file'
+    return 'directory' if m.isdir() else 'symlink' if m.issym() else 'hardlink' if m.islnk() else 'other'
+def members(path):
+    try:
+        with tarfile.open(path, 'r:') as archive:
+            return [dict(name=text(m.name), type=kind(m), size=m.size if m.isreg() else 0,
+                         target=text(m.linkname) if m.issym() or m.islnk() else '') for m in archive]
+    except Exception: return None
+print(json.dumps([members(f'{sys.argv[1]}/{n}') for n in range(int(sys.argv[2]))]))`
+
+const Answer = z.array(
+  z
+    .array(
+      z.object({
+        name: z.string(),
+        type: z.enum(['file', 'directory', 'symlink', 'hardlink', 'other']),
+        size: z.number(),
+        target: z.string(),
+      }),
+    )
+    .nullable(),
+)
+
+/** Lists archives as Python's `tarfile` reads them; null for one that it cannot read. It ends an archive without a word where a later header is damaged. */
+export async function listWithPython(archives: readonly Uint8Array[]): Promise<readonly (readonly Listed[] | null)[]> {
+  await using dir = await scratch()
+  for (const [index, archive] of archives.entries()) await writeFile(`${dir.path}/${index}`, archive)
+  return Answer.parse(JSON.parse(await run('python3', ['-c', program, dir.path, String(archives.length)])))
+}
