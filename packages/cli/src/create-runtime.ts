@@ -4,6 +4,7 @@ import { reportFailure } from './build/report-failure.ts'
 import { connect } from './connect.ts'
 import { Interrupts } from './interrupts.ts'
 import { say } from './output/print.ts'
+import { shellWord } from './shell/shell-word.ts'
 
 /** The end of the output that a failure is told with. */
 const keptLines = 15
@@ -22,7 +23,7 @@ export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime |
     })
   } catch (error) {
     shown.end()
-    if (stop.signal.aborted) say(`holt: the build goes on: holt template logs -f ${shown.id}`)
+    if (stop.signal.aborted) say(`holt: the build goes on: holt template logs -f ${shellWord(shown.id ?? '')}`)
     else if (error instanceof BuildFailed) reportFailure(error, { tail: shown.tail, keptLines })
     else throw error
     return null

@@ -1,11 +1,12 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { shellWord } from './shell/shell-word.ts'
 
 /** How a person types this program: `holt` where PATH has it, else the whole path of the launcher. */
 export function ourCommand(): string {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  return folders.some((folder) => isProgram(join(folder, 'holt'))) ? 'holt' : launcherPath()
+  return folders.some((folder) => isProgram(join(folder, 'holt'))) ? 'holt' : shellWord(launcherPath())
 }
 
 /** The launcher beside this package. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime, RuntimeState } from '@holt/sdk'
 import { say } from './output/print.ts'
+import { shellWord } from './shell/shell-word.ts'
 
 /** How soon a pause that somebody else asked for is told. */
 const lookEveryMs = 30_000
@@ -36,5 +37,5 @@ function nextLookMs({ expires_at }: Runtime): number {
 
 function toldOf({ name, runtime_id, state_reason }: Runtime): string {
   const why = state_reason?.code === 'timeout' ? ', as its time is over' : ''
-  return `holt: the runtime is paused${why}, and its command with it; to go on: holt resume ${name ?? runtime_id}`
+  return `holt: the runtime is paused${why}, and its command with it; to go on: holt resume ${shellWord(name ?? runtime_id)}`
 }

@@ -1,5 +1,6 @@
 import { printJson, say } from '../output/print.ts'
-import { printable, reportError } from '../output/report-error.ts'
+import { reportError } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 
 /** What was done to one: what people are told, and the API's own object for `--json`. */
 interface Done {

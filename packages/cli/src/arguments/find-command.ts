@@ -1,4 +1,5 @@
 import { type CommandHandle, HoltError, type Runtime } from '@holt/sdk'
+import { shellWord } from '../shell/shell-word.ts'
 
 /** Finds the command that a person means: the newest whose id begins so, or the newest of all. */
 export async function findCommand(
@@ -11,6 +12,6 @@ export async function findCommand(
   }
   const none = state === undefined ? 'The runtime has no commands' : `No command of the runtime is ${state}`
   throw new HoltError('command_not_found', text === undefined ? none : `No command's id begins with ${text}`, {
-    hint: `See which there are: holt ps ${runtime.name ?? runtime.runtime_id}`,
+    hint: `See which there are: holt ps ${shellWord(runtime.name ?? runtime.runtime_id)}`,
   })
 }

@@ -1,5 +1,6 @@
 import { isIdParam } from '@holt/protocol'
 import { type Holt, HoltError } from '@holt/sdk'
+import { shellWord } from '../shell/shell-word.ts'
 import { UsageError } from '../verb.ts'
 
 /** The id of the key that a person means: the id itself, or the name that only one key has which is not revoked. Names are those of the project of the key in use, or of `project`. */
@@ -9,7 +10,7 @@ export async function findKeyId(holt: Holt, text: string, project?: string): Pro
   const [only, ...others] = keys.filter(({ name }) => name === text)
   if (only === undefined)
     throw new HoltError('key_not_found', `No key of the project is named ${text}`, {
-      hint: `See which there are: holt key ls${project === undefined ? '' : ` --project ${project}`}`,
+      hint: `See which there are: holt key ls${project === undefined ? '' : ` --project ${shellWord(project)}`}`,
     })
   if (others.length > 0)
     throw new UsageError(

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { say, styled } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 
 /** Collects `KEY=VALUE`; a later one wins. */
 export function keyValue(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Build, BuildLogLine, BuildStepState } from '@holt/sdk'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 
 /** Shows people how a build goes. */
 export interface BuildView {
@@ -16,7 +16,7 @@ export interface BuildView {
 /** A line of output as it would stand on a terminal: without colours, and of what was overwritten only the last. */
 export function plainText(message: string): string {
   const shown = stripVTControlCharacters(message).trimEnd()
-  return printable(shown.slice(shown.lastIndexOf('\r') + 1))
+  return printable(shown.slice(shown.lastIndexOf('\r') + 1).replace(/\p{Cc}+/gu, ' '))
 }
 
 /** `[2/5] RUN npm ci`, or `[build 2/5] RUN npm ci` in a stage that has a name. */

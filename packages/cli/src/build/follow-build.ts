@@ -1,8 +1,9 @@
 import { BuildFailed, type BuildHandle, type BuildLogLine } from '@holt/sdk'
 import type { Interrupts } from '../interrupts.ts'
 import { print, printJson, say, styled } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
 import { mib } from '../output/table.ts'
+import { printable } from '../output/visible.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import type { BuildView } from './build-view.ts'
 import { duration } from './build-view.ts'
 import { fittingKind, type ProgressKind, viewOf } from './choose-view.ts'
@@ -45,7 +46,9 @@ export async function followBuild(build: BuildHandle, options: FollowOptions): P
   } catch (error) {
     view.end()
     if (left.signal.aborted) {
-      say(`holt: left the build ${build.build_id}; see what becomes of it: holt template logs -f ${build.build_id}`)
+      say(
+        `holt: left the build ${build.build_id}; see what becomes of it: holt template logs -f ${shellWord(build.build_id)}`,
+      )
       return interruptedExitCode
     }
     if (!(error instanceof BuildFailed)) throw error
@@ -89,6 +92,6 @@ function tellReady(build: BuildHandle): void {
   for (const { instruction, line, reason } of ignored)
     say(`holt: left out ${instruction}${line === null ? '' : ` (line ${line})`}: ${reason}`)
   say(`${styled('green', '✓')} ${label} is ready${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`)
-  say(`  holt run -t ${label} -- COMMAND`)
+  say(`  holt run -t ${shellWord(label)} -- COMMAND`)
   print(build.template_id)
 }

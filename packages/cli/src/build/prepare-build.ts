@@ -5,7 +5,7 @@ import { type CreateBuildInput, type Holt, HoltError, readsContext } from '@holt
 import { type BuildOptions, buildBody } from '../arguments/build-options.ts'
 import { TransferLine } from '../copy/transfer-line.ts'
 import { say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 import type { ProgressKind } from './choose-view.ts'
 
 /** Reads the Dockerfile that `-f` names, else the one of the directory. */

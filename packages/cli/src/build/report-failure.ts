@@ -1,7 +1,8 @@
 import type { BuildFailed, BuildLogLine } from '@holt/sdk'
 import { inOurWords } from '../output/hint-of.ts'
 import { say, styled } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { isStepTitle, plainText } from './build-view.ts'
 
 /** Tells why a build did not become a template: what failed, the end of its output, and what to do next. */
@@ -24,5 +25,5 @@ export function reportFailure(
   const lines = message.split('\n').map(printable)
   say(`${styled('red', 'error')}: ${code}: ${lines.join('\n  ')}`)
   if (hint !== null) say(`${styled('yellow', 'hint')}: ${printable(inOurWords(hint))}`)
-  say(`build: ${build.build_id}   its whole log: holt template logs ${build.build_id}`)
+  say(`build: ${build.build_id}   its whole log: holt template logs ${shellWord(build.build_id)}`)
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { complete } from '../completion/candidates.ts'
 import { sources } from '../completion/sources.ts'
 import { print } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
 
 /** Adds the hidden verb that the completion scripts ask: a candidate per line, its description behind a tab. */

@@ -7,7 +7,7 @@ import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { collected } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb.ts'
 
 const examples = `

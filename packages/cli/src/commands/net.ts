@@ -5,7 +5,7 @@ import { findRuntime } from '../arguments/find-runtime.ts'
 import { addPolicyOptions, hostAndPorts, type PolicyOptions, policyOf } from '../arguments/policy-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb.ts'
 import { printInspection, summaryOf } from './policy.ts'
 

@@ -7,6 +7,7 @@ import { openInBrowser } from '../open-in-browser.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
 import { type Forwarding, forwardPort } from '../ports/forward-port.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { act, UsageError } from '../verb.ts'
 
 interface PortOptions {
@@ -55,7 +56,8 @@ async function reachPort(text: string, port: number | undefined, options: PortOp
   if (port === undefined) {
     const changing = ['public', 'private', 'rotate', 'wait', 'expires', 'open'] as const
     const given = changing.find((name) => options[name] !== undefined)
-    if (given !== undefined) throw new UsageError(`--${given} needs a port: holt port ${text} PORT --${given}`)
+    if (given !== undefined)
+      throw new UsageError(`--${given} needs a port: holt port ${shellWord(text)} PORT --${given}`)
     return listPorts(runtime, options)
   }
   return showPort(runtime, port, options)

@@ -14,6 +14,7 @@ import { Interrupts } from '../interrupts.ts'
 import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
 import { exitCodeOf, failureExitCode, runAttached } from '../run-attached.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { act, holtFailedExitCode, UsageError } from '../verb.ts'
 
 interface RunOptions extends CreateOptions, Omit<DeadlineOptions, 'timeout'> {
@@ -93,5 +94,5 @@ const interruptedExitCode = 130
 function tellKept(runtimeId: string, error: unknown): void {
   reportError(error)
   if (!(error instanceof HoltError && error.code === 'runtime_not_found'))
-    say(`holt: delete the runtime by hand: holt rm ${runtimeId}`)
+    say(`holt: delete the runtime by hand: holt rm ${shellWord(runtimeId)}`)
 }

@@ -3,6 +3,7 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { environmentVariable } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { isInteractive, localSize } from '../terminal/local-terminal.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
 import { act, holtFailedExitCode, UsageError } from '../verb.ts'
@@ -45,7 +46,8 @@ export function addShell(program: Command): void {
 }
 
 async function openShell(text: string, argv: string[], options: ShellOptions): Promise<number> {
-  if (!isInteractive()) throw new UsageError(`stdin is no terminal. Without one, use: holt exec ${text} -- COMMAND`)
+  if (!isInteractive())
+    throw new UsageError(`stdin is no terminal. Without one, use: holt exec ${shellWord(text)} -- COMMAND`)
   const { attach, ...how } = options
   if (attach !== undefined) return attachTo(text, attach, { takeover: false, watch: false })
   const runtime = await findRuntime(connect(), text)

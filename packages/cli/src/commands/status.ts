@@ -4,7 +4,7 @@ import { connect } from '../connect.ts'
 import { findDaemon, logPlace, stateDir } from '../daemon/state.ts'
 import { print, printJson, styledData } from '../output/print.ts'
 import { quotaLines } from '../output/quota-lines.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
 
 const examples = `

@@ -19,7 +19,8 @@ import {
 import { waitReady } from '../daemon/wait-ready.ts'
 import { ourCommand } from '../our-command.ts'
 import { printJson, say, styled } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { act } from '../verb.ts'
 
 interface UpOptions {
@@ -139,7 +140,7 @@ function tellNext(url: string, ranAlready: boolean): void {
   const holt = ourCommand()
   say(`${styled('green', '✓')} Holt ${ranAlready ? 'runs already' : 'is ready'} at ${styled('bold', url)}`)
   say('')
-  if (stateDir() !== defaultStateDir) say(`  export HOLT_STATE_DIR=${stateDir()}   # for the commands below`)
+  if (stateDir() !== defaultStateDir) say(`  export HOLT_STATE_DIR=${shellWord(stateDir())}   # for the commands below`)
   say(`  ${holt} run -- python -c 'print(6 * 7)'   run something in a new runtime`)
   say(`  ${holt} create -n mine                    keep a runtime; then: ${holt} exec mine -- sh -c 'id; ls'`)
   say(`  ${holt} --help                            everything else`)

@@ -4,7 +4,7 @@ import { findRuntime } from '../arguments/find-runtime.ts'
 import { parseRemote } from '../arguments/location.ts'
 import { connect } from '../connect.ts'
 import { print, say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
 
 const examples = `

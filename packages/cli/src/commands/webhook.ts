@@ -6,8 +6,8 @@ import { collected, seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
 import { ageOf, printTable } from '../output/table.ts'
+import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb.ts'
 
 const examples = `

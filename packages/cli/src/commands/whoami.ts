@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { connect } from '../connect.ts'
 import { print, printJson } from '../output/print.ts'
 import { quotaLines } from '../output/quota-lines.ts'
-import { printable } from '../output/report-error.ts'
 import { printTable } from '../output/table.ts'
+import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
 
 const examples = `

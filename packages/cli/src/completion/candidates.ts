@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
+import { isPlainWord } from '../shell/shell-word.ts'
 
 /** One thing that can stand at the cursor. */
 export interface Candidate {
@@ -28,7 +29,18 @@ export async function complete(program: Command, words: readonly string[], sourc
   const { command, operands, option } = position
   const found =
     option !== null ? await ofOption(option, operands, sources) : await ofPosition(command, operands, current, sources)
-  return { ...found, candidates: found.candidates.filter(({ value }) => value.startsWith(current)) }
+  return {
+    ...found,
+    candidates: found.candidates.filter(({ value }) => value.startsWith(current) && mayBeTyped(value)),
+  }
+}
+
+/**
+ * True if a candidate may stand on somebody's command line. One press of Enter runs that line, so a name that a shell would act on is none, whoever has given it. Our own
+ * options begin with a dash, and our own patterns of types end with a star, which the scripts quote.
+ */
+function mayBeTyped(value: string): boolean {
+  return isPlainWord(value) || /^--[a-z][a-z-]*$/.test(value) || /^[a-z]+\.\*$/.test(value)
 }
 
 interface Position {

@@ -3,10 +3,12 @@ export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
 const bash = `_holt() {
-  local line files=
+  local line word files=
   COMPREPLY=()
   while IFS= read -r line; do
-    if [ "$line" = :files ]; then files=1; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
+    if [ "$line" = :files ]; then files=1; continue; fi
+    printf -v word %q "\${line%%$'\\t'*}"
+    COMPREPLY+=("$word")
   done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   case "\${COMPREPLY[*]-}" in *:) compopt -o nospace 2>/dev/null ;; esac
   if [ -n "$files" ]; then
@@ -39,7 +41,7 @@ const fish = `function __holt_complete
     if test "$line" = :files
       __fish_complete_path "$current"
     else
-      echo $line
+      printf '%s\\n' $line
     end
   end
 end

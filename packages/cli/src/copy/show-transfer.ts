@@ -1,6 +1,6 @@
 import type { TransferProgress, TransferResult } from '@holt/sdk'
 import { say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 import { amount, TransferLine } from './transfer-line.ts'
 
 /** Shows a transfer on a terminal while it goes, and tells at the end what was left out. */

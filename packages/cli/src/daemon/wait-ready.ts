@@ -1,6 +1,6 @@
 import { type Holt, HoltConnectionError, HoltError, type Readiness, type Template } from '@holt/sdk'
 import { Progress } from '../output/progress.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 
 /** Often enough to look alive, seldom enough to cost nothing. */
 const pollMs = 200

@@ -1,5 +1,5 @@
 import { print } from './print.ts'
-import { printable } from './report-error.ts'
+import { printable } from './visible.ts'
 
 /** Prints one resource: a line for each field, with what is nested under dotted names (`template.name`). */
 export function printFields(resource: object): void {

@@ -1,6 +1,7 @@
 import { type ErrorDetails, errorCatalogue } from '@holt/protocol'
 import { type ErrorCode, HoltApiError, HoltConnectionError, HoltError, readCredentialsFile } from '@holt/sdk'
 import { stateDir } from '../daemon/state.ts'
+import { shellWord } from '../shell/shell-word.ts'
 
 /** What to type next after an error, in the words of the command line. */
 export function hintOf(error: unknown): string | undefined {
@@ -106,5 +107,5 @@ export function inOurWords(hint: string, details?: ErrorDetails): string {
 /** A hint with the runtime that the error is about, so that it can be typed as it stands. */
 function named(hint: string, details: ErrorDetails | undefined): string {
   const id = details?.runtime_id
-  return typeof id === 'string' ? hint.replace('RUNTIME', id) : hint
+  return typeof id === 'string' ? hint.replace('RUNTIME', () => shellWord(id)) : hint
 }

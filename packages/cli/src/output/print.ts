@@ -1,8 +1,9 @@
 import { styleText } from 'node:util'
+import { visible } from './visible.ts'
 
-/** Prints a line of data on stdout. */
+/** Prints a line of data on stdout. Nothing in it but our own styles is obeyed by a terminal. */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${visible(line)}\n`)
 }
 
 /** Prints the API's own object on stdout. */
@@ -10,9 +11,9 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2))
 }
 
-/** Tells people something, on stderr. */
+/** Tells people something, on stderr. Nothing in it but our own styles is obeyed by a terminal. */
 export function say(line: string): void {
-  process.stderr.write(`${line}\n`)
+  process.stderr.write(`${visible(line)}\n`)
 }
 
 type Style = Parameters<typeof styleText>[0]

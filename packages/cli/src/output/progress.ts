@@ -1,5 +1,6 @@
 import type { ProgressResult } from '@clack/prompts'
 import { say } from './print.ts'
+import { printable } from './visible.ts'
 
 /** The bar, the percentage, and a phase. */
 const minColumns = 60
@@ -49,7 +50,7 @@ export class Progress {
   /** The job has failed; the percentage stays where it was. */
   fail(message: string): void {
     this.#over = true
-    this.#bar?.error(message)
+    this.#bar?.error(printable(message))
   }
 
   async #draw(phase: string, percent: number): Promise<void> {
@@ -73,5 +74,5 @@ function hasRoom(stream: NodeJS.WriteStream): boolean {
 const quarter = (percent: number) => Math.floor(percent / 25)
 
 function line(percent: number, text: string): string {
-  return `${String(percent).padStart(3)} %  ${text}`
+  return `${String(percent).padStart(3)} %  ${printable(text)}`
 }

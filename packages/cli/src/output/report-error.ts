@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { argumentOf } from './argument-of.ts'
 import { hintOf } from './hint-of.ts'
 import { say, styled } from './print.ts'
+import { printable } from './visible.ts'
 
 /**
  * Tells an error in lines: what happened, each wrong field, what to do next, and what the operator can look up. Fields are named as the options and arguments
@@ -40,9 +41,4 @@ function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code, path } = error as NodeJS.ErrnoException
   return code === 'ENOENT' && path !== undefined ? `there is no ${path}` : error.message
-}
-
-/** Text that came from elsewhere, on one line and without control characters that a terminal would obey. */
-export function printable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
 }

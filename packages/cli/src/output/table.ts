@@ -1,5 +1,5 @@
 import { print, styledData } from './print.ts'
-import { printable } from './report-error.ts'
+import { printable } from './visible.ts'
 
 /** A column of a table: its title, and what a row has in it. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => string]

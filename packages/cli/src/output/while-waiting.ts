@@ -1,3 +1,5 @@
+import { printable } from './visible.ts'
+
 /** What is over before this needs no line. */
 const shownAfterMs = 400
 const drawEveryMs = 1_000
@@ -13,7 +15,7 @@ export async function whileWaiting<Answer>(
   let isThere = false
   const draw = () => {
     const seconds = Math.round((performance.now() - sinceMs) / 1000)
-    const text = seconds < 1 ? `${what}…` : `${what}… ${seconds}s`
+    const text = seconds < 1 ? `${printable(what)}…` : `${printable(what)}… ${seconds}s`
     stream.write(`\r\u001b[K${text.slice(0, (stream.columns || 80) - 1)}`)
     isThere = true
   }

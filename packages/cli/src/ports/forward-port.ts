@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { HoltError, type Runtime } from '@holt/sdk'
 import { Interrupts } from '../interrupts.ts'
 import { print, say } from '../output/print.ts'
-import { printable } from '../output/report-error.ts'
+import { printable } from '../output/visible.ts'
 
 /** A port of this machine, and the port of the runtime that it stands for. */
 export interface Forwarding {

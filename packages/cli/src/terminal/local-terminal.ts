@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import type { TerminalSize } from '@holt/sdk'
+import { printable } from '../output/visible.ts'
 
 /** A terminal that nobody asked, and one of a size that the service does not take. */
 const usualSize: TerminalSize = { cols: 80, rows: 24 }
@@ -67,5 +68,5 @@ export class RawTerminal implements Disposable {
 
 /** Tells people something while the terminal is a wire: on a line of its own, with the returns that it then needs. */
 export function sayOnWire(line: string): void {
-  process.stderr.write(process.stderr.isTTY ? `\r\n${line}\r\n` : `${line}\n`)
+  process.stderr.write(process.stderr.isTTY ? `\r\n${printable(line)}\r\n` : `${printable(line)}\n`)
 }

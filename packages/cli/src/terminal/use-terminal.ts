@@ -3,6 +3,7 @@ import { type CommandHandle, HoltConnectionError, HoltError, type Terminal, type
 import { ourCommand } from '../our-command.ts'
 import { isGone, say, writeBytes } from '../output/print.ts'
 import { brokenPipeExitCode, exitCodeOf } from '../run-attached.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { holtFailedExitCode } from '../verb.ts'
 import { DetachKeys } from './detach-keys.ts'
 import { isInteractive, localSize, RawTerminal, sayOnWire } from './local-terminal.ts'
@@ -147,7 +148,7 @@ class TerminalSession {
   }
 
   #attachCommand(): string {
-    return `${ourCommand()} attach ${this.#use.runtimeName} ${this.#use.command.command_id}`
+    return `${ourCommand()} attach ${shellWord(this.#use.runtimeName)} ${shellWord(this.#use.command.command_id)}`
   }
 }
 

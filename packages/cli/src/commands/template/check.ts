@@ -6,8 +6,8 @@ import { environmentVariable } from '../../arguments/parse.ts'
 import { readDockerfile } from '../../build/prepare-build.ts'
 import { connect } from '../../connect.ts'
 import { printJson, say, styled } from '../../output/print.ts'
-import { printable } from '../../output/report-error.ts'
 import { type Column, printTable } from '../../output/table.ts'
+import { printable } from '../../output/visible.ts'
 import { act } from '../../verb.ts'
 
 const examples = `

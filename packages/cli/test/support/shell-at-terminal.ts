@@ -1,0 +1,108 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const keyboard = fileURLToPath(new URL('../../../../e2e/probe/keyboard.py', import.meta.url))
+
+/** How a shell is started without anybody's settings, and made ready for completion. */
+const shells = {
+  bash: { argv: ['bash', '--norc', '--noprofile', '-i'], ready: '' },
+  zsh: { argv: ['zsh', '-f', '-i'], ready: 'autoload -Uz compinit && compinit -u -D; ' },
+  fish: { argv: ['fish', '--no-config', '-i'], ready: '' },
+} as const
+export type ShellName = keyof typeof shells
+export const shellNames = Object.keys(shells) as ShellName[]
+
+/** A line takes no longer than this, on a machine that does much else. */
+const lineMs = 30_000
+const quietMs = 200
+
+/** A shell at a real terminal. Its `holt` is a program of the folder, which notes in `asked` that it was asked for completion and in `ran` what it was run with. */
+export class ShellAtTerminal implements AsyncDisposable {
+  screen = ''
+  readonly #folder: string
+  readonly #child: ChildProcessWithoutNullStreams
+
+  constructor(name: ShellName, { folder, env = {} }: { folder: string; env?: Readonly<Record<string, string>> }) {
+    this.#folder = folder
+    this.#child = spawn('python3', [keyboard, ...shells[name].argv], {
+      cwd: folder,
+      env: { PATH: `${folder}:${process.env.PATH}`, HOME: folder, TERM: 'xterm', ...env },
+    })
+    this.#child.stdout.on('data', (bytes: Buffer) => {
+      this.screen += bytes.toString('latin1')
+    })
+    this.#child.stdin.on('error', () => undefined)
+    this.#type(`${shells[name].ready}source ${join(folder, `script.${name}`)}; echo re''ady\r`)
+  }
+
+  /** Waits until the shell has read the script. */
+  async ready(): Promise<void> {
+    await this.#until(() => this.screen.includes('ready\r'))
+    await this.#quiet()
+  }
+
+  /** Types a line, TAB and Enter; answers the words that `holt` was run with, or null where it was not. */
+  async complete(line: string): Promise<readonly string[] | null> {
+    const [asked, ran] = [this.#count('asked'), this.#count('ran')]
+    this.#type(`${line}\t`)
+    await this.#until(() => this.#count('asked') > asked)
+    await this.#quiet()
+    this.#type('\r')
+    const ends = await this.#until(() => this.#count('ran') > ran, 3_000)
+    // A line that is no whole command is given up. At a prompt Ctrl-C would take with it what is typed next.
+    if (!ends) this.#type('\u0003')
+    await this.#quiet()
+    return ends ? (this.#lines('ran').at(-1)?.split('\u001f') ?? null) : null
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#child.once('close', resolve))
+    this.#type('\u0003exit\r')
+    if ((await Promise.race([closed, sleep(5_000, 'late')])) === 'late') this.#child.kill('SIGKILL')
+    await closed
+  }
+
+  #type(text: string): void {
+    this.#child.stdin.write(`${JSON.stringify({ type: text })}\n`)
+  }
+
+  async #until(isSo: () => boolean, ms: number = lineMs): Promise<boolean> {
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) if (isSo()) return true
+    if (ms === lineMs) throw new Error(`the shell does not go on: ${JSON.stringify(this.screen.slice(-2_000))}`)
+    return false
+  }
+
+  async #quiet(): Promise<void> {
+    for (let seen = -1; seen !== this.screen.length; ) {
+      seen = this.screen.length
+      await sleep(quietMs)
+    }
+  }
+
+  #count(name: string): number {
+    return this.#lines(name).length
+  }
+
+  /** Records end with 0x1e, as words may have line breaks. */
+  #lines(name: string): readonly string[] {
+    const path = join(this.#folder, name)
+    return existsSync(path) ? readFileSync(path, 'utf8').split('\u001e').slice(0, -1) : []
+  }
+}
+
+/** The text of a program that stands for `holt` at a terminal: `complete` is the shell's text that answers the question for completion. */
+export function standIn(complete: string): string {
+  return `#!/bin/bash
+folder=\${0%/*}
+if [ "$1" = __complete ]; then
+  ${complete}
+  printf '%s\\036' asked >>"$folder/asked"
+else
+  IFS=$'\\037'
+  printf '%s\\036' "$*" >>"$folder/ran"
+fi
+`
+}
