@@ -5,6 +5,7 @@ package accounts
 import (
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,11 +156,18 @@ func (d *Database) UserName(uid uint32) string { return nameOr(d.userNames, uid)
 func (d *Database) GroupName(gid uint32) string { return nameOr(d.groupNames, gid) }
 
 func nameOr(names map[uint32]string, id uint32) string {
-	if name, ok := names[id]; ok {
+	return Shown(names[id], id)
+}
+
+// Shown is a name as the host takes it, or the digits of its id: letters and digits of any script, and _ . @ + -, with one $ at the end.
+func Shown(name string, id uint32) string {
+	if shownPattern.MatchString(name) {
 		return name
 	}
 	return strconv.FormatUint(uint64(id), 10)
 }
+
+var shownPattern = regexp.MustCompile(`^[\p{L}\p{N}_.@+-]{1,256}\$?$`)
 
 // InGroup tells whether a user is a member of the group of this name.
 func (d *Database) InGroup(uid uint32, name string) bool {

@@ -74,6 +74,23 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+func TestANameThatTheHostDoesNotTakeIsShownAsItsNumber(t *testing.T) {
+	for _, name := range []string{"$(touch x)", "a b", "a\x1b[2J", "a;b", "a'b", "DOMAIN\\user", "a\u202eb", "$"} {
+		d := Parse(name+":x:7:7::/:/bin/sh\n", name+":x:7:\n")
+		if d.UserName(7) != "7" || d.GroupName(7) != "7" {
+			t.Errorf("%q is shown as %q and %q", name, d.UserName(7), d.GroupName(7))
+		}
+		if u, err := d.Lookup(name); err != nil || u.UID != 7 {
+			t.Errorf("%q is no user any more: %v", name, err)
+		}
+	}
+	for _, name := range []string{"user", "john.doe", "machine$", "jörg", "a@example.com", "_apt", "systemd-network"} {
+		if got := Shown(name, 7); got != name {
+			t.Errorf("%q is shown as %q", name, got)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(passwd, group, "user")
 	f.Fuzz(func(t *testing.T, passwd, group, spec string) {

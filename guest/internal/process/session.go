@@ -30,6 +30,7 @@ type session struct {
 	name    string
 	shell   shell
 	user    string // as it was named, or ""
+	shown   string // the same for the host
 	started time.Time
 	busy    chan struct{} // holds a token while a command has its turn
 
@@ -120,7 +121,7 @@ func (t *Table) session(name string, user *accounts.User, workdir string) (*sess
 		return nil, fault.New(fault.Conflict, "there are %d sessions: end one first", maxSessions).With("reason", "session_limit")
 	}
 	now := time.Now()
-	s := &session{name: name, shell: findShell(), user: user.Name, cwd: workdir, started: now, used: now, busy: make(chan struct{}, 1)}
+	s := &session{name: name, shell: findShell(), user: user.Name, shown: accounts.Shown(user.Name, user.UID), cwd: workdir, started: now, used: now, busy: make(chan struct{}, 1)}
 	t.sessions[name] = s
 	return s, nil
 }
@@ -174,7 +175,7 @@ func (t *Table) Sessions() []SessionInfo {
 	list := make([]SessionInfo, 0, len(t.sessions))
 	for _, s := range t.sessions {
 		info := SessionInfo{
-			Name: s.name, Shell: s.shell.path, User: s.user, Cwd: s.cwd, Commands: s.commands,
+			Name: s.name, Shell: s.shell.path, User: s.shown, Cwd: s.cwd, Commands: s.commands,
 			StartedAtMs: s.started.UnixMilli(), UsedAtMs: s.used.UnixMilli(),
 		}
 		if s.current != "" {

@@ -95,7 +95,7 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 		return nil, err
 	}
 	p := &Process{
-		spec: spec, cwd: start.Dir, user: user.Name, session: turn,
+		spec: spec, cwd: start.Dir, user: accounts.Shown(user.Name, user.UID), session: turn,
 		ring: newRing(spec.ringBytes()), stdin: closedInput(), gone: make(chan struct{}),
 	}
 	p.holds = &holds{ring: p.ring}
