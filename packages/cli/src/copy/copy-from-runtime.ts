@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import { chmod, link, mkdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type FileInfo, type Holt, HoltError, type Runtime } from '@holt/sdk'
 import { findRuntime } from '../arguments/find-runtime.ts'
@@ -49,7 +49,7 @@ export async function copyFromRuntime(
 /** The runtime is not trusted with a name here: one that is no plain name is refused. */
 function nameOf({ path }: FileInfo): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
-  if (name === '' || name === '.' || name === '..')
+  if (name === '' || name === '.' || name === '..' || name !== basename(name))
     throw new HoltError('invalid_path', 'Say under which name it is to arrive')
   return name
 }

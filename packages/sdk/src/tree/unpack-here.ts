@@ -4,6 +4,7 @@ import { HoltError } from '@holt/protocol'
 import { readTar, type TarMember } from '../tar/read-tar.ts'
 import { leftOutIn } from './left-out.ts'
 import { staysInside } from './link-target.ts'
+import { isPlainName } from './plain-name.ts'
 import { FewAtOnce, type Progress, type TransferResult } from './transfer.ts'
 
 /** Files up to this size are kept in memory and written while the next ones come. */
@@ -155,6 +156,7 @@ function relativePath(name: string): string {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
   if (name === '' || name.startsWith('/') || name.includes('\0') || parts.includes('..')) throw outside()
   if (Buffer.byteLength(name) > maxPathBytes || parts.some((part) => Buffer.byteLength(part) > 255)) throw outside()
+  if (!parts.every((part) => isPlainName(part))) throw outside()
   return parts.join('/')
 }
 
