@@ -1,3 +1,4 @@
+import { shareOf } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, runtimesPath } from '../e2e/support/api.ts'
 import { crash, restart } from '../e2e/support/crash.ts'
@@ -99,7 +100,7 @@ describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('a failu
     await restart()
   })
 
-  it.each(scenarios)('of: $name', async (scenario) => {
+  it.each(shareOf(scenarios, 1 / 2, 'scenarios'))('of: $name', async (scenario) => {
     const before = listBelongings(service)
     const { answered, reached } = await trace(scenario)
     const certain = new Set(failuresAt(answered).filter(isOfRequest).map(idOf))

@@ -11,7 +11,7 @@ export default defineConfig({
     globalSetup: ['../packages/testkit/src/print-seed.ts', '../e2e/support/global-setup.ts'],
     setupFiles: ['../e2e/support/leak-check.ts'],
     fileParallelism: false,
-    testTimeout: byLength({ short: 180_000, long: 600_000, soak: 3600_000 }),
+    testTimeout: byLength({ short: 180_000, long: 3600_000, soak: 3600_000 }),
     hookTimeout: 180_000,
     teardownTimeout: 120_000,
   },

@@ -6,7 +6,7 @@ import { buildsPath, endOf, templatesPath } from '../../e2e/support/test-build.t
 import { createRuntime, TestRuntime } from '../../e2e/support/test-runtime.ts'
 import { callSnapshot, deleteSnapshots, snapshotsPath } from '../../e2e/support/test-snapshots.ts'
 import { until } from '../../e2e/support/until.ts'
-import { long } from './length.ts'
+import { every } from './length.ts'
 import { pulledBuild } from './pulled-build.ts'
 
 /** What the service is made to do, at each step of which it fails once. */
@@ -293,7 +293,7 @@ export const scenarios: readonly Scenario[] = [
   create('container'),
   createFrom('memory'),
   // Its preparation writes an image for each failure.
-  ...(long ? [createFrom('filesystem')] : []),
+  ...(every ? [createFrom('filesystem')] : []),
   remove('gvisor'),
   remove('container'),
   command,
@@ -304,7 +304,7 @@ export const scenarios: readonly Scenario[] = [
   fork,
   build,
   // Its preparation puts an image into a registry for each failure.
-  ...(long ? [pulledBuild] : []),
+  ...(every ? [pulledBuild] : []),
   network,
   policy,
 ]

@@ -17,11 +17,11 @@ import { service } from '../../e2e/support/facts.ts'
 import { closeConnections } from '../../e2e/support/http.ts'
 import { type Settings, stateDir, stopService } from '../../e2e/support/service-process.ts'
 import { until } from '../../e2e/support/until.ts'
-import { long, short } from './length.ts'
+import { every } from './length.ts'
 import { loseRuntime, unmountBelow } from './lose-runtime.ts'
 
 /** Room beside a copy of the state for some runtimes and a memory snapshot, at length for an image as well, and soon used up. */
-const room = { mib: short(384, 2048), inodes: 1536 }
+const room = { mib: every ? 2048 : 384, inodes: 1536 }
 
 /** What of the state is by far the largest, and does not change. The short version has it on the disk by name only. */
 const imageName = /^[0-9a-f]{64}\.erofs$/
@@ -113,7 +113,7 @@ export class SmallDisk implements AsyncDisposable {
 
   #make(): void {
     const copy = join(this.#dir, 'copy')
-    const images = long ? [] : imagesIn(stateDir)
+    const images = every ? [] : imagesIn(stateDir)
     const state = sizeOf(stateDir)
     const imagesMib = images.reduce((sum, name) => sum + sizeOf(join(stateDir, 'images', name)).mib, 0)
     writeFileSync(this.#image, '')
@@ -134,7 +134,7 @@ export class SmallDisk implements AsyncDisposable {
 
   /** Mounts a disk over the state directory, and on it the images that are there by name only. */
   #mountOverState(disk: string): void {
-    const images = long ? [] : imagesIn(stateDir)
+    const images = every ? [] : imagesIn(stateDir)
     const under = join(this.#dir, 'under')
     mkdirSync(under, { recursive: true })
     execFileSync('mount', ['--bind', stateDir, under])
