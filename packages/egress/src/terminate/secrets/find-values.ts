@@ -12,7 +12,8 @@ type OnFound = (value: number, end: number) => void
  */
 export class ValueFinder {
   readonly length: number
-  readonly #values: readonly { readonly at: number; readonly bytes: Buffer; readonly hash: number }[]
+  readonly #values: readonly { readonly at: number; readonly bytes: Buffer }[]
+  readonly #hashes: Int32Array
   /** `base` to the power of the length: the weight of the byte that leaves. */
   readonly #weight: number
   #hash = 0
@@ -21,20 +22,31 @@ export class ValueFinder {
   constructor(length: number, values: readonly { readonly at: number; readonly bytes: Buffer }[]) {
     this.length = length
     this.#weight = Array.from({ length }).reduce<number>((power) => Math.imul(power, base), 1)
-    this.#values = values.map((value) => ({ ...value, hash: hashOf(value.bytes) }))
+    this.#values = values
+    this.#hashes = Int32Array.from(values, ({ bytes }) => hashOf(bytes))
   }
 
   /** Reads on at `from`. At least `length` bytes stand before it: those that were read last, or zeros. */
   read(window: Buffer, from: number, onFound: OnFound): void {
     const { length } = this
+    const weight = this.#weight
+    const hashes = this.#hashes
+    const count = hashes.length
     let hash = this.#hash
     for (let at = from; at < window.length; at++) {
-      hash = (Math.imul(hash, base) + (window[at] ?? 0) - Math.imul(this.#weight, window[at - length] ?? 0)) | 0
-      for (const value of this.#values)
-        if (value.hash === hash && value.bytes.equals(window.subarray(at + 1 - length, at + 1)))
-          onFound(value.at, at + 1)
+      const change = ((window[at] ?? 0) - Math.imul(weight, window[at - length] ?? 0)) | 0
+      hash = (Math.imul(hash, base) + change) | 0
+      // By number: an iterator for each byte would take most of the time.
+      for (let value = 0; value < count; value++)
+        if (hashes[value] === hash) this.#confirm(value, window.subarray(0, at + 1), onFound)
     }
     this.#hash = hash
+  }
+
+  /** Tells of a value if what was read ends with it. */
+  #confirm(index: number, read: Buffer, onFound: OnFound): void {
+    const value = this.#values[index]
+    if (value?.bytes.equals(read.subarray(read.length - this.length)) === true) onFound(value.at, read.length)
   }
 
   /** Forgets what was read, as if zeros had been. */

@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ValueFinder } from '../../../src/terminate/secrets/find-values.ts'
+
+test('finds each place of each value, also those that overlap', () => {
+  const letters = (length: number) =>
+    fc.string({ unit: fc.constantFrom('a', 'b'), minLength: length, maxLength: length })
+  fc.assert(
+    fc.property(fc.uniqueArray(letters(4), { minLength: 1, maxLength: 3 }), letters(40), (values, text) => {
+      const finder = new ValueFinder(
+        4,
+        values.map((value, at) => ({ at, bytes: Buffer.from(value) })),
+      )
+      const found: string[] = []
+      finder.read(Buffer.concat([Buffer.alloc(4), Buffer.from(text)]), 4, (value, end) =>
+        found.push(`${value} ${end - 4}`),
+      )
+      const expected = Array.from(text, (_, at) => at + 1).flatMap((end) =>
+        values.flatMap((value, at) => (text.slice(0, end).endsWith(value) ? [`${at} ${end}`] : [])),
+      )
+      expect(found).toEqual(expected)
+    }),
+  )
+})
+
+test('takes as long for a text that repeats the beginning of a value as for any other', () => {
+  const value = 'sk-the-real-value-0123456789'
+  const finder = new ValueFinder(value.length, [{ at: 0, bytes: Buffer.from(value) }])
+  const texts = ['x', 's', value.slice(0, -1)].map((fill) => Buffer.alloc(2 ** 20, fill))
+  const fastest = texts.map(() => Number.POSITIVE_INFINITY)
+  // The least of many, one after the other: what else the machine does only adds.
+  for (let round = 0; round < 30; round++)
+    for (const [at, text] of texts.entries()) {
+      const started = performance.now()
+      finder.read(text, value.length, () => {})
+      fastest[at] = Math.min(fastest[at] ?? 0, performance.now() - started)
+    }
+  // A search by letters takes three times as long for the second as for the first.
+  expect(Math.max(...fastest) / Math.min(...fastest)).toBeLessThan(2)
+})
