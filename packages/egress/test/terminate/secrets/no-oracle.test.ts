@@ -3,7 +3,7 @@ import { type Echo, protocols } from './echoes.ts'
 
 const secret = 'sk-the-real-value-0123456789'
 
-/** The most by which what a program sees of right and of wrong guesses may differ: chance makes it 0.1 at most, and a search by letters made it 0.7 to 0.9. */
+/** The most by which right and wrong guesses may differ. Chance makes 0.1 at most; holding back exactly what begins a secret makes 1. */
 const maxDifference = 0.25
 const probes = 2_000
 const lanes = 8
@@ -20,7 +20,7 @@ interface Seen {
   readonly allMs: number
 }
 
-/** Guesses one letter of the secret where those before it are known, and looks on until it has all back. */
+/** A guess of one letter, where those before it are known. */
 interface Guess {
   readonly isRight: boolean
   readonly first: Buffer
