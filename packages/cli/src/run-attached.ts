@@ -3,6 +3,7 @@ import type { CommandHandle, CommandOptions, OutputItem, Runtime } from '@holt/s
 import { HoltConnectionError, HoltError, outputBytes } from '@holt/sdk'
 import type { Interrupts } from './interrupts.ts'
 import { isGone, say, writeBytes } from './output/print.ts'
+import { tellOfDenials } from './tell-of-denials.ts'
 import { tellOfPauses } from './tell-of-pauses.ts'
 import { holtFailedExitCode } from './verb.ts'
 
@@ -30,6 +31,8 @@ export interface Attached {
   readonly interrupts: Interrupts
   /** Pass on what is typed here as well. */
   readonly interactive?: boolean
+  /** The runtime was made for this command: all that its network log has is the command's. */
+  readonly isOwn?: boolean
 }
 
 /**
@@ -66,9 +69,16 @@ export async function runAttached(attached: Attached): Promise<number> {
   if (unread) return brokenPipeExitCode
   if (exit?.session_kept === false) tellNotKept()
   const exitCode = exitCodeOf(exit)
+  if (exitCode !== 0 && interrupts.first === null) await tellWhy(attached, commandId)
   if (dropped === 0) return exitCode
   say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
   return exitCode === 0 ? holtFailedExitCode : exitCode
+}
+
+/** Says what the network policy had to do with a failure. */
+async function tellWhy({ runtime, isOwn = false }: Attached, commandId: string): Promise<void> {
+  if (isOwn) return tellOfDenials({ runtime, startedAt: null })
+  await reach(runtime, commandId, ({ started_at }) => tellOfDenials({ runtime, startedAt: started_at }))
 }
 
 /** The exit code for the shell: the command's own where it is known. */

@@ -7,6 +7,7 @@ import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
 import { print, printJson } from '../output/print.ts'
 import { exitCodeOf, failureExitCode, runAttached, tellNotKept } from '../run-attached.ts'
+import { tellOfDenials } from '../tell-of-denials.ts'
 import { localSize } from '../terminal/local-terminal.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
 import { act, UsageError } from '../verb.ts'
@@ -83,7 +84,9 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
   const result = await runtime.commands.run(command, how)
   if (result.session_kept === false) tellNotKept()
   printJson(result)
-  return exitCodeOf(result)
+  const exitCode = exitCodeOf(result)
+  if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: result.started_at })
+  return exitCode
 }
 
 /** Runs it in a terminal, with this one as its screen and keyboard where there is one. */

@@ -15,6 +15,7 @@ import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
 import { exitCodeOf, failureExitCode, runAttached } from '../run-attached.ts'
 import { shellWord } from '../shell/shell-word.ts'
+import { tellOfDenials } from '../tell-of-denials.ts'
 import { act, holtFailedExitCode, UsageError } from '../verb.ts'
 
 interface RunOptions extends CreateOptions, Omit<DeadlineOptions, 'timeout'> {
@@ -67,10 +68,13 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
       timeout_secs: options.timeout,
       rlimits: options.ulimit,
     })
-    if (options.json !== true) return await runAttached({ runtime, command: argv, options: how, interrupts })
+    if (options.json !== true)
+      return await runAttached({ runtime, command: argv, options: how, interrupts, isOwn: true })
     const result: CommandResult = await runtime.commands.run(argv, how)
     printJson(result)
-    return exitCodeOf(result)
+    const exitCode = exitCodeOf(result)
+    if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: null })
+    return exitCode
   } finally {
     if (options.rm) await runtime.delete().catch((error: unknown) => tellKept(runtime.runtime_id, error))
     else say(`holt: kept the runtime ${runtime.name ?? runtime.runtime_id}`)

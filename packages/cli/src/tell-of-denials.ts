@@ -1,0 +1,55 @@
+import type { NetworkLogItem, Runtime } from '@holt/sdk'
+import { say } from './output/print.ts'
+import { printable } from './output/report-error.ts'
+
+/** How long a failed command may wait for the reason that the network log has. */
+const patienceMs = 5_000
+
+/** The clock of a runtime may differ from the service's by so much. */
+const clockMarginMs = 1_000
+
+/** More names stand in the suggestion. */
+const maxNames = 3
+
+type Decision = Extract<NetworkLogItem, { readonly rule: string }>
+
+/** A command that failed. */
+export interface FailedCommand {
+  readonly runtime: Runtime
+  /** When it started; null: everything in the log is its own, since the runtime was made for it. */
+  readonly startedAt: string | null
+}
+
+/** Says in one line what the network policy denied while a command ran that failed; nothing where nothing was denied. */
+export async function tellOfDenials({ runtime, startedAt }: FailedCommand): Promise<void> {
+  const denied: Decision[] = []
+  try {
+    const since = startedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(startedAt) - clockMarginMs
+    for await (const item of runtime.network.log({ denied: true, signal: AbortSignal.timeout(patienceMs) }))
+      if ('rule' in item && item.type !== 'close' && !item.allowed && Date.parse(item.at) >= since) denied.push(item)
+  } catch {
+    return // The command's own failure is what counts; this is advice on it.
+  }
+  const line = denialLine(denied, startedAt === null ? runtime.runtime_id : (runtime.name ?? runtime.runtime_id))
+  if (line !== null) say(`holt: ${line}`)
+}
+
+/** Returns the line that says what was denied; null where nothing was. */
+function denialLine(denied: readonly Decision[], label: string): string | null {
+  if (denied.length === 0) return null
+  const hosts = new Map<string, { ports: Set<number>; isPrivate: boolean }>()
+  for (const { name, address, port, rule, type } of denied) {
+    const host = name ?? address ?? 'an unknown host'
+    const known = hosts.get(host) ?? { ports: new Set(), isPrivate: false }
+    if (port !== null && type !== 'dns') known.ports.add(port)
+    hosts.set(host, { ...known, isPrivate: known.isPrivate || rule === 'non_public' })
+  }
+  const texts = [...hosts].map(([host, { ports, isPrivate }]) => {
+    const where = printable([host, [...ports].sort((a, b) => a - b).join(',')].filter((part) => part !== '').join(':'))
+    return isPrivate ? `${where}, non_public: it is a private address` : where
+  })
+  const more = texts.length > maxNames ? [`and ${texts.length - maxNames} more`] : []
+  const named = [...texts.slice(0, maxNames), ...more].join('; ')
+  const what = denied.length === 1 ? '1 connection was' : `${denied.length} connections were`
+  return `${what} denied by the network policy (${named}): holt net suggest ${label}`
+}

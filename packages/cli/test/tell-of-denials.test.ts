@@ -1,0 +1,83 @@
+import type { NetworkLogItem, Runtime } from '@holt/sdk'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { tellOfDenials } from '../src/tell-of-denials.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+type Decision = Extract<NetworkLogItem, { readonly rule: string }>
+const at = '2026-01-01T00:00:10.000Z'
+const decision = (more: Partial<Decision>): Decision => ({
+  type: 'connect',
+  cursor: 1,
+  at,
+  name: 'registry.npmjs.org',
+  address: null,
+  port: 443,
+  allowed: false,
+  rule: 'no_rule',
+  method: null,
+  path: null,
+  bytes_sent: null,
+  bytes_received: null,
+  process: null,
+  secret: null,
+  ...more,
+})
+
+/** What is told of a command that failed, where the log has these items. */
+async function told(items: readonly (NetworkLogItem | Error)[], startedAt: string | null = null): Promise<string> {
+  let text = ''
+  vi.spyOn(process.stderr, 'write').mockImplementation((part) => {
+    text += String(part)
+    return true
+  })
+  const log = async function* () {
+    for (const item of items) {
+      if (item instanceof Error) throw item
+      yield item
+    }
+  }
+  await tellOfDenials({
+    runtime: { runtime_id: 'rt1', name: 'mine', network: { log } } as unknown as Runtime,
+    startedAt,
+  })
+  return text
+}
+
+describe('after a command that failed', () => {
+  test('one line says how many connections were denied, where to, and what to do', async () => {
+    const four = [decision({}), decision({}), decision({ type: 'dns', port: null }), decision({ port: 80 })]
+    expect(await told(four)).toBe(
+      'holt: 4 connections were denied by the network policy (registry.npmjs.org:80,443): holt net suggest rt1\n',
+    )
+    expect(await told([decision({ type: 'dns', port: null })])).toBe(
+      'holt: 1 connection was denied by the network policy (registry.npmjs.org): holt net suggest rt1\n',
+    )
+  })
+
+  test('a name that is allowed and leads to a private address says so', async () => {
+    expect(await told([decision({ name: 'db.example', rule: 'non_public' })])).toBe(
+      'holt: 1 connection was denied by the network policy (db.example:443, non_public: it is a private address): holt net suggest rt1\n',
+    )
+  })
+
+  test('names are bounded, and what a runtime calls itself is shown without control characters', async () => {
+    const many = Array.from({ length: 9 }, (_, index) => decision({ name: `h${index}\u001b[2J` }))
+    const line = await told(many)
+    expect(line).toContain('and 6 more')
+    expect(line).not.toContain('\u001b')
+  })
+
+  test('nothing is said of what was allowed, ended, or was denied before it began', async () => {
+    const others = [decision({ allowed: true }), decision({ type: 'close' }), { type: 'end', cursor: 3 } as const]
+    expect(await told(others)).toBe('')
+    expect(await told([decision({})], '2026-01-01T00:00:12.000Z')).toBe('')
+    expect(await told([decision({})], at)).toMatch(/: holt net suggest mine\n$/)
+  })
+
+  test('a log that cannot be read is nothing to tell', async () => {
+    expect(await told([decision({}), new Error('gone')])).toBe('')
+  })
+})
