@@ -1,6 +1,6 @@
 import type { NetworkLogItem, Runtime } from '@holt/sdk'
 import { say } from './output/print.ts'
-import { printable } from './output/report-error.ts'
+import { printable } from './output/visible.ts'
 
 /** How long a failed command may wait for the reason that the network log has. */
 const patienceMs = 5_000

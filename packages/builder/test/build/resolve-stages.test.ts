@@ -8,7 +8,7 @@ import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 
 const settings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
-const image = { type: 'image', imageDigest: `sha256:${'0'.repeat(64)}`, sizeBytes: 0, source: '', kept: [] } as const
+const image = { type: 'image', imageDigest: `sha256:${'0'.repeat(64)}`, sizeBytes: 0, source: '', kept: {} } as const
 
 /** Resolves the steps of a Dockerfile, as a build does before it runs anything. */
 function resolve(text: string): Promise<StageNode> {
