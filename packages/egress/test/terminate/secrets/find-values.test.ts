@@ -26,15 +26,15 @@ test('finds each place of each value, also those that overlap', () => {
 test('takes as long for a text that repeats the beginning of a value as for any other', () => {
   const value = 'sk-the-real-value-0123456789'
   const finder = new ValueFinder(value.length, [{ at: 0, bytes: Buffer.from(value) }])
-  const texts = ['x', 's', value.slice(0, -1)].map((fill) => Buffer.alloc(2 ** 20, fill))
+  const texts = ['x', 's', value.slice(0, -1)].map((fill) => Buffer.alloc(2 ** 15, fill))
   const fastest = texts.map(() => Number.POSITIVE_INFINITY)
-  // The least of many, one after the other: what else the machine does only adds.
-  for (let round = 0; round < 30; round++)
+  // The least of many short ones in turn: other work of the machine only adds, and some of them fall between it.
+  for (let round = 0; round < 1_000; round++)
     for (const [at, text] of texts.entries()) {
       const started = performance.now()
       finder.read(text, value.length, () => {})
       fastest[at] = Math.min(fastest[at] ?? 0, performance.now() - started)
     }
-  // A search by letters takes three times as long for the second as for the first.
-  expect(Math.max(...fastest) / Math.min(...fastest)).toBeLessThan(2)
+  // A search by letters (`Buffer.indexOf`) takes about ten times as long for the second as for the first.
+  expect(Math.max(...fastest) / Math.min(...fastest)).toBeLessThan(3)
 })
