@@ -263,3 +263,31 @@ func TestWatchLetsGoOfTheOldestThatNobodyReads(t *testing.T) {
 		}
 	}
 }
+
+func TestWatchTellsOfFilesThatAreWrittenAndNotOfTheirTemporaryNames(t *testing.T) {
+	g := start(t)
+	must(t, os.MkdirAll(g.path("w/old"), 0o755))
+	must(t, os.WriteFile(g.path("w/source"), []byte("s"), 0o644))
+	must(t, os.MkdirAll(g.path("tree/sub"), 0o755))
+	must(t, os.WriteFile(g.path("tree/sub/leaf"), []byte("l"), 0o644))
+	w := g.watch(g.path("w"), "&recursive=1")
+	w.expect("start")
+	g.want(201, "PUT", "/v1/files/content?"+query(g.path("w/new")), "1")
+	g.want(200, "PUT", "/v1/files/content?"+query(g.path("w/new")), "2")
+	g.want(202, "PUT", put(g.path("w/parts"), "&upload_id=upload-1&offset=0&partial=1"), "a")
+	g.want(201, "PUT", put(g.path("w/parts"), "&upload_id=upload-1&offset=1"), "b")
+	g.want(200, "POST", "/v1/files/copy", transfer(g.path("w/source"), g.path("w/copied")))
+	g.want(200, "POST", "/v1/files/copy", transfer(g.path("tree"), g.path("w/old"), "recursive", "overwrite"))
+	must(t, os.WriteFile(g.path("w/last"), nil, 0o644))
+	seen := w.until("created w/last")
+	for _, text := range seen {
+		if strings.Contains(text, ".holt-") {
+			t.Errorf("%q", text)
+		}
+	}
+	for _, want := range []string{"created w/new", "created w/parts", "created w/copied", "created w/old", "created w/old/sub", "created w/old/sub/leaf"} {
+		if !slices.Contains(seen, want) {
+			t.Errorf("no %q in %q", want, seen)
+		}
+	}
+}
