@@ -96,6 +96,13 @@ const noNul = (maxLength: number) =>
     .max(maxLength)
     .refine((text) => !text.includes('\0'), 'must not contain NUL')
 
+/** The most build arguments: a Dockerfile can declare no more of them (`wordLimits` of the builder). */
+export const maxBuildArgs = 8000
+
+const BuildArgs = z
+  .record(names, noNul(64 * 1024))
+  .refine((args) => Object.keys(args).length <= maxBuildArgs, `must have at most ${maxBuildArgs} arguments`)
+
 /** What the API has below its path of templates: a template of such a name could not be asked for. */
 const takenNames = ['build', 'check', 'context']
 
@@ -125,7 +132,7 @@ export const CreateBuild = z
       .describe("A Dockerfile's text."),
     steps: z.array(BuildStep).max(1000).optional().describe('With from_image, from_template or from_snapshot.'),
     context_id: Text.max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
-    build_args: z.record(names, noNul(64 * 1024)).default({}),
+    build_args: BuildArgs.default({}),
     target: Text.min(1).max(128).optional().describe('The stage to stop at, by name or number.'),
     build_secrets: z
       .record(names, noNul(maxSecretLength))
@@ -290,7 +297,7 @@ export type BuildLogItem = z.infer<typeof BuildLogItem>
 export const CheckDockerfile = z
   .strictObject({
     dockerfile: noNul(1024 * 1024).min(1),
-    build_args: z.record(names, noNul(64 * 1024)).default({}),
+    build_args: BuildArgs.default({}),
     target: Text.min(1).max(128).optional(),
   })
   .meta({ id: 'CheckDockerfile', examples: [{ dockerfile: 'FROM python:3.12-slim' }] })

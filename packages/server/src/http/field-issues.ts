@@ -5,16 +5,23 @@ import type { z } from 'zod'
 const maxIssues = 100
 const maxPointerLength = 300
 
-/** Turns what a schema found wrong into fields and why, one for each unknown field as well. */
-function fieldIssues(error: z.ZodError, prefix: '' | '/query' | '/path'): readonly FieldIssue[] {
-  return error.issues.flatMap((issue) => describe(issue, prefix))
+/** Turns what schemas found wrong into fields and why, one for each unknown field as well. Stops at `maxIssues`: a body may have 100,000 wrong values. */
+function fieldIssues(errors: Parameters<typeof invalidRequest>[0]): readonly FieldIssue[] {
+  const found: FieldIssue[] = []
+  for (const { error, prefix } of errors) {
+    for (const issue of error.issues) {
+      found.push(...describe(issue, prefix))
+      if (found.length >= maxIssues) return found.slice(0, maxIssues)
+    }
+  }
+  return found
 }
 
 /** The one answer for everything wrong with a request. Only wrong paths: `invalid_path`, else `invalid_request`. */
 export function invalidRequest(
   errors: readonly { readonly error: z.ZodError; readonly prefix: '' | '/query' | '/path' }[],
 ): HoltError {
-  const issues = errors.flatMap(({ error, prefix }) => fieldIssues(error, prefix)).slice(0, maxIssues)
+  const issues = fieldIssues(errors)
   const code: ErrorCode = errors.every(({ error }) => error.issues.every(isPathIssue))
     ? 'invalid_path'
     : 'invalid_request'
@@ -37,7 +44,7 @@ function describe(issue: z.core.$ZodIssue, prefix: string): FieldIssue[] {
   const at = (...more: PropertyKey[]) => pointerOf(prefix, [...issue.path, ...more])
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ pointer: at(key), message: 'is not a known field' }))
+      return issue.keys.slice(0, maxIssues).map((key) => ({ pointer: at(key), message: 'is not a known field' }))
     case 'invalid_key':
       return [{ pointer: at(), message: issue.issues[0]?.message ?? 'is not a valid name' }]
     case 'invalid_type':
@@ -64,7 +71,9 @@ function ofClosest(issue: z.core.$ZodIssueInvalidUnion, prefix: string): FieldIs
   const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0
   const [closest, ...others] = issue.errors.filter((issues) => !issues.some(isOther))
   if (closest !== undefined && others.length === 0)
-    return closest.flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }, prefix))
+    return closest
+      .slice(0, maxIssues)
+      .flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }, prefix))
   const pointer = pointerOf(prefix, issue.path)
   if (issue.discriminator !== undefined) return [{ pointer, message: 'must be one of the types of this object' }]
   const types = issue.errors.flatMap((issues) =>

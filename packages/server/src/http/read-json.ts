@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { HoltError } from '@holt/protocol'
+import { HoltError, maxBuildArgs } from '@holt/protocol'
 import { WholeBytes } from '@holt/streams'
 import type { BodyRoom } from './body-room.ts'
 import { invalidField } from './field-issues.ts'
@@ -8,6 +8,9 @@ import type { KeptByRequest } from './kept-memory.ts'
 
 /** The largest JSON body. */
 const maxJsonBytes = 4 * 1024 * 1024
+
+/** The most fields of one object. The largest that a schema takes is `build_args`. */
+const maxFields = maxBuildArgs
 
 /** On whose account a body is kept until it is whole, and then until its request is answered; and how long it may take to come. */
 export interface KeptFor {
@@ -26,7 +29,7 @@ export async function readJson(request: IncomingMessage, kept: KeptFor): Promise
   kept.request.takeBody(bytes.length)
   refuseOddShape(bytes)
   const value = parse(bytes)
-  refusePrototypes(value)
+  refuseOddObjects(value)
   return value
 }
 
@@ -84,13 +87,16 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Refuses the one name that would mean something to JavaScript itself. */
-function refusePrototypes(root: unknown): void {
+/** Refuses the one name that would mean something to JavaScript itself, and objects of more fields than any schema takes: each wrong one is an error of its own. */
+function refuseOddObjects(root: unknown): void {
   const open: unknown[] = [root]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next !== 'object' || next === null) continue
     if (Object.hasOwn(next, '__proto__')) throw invalidField('', 'must not have a field named __proto__')
-    for (const inner of Object.values(next)) if (typeof inner === 'object') open.push(inner)
+    const inner = Object.values(next)
+    if (!Array.isArray(next) && inner.length > maxFields)
+      throw invalidField('', `must not have an object of more than ${maxFields} fields`)
+    for (const one of inner) if (typeof one === 'object') open.push(one)
   }
 }
 

@@ -1,10 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 import { makeProject } from '../support/own-project.ts'
 import { startTestServer } from '../support/start-test-server.ts'
-
-/** The most that the thread of the service may be at one piece of work. It is time of the processor, which other programs do not lengthen. */
-const longestPieceMs = 250
 
 const path = '/v1/agents/template/check'
 const lines = <Line>(count: number, line: (index: number) => Line) => Array.from({ length: count }, (_, at) => line(at))
@@ -19,22 +17,6 @@ const attacks: readonly [string, string][] = [
   ['a here-document of blanks', `FROM scratch\nCOPY ["a", "<<${' '.repeat(150_000)}<"]`],
   ['as many words as fit', `FROM scratch\n${`ENV ${'a=b '.repeat(1000)}\n`.repeat(250)}`],
 ]
-
-/** Does work, and answers the longest time of the processor that this thread was at one piece of anything meanwhile. */
-async function longestPieceOf(work: () => Promise<unknown>): Promise<number> {
-  let [longest, ended] = [0, false]
-  const done = work().finally(() => {
-    ended = true
-  })
-  while (!ended) {
-    const before = process.threadCpuUsage()
-    await setImmediate()
-    const { user, system } = process.threadCpuUsage(before)
-    longest = Math.max(longest, (user + system) / 1000)
-  }
-  await done
-  return longest
-}
 
 test.each(attacks)('%s: other projects are answered meanwhile', { timeout: 60_000 }, async (_, dockerfile) => {
   const server = await startTestServer()

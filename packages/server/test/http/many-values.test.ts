@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
+import { startTestServer } from '../support/start-test-server.ts'
+
+const many = <Value>(count: number, value: Value): Value[] => Array.from({ length: count }, () => value)
+const fields = (count: number, prefix: string, value: unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, value]))
+const build = { name: 'web', from_image: 'debian' }
+
+test.each<[string, string, object]>([
+  ['wrong steps', 'template/build', { ...build, steps: many(99_000, 1) }],
+  ['steps of wrong variables', 'template/build', { ...build, steps: many(1000, { env: fields(95, '-', 1) }) }],
+  [
+    'steps of many sources',
+    'template/build',
+    { ...build, steps: many(95, { copy: { source: many(1000, ''), destination: '' } }) },
+  ],
+  ['wrong build arguments', 'template/build', { ...build, build_args: fields(8000, '-', 1) }],
+  ['wrong variables', 'runtime', { env: fields(8000, '-', 1), metadata: fields(8000, ' ', 1) }],
+  ['unknown fields', 'runtime', fields(8000, 'x', 1)],
+  [
+    'wrong rules',
+    'network-policy',
+    { name: 'a', allow: many(250, { host: 'a', ports: many(64, 0), paths: many(64, ''), methods: many(16, '') }) },
+  ],
+  ['rules in a runtime', 'runtime', { network_policy: { allow: many(99_000, {}) } }],
+])('%s by the thousand are refused at once, and a hundred are named', async (_, path, json) => {
+  const { ask } = await startTestServer()
+  const longest = await longestPieceOf(async () => {
+    const answer = await ask('POST', `/v1/agents/${path}`, { json })
+    expect(answer.status).toBe(400)
+    expect(answer.json.error.details.issues.length).toBeLessThanOrEqual(100)
+  })
+  expect(longest).toBeLessThan(longestPieceMs)
+})
+
+test('an object has no more fields than build arguments may have', async () => {
+  const { ask } = await startTestServer()
+  const checked = (count: number) =>
+    ask('POST', '/v1/agents/template/check', {
+      json: { dockerfile: 'FROM scratch', build_args: fields(count, 'A', '') },
+    })
+  expect((await checked(8000)).status).toBe(200)
+  const { status, json } = await checked(8001)
+  expect(status).toBe(400)
+  expect(json.error.message).toContain('more than 8000 fields')
+})
