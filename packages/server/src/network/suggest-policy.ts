@@ -1,6 +1,7 @@
-import { isReachable, makeEffectivePolicy, presets } from '@holt/egress'
+import { type EffectivePolicy, isReachable, makeEffectivePolicy, presets } from '@holt/egress'
 import { hostForm, type PolicyBody, type PolicyRule, type SuggestedPolicy } from '@holt/protocol'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import { giveTurn } from '../store/read-in-turn.ts'
 import type { DecisionLog } from './decision-log.ts'
 import type { LoggedDecision } from './logged-decision.ts'
 
@@ -8,6 +9,9 @@ const batch = 1000
 
 /** The most rules of a suggestion. What needs more than this is not to be allowed name by name. */
 const maxRules = 64
+
+/** So many hosts are looked at before others of the event loop go on: some milliseconds with the largest policy. */
+const hostsPerTurn = 200
 
 /** What a policy holds at the most. */
 const maxPolicyRules = 256
@@ -34,6 +38,7 @@ export async function suggestPolicy(
     for (const { item } of rows) if (collect(hosts, item, allowedNetworks)) count += 1
     const last = rows.at(-1)
     if (last === undefined || rows.length < batch) break
+    await giveTurn()
     after = last.cursor
   }
   return suggestion(hosts, count, current ?? { allow: [], include: [], allow_all_hosts: false })
@@ -56,15 +61,23 @@ function collect(
   return true
 }
 
-function suggestion(hosts: ReadonlyMap<string, Denied>, denied: number, current: PolicyBody): SuggestedPolicy {
+async function suggestion(
+  hosts: ReadonlyMap<string, Denied>,
+  denied: number,
+  current: PolicyBody,
+): Promise<SuggestedPolicy> {
   const add: PolicyRule[] = []
   const remarks: { host: string; message: string }[] = []
   const remark = (host: string, message: string) => remarks.push({ host, message })
-  for (const [host, { ports, reasons }] of [...hosts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  // Once for all hosts: code inside chooses how many were denied.
+  const { rules } = makeEffectivePolicy(current)
+  const sorted = [...hosts].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [index, [host, { ports, reasons }]] of sorted.entries()) {
+    if (index % hostsPerTurn === 0) await giveTurn()
     const ruleHost = hostOfRule(host)
     const missing = [...(ports.size === 0 ? [guessedPort] : ports)]
       .sort((a, b) => a - b)
-      .filter((port) => ruleHost === null || !isAllowed(current, ruleHost, port))
+      .filter((port) => ruleHost === null || !isAllowed(rules, ruleHost, port))
     if (reasons.has('non_public')) remark(host, 'is not public: only the operator of the service can allow that')
     else if (ruleHost === null) remark(host, 'is no name that a rule can have')
     else if (missing.length === 0) {
@@ -91,8 +104,8 @@ function hostOfRule(host: string): string | null {
 }
 
 /** Whether the current policy has been widened since. */
-function isAllowed(policy: PolicyBody, host: string, port: number): boolean {
-  return makeEffectivePolicy(policy).rules.some(
+function isAllowed(rules: EffectivePolicy['rules'], host: string, port: number): boolean {
+  return rules.some(
     (rule) =>
       rule.ports.includes(port) &&
       (rule.host === host ||

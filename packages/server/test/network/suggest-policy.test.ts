@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loggedDecision } from '../../src/network/logged-decision.ts'
 import { suggestPolicy } from '../../src/network/suggest-policy.ts'
+import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 
 const ref = { projectId: 'pr1', runtimeId: 'rt1' }
 
@@ -122,4 +123,13 @@ test('whatever is denied, the suggestion is a valid policy', async () => {
       expect(PolicyBody.safeParse(policy).error).toBeUndefined()
     }),
   )
+})
+
+test('many denied hosts are held against a large policy, and others go on meanwhile', async () => {
+  const allow = Array.from({ length: 256 }, (_, at) => ({ host: `allowed${at}.example.com`, ports: [443, 8443] }))
+  const decisions = Array.from({ length: 20_000 }, (_, at) => ({ name: `denied${at}.example.com`, port: 443 }))
+  const longest = await longestPieceOf(async () => {
+    expect((await suggested(decisions, { allow })).remarks).toHaveLength(20_000)
+  })
+  expect(longest).toBeLessThan(longestPieceMs)
 })
