@@ -5,7 +5,7 @@ import { readName, readTarget } from './context-name.ts'
 /** What one context may hold: an index of it stays in memory while a build uses it. */
 export const contextLimits = {
   entries: 250_000,
-  /** All names together. */
+  /** All names and targets of links together. */
   nameBytes: 32 << 20,
   /** Content when unpacked. */
   contentBytes: 16 * 2 ** 30,
@@ -65,7 +65,7 @@ export class ContextTree {
         this.#set(parts, { type: 'file', ...attributes, size: entry.size, ordinal, sha256: await readContent() })
         break
       case 'symlink':
-        this.#set(parts, { type: 'symlink', ...attributes, target: readTarget(entry.linkTarget, name) })
+        this.#addSymlink(parts, attributes, readTarget(entry.linkTarget, name))
         break
       case 'hardlink':
         this.#set(parts, this.#linked(entry.linkTarget, name))
@@ -80,6 +80,11 @@ export class ContextTree {
     const children = present?.type === 'directory' ? present.children : new Map<string, ContextNode>()
     if (parts.length === 0) this.root = { type: 'directory', ...attributes, children }
     else this.#set(parts, { type: 'directory', ...attributes, children })
+  }
+
+  #addSymlink(parts: readonly string[], attributes: Attributes, target: string): void {
+    this.#countNames(parts.join('/'), Buffer.byteLength(target))
+    this.#set(parts, { type: 'symlink', ...attributes, target })
   }
 
   /** A name that comes twice is what it was last; a directory stays one, so that nothing in it is lost. */
@@ -117,11 +122,16 @@ export class ContextTree {
 
   #count(name: string): void {
     this.entries += 1
-    this.#nameBytes += Buffer.byteLength(name)
     if (this.entries > contextLimits.entries) {
       throw refused(name, `it is one more than the ${contextLimits.entries} entries that a context may have`)
     }
-    if (this.#nameBytes > contextLimits.nameBytes) throw refused(name, 'the names in the context are too long together')
+    this.#countNames(name, Buffer.byteLength(name))
+  }
+
+  #countNames(name: string, bytes: number): void {
+    this.#nameBytes += bytes
+    if (this.#nameBytes > contextLimits.nameBytes)
+      throw refused(name, 'the names and targets in the context are too long together')
   }
 
   #countContent(name: string, size: number): void {

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { type Entry, writeTar } from '@holt/erofs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { contextLimits } from '../../src/context/context-tree.ts'
 import { inspectContext } from '../../src/context/inspect-context.ts'
 import { BuilderError } from '../../src/errors.ts'
 import { contextOfBytes, member, tarOf } from '../support/context-archive.ts'
@@ -75,6 +76,17 @@ test('a file that claims more than a context may have is refused before it is re
   )
   await expect(inspectContext(tar)).rejects.toThrow(/GiB when unpacked/)
   expect(read).toBeLessThan(16 << 20)
+})
+
+test('targets of links are kept in memory, and count as names do', async () => {
+  let sent = 0
+  const links = writeTar(
+    (async function* () {
+      for (; sent < 20_000; sent += 1) yield member.symlink(`link${sent}`, 'x'.repeat(4000))
+    })(),
+  )
+  await expect(inspectContext(links)).rejects.toThrow(/names and targets .* too long together/)
+  expect(sent * 4000).toBeLessThan(contextLimits.nameBytes + (4 << 20))
 })
 
 test('an error of the stream is not taken for a damaged archive', async () => {
