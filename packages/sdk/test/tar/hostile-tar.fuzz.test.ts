@@ -1,0 +1,70 @@
+import { randomInt } from 'node:crypto'
+import { HoltError } from '@holt/protocol'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { requires } from '../../../erofs/test/support/abilities.ts'
+import { hostileTar } from '../../../erofs/test/support/hostile-tar.ts'
+import { type Listed, listWithPython } from '../../../erofs/test/support/python-tar.ts'
+import { readTar, type TarComment, type TarMember } from '../../src/tar/read-tar.ts'
+
+/** `HOLT_FUZZ_SEED` makes the same archives again. */
+const seed = Number(process.env.HOLT_FUZZ_SEED ?? randomInt(2 ** 31))
+
+const archives = fc.sample(hostileTar, { numRuns: 400, seed })
+const python = requires('python3')
+
+/** Fewer than these mean that the archives test nothing. */
+const enough = 20
+
+describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python.note}`, () => {
+  test('have the members that another reader finds, or are refused', async () => {
+    const others = await listWithPython(archives)
+    let [compared, refused] = [0, 0]
+    for (const [index, archive] of archives.entries()) {
+      const own = await list(archive)
+      const other = others[index] ?? null
+      if (own === null) refused += 1
+      else if (other !== null && own.every(({ name }) => name !== null)) {
+        expect(own, `archive ${index}`).toEqual(other)
+        compared += 1
+      }
+    }
+    expect(Math.min(compared, refused), `${compared} were read`).toBeGreaterThan(enough)
+  }, 120_000)
+})
+
+/** A name that is not UTF-8 is null, as the caller is told. */
+type Own = Omit<Listed, 'name' | 'target'> & { readonly name: string | null; readonly target: string | null }
+
+async function list(archive: Buffer): Promise<readonly Own[] | null> {
+  const listed: Own[] = []
+  try {
+    for await (const member of readTar(streamOf(archive))) if (!isComment(member)) listed.push(await listedOf(member))
+    return listed
+  } catch (error) {
+    expect(error).toBeInstanceOf(HoltError)
+    expect((error as HoltError).code).toBe('invalid_archive')
+    return null
+  }
+}
+
+function isComment(member: TarMember | TarComment): member is TarComment {
+  return member.type === 'comment'
+}
+
+async function listedOf({ path, type, target, sizeBytes, content }: TarMember): Promise<Own> {
+  let size = 0
+  for await (const part of content()) size += part.length
+  expect(size).toBe(sizeBytes)
+  const isLink = type === 'symlink' || type === 'hardlink'
+  return { name: latin(path)?.replace(/\/+$/, '') ?? null, type, size, target: isLink ? latin(target) : '' }
+}
+
+/** One character for each byte, as the other reader's names are. */
+function latin(text: string | null): string | null {
+  return text === null ? null : Buffer.from(text, 'utf8').toString('latin1')
+}
+
+async function* streamOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700)
+}
