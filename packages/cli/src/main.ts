@@ -1,13 +1,15 @@
-import { keepCompiledCode } from './keep-compiled-code.ts'
-import { print } from './output/print.ts'
 import { version } from './version.ts'
 
 const args = process.argv.slice(2)
 const [only, ...others] = args
 
 // Asked often by scripts, and needs nothing of the rest.
-if (others.length === 0 && (only === '--version' || only === '-V')) print(version)
-else {
+if (others.length === 0 && (only === '--version' || only === '-V')) {
+  // A reader that has left is no failure.
+  process.stdout.on('error', () => {})
+  process.stdout.write(`${version}\n`)
+} else {
+  const { keepCompiledCode } = await import('./keep-compiled-code.ts')
   keepCompiledCode()
   const { runCli } = await import('./run-cli.ts')
   process.exitCode = await runCli(args)

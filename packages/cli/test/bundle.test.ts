@@ -56,8 +56,9 @@ describe('the code that a command line loads is bounded', () => {
   test('a list and a command that ran', async () => {
     const runtime = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
     for (const args of [['ls'], ['exec', runtime.runtime_id, '--', 'true']]) {
-      const { ended, sources } = await loadedBy(bundle, args, { service })
+      const { ended, sources, fetch } = await loadedBy(bundle, args, { service })
       expect(ended).toMatchObject({ code: 0, stderr: '' })
+      expect(fetch, args.join(' ')).toBe(false)
       expect(packagesOf(sources)).toEqual(['commander'])
       expect(sources.length).toBeLessThanOrEqual(most)
     }

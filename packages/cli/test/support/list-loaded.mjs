@@ -1,4 +1,4 @@
-// Preloaded into a program: writes to LOADED_FILE, when it ends, which files it has loaded.
+// Preloaded into a program: writes to LOADED_FILE, when it ends, which files it has loaded, and which modules of Node.
 import { writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
@@ -9,4 +9,6 @@ registerHooks({
     return nextLoad(url, context)
   },
 })
-process.on('exit', () => writeFileSync(process.env.LOADED_FILE, JSON.stringify(files)))
+process.on('exit', () =>
+  writeFileSync(process.env.LOADED_FILE, JSON.stringify({ files, builtins: process.moduleLoadList })),
+)

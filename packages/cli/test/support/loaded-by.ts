@@ -13,6 +13,8 @@ export interface Loaded {
   readonly files: readonly string[]
   /** The sources in those files, by their paths in the repository. */
   readonly sources: readonly string[]
+  /** True where the global fetch was loaded, which takes longer than all else. */
+  readonly fetch: boolean
 }
 
 /** Runs the command of a bundle and lists what it loads. */
@@ -21,10 +23,11 @@ export async function loadedBy(bundle: string, args: readonly string[], how: Run
   const argv = [process.execPath, '--import', preload, join(bundle, 'holt.mjs')]
   const env = { ...how.env, LOADED_FILE: list, XDG_CACHE_HOME: dirname(bundle) }
   const ended = await runHolt(args, { ...how, argv, env })
-  const loaded = JSON.parse(await readFile(list, 'utf8')) as readonly string[]
-  const files = loaded.map((url) => basename(fileURLToPath(url)))
+  const loaded = JSON.parse(await readFile(list, 'utf8')) as { files: string[]; builtins: string[] }
+  const files = loaded.files.map((url) => basename(fileURLToPath(url)))
   const contents = filesOf(bundle)
-  return { ended, files, sources: files.flatMap((file) => contents[file]?.sources ?? []) }
+  const fetch = loaded.builtins.includes('NativeModule internal/deps/undici/undici')
+  return { ended, files, sources: files.flatMap((file) => contents[file]?.sources ?? []), fetch }
 }
 
 /** A file of a bundle: the sources in it, and the files that are loaded with it and later. */

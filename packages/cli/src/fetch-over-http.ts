@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http'
+
+/** The requests that need nothing of fetch but what HTTP itself has. */
+interface PlainRequest {
+  readonly method: string | undefined
+  readonly headers: Record<string, string>
+  readonly body: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * Sends a request as the global fetch does, by Node's own HTTP client: the first use of the global one takes longer than the whole rest of a command line.
+ * Requests that need more than that client has are left to the global fetch: TLS, a body that is a stream, redirects that are followed.
+ */
+export const fetchOverHttp: typeof globalThis.fetch = async (input, init = {}) => {
+  const plain = plainRequest(init)
+  if (!(input instanceof URL) || input.protocol !== 'http:' || plain === null) return globalThis.fetch(input, init)
+  return send(input, plain)
+}
+
+function plainRequest({ method, headers = {}, body, signal, redirect }: RequestInit): PlainRequest | null {
+  const isPlain = redirect === 'error' && (body === undefined || typeof body === 'string')
+  // An array, or an object of the class Headers, whose very name loads the global fetch.
+  if (!isPlain || Symbol.iterator in headers) return null
+  return { method, headers: headers as Record<string, string>, body, signal: signal ?? undefined }
+}
+
+function send(url: URL, { method = 'GET', headers, body, signal }: PlainRequest): Promise<Response> {
+  // Not imported: an import reads every name of the module, and that of WebSocket loads the global fetch.
+  const { request } = process.getBuiltinModule('node:http')
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, ...(signal === undefined ? {} : { signal }) }, (message) => {
+      const { statusCode = 0, headers } = message
+      if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
+        sent.destroy()
+        reject(new TypeError('fetch failed', { cause: new Error('unexpected redirect') }))
+      } else resolve(answerOf(message))
+    })
+    sent.on('error', (cause) => reject(failureOf(cause, signal)))
+    sent.end(body)
+  })
+}
+
+/** An answer with what the client reads of a Response, whose own class belongs to the global fetch. */
+function answerOf(message: IncomingMessage): Response {
+  const status = message.statusCode ?? 0
+  const answer = {
+    status,
+    ok: status >= 200 && status < 300,
+    headers: { get: (name: string) => headerOf(message, name) },
+    body: { [Symbol.asyncIterator]: () => piecesOf(message), cancel: async () => void message.destroy() },
+    text: async () => {
+      const pieces: Uint8Array[] = []
+      for await (const piece of piecesOf(message)) pieces.push(piece)
+      return new TextDecoder().decode(Buffer.concat(pieces))
+    },
+  }
+  return answer as unknown as Response
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string | null {
+  const value = headers[name.toLowerCase()]
+  return Array.isArray(value) ? value.join(', ') : (value ?? null)
+}
+
+/** The body. One that breaks off fails as that of fetch does. */
+async function* piecesOf(message: IncomingMessage): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for await (const piece of message) yield piece as Uint8Array
+  } catch (cause) {
+    throw new TypeError('terminated', { cause })
+  }
+}
+
+function failureOf(cause: Error, signal: AbortSignal | undefined): unknown {
+  return signal?.aborted === true ? signal.reason : new TypeError('fetch failed', { cause })
+}
