@@ -31,6 +31,7 @@ export async function makeBundle({ root, outDir, id }: BundleOptions): Promise<v
   const places = keepPlacesOfSources({ root, outDir, programs })
   const facts = keepFactsAsData(root, {
     'packages/cli/src/bundle-id.ts': { bundleId: id },
+    'packages/cli/src/outline/verb-outlines.ts': null,
     'packages/cli/src/version.ts': null,
     'packages/sdk/src/route-addresses.ts': null,
     'packages/server/src/config/version.ts': null,

@@ -1,1 +1,1 @@
-export { buildWholeProgram } from './program.ts'
+export { buildWholeProgram } from './whole-program.ts'

@@ -53,6 +53,23 @@ describe('the code that a command line loads is bounded', () => {
     expect(sources.length).toBeLessThanOrEqual(mostOf[verb] ?? most)
   })
 
+  test.each([[['--help']], [['nonsense']], [['__complete', '--', 'cr']]])(
+    '%j, which tells of every verb',
+    async (args) => {
+      const { sources } = await loadedBy(bundle, args)
+      expect(sources.filter((source) => source.startsWith('packages/cli/src/commands/'))).toEqual(
+        args[0] === '__complete' ? ['packages/cli/src/commands/complete.ts'] : [],
+      )
+      expect(packagesOf(sources)).toEqual(['commander'])
+      expect(sources.length).toBeLessThanOrEqual(most)
+    },
+  )
+
+  test('the outlines of the verbs are those of the sources', async () => {
+    const ofBundle = await loadedBy(bundle, ['--help'])
+    expect(ofBundle.ended).toEqual(await runHolt(['--help']))
+  })
+
   test('a list and a command that ran', async () => {
     const runtime = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
     for (const args of [['ls'], ['exec', runtime.runtime_id, '--', 'true']]) {

@@ -1,6 +1,9 @@
+import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { buildProgram, buildWholeProgram } from '../src/program.ts'
+import { verbOutlines } from '../src/outline/verb-outlines.ts'
+import { buildProgram } from '../src/program.ts'
 import { verbGroups } from '../src/verbs.ts'
+import { buildWholeProgram } from '../src/whole-program.ts'
 
 const verbs = Object.values(verbGroups).flatMap((group) => Object.keys(group))
 
@@ -20,3 +23,18 @@ test.each([[[]], [['--help']], [['help', 'ls']], [['nonsense']], [['toString']]]
     expect((await buildProgram(args)).commands).toHaveLength(verbs.length)
   },
 )
+
+/** The help of a command and of all below it, as it is printed. */
+function helpOf(command: Command): readonly string[] {
+  let help = ''
+  command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+  return [help, ...command.commands.flatMap(helpOf)]
+}
+
+test('the outlines say the same as the verbs themselves, and survive as JSON', async () => {
+  const outlined = await buildProgram(['--help'])
+  const { commands } = await buildWholeProgram()
+  expect(outlined.commands.flatMap(helpOf)).toEqual(commands.flatMap(helpOf))
+  expect(outlined.helpInformation()).toBe((await buildWholeProgram()).helpInformation())
+  expect(JSON.parse(JSON.stringify(verbOutlines))).toEqual(verbOutlines)
+})

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { buildWholeProgram } from '../src/program.ts'
+import { buildWholeProgram } from '../src/whole-program.ts'
 import { holtArgv, runHolt } from './support/run-holt.ts'
 
 const launcher = fileURLToPath(new URL('../bin/holt', import.meta.url))

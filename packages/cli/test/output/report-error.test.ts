@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { inOurWords } from '../../src/output/hint-of.ts'
 import { reportError } from '../../src/output/report-error.ts'
-import { buildWholeProgram } from '../../src/program.ts'
+import { buildWholeProgram } from '../../src/whole-program.ts'
 
 beforeEach(() => {
   vi.stubEnv('NO_COLOR', '1')

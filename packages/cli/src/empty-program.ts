@@ -1,0 +1,23 @@
+import { Command } from 'commander'
+import { version } from './version.ts'
+
+const environment = `
+Environment:
+  HOLT_URL, HOLT_API_KEY   where the service is, and the key; default: what \`holt up\` left in the state directory
+  HOLT_STATE_DIR           the state directory (default /var/lib/holt)
+  HOLT_PORT                where \`holt up\` has the service listen (default 4658); it takes all settings of the service, which the README lists
+  NO_COLOR                 no colours
+
+Exit codes: 0 success, 1 failure, 2 wrong usage. run, exec, shell and attach: the command's own, 124 timed out,
+125 Holt itself failed, 126 the program cannot be executed, 127 it is not found.`
+
+/** Makes the program without its verbs. */
+export function emptyProgram(): Command {
+  return new Command('holt')
+    .description('Runs code that an agent wrote, safely, on your own machine.')
+    .version(version, '-V, --version')
+    .enablePositionalOptions()
+    .showHelpAfterError('(add --help for the options and examples)')
+    .exitOverride()
+    .addHelpText('after', environment)
+}
