@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander'
 
 /** An option as its help has it. */
-export interface OptionOutline {
+interface OptionOutline {
   readonly flags: string
   readonly description: string
   readonly choices?: readonly string[]
@@ -9,7 +9,7 @@ export interface OptionOutline {
 }
 
 /** An argument as its help has it. */
-export interface ArgumentOutline {
+interface ArgumentOutline {
   /** `<name>`, `[name]` or `<name...>`. */
   readonly text: string
   readonly description: string
