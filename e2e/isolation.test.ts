@@ -222,11 +222,23 @@ const devices: Readonly<Record<IsolationClass, readonly string[]>> = {
 
 const mountPoints: Readonly<Record<IsolationClass, readonly string[]>> = {
   gvisor: ['/', '/dev', '/dev/pts', '/dev/shm', '/proc', '/run/holt', '/run/holt-guest', '/sys'],
-  container: ['/', '/dev', '/dev/mqueue', '/dev/pts', '/dev/shm', '/proc', '/run/holt', '/run/holt-guest', '/sys'],
+  // In a user namespace no device can be made: nodes of the runtime's own are mounted.
+  container: [
+    '/',
+    '/dev',
+    '/dev/mqueue',
+    '/dev/pts',
+    '/dev/shm',
+    '/proc',
+    '/run/holt',
+    '/run/holt-guest',
+    '/sys',
+    ...plainDevices,
+  ].sort(),
 }
 
-/** With version 1 cgroups `/sys/fs/cgroup` is an empty tmpfs of the runtime's own, on which the read-only hierarchies are mounted. */
-const writableMounts = ['/', '/dev', '/dev/mqueue', '/dev/pts', '/dev/shm', '/proc', '/sys/fs/cgroup']
+/** With version 1 cgroups `/sys/fs/cgroup` is an empty tmpfs of the runtime's own, which a read-only mount of itself covers. */
+const writableMounts = ['/', '/dev', '/dev/mqueue', '/dev/pts', '/dev/shm', '/proc', '/sys/fs/cgroup', ...plainDevices]
 
 /** Numbers of capabilities(7). */
 const capabilities: Readonly<Record<IsolationClass, readonly number[]>> = {

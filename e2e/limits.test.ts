@@ -65,6 +65,24 @@ describeClasses('limits', (isolation) => {
     await served()
   })
 
+  // gVisor's own kernel has no memory to size by but the runtime's.
+  if (isolation === 'container')
+    it('programs of every user size themselves by the runtime', async () => {
+      await using runtime = await createRuntime({ isolation, memory: '512MiB' })
+      const files = '/sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max'
+      const heap = `node -p 'v8.getHeapStatistics().heap_size_limit'`
+      for (const user of ['user', 'root']) {
+        const { stdout } = await runtime.run(`cat ${files} 2>/dev/null; ${heap}`, { user })
+        const [limit, heapLimit] = stdout.trim().split('\n').map(Number)
+        expect(limit, user).toBe(512 * 2 ** 20)
+        expect(heapLimit, user).toBeLessThan(512 * 2 ** 20)
+      }
+      const covered = await runtime.run('touch /sys/fs/cgroup/new || mount -t tmpfs none /sys/fs/cgroup', {
+        user: 'root',
+      })
+      expect(covered.exit_code).not.toBe(0)
+    })
+
   it('processes are refused beyond a number, and the runtime goes on', async () => {
     await using runtime = await createRuntime({ isolation })
     const [count] = await Promise.all([runtime.python<number>(threads, [], { timeout_secs: 60 }), served()])

@@ -1,12 +1,14 @@
 // Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it
 // looks after one command, as "holt-guest limit" it limits itself and becomes one, and under the name "sudo" it asks the first process to run one as root.
-// On the host, "holt-guest tun" makes a network device for a runtime that may make none, and "holt-guest launch" starts programs for the daemon.
+// On the host, "holt-guest tun" makes a network device for a runtime that may make none, "holt-guest contain" starts a container with
+// users of its own, and "holt-guest launch" starts programs for the daemon.
 package main
 
 import (
 	"os"
 	"runtime"
 
+	"holt.dev/guest/internal/contain"
 	"holt.dev/guest/internal/initd"
 	"holt.dev/guest/internal/launch"
 	"holt.dev/guest/internal/sudo"
@@ -29,6 +31,9 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "tun" {
 		os.Exit(tun.Main(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "contain" {
+		os.Exit(contain.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "launch" {
 		os.Exit(launch.Main(os.Args[2:]))

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -87,11 +88,24 @@ func resuming(handler http.Handler, net *network.Network) http.Handler {
 // givesNetwork are the requests that say which network there is to be: one that was set up before them would be for nothing.
 var givesNetwork = map[string]bool{"/v1/bind": true, "/v1/network": true}
 
+// limitOpenFiles sets what programs find as their limit of open files; they may raise it to the hard one. Some runners, being
+// programs in Go, raise it themselves before they start this one.
+func limitOpenFiles(wanted string) {
+	var limit syscall.Rlimit
+	soft, err := strconv.ParseUint(wanted, 10, 64)
+	if err != nil || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return // not asked for
+	}
+	limit.Cur = min(soft, limit.Max)
+	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) // to lower it is always allowed
+}
+
 // settle makes the process what the rest relies on.
 func settle() {
 	runtime.UnlockOSThread() // only supervisors have to stay on their first thread
 	// What whoever started the runtime forgot to close is not for commands.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // a kernel without it is older than what Holt runs on
+	limitOpenFiles(os.Getenv("HOLT_OPEN_FILES"))
 	runtime.GOMAXPROCS(min(runtime.NumCPU(), 2))
 	debug.SetGCPercent(50)
 	unix.Umask(0)                                                    // modes are given exactly; supervisors set the customary one for commands

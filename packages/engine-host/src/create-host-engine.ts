@@ -14,6 +14,7 @@ import { ContainerDriver } from './drivers/container-driver.ts'
 import { GvisorDriver } from './drivers/gvisor-driver.ts'
 import { type Claim, claimInstallation } from './host/claim-installation.ts'
 import { startsAtOnce } from './host/describe-host.ts'
+import { findRootPlace } from './host/find-root-place.ts'
 import type { Host } from './host/host.ts'
 import { installGuest, removeOldGuests } from './host/install-guest.ts'
 import { probeRunsc } from './host/probe-runners.ts'
@@ -62,6 +63,8 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
   const runtimes = new RuntimeRegistry(layout, identity, observers, options.log)
   const images = new HostImages(layout, (digest) => runtimes.uses(digest))
   const maker = await makerHere(runsc, platform, identity.guest)
+  const openFilesMax = await readOpenFilesMax()
+  const rootPlace = await findRootPlace([options.stateDir, options.runDir, runc ?? '/'])
   const host: Host = {
     layout,
     log: options.log,
@@ -70,10 +73,14 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
     freezer: await findFreezer(cgroups),
     limitsSwap: await hasSwapLimit(cgroups),
     canGrowDisks: await canResizeMounted(),
-    openFilesMax: await readOpenFilesMax(),
+    openFilesMax,
+    rootPlace,
     guest,
     gvisor: runsc === null ? null : new GvisorDriver(runsc, platform),
-    container: runc === null ? null : new ContainerDriver(runc),
+    container:
+      runc === null || guest === null
+        ? null
+        : new ContainerDriver({ runc, guest: guest.path, rootPlace, openFilesMax }),
     disks: new DiskPool(layout.disks, options.spareDisks ?? 4, options.log),
     images,
     imageMounts: new ImageMounts(layout),

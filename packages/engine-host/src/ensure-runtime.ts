@@ -9,9 +9,10 @@ import type { Source } from './checkpoints/host-checkpoints.ts'
 import { diskDirs, mountDisk } from './disks/mount-disk.ts'
 import { cgroupOf, driverOf, guestOf, type Host } from './host/host.ts'
 import { checkRoom } from './host/room.ts'
-import { mountRoot } from './images/mount-root.ts'
+import { prepareUpper } from './images/prepare-upper.ts'
 import { clearRuntime, endProcesses, forgetRuntime } from './remove-runtime.ts'
 import { checkSpec, sameSpec } from './runtimes/check-spec.ts'
+import { ROOT } from './runtimes/id-ranges.ts'
 import type { Runtime } from './runtimes/runtime-registry.ts'
 import { allDone } from './tools/all-done.ts'
 import { hasCode } from './tools/durable-files.ts'
@@ -81,7 +82,7 @@ async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal)
     spec.isolation === 'container' ? host.imageMounts.acquire(spec.imageDigest, signal) : null,
     source,
   ])
-  if (spec.isolation === 'container') await mountRoot(host.layout, runtime, signal)
+  if (spec.isolation === 'container') await prepareUpper(host.layout, runtime)
   const image = await source
   const guest = image?.guest ?? guestOf(host).sha256
   await failpoint('host.prepared')
@@ -110,7 +111,12 @@ async function runBundle(
       await mkdir(runtime.paths.runnerState, { recursive: true, mode: 0o700 })
     }
   }
-  return { process: await driverOf(host, spec.isolation).boot(runtime.paths, signal), restored: false }
+  const bundle = {
+    paths: runtime.paths,
+    imageMount: host.layout.imageMount(spec.imageDigest),
+    firstId: runtime.record.firstId,
+  }
+  return { process: await driverOf(host, spec.isolation).boot(bundle, signal), restored: false }
 }
 
 /** The memory that a runtime begins with; null for a cold boot. Kinds `incompatible` and `damaged` where that is not allowed. */
@@ -130,7 +136,7 @@ async function findSource(host: Host, spec: RuntimeSpec): Promise<Source | null>
   return null
 }
 
-async function writeBundle(host: Host, { record: { spec }, paths }: Runtime, guest: string): Promise<void> {
+async function writeBundle(host: Host, { record: { spec, firstId }, paths }: Runtime, guest: string): Promise<void> {
   const input: BundleInput = {
     spec,
     paths,
@@ -140,6 +146,8 @@ async function writeBundle(host: Host, { record: { spec }, paths }: Runtime, gue
     cgroupsPath: cgroupOf(host, spec.id).path,
     limitsSwap: host.limitsSwap,
     openFilesMax: host.openFilesMax,
+    firstId: firstId ?? ROOT,
+    rootPlace: host.rootPlace,
     masks: spec.isolation === 'container' ? await kernelMasks() : [],
     arch: arch(),
   }

@@ -20,6 +20,9 @@ const Surface = z.object({
   proc: z.array(z.string()),
   sys: z.array(z.string()),
   root: z.array(z.string()),
+  mounts: z.string(),
+  openFiles: z.string(),
+  limits: z.array(z.string()),
 })
 
 /** Entries of `/proc` that programs need, or that say the same on every machine. The machine's totals are among them. */
@@ -76,6 +79,10 @@ test.skipIf(reason !== null)(
       expect(surface.sys).toEqual(expect.arrayContaining([expect.stringMatching(/\/system\/cpu/)]))
       expect(surface.sys.filter((path) => !SHOWN_IN_SYS.test(path))).toEqual([])
       expect(surface.root).toContain('nosuid')
+      expect(surface.mounts).not.toContain(under.options.stateDir)
+      expect(surface.limits).toEqual([])
+      // A runner in Go must not leave programs its own, raised limit.
+      expect(Number(surface.openFiles)).toBeLessThanOrEqual(65_536)
     } finally {
       await engine.close()
     }

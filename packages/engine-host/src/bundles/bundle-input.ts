@@ -17,6 +17,10 @@ export interface BundleInput {
   readonly limitsSwap: boolean
   /** The most open files the engine may allow a process. */
   readonly openFilesMax: number
+  /** What user 0 of a container is on the host. */
+  readonly firstId: number
+  /** Where the runner of a container finds its root and its users. */
+  readonly rootPlace: string
   /** Paths of `/proc` and `/sys` that a container may not see. */
   readonly masks: readonly string[]
   /** As Node names it. */
@@ -34,11 +38,19 @@ const GUEST_ENV = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 const OPEN_FILES = 65_536
 const OPEN_FILES_MAX = 1_048_576
 
-/** Limits of each process. No runner may give more open files than the host lets it. Core dumps are off, they would hold secrets. */
-function rlimits(openFilesMax: number) {
+/** Limits of each process, as OCI has them. */
+type Rlimits = OciConfig['process']['rlimits']
+
+/** Returns the most files that a process of a runtime may have open: no more than the host lets the engine have. */
+export function openFilesOf(openFilesMax: number): { readonly soft: number; readonly hard: number } {
   const hard = Math.min(OPEN_FILES_MAX, openFilesMax)
+  return { soft: Math.min(OPEN_FILES, hard), hard }
+}
+
+/** Returns the limits that a runner sets. Core dumps are off, they would hold secrets. */
+export function runnerLimits(openFilesMax: number): Rlimits {
   return [
-    { type: 'RLIMIT_NOFILE', soft: Math.min(OPEN_FILES, hard), hard },
+    { type: 'RLIMIT_NOFILE', ...openFilesOf(openFilesMax) },
     { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
   ]
 }
@@ -49,21 +61,23 @@ const OOM_SCORE_ADJ = 100
 /** The first process of every runtime: the guest, as root, with what its class lets root do. */
 export function guestProcess({
   capabilities,
-  openFilesMax,
+  rlimits,
+  env = [],
   noNewPrivileges,
 }: {
   capabilities: readonly string[]
-  openFilesMax: number
+  rlimits: Rlimits
+  env?: readonly string[]
   noNewPrivileges: boolean
 }): OciConfig['process'] {
   return {
     terminal: false,
     user: { uid: 0, gid: 0 },
     args: [GUEST_PATH],
-    env: GUEST_ENV,
+    env: [...GUEST_ENV, ...env],
     cwd: '/',
     capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
-    rlimits: rlimits(openFilesMax),
+    rlimits,
     noNewPrivileges,
     oomScoreAdj: OOM_SCORE_ADJ,
   }

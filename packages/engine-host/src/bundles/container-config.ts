@@ -1,4 +1,6 @@
-import { type BundleInput, guestMounts, guestProcess, shmMount } from './bundle-input.ts'
+import { join } from 'node:path'
+import { IDS_OF_RUNTIME } from '../runtimes/id-ranges.ts'
+import { type BundleInput, guestMounts, guestProcess, openFilesOf, shmMount } from './bundle-input.ts'
 import { cgroupResources } from './limits.ts'
 import type { OciConfig } from './oci-config.ts'
 import { seccompProfile } from './seccomp-profile.ts'
@@ -17,8 +19,8 @@ export const CONTAINER_CAPABILITIES = [
   'CAP_SYS_CHROOT',
 ] as const
 
-/** Kernel interfaces that programs read and nobody may write. */
-const READONLY_PATHS = ['/proc/sys', '/proc/sysrq-trigger'] as const
+/** What programs read and nobody may write. Where cgroups are of version 1 the runner mounts them below a tmpfs that root could write to. */
+const READONLY_PATHS = ['/proc/sys', '/proc/sysrq-trigger', '/sys/fs/cgroup'] as const
 
 /**
  * Terminals of one runtime. The kernel has 3,072 for all (`kernel.pty.max` less `kernel.pty.reserve`), so twelve runtimes
@@ -29,15 +31,18 @@ const TERMINALS_MAX = 256
 /** The bundle of a container: its root is an overlay that the host has mounted. */
 export function containerConfig(input: BundleInput): OciConfig {
   const { spec } = input
+  const ids = [{ containerID: 0, hostID: input.firstId, size: IDS_OF_RUNTIME }]
   const quiet = ['nosuid', 'noexec', 'nodev']
   return {
     ociVersion: '1.0.2',
     process: guestProcess({
       capabilities: CONTAINER_CAPABILITIES,
-      openFilesMax: input.openFilesMax,
+      // Set before the runner starts (`holt-guest contain`), which lets the guest lower the first of the two.
+      rlimits: [],
+      env: [`HOLT_OPEN_FILES=${openFilesOf(input.openFilesMax).soft}`],
       noNewPrivileges: true,
     }),
-    root: { path: input.paths.rootfs, readonly: false },
+    root: { path: join(input.rootPlace, 'root'), readonly: false },
     hostname: spec.id,
     mounts: [
       { destination: '/proc', type: 'proc', source: 'proc', options: quiet },
@@ -61,7 +66,12 @@ export function containerConfig(input: BundleInput): OciConfig {
     ],
     linux: {
       cgroupsPath: input.cgroupsPath,
-      namespaces: ['pid', 'network', 'ipc', 'uts', 'mount', 'cgroup'].map((type) => ({ type })),
+      namespaces: [
+        ...['pid', 'network', 'ipc', 'uts', 'mount', 'cgroup'].map((type) => ({ type })),
+        { type: 'user', path: join(input.rootPlace, 'users') },
+      ],
+      uidMappings: ids,
+      gidMappings: ids,
       resources: cgroupResources(spec, spec.pidsMax, input.limitsSwap),
       maskedPaths: input.masks,
       readonlyPaths: READONLY_PATHS,

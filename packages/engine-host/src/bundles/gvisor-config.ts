@@ -1,4 +1,4 @@
-import { type BundleInput, guestMounts, guestProcess, shmMount } from './bundle-input.ts'
+import { type BundleInput, guestMounts, guestProcess, runnerLimits, shmMount } from './bundle-input.ts'
 import { cgroupResources } from './limits.ts'
 import type { OciConfig } from './oci-config.ts'
 
@@ -43,7 +43,7 @@ export function gvisorConfig(input: BundleInput): OciConfig {
     ociVersion: '1.0.2',
     process: guestProcess({
       capabilities: GVISOR_CAPABILITIES,
-      openFilesMax: Number.POSITIVE_INFINITY,
+      rlimits: runnerLimits(Number.POSITIVE_INFINITY),
       noNewPrivileges: false,
     }),
     root: { path: input.paths.rootfs, readonly: false },

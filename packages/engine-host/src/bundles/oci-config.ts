@@ -18,13 +18,22 @@ export interface OciConfig {
   readonly annotations?: Readonly<Record<string, string>>
   readonly linux: {
     readonly cgroupsPath: string
-    readonly namespaces: readonly { readonly type: string }[]
+    readonly namespaces: readonly { readonly type: string; readonly path?: string }[]
+    readonly uidMappings?: readonly OciIds[]
+    readonly gidMappings?: readonly OciIds[]
     readonly resources: OciResources
     readonly maskedPaths?: readonly string[]
     readonly readonlyPaths?: readonly string[]
     readonly rootfsPropagation?: 'private'
     readonly seccomp?: OciSeccomp
   }
+}
+
+/** A range of users or groups. */
+interface OciIds {
+  readonly containerID: number
+  readonly hostID: number
+  readonly size: number
 }
 
 /** One mount of a runtime. */

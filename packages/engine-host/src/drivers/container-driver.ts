@@ -1,23 +1,35 @@
-import type { RuntimePaths } from '../layout.ts'
+import { EngineError } from '@holt/engine'
+import { openFilesOf } from '../bundles/bundle-input.ts'
 import type { ProcessId } from '../tools/process-table.ts'
 import { mustRun } from '../tools/run-tool.ts'
-import type { Driver } from './driver.ts'
+import type { Bundle, Driver } from './driver.ts'
 import { rootFlag, runRunner, startedProcess } from './run-runner.ts'
 
 /** Two programs that make one system call each. */
 const LOOPBACK_TIMEOUT_MS = 10_000
 
+/** What starts containers. */
+export interface ContainerPrograms {
+  /** runc or crun. */
+  readonly runc: string
+  /** The guest's binary, which prepares a container's root and users (`guest/internal/contain`). */
+  readonly guest: string
+  readonly rootPlace: string
+  readonly openFilesMax: number
+}
+
 /** Runs bundles as containers, with runc or crun. */
 export class ContainerDriver implements Driver {
-  readonly #runc: string
+  readonly #programs: ContainerPrograms
 
-  constructor(runc: string) {
-    this.#runc = runc
+  constructor(programs: ContainerPrograms) {
+    this.#programs = programs
   }
 
-  async boot(paths: RuntimePaths, signal: AbortSignal): Promise<ProcessId> {
+  async boot(bundle: Bundle, signal: AbortSignal): Promise<ProcessId> {
+    const { paths } = bundle
     await this.#run(
-      paths,
+      bundle,
       ['run', '--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, paths.id],
       signal,
     )
@@ -26,9 +38,21 @@ export class ContainerDriver implements Driver {
     return process
   }
 
-  #run(paths: RuntimePaths, verb: readonly string[], signal: AbortSignal): Promise<void> {
+  #run({ paths, imageMount, firstId }: Bundle, verb: readonly string[], signal: AbortSignal): Promise<void> {
+    const { runc, guest, rootPlace, openFilesMax } = this.#programs
+    if (firstId === null) throw new EngineError('failed', `container ${paths.id} has no users of its own`)
+    const contain = [
+      `--name=holt-${paths.id}`,
+      `--image=${imageMount}`,
+      `--disk=${paths.diskMount}`,
+      `--rootfs=${paths.rootfs}`,
+      `--place=${rootPlace}`,
+      `--first-id=${firstId}`,
+      `--open-files=${openFilesOf(openFilesMax).hard}`,
+      `--log=${paths.runnerLog}`,
+    ]
     const flags = [rootFlag(paths), `--log=${paths.runnerLog}`, '--log-format=json']
-    return runRunner([this.#runc, ...flags, ...verb], paths, { signal })
+    return runRunner([guest, 'contain', ...contain, '--', runc, ...flags, ...verb], paths, { signal })
   }
 }
 

@@ -1,13 +1,22 @@
 import type { RuntimePaths } from '../layout.ts'
 import type { ProcessId } from '../tools/process-table.ts'
 
+/** What a driver boots. */
+export interface Bundle {
+  readonly paths: RuntimePaths
+  /** Where the kernel has mounted the image of a container. */
+  readonly imageMount: string
+  /** What user 0 of a container is on the host; null in gVisor. */
+  readonly firstId: number | null
+}
+
 /**
  * How one class of isolation starts a bundle. Ending one needs no driver: a runtime is its cgroups, its mounts and its runner's state directory,
  * and those are taken away in the same way whatever started it and however far it came.
  */
 export interface Driver {
   /** Starts the bundle in `paths.dir` from nothing. Answers the process whose end is the runtime's end. */
-  boot(paths: RuntimePaths, signal: AbortSignal): Promise<ProcessId>
+  boot(bundle: Bundle, signal: AbortSignal): Promise<ProcessId>
 }
 
 /** A driver that can write a runtime's memory down and start from it. */

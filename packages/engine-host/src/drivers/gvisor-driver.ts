@@ -1,7 +1,7 @@
 import type { RuntimePaths } from '../layout.ts'
 import type { GvisorPlatform } from '../options.ts'
 import type { ProcessId } from '../tools/process-table.ts'
-import type { CheckpointDriver, ImageFiles } from './driver.ts'
+import type { Bundle, CheckpointDriver, ImageFiles } from './driver.ts'
 import { rootFlag, runRunner, startedProcess } from './run-runner.ts'
 
 /** How a runner is told the directory of a checkpoint, by which it is known among other processes. */
@@ -19,7 +19,7 @@ export class GvisorDriver implements CheckpointDriver {
     this.#platform = platform
   }
 
-  async boot(paths: RuntimePaths, signal: AbortSignal): Promise<ProcessId> {
+  async boot({ paths }: Bundle, signal: AbortSignal): Promise<ProcessId> {
     await this.#run(
       paths,
       ['run', '--detach', `--bundle=${paths.dir}`, `--pid-file=${paths.pidFile}`, paths.id],

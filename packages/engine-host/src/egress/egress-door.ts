@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { chown, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { RuntimePaths } from '../layout.ts'
 import type { Log } from '../options.ts'
@@ -16,6 +16,7 @@ const DIALS_PER_SECOND_MAX = 50
 export class EgressDoor {
   readonly #paths: RuntimePaths
   readonly #log: Log
+  readonly #owner: number
   readonly #sockets = new Set<Socket>()
   #server: Server | null = null
   #accept: (connection: Socket) => void = (connection) => connection.destroy()
@@ -23,7 +24,9 @@ export class EgressDoor {
   /** Whether it is closed for a while only. */
   #away = false
 
-  constructor(paths: RuntimePaths, log: Log) {
+  /** `owner` is the host's id of the user who dials. */
+  constructor(paths: RuntimePaths, log: Log, owner: number) {
+    this.#owner = owner
     this.#paths = paths
     this.#log = log
   }
@@ -46,8 +49,10 @@ export class EgressDoor {
           resolve()
         })
       })
+      await chown(this.#paths.egressSocket, this.#owner, this.#owner)
     } catch (error) {
       this.#server = null
+      server.close()
       throw error
     }
   }

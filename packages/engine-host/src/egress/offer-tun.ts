@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { rm } from 'node:fs/promises'
+import { chown, rm } from 'node:fs/promises'
 import { EngineError } from '@holt/engine'
 import { guestOf, type Host } from '../host/host.ts'
+import { ROOT } from '../runtimes/id-ranges.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { TOOL_ENV } from '../tools/run-tool.ts'
 
@@ -54,6 +55,8 @@ export async function offerTun(host: Host, { paths, record }: Runtime, signal: A
   }
   try {
     await listening(child, AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]))
+    const owner = record.firstId ?? ROOT
+    await chown(paths.tunSocket, owner, owner)
     return { end }
   } catch (error) {
     await end()

@@ -1,5 +1,5 @@
 import { readFile, statfs } from 'node:fs/promises'
-import { arch, availableParallelism, totalmem } from 'node:os'
+import { arch, availableParallelism, release, totalmem } from 'node:os'
 import type { EngineFacts, IsolationFacts } from '@holt/engine'
 import { findMissingLimit } from '../cgroups/check-limits.ts'
 import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
@@ -54,6 +54,9 @@ async function describeContainer(path: string | null): Promise<Runner | Lack> {
       return { reason: `the kernel has no ${name} file system`, fix: `modprobe ${name}` }
     }
   }
+  const namespacesMax = Number(await readFile('/proc/sys/user/max_user_namespaces', 'utf8').catch(() => '0')) // Absent without them.
+  const users = findUserLack({ release: release(), namespacesMax })
+  if (users !== null) return users
   const seccomp = await readFile('/proc/sys/kernel/seccomp/actions_avail', 'utf8').catch(() => '') // Absent without seccomp filters.
   if (!seccomp.includes('errno')) return { reason: 'the kernel has no seccomp filters', fix: null }
   for (const tool of ['nsenter', 'ip']) {
@@ -61,6 +64,18 @@ async function describeContainer(path: string | null): Promise<Runner | Lack> {
       return { reason: `${tool} is not installed`, fix: 'apt-get install util-linux iproute2' }
   }
   return probeRunc(path)
+}
+
+/** Looks for what keeps this kernel from giving a container users of its own: its overlay takes layers with mapped ids since Linux 5.19. */
+export function findUserLack({ release, namespacesMax }: { release: string; namespacesMax: number }): Lack | null {
+  const [major = 0, minor = 0] = release.split(/[.-]/).map(Number)
+  if (major < 5 || (major === 5 && minor < 19))
+    return {
+      reason: `Linux ${release} cannot map the users of a container: 5.19 or later is needed`,
+      fix: 'apt-get install linux-image-amd64',
+    }
+  if (namespacesMax > 0) return null
+  return { reason: 'the kernel makes no user namespaces', fix: 'sysctl -w user.max_user_namespaces=65536' }
 }
 
 /** What every class needs: root, limits, disks. */

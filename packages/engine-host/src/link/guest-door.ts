@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { chown, mkdir, rm } from 'node:fs/promises'
 import type { ClientHttp2Session } from 'node:http2'
 import { createServer, type Server, type Socket } from 'node:net'
 import { EngineError, type GuestLink, type GuestRequest, type GuestResponse, Waiters } from '@holt/engine'
@@ -26,6 +26,7 @@ const FAREWELL_TIMEOUT_MS = 1_000
 export class GuestDoor implements GuestLink {
   readonly #paths: RuntimePaths
   readonly #log: Log
+  readonly #owner: number
   readonly #onDrop: () => void
   readonly #sockets = new Set<Socket>()
   readonly #items = new Set<ItemAnswer>()
@@ -34,8 +35,13 @@ export class GuestDoor implements GuestLink {
   #session: ClientHttp2Session | null = null
   #dials = { second: 0, count: 0 }
 
-  /** `onDrop` is called whenever the connection ends: the runtime may have. */
-  constructor(paths: RuntimePaths, log: Log, onDrop: () => void) {
+  /** `owner` is the host's id of the user who dials; `onDrop` is called whenever the connection ends: the runtime may have. */
+  constructor(
+    paths: RuntimePaths,
+    log: Log,
+    { owner, onDrop }: { readonly owner: number; readonly onDrop: () => void },
+  ) {
+    this.#owner = owner
     this.#paths = paths
     this.#log = log
     this.#onDrop = onDrop
@@ -50,6 +56,7 @@ export class GuestDoor implements GuestLink {
   async open(): Promise<void> {
     if (this.#server !== null) return
     await mkdir(this.#paths.socketDir, { recursive: true, mode: 0o700 })
+    await chown(this.#paths.socketDir, this.#owner, this.#owner)
     await rm(this.#paths.socket, { force: true })
     const server = createServer((socket) => this.#accept(socket))
     server.maxConnections = CONNECTIONS_MAX
@@ -62,6 +69,7 @@ export class GuestDoor implements GuestLink {
         resolve()
       })
     })
+    await chown(this.#paths.socket, this.#owner, this.#owner)
   }
 
   /** Resolves when a guest is connected, or rejects with what `close` or the signal says. */

@@ -26,6 +26,8 @@ const Record = z.object({
   /** SHA-256 of the guest binary it was made with. */
   guest: z.string(),
   spec: Spec,
+  /** What user 0 of a container is on the host; null in gVisor, and for containers of an engine that gave them the host's users. */
+  firstId: z.int().positive().nullable().default(null),
   state: z.enum(['preparing', 'running', 'ended']),
   restored: z.boolean(),
   process: z.object({ pid: z.int().positive(), startTicks: z.int() }).nullable(),

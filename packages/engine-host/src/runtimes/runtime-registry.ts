@@ -6,6 +6,7 @@ import type { Layout, RuntimePaths } from '../layout.ts'
 import { GuestDoor } from '../link/guest-door.ts'
 import type { Log } from '../options.ts'
 import { syncPath } from '../tools/durable-files.ts'
+import { pickIdRange, ROOT } from './id-ranges.ts'
 import type { Observers } from './observers.ts'
 import { observedOf, type RuntimeRecord, writeRecord } from './runtime-record.ts'
 
@@ -73,6 +74,7 @@ export class RuntimeRegistry {
       format: 1,
       ...this.#identity,
       spec,
+      firstId: spec.isolation === 'container' ? this.#freeIds() : null,
       state: 'preparing',
       restored: false,
       process: null,
@@ -85,12 +87,18 @@ export class RuntimeRegistry {
     return runtime
   }
 
+  #freeIds(): number {
+    const taken = new Set(this.all().map(({ record }) => record.firstId))
+    return pickIdRange(this.#identity.installationId, (firstId) => taken.has(firstId))
+  }
+
   /** Takes in a runtime whose record is on disk already. */
   adopt(record: RuntimeRecord): Runtime {
     const { id } = record.spec
     const paths = this.#layout.runtime(id)
-    const door = new GuestDoor(paths, this.#log, () => this.onDrop(id))
-    const egress = new EgressDoor(paths, this.#log)
+    const owner = record.firstId ?? ROOT
+    const door = new GuestDoor(paths, this.#log, { owner, onDrop: () => this.onDrop(id) })
+    const egress = new EgressDoor(paths, this.#log, owner)
     const runtime: Runtime = {
       paths,
       door,

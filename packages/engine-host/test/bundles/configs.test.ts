@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BundleInput } from '../../src/bundles/bundle-input.ts'
+import { type BundleInput, openFilesOf } from '../../src/bundles/bundle-input.ts'
 import { CONTAINER_CAPABILITIES, containerConfig } from '../../src/bundles/container-config.ts'
 import { gvisorConfig } from '../../src/bundles/gvisor-config.ts'
 import { cgroupResources } from '../../src/bundles/limits.ts'
@@ -25,6 +25,8 @@ const input: BundleInput = {
   cgroupsPath: `/holt-test/${id}`,
   limitsSwap: true,
   openFilesMax: 20_000,
+  firstId: 0x7000_0000,
+  rootPlace: '/mnt',
   masks: ['/proc/kcore'],
   arch: 'x64',
 }
@@ -81,12 +83,22 @@ test('gives a container no way to more rights', () => {
   ]) {
     expect(CONTAINER_CAPABILITIES).not.toContain(capability)
   }
-  expect(linux.namespaces.map(({ type }) => type).sort()).toEqual(['cgroup', 'ipc', 'mount', 'network', 'pid', 'uts'])
+  expect(linux.namespaces.map(({ type }) => type).sort()).toEqual([
+    'cgroup',
+    'ipc',
+    'mount',
+    'network',
+    'pid',
+    'user',
+    'uts',
+  ])
+  expect(linux.uidMappings).toEqual([{ containerID: 0, hostID: 0x7000_0000, size: 65_536 }])
   expect(linux.seccomp?.defaultAction).toBe('SCMP_ACT_ERRNO')
 })
 
 test('never asks for more open files than the host lets a container have', () => {
-  expect(containerConfig(input).process.rlimits[0]).toEqual({ type: 'RLIMIT_NOFILE', soft: 20_000, hard: 20_000 })
+  expect(openFilesOf(20_000)).toEqual({ soft: 20_000, hard: 20_000 })
+  expect(containerConfig(input).process.env).toContain('HOLT_OPEN_FILES=20000')
   expect(gvisorConfig(input).process.rlimits[0]).toEqual({ type: 'RLIMIT_NOFILE', soft: 65_536, hard: 1_048_576 })
 })
 

@@ -2,6 +2,7 @@ import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import { findUserLack } from '../../src/host/describe-host.ts'
 import { createHostEngine } from '../../src/index.ts'
 import { smallSpec, timeout } from '../support/engine-under-test.ts'
 import { countDescriptors } from '../support/leak-check.ts'
@@ -73,3 +74,21 @@ test.skipIf(noRoot !== null)(`lets go of every descriptor when it closes (${noRo
   await engine.close()
   await expect.poll(countDescriptors).toEqual(before)
 })
+
+test.each([
+  ['5.15.0-91-generic', 65_536, /5\.19 or later/],
+  ['4.19.0', 65_536, /5\.19 or later/],
+  ['5.19.0', 0, /no user namespaces/],
+  ['5.19.0', 65_536, null],
+  ['6.1.0-28-amd64', 1, null],
+])(
+  'says whether Linux %s with %i user namespaces gives containers users of their own',
+  (release, namespacesMax, lack) => {
+    const found = findUserLack({ release, namespacesMax })
+    if (lack === null) expect(found).toBeNull()
+    else {
+      expect(found?.reason).toMatch(lack)
+      expect(found?.fix).not.toBeNull()
+    }
+  },
+)

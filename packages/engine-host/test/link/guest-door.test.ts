@@ -20,7 +20,7 @@ async function openDoor() {
   const dir = await temporaryDirectory()
   const paths = layoutOf(dir.path, dir.path).runtime('a'.repeat(22))
   const dropped = Promise.withResolvers<void>()
-  const door = new GuestDoor(paths, log, () => dropped.resolve())
+  const door = new GuestDoor(paths, log, { owner: 0, onDrop: () => dropped.resolve() })
   await door.open()
   onTestFinished(async () => {
     await door.close(new EngineError('unavailable', 'the test ended'))

@@ -18,3 +18,23 @@ test.each<[string, 'absent' | 'unreadable', (path: string) => unknown]>([
   await make(path)
   expect(await readRecord(path)).toBe(expected)
 })
+
+test('a container of an engine that gave it the users of the host goes on with those', async () => {
+  await using dir = await temporaryDirectory()
+  const path = join(dir.path, 'runtime.json')
+  const digest = `sha256:${'0'.repeat(64)}`
+  const spec = { id: 'x'.repeat(22), isolation: 'container', imageDigest: digest, cpu: 1, memoryMiB: 64, diskMiB: 64 }
+  const record = {
+    format: 1,
+    installationId: 'one',
+    bootId: 'boot',
+    guest: 'guest',
+    spec: { ...spec, pidsMax: 10, checkpointId: null },
+    state: 'running',
+    restored: false,
+    process: { pid: 2, startTicks: 3 },
+    ending: null,
+  }
+  await writeFile(path, JSON.stringify(record))
+  expect(await readRecord(path)).toMatchObject({ ...record, firstId: null })
+})

@@ -24,6 +24,7 @@ const record: RuntimeRecord = {
   bootId: 'boot',
   guest: 'f'.repeat(64),
   spec,
+  firstId: null,
   state: 'running',
   restored: false,
   process: { pid: 1, startTicks: 2 },

@@ -3,12 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // kernel prints what of the host's kernel code inside reaches: terminals it can open, sockets it can make, and what /proc and /sys show, as JSON.
@@ -23,6 +25,9 @@ func kernel() {
 		"proc":      procShows(),
 		"sys":       sysShows(),
 		"root":      optionsOf(string(mounts), "/"),
+		"mounts":    string(mounts),
+		"openFiles": openFiles(),
+		"limits":    changesLimits(),
 	})
 }
 
@@ -140,6 +145,61 @@ func hasContent(path string) bool {
 	}
 	n, _ := file.Read(make([]byte, 1))
 	return n > 0
+}
+
+// openFiles returns how many files a program that this one starts may have open.
+func openFiles() string {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err.Error()
+	}
+	// Go's runtime has raised the limit for itself, and gives children the one of before.
+	process, err := os.StartProcess("/bin/probe", []string{"cat", "/proc/self/limits"}, &os.ProcAttr{Files: []*os.File{nil, write, nil}})
+	if err != nil {
+		return err.Error()
+	}
+	write.Close()
+	text, _ := io.ReadAll(read)
+	process.Wait()
+	for _, line := range strings.Split(string(text), "\n") {
+		if rest, found := strings.CutPrefix(line, "Max open files"); found {
+			return strings.Join(strings.Fields(rest)[:1], " ")
+		}
+	}
+	return ""
+}
+
+// changesLimits lists what can be made or written below /sys/fs/cgroup.
+func changesLimits() []string {
+	changed := []string{}
+	filepath.WalkDir("/sys/fs/cgroup", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if entry.IsDir() {
+			if os.Mkdir(path+"/probe", 0o700) == nil {
+				changed = append(changed, path)
+			}
+		} else if file, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			file.Close()
+			changed = append(changed, path)
+		}
+		return nil
+	})
+	return changed
+}
+
+// takeInotify takes every inotify instance that this user may have, says how many there were, and keeps them.
+func takeInotify() {
+	count := 0
+	for count < 1<<16 {
+		if _, err := syscall.InotifyInit1(syscall.IN_CLOEXEC); err != nil {
+			break
+		}
+		count++
+	}
+	fmt.Println(count)
+	time.Sleep(time.Hour)
 }
 
 // optionsOf returns the options of what is mounted at a point.

@@ -28,6 +28,8 @@ func main() {
 		cat(args)
 	case "facts":
 		facts()
+	case "inotify":
+		takeInotify()
 	case "kernel":
 		kernel()
 	case "hog":

@@ -1,0 +1,182 @@
+// Package contain prepares the root and the users of a container on the host, and becomes the runner that starts it.
+package contain
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Ids is how many users, and groups, a container has.
+const Ids = 65_536
+
+// runnerUmask lets every user inside read the groups of limits that a runner makes directories for.
+const runnerUmask = 0o022
+
+// Main makes a user namespace, the container's root in it, and then executes the program after "--". The caller's thread has
+// to be locked: it moves between namespaces. What goes wrong is written to the runner's log. Returns only after a failure.
+func Main(args []string) int {
+	if len(args) == 1 && args[0] == holdVerb {
+		return hold()
+	}
+	r, err := parse(args)
+	if err == nil {
+		err = r.start()
+	}
+	r.say(err)
+	return 1
+}
+
+func (r *request) start() error {
+	host, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("mount namespace: %w", err)
+	}
+	target, err := unix.Open(r.rootfs, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: r.rootfs, Err: err}
+	}
+	// The kernel counts what a user namespace takes for whoever made it, and an overlay writes as whoever mounted it.
+	restore, err := becomeUser(r.firstID)
+	if err != nil {
+		return err
+	}
+	users, end, err := newUsers(r.firstID)
+	if err != nil {
+		return err
+	}
+	defer end()
+	image, err := idmapped(r.image, users)
+	if err != nil {
+		return err
+	}
+	disk, err := idmapped(r.disk, users)
+	if err != nil {
+		return err
+	}
+	if err := r.ownMounts(users); err != nil {
+		return err
+	}
+	if err := r.mountRoot(image, disk); err != nil {
+		return err
+	}
+	if err := r.showHost(host, target); err != nil {
+		return err
+	}
+	if err := restore(); err != nil {
+		return err
+	}
+	end()
+	return r.becomeRunner()
+}
+
+// ownMounts moves the thread into mounts of its own, with an empty directory that every user may enter, which the state
+// directory is not: the runner looks the root up as a user of the container. The users are kept there by name.
+func (r *request) ownMounts(users int) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("unshare: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("mounts of its own: %w", err)
+	}
+	if err := unix.Mount("tmpfs", r.place, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=64k"); err != nil {
+		return fmt.Errorf("tmpfs on %s: %w", r.place, err)
+	}
+	for _, name := range []string{"root", "image", "disk"} {
+		if err := os.Mkdir(filepath.Join(r.place, name), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := ownDevices(); err != nil {
+		return fmt.Errorf("devices: %w", err)
+	}
+	named := filepath.Join(r.place, "users")
+	if err := os.WriteFile(named, nil, 0o444); err != nil {
+		return err
+	}
+	if err := unix.Mount(fmt.Sprintf("/proc/thread-self/fd/%d", users), named, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("user namespace by name: %w", err)
+	}
+	return nil
+}
+
+// mountRoot lays the disk over the image. Names are relative, since the kernel shows them to the container.
+//
+// "redirect_dir=on" lets a directory of the image be renamed, which package managers do (otherwise EXDEV,
+// Documentation/filesystems/overlayfs.rst); "metacopy=off" keeps a changed mode from leaving a file's content to a link that
+// the upper layer could forge.
+func (r *request) mountRoot(image, disk int) error {
+	for name, tree := range map[string]int{"image": image, "disk": disk} {
+		if err := unix.MoveMount(tree, "", unix.AT_FDCWD, filepath.Join(r.place, name), unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return fmt.Errorf("move_mount %s: %w", name, err)
+		}
+	}
+	if err := os.Chdir(r.place); err != nil {
+		return err
+	}
+	const options = "lowerdir=image,upperdir=disk/upper,workdir=disk/work,redirect_dir=on,metacopy=off"
+	if err := unix.Mount(r.name, "root", "overlay", unix.MS_NODEV|unix.MS_NOSUID, options); err != nil {
+		return fmt.Errorf("overlay: %w", err)
+	}
+	// The overlay has mounts of its own of both.
+	for _, name := range []string{"image", "disk"} {
+		if err := unix.Unmount(name, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("umount %s: %w", name, err)
+		}
+	}
+	return os.Chdir("/")
+}
+
+// showHost mounts the root on the host as well, where it is unmounted before the disk is.
+func (r *request) showHost(host, target int) error {
+	own, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(own)
+	root, err := unix.OpenTree(unix.AT_FDCWD, filepath.Join(r.place, "root"), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("open_tree: %w", err)
+	}
+	defer unix.Close(root)
+	if err := unix.Setns(host, unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("setns: %w", err)
+	}
+	if err := unix.MoveMount(root, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		return fmt.Errorf("move_mount: %w", err)
+	}
+	if err := unix.Setns(own, unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("setns: %w", err)
+	}
+	return nil
+}
+
+// limit sets limits that the container inherits. The runner could not: those of another user's process are changed with
+// CAP_SYS_RESOURCE alone (prlimit(2)), which some hosts do not have.
+func (r *request) limit() error {
+	files := syscall.Rlimit{Cur: r.openFiles, Max: r.openFiles}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return fmt.Errorf("open files: %w", err)
+	}
+	// A core dump would hold secrets.
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("core dumps: %w", err)
+	}
+	return nil
+}
+
+func (r *request) becomeRunner() error {
+	path, err := exec.LookPath(r.runner[0])
+	if err != nil {
+		return err
+	}
+	if err := r.limit(); err != nil {
+		return err
+	}
+	syscall.Umask(runnerUmask)
+	return os.NewSyscallError("execve", syscall.Exec(path, r.runner, os.Environ()))
+}

@@ -1,0 +1,68 @@
+package contain
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+)
+
+// request is what "holt-guest contain" is asked for. It runs on the host, and in no runtime.
+type request struct {
+	name      string   // of the root, as the mount's source
+	image     string   // where the image is mounted
+	disk      string   // where the disk is mounted, with the directories upper and work
+	rootfs    string   // where the root appears on the host
+	place     string   // a directory that every user may enter; hidden in the runner's own mounts by root and users
+	firstID   int      // what user 0 of the container is on the host
+	openFiles uint64   // the most that a process may have
+	log       string   // the runner's
+	runner    []string // the program to become, and its arguments
+}
+
+func parse(args []string) (*request, error) {
+	r := &request{}
+	flags := flag.NewFlagSet("holt-guest contain", flag.ContinueOnError)
+	flags.StringVar(&r.name, "name", "", "the root's name among mounts")
+	flags.StringVar(&r.image, "image", "", "where the image is mounted")
+	flags.StringVar(&r.disk, "disk", "", "where the disk is mounted")
+	flags.StringVar(&r.rootfs, "rootfs", "", "where the root is to be on the host")
+	flags.StringVar(&r.place, "place", "", "the directory in which the runner finds root and users")
+	flags.IntVar(&r.firstID, "first-id", 0, "what user 0 is on the host")
+	flags.Uint64Var(&r.openFiles, "open-files", 0, "the most files that a process may have open")
+	flags.StringVar(&r.log, "log", "", "the runner's log")
+	if err := flags.Parse(args); err != nil {
+		return r, err
+	}
+	r.runner = flags.Args()
+	for _, given := range []string{r.name, r.image, r.disk, r.rootfs, r.place} {
+		if given == "" {
+			return r, errors.New("usage: holt-guest contain --name=N --image=DIR --disk=DIR --rootfs=DIR --place=DIR --first-id=N --open-files=N [--log=FILE] -- RUNNER...")
+		}
+	}
+	if r.firstID < Ids || r.firstID > math.MaxInt32-Ids {
+		return r, fmt.Errorf("first-id %d: %d to %d", r.firstID, Ids, math.MaxInt32-Ids)
+	}
+	if r.openFiles == 0 {
+		return r, errors.New("open-files: at least 1")
+	}
+	if len(r.runner) == 0 {
+		return r, errors.New("no runner: give one after --")
+	}
+	return r, nil
+}
+
+// say tells of a failure on stderr, and in the runner's log, which is what the daemon reads.
+func (r *request) say(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	if r.log == "" {
+		return
+	}
+	file, opening := os.OpenFile(r.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if opening != nil {
+		return // stderr has it
+	}
+	defer file.Close()
+	fmt.Fprintf(file, "holt-guest contain: %v\n", err)
+}

@@ -1,0 +1,68 @@
+import { watch } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { GuestClient } from '@holt/engine'
+import { expect, test } from 'vitest'
+import {
+  importImage,
+  prepareEngine,
+  processOf,
+  smallSpec,
+  startGuest,
+  timeout,
+  VERB_TIMEOUT_MS,
+} from './support/engine-under-test.ts'
+import { processesOf } from './support/processes-of.ts'
+import { missing } from './support/test-machine.ts'
+
+const reason = await missing('root', 'go', 'runc')
+
+test.skipIf(reason !== null)(
+  `root of a container is a user of its own on the host, with files and limits of its own (${reason ?? 'ready'})`,
+  { timeout: VERB_TIMEOUT_MS * 2 },
+  async () => {
+    await using under = await prepareEngine()
+    const engine = await under.open()
+    try {
+      const image = await importImage(engine, under)
+      const [one, two] = [smallSpec('container', image), smallSpec('container', image)]
+      const guests = [await startGuest(engine, one), await startGuest(engine, two)] as const
+
+      const users = [await userOf(one.id), await userOf(two.id)]
+      expect(users).not.toContain(0)
+      expect(users[0]).not.toBe(users[1])
+
+      // What one takes as root leaves root of the other, and the host's, all that they had.
+      const taken = await takeInotify(guests[0])
+      expect(taken).toBeGreaterThan(0)
+      expect(await takeInotify(guests[1])).toBe(taken)
+      watch(under.options.stateDir).close()
+
+      // The host sees that user where the container does its work, and the container's own numbers on its disk.
+      const runtime = join(under.options.stateDir, 'runtimes', one.id)
+      expect((await stat(join(runtime, 'rootfs/etc/hostname'))).uid).toBe(users[0])
+      expect((await stat(join(runtime, 'disk/upper/etc/hostname'))).uid).toBe(0)
+
+      for (const { id } of [one, two]) await engine.remove(id, timeout())
+      expect(await under.leaks()).toEqual([])
+    } finally {
+      await engine.close()
+    }
+  },
+)
+
+/** The host's user of every process of a runtime (proc_pid_status(5)). */
+async function userOf(id: string): Promise<number> {
+  const pids = await processesOf(id)
+  const texts = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/status`, 'utf8')))
+  const users = new Set(texts.map((text) => Number(/^Uid:\t(\d+)/m.exec(text)?.[1])))
+  expect(users.size).toBe(1)
+  return [...users][0] ?? 0
+}
+
+/** How many inotify instances root could take; it keeps them. */
+async function takeInotify(guest: GuestClient): Promise<number> {
+  for await (const item of await guest.runProcess(processOf(['/bin/probe', 'inotify']), timeout()))
+    if (item.type === 'stdout') return Number(Buffer.from(item.data, 'base64').toString())
+  throw new Error('it said nothing')
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { IDS_OF_RUNTIME, pickIdRange } from '../../src/runtimes/id-ranges.ts'
+
+test('gives every runtime of an installation a range of its own, until there is none', () => {
+  const taken = new Set<number>()
+  const isTaken = (firstId: number) => taken.has(firstId)
+  for (;;) {
+    try {
+      const firstId = pickIdRange('one', isTaken)
+      expect(firstId % IDS_OF_RUNTIME).toBe(0)
+      expect(taken.has(firstId)).toBe(false)
+      taken.add(firstId)
+    } catch (error) {
+      expect(error).toMatchObject({ kind: 'unavailable' })
+      break
+    }
+  }
+  expect(taken.size).toBeGreaterThan(4_000)
+  expect(Math.min(...taken)).toBeGreaterThan(0x6fff_ffff)
+  expect(Math.max(...taken) + IDS_OF_RUNTIME).toBeLessThanOrEqual(0x7ffe_0000)
+})
+
+test('gives a range again when its runtime is gone, and another installation others first', () => {
+  const none = () => false
+  const first = pickIdRange('one', none)
+  expect(pickIdRange('one', none)).toBe(first)
+  expect(pickIdRange('one', (firstId) => firstId === first)).not.toBe(first)
+  expect(pickIdRange('two', none)).not.toBe(first)
+})
