@@ -36,6 +36,19 @@ func TestBindGivesAnIdentityOnce(t *testing.T) {
 	}
 }
 
+func TestResolvesTheKernelsNameWhereThatCannotBeSet(t *testing.T) {
+	g := boot(t)
+	answer := g.want(200, "POST", "/v1/bind", strings.Replace(defaultBind, `"set_hostname":true`, `"set_hostname":false`, 1))
+	if answer["hostname"] != false {
+		t.Fatalf("bind: %v", answer)
+	}
+	r := g.exec(object{"command": "uname -n; cat /etc/hostname; grep 127.0.1.1 /etc/hosts; getent hosts box > /dev/null && getent hosts $(uname -n) > /dev/null && echo both"})
+	kernel, rest, _ := strings.Cut(r.stdout, "\n")
+	if want := fmt.Sprintf("box\n127.0.1.1\tbox %s\nboth\n", kernel); kernel == "box" || rest != want {
+		t.Fatalf("names: %q, not %q", r.stdout, want)
+	}
+}
+
 func TestBindRefusesWhatMakesNoSense(t *testing.T) {
 	g := boot(t)
 	for _, c := range []struct{ from, to, holds string }{

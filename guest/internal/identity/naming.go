@@ -31,6 +31,8 @@ type Names struct {
 // name gives the runtime its names, and takes away those that it had before. What a seed has said alike is left as it is, and so are the keys
 // that were made then. It answers whether the kernel's name was set.
 func (s *State) name(wanted Names, try func(what string, err error) bool) (hostname bool) {
+	// First of all: /etc/hosts has the kernel's name too, where that is another one.
+	hostname = wanted.SetHostname && try("hostname", unix.Sethostname([]byte(wanted.Hostname)))
 	if s.seeded == nil || s.seeded.Hostname != wanted.Hostname {
 		s.nameHost(wanted.Hostname, try)
 	}
@@ -40,7 +42,7 @@ func (s *State) name(wanted Names, try func(what string, err error) bool) (hostn
 	if s.seeded == nil {
 		s.renewHostKeys(wanted.Hostname, try)
 	}
-	return wanted.SetHostname && try("hostname", unix.Sethostname([]byte(wanted.Hostname)))
+	return hostname
 }
 
 func (s *State) nameHost(hostname string, try func(what string, err error) bool) {
@@ -55,7 +57,7 @@ func nameMachine(machineID string, try func(what string, err error) bool) {
 	}
 }
 
-// addHost lets the runtime resolve its own name, and localhost where the image has no hosts file. Names of before are taken out.
+// addHost lets the runtime resolve its own name, the one of its kernel where that cannot be set (class container), and localhost where the image has no hosts file. Names of before are taken out.
 func (s *State) addHost(hostname string) error {
 	old, err := etc.ReadRegular(hostsFile, maxHostsBytes)
 	if os.IsNotExist(err) {
@@ -64,7 +66,11 @@ func (s *State) addHost(hostname string) error {
 	if err != nil {
 		return err
 	}
-	line := fmt.Appendf(nil, "127.0.1.1\t%s\n", hostname)
+	names := hostname
+	if kernel := kernelName(); kernel != hostname && hostnamePattern.MatchString(kernel) && kernel != "localhost" {
+		names += " " + kernel
+	}
+	line := fmt.Appendf(nil, "127.0.1.1\t%s\n", names)
 	if !slices.ContainsFunc(s.hostLines, func(known []byte) bool { return bytes.Equal(known, line) }) {
 		s.hostLines = append(s.hostLines, line)
 	}
@@ -74,6 +80,15 @@ func (s *State) addHost(hostname string) error {
 		content = append(content, '\n')
 	}
 	return etc.ReplacePart(hostsFile, append(content, line...), 0o644, strip)
+}
+
+// kernelName returns what uname -n says; nothing where the kernel does not answer.
+func kernelName() string {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(name.Nodename[:])
 }
 
 // withoutLines takes each of these lines out, once.
