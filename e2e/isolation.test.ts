@@ -202,6 +202,13 @@ describeClasses('from inside', (isolation) => {
     expect(await runtime.sh(`find / -xdev -name '*${marker}*' 2>/dev/null; ls /dev/shm`)).toBe('')
   })
 
+  it('a runtime with a name resolves what its kernel and its files call it', async () => {
+    await using named = await createRuntime({ isolation, name: `named-in-${isolation}` })
+    const look = 'for name in "$(uname -n)" "$(cat /etc/hostname)"; do getent -s hosts:files hosts "$name"; done'
+    const addresses = (await named.sh(look)).trim().split('\n')
+    expect(addresses.map((line) => line.split(' ')[0])).toEqual(['127.0.1.1', '127.0.1.1'])
+  })
+
   it('each runtime has a name and a machine-id of its own', async () => {
     const read = (which: TestRuntime) =>
       which.sh('hostname; cat /etc/machine-id; head -c 16 /dev/urandom | od -An -tx8')
