@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { complete } from '../../src/completion/candidates.ts'
-import { buildWholeProgram } from '../../src/program.ts'
+import { buildProgram } from '../../src/program.ts'
 import { isPlainWord, shellWord } from '../../src/shell/shell-word.ts'
 
 /** What a kernel takes as an argument: any text without NUL. */
@@ -26,7 +26,7 @@ test.each(['mine', 'rt0123456789abcdefghij', 'web:v2', '/workspace/a-b_c', 'a+b@
 })
 
 test('completion offers nothing that a shell acts on, whatever the service names', async () => {
-  const program = await buildWholeProgram()
+  const program = await buildProgram([])
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(argument, shellish, fc.string({ unit: 'binary' }))), async (names) => {
       const named = async () => [...names, 'dev'].map((value) => ({ value, about: '' }))
