@@ -1,5 +1,6 @@
 import { b8 } from './checkpoints.ts'
 import { b3 } from './cold-create.ts'
+import { b15 } from './command-line.ts'
 import { b5 } from './command-round-trip.ts'
 import { b7 } from './copy.ts'
 import { b1, b2 } from './create-and-run.ts'
@@ -11,4 +12,4 @@ import { b9 } from './template-build.ts'
 import { b6 } from './transfer.ts'
 
 /** Every row, in the order of the table. */
-export const rows: readonly Row[] = [b1, b2, b3, b4, b5, b6, b7, b8, b9, b11, b12]
+export const rows: readonly Row[] = [b1, b2, b3, b4, b5, b6, b7, b8, b9, b11, b12, b15]

@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import { type Credentials, credentialsPath, readCredentialsFile } from '@holt/sdk'
+import { compare, compareFigures, type Findings, seriesReports } from '../support/report.ts'
+import { runProgram, runSilently } from '../support/run-program.ts'
+import type { Stage } from '../support/stage.ts'
+import { type Subject, timed } from '../support/subject.ts'
+import { type Row, type RowOptions, withoutPool } from './row.ts'
+
+const repo = join(import.meta.dirname, '../..')
+const holt = join(repo, 'packages/cli/bin/holt')
+/** A start takes a tenth of a second, and on a busy machine a few. */
+const timeoutMs = 60_000
+const bundleTimeoutMs = 300_000
+
+/** One command line, what it is held against, and how many times as long it may take. */
+interface Comparison {
+  readonly name: string
+  readonly args: readonly string[]
+  readonly baseline: string
+  readonly programs: readonly (readonly string[])[]
+  readonly atMost: number
+}
+
+/** B15: how long a command line takes from the start of its process to its end. */
+export const b15: Row = {
+  id: 'B15',
+  title: 'the command line, from the bundle, a new process each time',
+  environment: withoutPool,
+  measure: async (stage, options) => {
+    const bundler = [process.execPath, join(repo, 'scripts/bundle.ts')]
+    await runProgram(bundler, { timeoutMs: bundleTimeoutMs, signal: stage.signal })
+    await using runtime = await stage.holt.runtimes.create({ isolation: 'container' }, { signal: stage.signal })
+    const credentials = readCredentialsFile(credentialsPath({ HOLT_STATE_DIR: join(repo, '.holt/bench') }))
+    if (credentials === null) throw new Error('the daemon of the bench has left no credentials')
+    // Awaited here: the runtime goes when this function is left.
+    return await measureAll(comparisonsOf(credentials, runtime.runtime_id), { stage, options, credentials })
+  },
+}
+
+function comparisonsOf({ url, key }: Credentials, runtimeId: string): readonly Comparison[] {
+  const node = [process.execPath, '-e', '0']
+  const runtimes = `${url}/v1/agents/runtime`
+  const curl = ['curl', '-sf', '-H', `Authorization: Bearer ${key}`]
+  const command = ['-H', 'Content-Type: application/json', '-d', '{"argv":["true"]}']
+  const execute = [...curl, ...command, `${runtimes}/${runtimeId}/commands`]
+  return [
+    { name: 'holt --version', args: ['--version'], baseline: 'node -e 0', programs: [node], atMost: 1.5 },
+    {
+      name: 'holt ls',
+      args: ['ls'],
+      baseline: 'curl of the list, node -e 0',
+      programs: [[...curl, `${runtimes}?limit=100`], node],
+      atMost: 2,
+    },
+    {
+      name: 'holt exec',
+      args: ['exec', runtimeId, '--', 'true'],
+      baseline: 'curl of the command, node -e 0',
+      programs: [execute, node],
+      atMost: 2.5,
+    },
+  ]
+}
+
+async function measureAll(
+  comparisons: readonly Comparison[],
+  { stage, options, credentials }: { stage: Stage; options: RowOptions; credentials: Credentials },
+): Promise<Findings> {
+  const environment = { HOLT_URL: credentials.url, HOLT_API_KEY: credentials.key, HOME: process.env.HOME ?? '/root' }
+  const subjectOf = (series: string, programs: readonly (readonly string[])[]): Subject => ({
+    series: [series],
+    perform: async () => [
+      await timed(series, async () => {
+        for (const argv of programs) await runSilently(argv, { timeoutMs, signal: stage.signal, environment })
+      }),
+    ],
+    cpuMs: stage.rawCpuMs,
+    background: false,
+  })
+  const subjects = comparisons.flatMap(({ name, args, baseline, programs }) => [
+    subjectOf(name, [[holt, ...args]]),
+    subjectOf(baseline, programs),
+  ])
+  const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
+  const series = seriesReports(await stage.batch('command lines', subjects, length))
+  const cpuOf = (name: string) => series.find((one) => one.name === name)?.cpu_ms_per_operation ?? null
+  return {
+    series,
+    verdicts: comparisons.flatMap(({ name, baseline, atMost }) => [
+      compareFigures({
+        what: `${name}, CPU time`,
+        unit: 'ms',
+        value: cpuOf(name),
+        baseline: { name: baseline, value: cpuOf(baseline) },
+        target: { of: 'ratio', at: 'most', bound: atMost },
+      }),
+      compare(series, { what: `${name}, p50`, subject: name, baseline, atMost: null }),
+    ]),
+    absent: ['peak memory'],
+    notes: [
+      'The targets hold for the CPU time of the processes alone, without the daemon: a busy machine disturbs it least.',
+    ],
+  }
+}
