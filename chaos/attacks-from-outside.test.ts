@@ -6,6 +6,7 @@ import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
 import { until } from '../e2e/support/until.ts'
 import { attackOf } from './support/attacker/attacks.ts'
 import { clients } from './support/attacker/clients.ts'
+import { storms } from './support/attacker/storms.ts'
 import { strangers } from './support/attacker/strangers.ts'
 import type { Target } from './support/attacker/target.ts'
 import { Chance } from './support/chance.ts'
@@ -58,6 +59,7 @@ function attacks(all: object, some: number): readonly string[] {
 describe.each([
   ['without a key', attacks(strangers, 3)],
   ['with a key', attacks(clients, 4)],
+  ['by the hundred', Object.keys(storms)],
 ] as const)('%s', (_, names) => {
   it.each(names)(
     '%s',

@@ -5,8 +5,11 @@ import { type Answer, type CallOptions, call, runtimesPath, success } from '../.
 const projectsPath = '/v1/agents/project'
 
 /** Makes a project, and a key that may do everything in it. */
-export async function makeProject(name: string): Promise<{ readonly projectId: string; readonly key: string }> {
-  const { project_id: projectId } = success(await call('POST', projectsPath, { json: { name } }), 201, Project)
+export async function makeProject(
+  name: string,
+  quotas: Readonly<Record<string, number>> = {},
+): Promise<{ readonly projectId: string; readonly key: string }> {
+  const { project_id: projectId } = success(await call('POST', projectsPath, { json: { name, quotas } }), 201, Project)
   const json = { name, project: projectId, scopes: ['admin'] }
   const created = Key.extend({ key: z.string() })
   const { key } = success(await call('POST', '/v1/agents/key', { json }), 201, created)
@@ -30,8 +33,8 @@ export class OwnProject implements AsyncDisposable {
     this.runtimePath = `${runtimesPath}/${runtimeId}`
   }
 
-  static async make(name: string): Promise<OwnProject> {
-    const { projectId, key } = await makeProject(name)
+  static async make(name: string, quotas: Readonly<Record<string, number>> = {}): Promise<OwnProject> {
+    const { projectId, key } = await makeProject(name, quotas)
     const { runtime_id: runtimeId } = success(await call('POST', runtimesPath, { json: {}, key }), 201, Runtime)
     return new OwnProject({ key, projectId, runtimeId })
   }

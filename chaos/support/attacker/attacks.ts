@@ -1,8 +1,9 @@
 import { clients } from './clients.ts'
+import { storms } from './storms.ts'
 import { strangers } from './strangers.ts'
 import type { Attack } from './target.ts'
 
-const attacks: Readonly<Record<string, Attack>> = { ...strangers, ...clients }
+const attacks: Readonly<Record<string, Attack>> = { ...strangers, ...clients, ...storms }
 
 /** One of all that is tried from outside. */
 export function attackOf(name: string): Attack {
