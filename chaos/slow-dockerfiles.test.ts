@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Answer, anyFailure, call } from '../e2e/support/api.ts'
+import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
+import { tarOf } from '../packages/server/test/support/tar-of.ts'
+import { short } from './support/length.ts'
+import { deleteProject, makeProject } from './support/own-project.ts'
+import { withstand } from './support/withstand.ts'
+
+const path = '/v1/agents/template'
+
+/** A check that takes longer, or a build that is not over by then, has hung. */
+const endMs = 60_000
+
+/** Each is sent so often, so that there is something to measure beside it. */
+const rounds = short(3, 20)
+
+const lines = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, n) => line(n))
+
+/** Words whose expansion takes as many steps, or gives as many characters, as one line may have. */
+const dockerfiles = {
+  'patterns that go back at every character': [
+    `ARG X=${'a'.repeat(200_000)}`,
+    ...lines(20, (n) => `ARG Y${n}=\${X//*a*a*b/z}`),
+  ],
+  'replacements of large values': [`ARG X=${'a'.repeat(500_000)}`, ...lines(450, (n) => `ARG Y${n}=\${X//b/c}`)],
+  'values that double': ['ARG X0=aaaaaaaaaaaaaaaa', ...lines(40, (n) => `ARG X${n + 1}=$X${n}$X${n}`)],
+} as const
+
+/** Names that a pattern tries at every place. */
+const files = Object.fromEntries(lines(2_000, (n) => `${'a'.repeat(80)}${n}`).map((name) => [name, 'x'] as const))
+
+let bystander: TestRuntime
+let attacker: Awaited<ReturnType<typeof makeProject>>
+beforeAll(async () => {
+  bystander = await createRuntime()
+  attacker = await makeProject('slow-dockerfiles')
+})
+afterAll(async () => {
+  if (attacker !== undefined) await deleteProject(attacker.projectId)
+})
+
+it.each(Object.entries(dockerfiles))(
+  'a check of %s',
+  async (name, instructions) => {
+    const dockerfile = [...instructions, 'FROM scratch', ''].join('\n')
+    await withstand({ name: `a check of ${name}`, bystander, growthMiB: 192 }, async () => {
+      const statuses: (number | string)[] = []
+      for (let round = 0; round < rounds; round += 1) statuses.push(told(await ask('check', { dockerfile })))
+      return statuses
+    })
+  },
+  rounds * endMs + 90_000,
+)
+
+it(
+  'a build of COPY patterns that fit no name, beside a file that is there',
+  async () => {
+    const body = await tarOf(files)
+    const context = await call('POST', `${path}/context`, { body, key: attacker.key, timeoutMs: endMs })
+    expect(context.status).toBe(201)
+    const { context_id } = JSON.parse(context.text) as { context_id: string }
+    const dockerfile = [
+      'FROM scratch',
+      ...lines(25, (n) => `COPY ${'*a'.repeat(12)}*b${n} ${'a'.repeat(80)}0 /to/`),
+      '',
+    ].join('\n')
+    await withstand({ name: 'a build of COPY patterns', bystander, growthMiB: 192 }, async () => {
+      const started = await ask('build', { name: 'slow', dockerfile, context_id })
+      if (started.status !== 202) return told(started)
+      const { build_id } = JSON.parse(started.text) as { build_id: string }
+      return endOf(build_id)
+    })
+  },
+  endMs + 150_000,
+)
+
+function ask(what: 'check' | 'build', json: object): Promise<Answer> {
+  return call('POST', `${path}/${what}`, { json, key: attacker.key, timeoutMs: endMs })
+}
+
+/** Returns the status of an answer, or the code of its error. `internal` is none. */
+function told(answer: Answer): number | string {
+  return answer.status < 400 ? answer.status : anyFailure(answer).code
+}
+
+/** Waits until a build is over. Returns its state, and stops it where it goes on for too long. */
+async function endOf(buildId: string): Promise<string> {
+  const late = performance.now() + endMs
+  for (;;) {
+    const answer = await call('GET', `${path}/build/${buildId}`, { key: attacker.key, timeoutMs: endMs })
+    const { status } = JSON.parse(answer.text) as { status: string }
+    if (['ready', 'failed', 'cancelled'].includes(status)) return status
+    if (performance.now() > late) {
+      await call('DELETE', `${path}/build/${buildId}`, { key: attacker.key, timeoutMs: endMs })
+      throw new Error(`the build was ${status} after ${endMs} ms`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
