@@ -35,7 +35,7 @@ function packagesOf(sources: readonly string[]): readonly string[] {
 
 describe('the code that a command line loads is bounded', () => {
   /** The most sources of a verb: what parses the words, the client, and its own. Where a verb needs more, that is said here. */
-  const most = 92
+  const most = 96
   const mostOf: Readonly<Record<string, number>> = { template: 110 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
 

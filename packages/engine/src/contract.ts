@@ -106,7 +106,7 @@ export type Observation =
 
 /** What an engine can do on this host. */
 export interface EngineFacts {
-  /** The engine's own name and version, for example `host 0.1.0`. */
+  /** The engine's own name and version, for example `host 0.1.1`. */
   readonly engine: string
   /** Host architecture as Node names it: `x64`, `arm64`. */
   readonly arch: string
