@@ -33,7 +33,8 @@ let bystander: TestRuntime
 let attacker: Awaited<ReturnType<typeof makeProject>>
 beforeAll(async () => {
   bystander = await createRuntime()
-  attacker = await makeProject('slow-dockerfiles')
+  // What was built stays for a while, and the project with it.
+  attacker = await makeProject(`slow-dockerfiles-${Date.now()}`)
 })
 afterAll(async () => {
   if (attacker !== undefined) await deleteProject(attacker.projectId)
