@@ -5,12 +5,12 @@ package accounts
 import (
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -159,15 +159,20 @@ func nameOr(names map[uint32]string, id uint32) string {
 	return Shown(names[id], id)
 }
 
-// Shown is a name as the host takes it, or the digits of its id: letters and digits of any script, and _ . @ + -, with one $ at the end.
+// maxShownRunes bounds a name that the host takes.
+const maxShownRunes = 256
+
+// Shown returns a name as the host takes it, or the digits of its id: letters and digits of any script, and _ . @ + -, with one $ at the end.
 func Shown(name string, id uint32) string {
-	if shownPattern.MatchString(name) {
+	bare := strings.TrimSuffix(name, "$")
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.@+-", r)
+	}
+	if bare != "" && utf8.RuneCountInString(bare) <= maxShownRunes && utf8.ValidString(bare) && !strings.ContainsFunc(bare, odd) {
 		return name
 	}
 	return strconv.FormatUint(uint64(id), 10)
 }
-
-var shownPattern = regexp.MustCompile(`^[\p{L}\p{N}_.@+-]{1,256}\$?$`)
 
 // InGroup tells whether a user is a member of the group of this name.
 func (d *Database) InGroup(uid uint32, name string) bool {

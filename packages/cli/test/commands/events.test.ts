@@ -136,6 +136,6 @@ test('audit prints who did what', async () => {
   })
   const { code, stdout } = await run(['audit', '--since', '2029-01-01'])
   expect(code).toBe(0)
-  expect(stdout).toMatch(/ci \[2J +ky\w+ +192\.0\.2\.7 +createRuntime +rt1 +201 +1\n$/)
+  expect(stdout).toMatch(/ci\\u001b\[2J +ky\w+ +192\.0\.2\.7 +createRuntime +rt1 +201 +1\n$/)
   expect((await run(['audit', '--since', 'yesterday'])).stderr).toContain('--since yesterday is neither a date')
 })

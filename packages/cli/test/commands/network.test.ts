@@ -207,7 +207,7 @@ describe('net', () => {
     service.decisions.push({ type: 'dropped', cursor: 2, dropped_items: 2 }, item, { type: 'end', cursor: 3 })
     expect(await run(['net', 'log', 'mine'])).toMatchObject({
       code: 0,
-      stdout: '2030-01-01T00:00:00.000Z DENY  request api.example.com:443 PUT /a [2Jb  request_denied (curl 7)\n',
+      stdout: '2030-01-01T00:00:00.000Z DENY  request api.example.com:443 PUT /a\\u001b[2Jb  request_denied (curl 7)\n',
       stderr: 'holt: 2 decisions are no longer kept\n',
     })
     const lines = (await run(['net', 'log', 'mine', '--json', '--cursor', '2'])).stdout.trim().split('\n')

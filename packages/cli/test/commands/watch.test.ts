@@ -26,7 +26,7 @@ afterEach(() => service.close())
 test('holt watch tells each change on a line, until the end', async () => {
   expect(await runHolt(['watch', 'mine:/w'], { service })).toEqual({
     code: 0,
-    stdout: 'created     /w/d/\nmoved       /w/a [2J -> /w/b\n',
+    stdout: 'created     /w/d/\nmoved       /w/a\\u001b[2J -> /w/b\n',
     stderr: 'holt: watching /w\nholt: changes were lost; look at everything anew\nholt: the directory is gone\n',
   })
 })

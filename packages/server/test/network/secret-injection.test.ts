@@ -54,7 +54,7 @@ async function ask(guest: TestGuest, ca: string, authorization: string): Promise
 
 test('the value is put in outside, never seen inside, and follows its versions and its end', async () => {
   const server = await setUp()
-  await server.ask('POST', secrets, { json: { name: 'api', value: 'hunter22', hosts: ['api.example.com'] } })
+  await server.ask('POST', secrets, { json: { name: 'api', value: 'hunter22-hunter22', hosts: ['api.example.com'] } })
   const policy = { allow: [{ host: 'api.example.com' }] }
   const id = await server.makeRuntime({ network_policy: policy, secrets: ['api'] })
   const guest = await guestOf(server, id)
@@ -63,12 +63,12 @@ test('the value is put in outside, never seen inside, and follows its versions a
   const send = () => ask(guest, ca, `Bearer ${placeholder}`)
   expect(placeholder).toMatch(/^holt-placeholder-api-/)
   const first = await send()
-  expect(server.seen.at(-1)?.authorization).toBe('Bearer hunter22')
+  expect(server.seen.at(-1)?.authorization).toBe('Bearer hunter22-hunter22')
   expect(first).toEqual({ status: 200, body: expect.stringMatching(/^you sent holt-pl/) })
   expect(first.body).not.toContain('hunter')
-  await server.ask('PUT', `${secrets}/api`, { json: { value: 'hunter23' } })
+  await server.ask('PUT', `${secrets}/api`, { json: { value: 'hunter23-hunter23' } })
   await send()
-  expect(server.seen.at(-1)?.authorization).toBe('Bearer hunter23')
+  expect(server.seen.at(-1)?.authorization).toBe('Bearer hunter23-hunter23')
   await server.ask('DELETE', `${secrets}/api`)
   const requests = server.seen.length
   expect((await send()).status).toBe(403)

@@ -27,7 +27,9 @@ test.each(Object.entries<Route>(routes))('%s has an anchor, and says where it is
 
 test('a field has its type, whether it is required, its default, its bounds and its description', () => {
   const text = articleOf('startCommand').replaceAll(/<[^>]*>/g, '')
-  expect(text).toContain('argv list of string (at most 131072 characters) (1 to 1024 items)')
+  expect(text).toContain(
+    'argv list of string (1 to 1024 items)\nRun as it is, looked up in PATH. Each argument has at most 131,071 bytes.',
+  )
   expect(text).toContain(
     'timeout_secs number (0 to 604800)\n0: none. At the end every process of the command is killed.Default 60',
   )
