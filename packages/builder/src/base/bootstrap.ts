@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -109,8 +110,17 @@ export function startBootstrap(plan: BootstrapPlan, onLine: (line: string) => vo
   return {
     ready: Promise.race([readable, closed.then(() => readable)]),
     bytes: () => readToEnd(child.stdout, closed),
-    end: () => endGroup(child),
+    async end() {
+      await endGroup(child)
+      await removeKeyrings(plan.workDir)
+    },
   }
+}
+
+/** Removes the keyrings of a mmdebstrap that a signal ended before it could: it makes them before it listens for signals. */
+async function removeKeyrings(workDir: string): Promise<void> {
+  const left = (await readdir(workDir)).filter((name) => name.startsWith('mmdebstrap.gpghome.'))
+  await Promise.all(left.map((name) => rm(join(workDir, name), { recursive: true, force: true })))
 }
 
 async function settle(
