@@ -4,7 +4,7 @@ import { mergePieces } from '@holt/streams'
 import { valuesOf } from './fields.ts'
 import { Masker, type Redaction } from './secrets/masker.ts'
 import type { Field } from './secrets/put-in.ts'
-import { redactText } from './secrets/redact.ts'
+import { redactFields } from './secrets/redact.ts'
 import { Redactor } from './secrets/redactor.ts'
 
 const decoders = {
@@ -31,7 +31,7 @@ export function plainAnswer(fields: readonly Field[], redactions: readonly Redac
   const coding = valuesOf(fields, 'content-encoding').join(',').trim().toLowerCase()
   const decode = coding === '' || coding === 'identity' ? null : decoderOf(coding)
   if (decode === undefined) return null
-  const clean = fields.map(([name, value]): Field => [name, redactText(value, redactions)])
+  const clean = redactFields(fields, redactions)
   // A length says that the answer is one whole; without one, parts of it may be messages that a program answers (SSE, gRPC).
   const isWhole = valuesOf(fields, 'content-length').length > 0
   const redactor = () => new Redactor(new Masker(redactions), { isWhole })

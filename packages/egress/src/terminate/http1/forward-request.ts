@@ -11,7 +11,7 @@ import { endToEnd, fieldsOf, headersOf, valuesOf, withoutFields } from '../field
 import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
 import { plainAnswer } from '../plain-answer.ts'
 import type { Redaction } from '../secrets/masker.ts'
-import { redactText } from '../secrets/redact.ts'
+import { redactFields, redactText } from '../secrets/redact.ts'
 import { UpstreamFailure } from '../upstream.ts'
 import type { Http1Connection } from './connection.ts'
 
@@ -161,7 +161,7 @@ export async function passAnswer(
     return
   }
   answer.once('end', () => {
-    const trailers = fieldsOf(answer.rawTrailers).map(([name, value]) => [name, redactText(value, redactions)] as const)
+    const trailers = redactFields(fieldsOf(answer.rawTrailers), redactions)
     if (hasTrailers && trailers.length > 0) guarded(() => response.addTrailers(headersOf(trailers) as never))
   })
   await pipeline(plain.body(mergePieces(answer)), response)

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/streams'
 import { endToEnd, fieldsOf, withoutFields } from '../fields.ts'
 import type { Redaction } from '../secrets/masker.ts'
-import { redactText } from '../secrets/redact.ts'
+import { redactFields } from '../secrets/redact.ts'
 import { Redactor } from '../secrets/redactor.ts'
 import { type Http1Connection, responseOn } from './connection.ts'
 import { fail, judge, open, passAnswer, refuse } from './forward-request.ts'
@@ -50,9 +50,8 @@ export async function forwardUpgrade(served: Http1Connection, { request, socket,
 
 function switchAnswer(answer: IncomingMessage, redactions: readonly Redaction[]): string {
   // RFC 9110, 8.6: an answer 101 has no length. A client that believed one would take the first bytes of the new protocol for a body.
-  const fields = withoutFields(endToEnd(fieldsOf(answer.rawHeaders)), ['content-length']).map(
-    ([name, value]) => `${name}: ${redactText(value, redactions)}\r\n`,
-  )
+  const passed = withoutFields(endToEnd(fieldsOf(answer.rawHeaders)), ['content-length'])
+  const fields = redactFields(passed, redactions).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${fields.join('')}\r\n`
 }
 

@@ -13,16 +13,17 @@ type Due = Buffer | number
 
 /** Masks values in the messages of a WebSocket server, also those that a server cuts into several frames. The frames stay as they are. */
 export class FrameMasker implements Masking {
-  readonly #redactions: readonly Redaction[]
   readonly #content: Masker
+  /** Of pings, pongs and closes, each of which is whole: to make a masker takes longer than to read a short frame. */
+  readonly #control: Masker
   readonly #frames = new FrameReader()
   #due: Due[] = []
   /** Masked content that `#due` has not come to. */
   #ready: Buffer = Buffer.alloc(0)
 
   constructor(redactions: readonly Redaction[]) {
-    this.#redactions = redactions
     this.#content = new Masker(redactions)
+    this.#control = new Masker(redactions)
   }
 
   get held(): number {
@@ -33,7 +34,7 @@ export class FrameMasker implements Masking {
     const given: Buffer[] = []
     for (const part of this.#frames.read(bytes)) {
       if (part.type === 'header') this.#due.push(part.bytes)
-      else if (part.type === 'control') this.#due.push(this.#masked(part.bytes))
+      else if (part.type === 'control') this.#due.push(this.#control.whole(part.bytes))
       else if (part.type === 'end') this.#ready = Buffer.concat([this.#ready, this.#content.end()])
       else {
         this.#due.push(part.bytes.length)
@@ -48,11 +49,6 @@ export class FrameMasker implements Masking {
   release(): Buffer {
     this.#ready = Buffer.concat([this.#ready, this.#content.release()])
     return Buffer.concat(this.#give())
-  }
-
-  #masked(bytes: Buffer): Buffer {
-    const masker = new Masker(this.#redactions)
-    return Buffer.concat([masker.push(bytes), masker.end()])
   }
 
   /** What may go on by now. */

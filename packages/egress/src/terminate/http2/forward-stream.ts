@@ -5,7 +5,7 @@ import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
 import { plainAnswer } from '../plain-answer.ts'
 import type { Redaction } from '../secrets/masker.ts'
 import type { Field } from '../secrets/put-in.ts'
-import { redactText } from '../secrets/redact.ts'
+import { redactFields } from '../secrets/redact.ts'
 import { UpstreamFailure } from '../upstream.ts'
 import type { Http2Connection } from './serve-http2.ts'
 import { followEnd, hasEnded, reset, wholeBody } from './whole-body.ts'
@@ -94,7 +94,7 @@ function passAnswer(
   const { promise: answered, resolve } = Promise.withResolvers<void>()
   let trailers: readonly Field[] = []
   outgoing.on('trailers', (received) => {
-    trailers = ofHeaders(received).map(([name, value]) => [name, redactText(value, redactions)])
+    trailers = redactFields(ofHeaders(received), redactions)
   })
   let interim = 0
   outgoing.on('headers', (headers) => {
@@ -102,7 +102,7 @@ function passAnswer(
     if (status < 100 || status >= 200 || stream.headersSent || isOver(stream)) return
     interim += 1
     if (interim > maxInterim) return
-    const fields = ofHeaders(headers).map(([name, value]): Field => [name, redactText(value, redactions)])
+    const fields = redactFields(ofHeaders(headers), redactions)
     guarded(stream, () => stream.additionalHeaders({ ':status': status, ...headersOf(fields) }))
   })
   outgoing.once('response', (headers) => {

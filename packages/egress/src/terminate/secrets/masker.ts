@@ -72,6 +72,11 @@ export class Masker {
     return this.release()
   }
 
+  /** Masks bytes that are whole by themselves. One masker serves any number of them; it has to serve nothing else. */
+  whole(bytes: Buffer): Buffer {
+    return Buffer.concat([this.push(bytes), this.end()])
+  }
+
   #give(masked: Buffer, kept: number): Buffer {
     const end = masked.length - kept
     this.#held = masked.subarray(end)

@@ -1,7 +1,7 @@
 import { minRedactedSecretLength } from '@holt/protocol'
 import type { AttachedSecret } from '../../contract.ts'
 import { Masker, type Redaction } from './masker.ts'
-import { currentValue } from './put-in.ts'
+import { currentValue, type Field } from './put-in.ts'
 
 /** Each form below has at most three times as many bytes as the value. */
 const longestForm = 3
@@ -41,9 +41,20 @@ function redaction(value: Buffer, placeholder: string, room: number): Redaction 
   return { value, mask, room }
 }
 
-/** Text without the values. */
+/** Returns text without the values. */
 export function redactText(text: string, redactions: readonly Redaction[]): string {
-  if (redactions.length === 0) return text
+  return textRedactor(redactions)(text)
+}
+
+/** Returns fields without the values. */
+export function redactFields(fields: readonly Field[], redactions: readonly Redaction[]): Field[] {
+  // One for all of them: to make it takes longer than to read a field.
+  const redact = textRedactor(redactions)
+  return fields.map(([name, value]) => [name, redact(value)])
+}
+
+function textRedactor(redactions: readonly Redaction[]): (text: string) => string {
+  if (redactions.length === 0) return (text) => text
   const masker = new Masker(redactions)
-  return Buffer.concat([masker.push(Buffer.from(text, 'latin1')), masker.end()]).toString('latin1')
+  return (text) => masker.whole(Buffer.from(text, 'latin1')).toString('latin1')
 }

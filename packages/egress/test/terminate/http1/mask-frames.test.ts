@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { FrameMasker } from '../../../src/terminate/http1/mask-frames.ts'
 import { FrameReader } from '../../../src/terminate/http1/websocket-frames.ts'
 import { redactionOf } from '../../../src/terminate/secrets/redact.ts'
+import { countingReads } from '../secrets/counting-reads.ts'
 
 const secret = 'sk-the-real-value-0123456789'
 const redactions = redactionOf({ text: secret, placeholder: 'placeholder' })
@@ -89,4 +90,13 @@ test('any bytes come out in their number, and nothing else happens', () => {
       expect(Buffer.concat([...given, masker.release()])).toEqual(Buffer.from(bytes.subarray(0, whole)))
     }),
   )
+})
+
+test('a flood of pings and pongs makes no masker for each of them', () => {
+  const { counted, reads } = countingReads(redactions)
+  const masker = new FrameMasker(counted)
+  const before = reads()
+  const flood = Buffer.concat(Array.from({ length: 1_000 }, () => frame(0x8a, `-${secret}-`)))
+  expect(masker.push(flood)).toEqual(Buffer.concat(Array.from({ length: 1_000 }, () => frame(0x8a, `-${mask}-`))))
+  expect(reads()).toBe(before)
 })

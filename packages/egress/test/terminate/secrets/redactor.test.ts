@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Masker } from '../../../src/terminate/secrets/masker.ts'
-import { redactionOf, redactionsFor, redactText } from '../../../src/terminate/secrets/redact.ts'
+import { redactFields, redactionOf, redactionsFor, redactText } from '../../../src/terminate/secrets/redact.ts'
 import { pauseMs, Redactor } from '../../../src/terminate/secrets/redactor.ts'
 import { secretOf } from '../harness.ts'
+import { countingReads } from './counting-reads.ts'
 
 const secret = 'sk-the-real-value-0123456789'
 const redactions = redactionOf({ text: secret, placeholder: 'placeholder' })
@@ -109,4 +110,17 @@ test('what is held back depends on how long a secret is, not on its letters', as
     return masker.held
   }
   expect(await heldOf('%"/%"/%"/%"/%"/%"/%"/%"/')).toBe(await heldOf('abcdefghijklmnopqrstuvwx'))
+})
+
+test('many fields of an answer take no more masking to prepare than one', () => {
+  const readsFor = (fields: number) => {
+    const { counted, reads } = countingReads(redactions)
+    const given = redactFields(
+      Array.from({ length: fields }, () => ['x-echo', `-${secret}-`] as const),
+      counted,
+    )
+    expect(given).toEqual(Array.from({ length: fields }, () => ['x-echo', `-${mask}-`]))
+    return reads()
+  }
+  expect(readsFor(1_000)).toBe(readsFor(1))
 })
