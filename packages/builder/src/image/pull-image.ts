@@ -94,10 +94,15 @@ async function resolve(reference: ImageReference, skopeo: Skopeo): Promise<strin
   return `sha256:${createHash('sha256').update(manifest).digest('hex')}`
 }
 
+/** The most of skopeo's last line that is looked at: a registry writes its own words into it. */
+const maxWords = 2_000
+
 /** What skopeo's last words mean. Addresses are taken out first: the digits of a port or a name may look like a status. */
 export function pullError(reference: string, log: string): BuilderError {
   const detail = lastLines(log)
-  const words = lastLines(log, 1).replaceAll(/\S*\/\S*|\S+:\d+/g, '')
+  const words = lastLines(log, 1)
+    .slice(-maxWords)
+    .replaceAll(/\S+/g, (word) => (word.includes('/') ? '' : word.replace(/^.+:\d+/, '')))
   if (/manifest unknown|name unknown|repository name not known|status(code)?: 404/i.test(words)) {
     return new BuilderError('image_not_found', `The registry has no image ${reference}.`, { detail })
   }
@@ -115,8 +120,8 @@ export function pullError(reference: string, log: string): BuilderError {
     return new BuilderError('image_invalid', `${reference} is damaged.`, { detail })
   }
   // Go's errors name their cause last.
-  const cause = /([^:]*[^:\s",][^:]*)"?\s*$/.exec(words)?.[1] ?? ''
-  const why = cause
+  const why = words
+    .slice(words.lastIndexOf(':') + 1)
     .replaceAll(/["\\,]/g, '')
     .trim()
     .slice(0, 200)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { pullError } from '../../src/image/pull-image.ts'
+import { longestPieceMs } from '../support/longest-piece.ts'
 
 /** What skopeo 1.9 writes, with ports and names that look like a status. */
 const line = (message: string) => `time="2026-01-01T04:04:03Z" level=fatal msg="${message}"\n`
@@ -34,4 +35,17 @@ test.each([
     code: 'source_unreachable',
     message: `ref could not be fetched: ${why}.`,
   })
+})
+
+// The search for Go's cause was cubic: the first of these took six seconds.
+test.each([
+  ['letters before a colon', `${'x'.repeat(2_000)}:`],
+  ['letters by the megabyte', 'x'.repeat(1 << 20)],
+  ['addresses that are none', 'x:1y'.repeat(1 << 18)],
+  ['manifests by the megabyte', 'manifest'.repeat(1 << 17)],
+])('what a registry says in %s does not keep the thread', (_, words) => {
+  const before = process.threadCpuUsage()
+  pullError('ref', line(`${begin}${words}`))
+  const { user, system } = process.threadCpuUsage(before)
+  expect((user + system) / 1000).toBeLessThan(longestPieceMs)
 })

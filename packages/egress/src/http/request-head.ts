@@ -93,7 +93,19 @@ function readField(line: string): HeaderField | null {
   const name = line.slice(0, Math.max(colon, 0))
   const value = line.slice(colon + 1)
   if (colon < 1 || !token.test(name) || !fieldValue.test(value)) return null
-  return { name, value: value.replace(/^[\t ]+|[\t ]+$/g, '') }
+  return { name, value: withoutBlanks(value) }
+}
+
+/** The value without blanks around it (RFC 9112, 5.1). An expression for those at its end would try each blank in the middle as their first. */
+function withoutBlanks(value: string): string {
+  let [start, end] = [0, value.length]
+  while (start < end && isBlank(value, start)) start += 1
+  while (end > start && isBlank(value, end - 1)) end -= 1
+  return value.slice(start, end)
+}
+
+function isBlank(value: string, at: number): boolean {
+  return value[at] === ' ' || value[at] === '\t'
 }
 
 /** Origin form, absolute form of plain HTTP, or `*` for OPTIONS (RFC 9112, 3.2). A fragment is never sent, so none is understood. */

@@ -112,8 +112,8 @@ export function open(
 /** An answer to HEAD ends with its head (RFC 9112, 6.3). Node takes one without a length for one that ends with the connection, and would close it. */
 function keepAfterHead(outgoing: ClientRequest, { httpVersion, headers }: IncomingMessage): void {
   if (outgoing.method !== 'HEAD' || httpVersion !== '1.1') return
-  const options = (headers.connection ?? '').toLowerCase().split(/[\t ]*,[\t ]*/)
-  if (!options.includes('close')) outgoing.shouldKeepAlive = true
+  const options = (headers.connection ?? '').toLowerCase().split(',')
+  if (!options.some((option) => option.trim() === 'close')) outgoing.shouldKeepAlive = true
 }
 
 function send(request: IncomingMessage, outgoing: ClientRequest): void {
