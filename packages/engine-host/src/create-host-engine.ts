@@ -64,7 +64,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
   const images = new HostImages(layout, (digest) => runtimes.uses(digest))
   const maker = await makerHere(runsc, platform, identity.guest)
   const openFilesMax = await readOpenFilesMax()
-  const rootPlace = await findRootPlace([options.stateDir, options.runDir, runc ?? '/'])
+  const rootPlace = runc === null ? null : await findRootPlace([options.stateDir, options.runDir, runc])
   const host: Host = {
     layout,
     log: options.log,
@@ -78,7 +78,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
     guest,
     gvisor: runsc === null ? null : new GvisorDriver(runsc, platform),
     container:
-      runc === null || guest === null
+      runc === null || guest === null || rootPlace === null
         ? null
         : new ContainerDriver({ runc, guest: guest.path, rootPlace, openFilesMax }),
     disks: new DiskPool(layout.disks, options.spareDisks ?? 4, options.log),
@@ -102,7 +102,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
     endLauncher()
     return claim.release()
   }
-  return new HostEngine(host, { stateDir: layout.stateDir, cgroups, runsc, runc }, { release })
+  return new HostEngine(host, { stateDir: layout.stateDir, cgroups, runsc, runc, rootPlace }, { release })
 }
 
 /** Takes up or takes away what an earlier process has left. */

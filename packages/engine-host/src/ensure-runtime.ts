@@ -147,7 +147,8 @@ async function writeBundle(host: Host, { record: { spec, firstId }, paths }: Run
     limitsSwap: host.limitsSwap,
     openFilesMax: host.openFilesMax,
     firstId: firstId ?? ROOT,
-    rootPlace: host.rootPlace,
+    // A host without one has no containers (`driverOf`).
+    rootPlace: host.rootPlace ?? '/',
     masks: spec.isolation === 'container' ? await kernelMasks() : [],
     arch: arch(),
   }

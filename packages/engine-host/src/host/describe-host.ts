@@ -4,6 +4,7 @@ import type { EngineFacts, IsolationFacts } from '@holt/engine'
 import { findMissingLimit } from '../cgroups/check-limits.ts'
 import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
 import { findProgram } from '../tools/find-program.ts'
+import { ROOT_PLACES } from './find-root-place.ts'
 import { probeRunc, probeRunsc, type Runner } from './probe-runners.ts'
 
 /** This engine's name and version. */
@@ -18,6 +19,8 @@ export interface DescribeInput {
   readonly cgroups: CgroupHost
   readonly runsc: string | null
   readonly runc: string | null
+  /** Where a runner of containers finds their roots. */
+  readonly rootPlace: string | null
 }
 
 type Lack = { readonly reason: string; readonly fix: string | null }
@@ -27,7 +30,7 @@ export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
   const common = await findLack(input.cgroups)
   const [gvisor, container, disk] = await Promise.all([
     common ?? describeGvisor(input.runsc),
-    common ?? describeContainer(input.runc),
+    common ?? describeContainer(input),
     statfs(input.stateDir),
   ])
   return {
@@ -46,8 +49,10 @@ async function describeGvisor(path: string | null): Promise<Runner | Lack> {
   return probeRunsc(path)
 }
 
-async function describeContainer(path: string | null): Promise<Runner | Lack> {
+async function describeContainer({ runc: path, rootPlace }: DescribeInput): Promise<Runner | Lack> {
   if (path === null) return { reason: 'neither runc nor crun is installed', fix: 'apt-get install runc' }
+  if (rootPlace === null)
+    return { reason: `none of ${ROOT_PLACES.join(', ')} is free for roots of containers`, fix: 'mkdir /mnt' }
   const filesystems = await readFile('/proc/filesystems', 'utf8')
   for (const name of ['overlay', 'erofs']) {
     if (!new RegExp(`\\t${name}$`, 'm').test(filesystems)) {

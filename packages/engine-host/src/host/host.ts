@@ -26,8 +26,8 @@ export interface Host {
   readonly openFilesMax: number
   /** Whether a mounted disk can be made larger. */
   readonly canGrowDisks: boolean
-  /** Where runners of containers find root and users, in mounts of their own. */
-  readonly rootPlace: string
+  /** Where runners of containers find root and users, in mounts of their own. Null where the host has no directory for that. */
+  readonly rootPlace: string | null
   /** Null where the engine makes no runtimes. */
   readonly guest: GuestFile | null
   readonly gvisor: CheckpointDriver | null
