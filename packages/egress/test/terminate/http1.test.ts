@@ -134,6 +134,9 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(passage.dialled.count).toBe(1)
   })
 
+  /** A tick of the kernel at the most. */
+  const tickMs = 10
+
   test('reads a long Connection of an answer to HEAD as fast with blanks as with letters', async () => {
     const fillers = { '/letters': 'x', '/blanks': '\t' }
     const { passage } = await passageTo((request, response) => {
@@ -151,8 +154,9 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
       }
       return fastest
     }
-    // An expression with blanks before the comma took hundreds of times as long.
-    expect((await fastestMs('/blanks')) / (await fastestMs('/letters'))).toBeLessThan(20)
+    const blanksMs = await fastestMs('/blanks')
+    // The kernel may count a thread's time by its ticks. An expression with blanks before the comma took seconds.
+    expect(blanksMs / Math.max(tickMs, await fastestMs('/letters'))).toBeLessThan(30)
   })
 
   test('refuses what the policy does not allow, and nothing arrives', async () => {
