@@ -1,10 +1,16 @@
-import { Transform } from 'node:stream'
+import { Transform, type TransformCallback } from 'node:stream'
 
 /**
  * How long nothing has to come until what is held back goes on. Longer than a round trip to most hosts: a sender that waits for an acknowledgement in the
  * middle of a value pauses for one, and a program chooses where that is by how much it sends.
  */
 export const pauseMs = 250
+
+/** How long one stream is masked until others of the event loop go first: a sender may cut what it sends into tens of thousands of messages. */
+const stretchMs = 5
+
+/** So many bytes are masked between two looks at the clock: some milliseconds where each message has one byte. */
+const sliceBytes = 2048
 
 /** Takes the values out of a stream. */
 export interface Masking {
@@ -29,11 +35,9 @@ export class Redactor extends Transform {
     this.#isWhole = isWhole
   }
 
-  override _transform(chunk: Buffer, _encoding: string, done: (error: Error | null, data?: Buffer) => void): void {
-    const given = this.#masking.push(chunk)
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     this.#stop()
-    if (this.#masking.held > 0 && !this.#isWhole) this.#wait()
-    done(null, given)
+    this.#mask(chunk, [], done)
   }
 
   /** A reader that took nothing kept the sender from sending: that was no pause of the sender's, whose time begins now. */
@@ -50,6 +54,22 @@ export class Redactor extends Transform {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#stop()
     done(error)
+  }
+
+  /** The work for a byte does not depend on the values, and so neither do the rests. */
+  #mask(chunk: Buffer, given: Buffer[], done: TransformCallback): void {
+    const until = performance.now() + stretchMs
+    let at = 0
+    do {
+      given.push(this.#masking.push(chunk.subarray(at, at + sliceBytes)))
+      at += sliceBytes
+    } while (at < chunk.length && performance.now() < until)
+    if (at < chunk.length) {
+      setImmediate(() => (this.destroyed ? done() : this.#mask(chunk.subarray(at), given, done)))
+      return
+    }
+    if (this.#masking.held > 0 && !this.#isWhole) this.#wait()
+    done(null, Buffer.concat(given))
   }
 
   #wait(): void {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { FrameMasker } from '../../../src/terminate/http1/mask-frames.ts'
 import { FrameReader } from '../../../src/terminate/http1/websocket-frames.ts'
 import { redactionOf } from '../../../src/terminate/secrets/redact.ts'
+import { Redactor } from '../../../src/terminate/secrets/redactor.ts'
 import { countingReads } from '../secrets/counting-reads.ts'
 
 const secret = 'sk-the-real-value-0123456789'
@@ -99,4 +100,29 @@ test('a flood of pings and pongs makes no masker for each of them', () => {
   const flood = Buffer.concat(Array.from({ length: 1_000 }, () => frame(0x8a, `-${secret}-`)))
   expect(masker.push(flood)).toEqual(Buffer.concat(Array.from({ length: 1_000 }, () => frame(0x8a, `-${mask}-`))))
   expect(reads()).toBe(before)
+})
+
+test('others go on beside a flood of the smallest messages, and all of it arrives', async () => {
+  const whole = Buffer.alloc(3 * 2 ** 17, frame(0x81, 'x'))
+  let [turns, ended] = [0, false]
+  const arrived = new Redactor(new FrameMasker(redactions)).end(whole).toArray()
+  const done = arrived.finally(() => {
+    ended = true
+  })
+  while (!ended) {
+    await new Promise((resolve) => setImmediate(resolve))
+    turns += 1
+  }
+  expect(Buffer.concat(await done)).toEqual(whole)
+  // Without rests there are about three. Some 400 kilobytes take hundreds of milliseconds in all.
+  expect(turns).toBeGreaterThan(8)
+})
+
+test('a stream that ends in the middle of a flood stops', async () => {
+  const stream = new Redactor(new FrameMasker(redactions))
+  stream.write(Buffer.alloc(3 * 2 ** 17, frame(0x81, 'x')))
+  stream.destroy()
+  await new Promise((resolve) => stream.once('close', resolve))
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(stream.readableLength).toBe(0)
 })
