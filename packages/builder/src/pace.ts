@@ -1,6 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** How long work goes on before it rests: others that wait for the event loop do not notice so little. */
+/**
+ * Time that work takes before it yields, in milliseconds. A delay this short is not noticeable to
+ * other work of the event loop.
+ */
 const stretchMs = 5
 
 /** Paces work that is long as a whole, so that everything else in the process goes on beside it. */

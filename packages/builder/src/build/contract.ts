@@ -79,7 +79,10 @@ export interface BuildResult {
   readonly warnings: readonly string[]
 }
 
-/** What runtimes of the template have. PATH, HOME, HOSTNAME, SHELL, USER and LOGNAME in `env` are the base template's or the request's, never an image's. */
+/**
+ * Settings of the template's runtimes. The platform keys in `env` (PATH, HOME, HOSTNAME, SHELL,
+ * USER, LOGNAME) come from the base template or the request, never from an image.
+ */
 export interface FinalSettings {
   readonly env: Readonly<Record<string, string>>
   readonly user: string
@@ -155,7 +158,10 @@ export interface TemplateBase {
   readonly reference: string
   readonly imageDigest: ImageDigest
   readonly settings: BuildSettings
-  /** What its runtimes have. PATH and the like in it hold for a template on top of it too: a Dockerfile's are for its steps only. */
+  /**
+   * Environment of the template's runtimes. Its PATH and other platform keys hold for templates on
+   * top of it too; those of a Dockerfile hold for its steps only.
+   */
   readonly env: Readonly<Record<string, string>>
 }
 

@@ -17,7 +17,7 @@ export async function makePlan(request: BuildRequest, host: PlanHost, signal: Ab
       }
 }
 
-/** What reads the Dockerfile. */
+/** The part of the host that reads the Dockerfile. */
 type PlanHost = Pick<BuildHost, 'planDockerfile'>
 
 async function readSource(

@@ -168,7 +168,10 @@ async function resolveSteps(
   return steps
 }
 
-/** Where the words of the file took too much, its author is told which line was one too many. */
+/**
+ * Returns the error with the instruction's line, if this instruction exhausted the account of the
+ * file.
+ */
 function withLine(error: unknown, { line }: Instruction, { args }: Surroundings): unknown {
   if (!(error instanceof BuildError) || !args.account.isSpent || line === 0) return error
   const { code, message, hint, details, cause } = error

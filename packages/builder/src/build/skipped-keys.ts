@@ -33,7 +33,7 @@ export function skippedKeys(target: StageNode, base: BuildSettings, request: Req
   const { kept } = rootOf(target)
   const inherited = Object.entries(base.env)
     .filter(([name, value]) => platformKeys.has(name) && kept[name] !== value)
-    // What container engines assume is no value of the image.
+    // The default PATH of container engines is no value of the image.
     .filter(([name, value]) => !(name === 'PATH' && value === DEFAULT_PATH))
     .map(([name]) => toIgnored({ name, line: null }, request))
   return [...inherited, ...ignoredLines(linesOf(target), request)]

@@ -15,7 +15,7 @@ export interface StageNode {
   /** Of its files at the end. */
   readonly key: string
   readonly settings: BuildSettings
-  /** What its own ENV lines set. */
+  /** Variables that its own ENV lines set. */
   readonly envLines: readonly EnvLine[]
   /** Its build arguments, which a stage on top of it has as well. */
   readonly args: ReadonlyMap<string, string>

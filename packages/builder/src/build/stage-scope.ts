@@ -14,7 +14,7 @@ const MAX_ENV_BYTES = 128 * 1024
 const MAX_LABEL_BYTES = 128 * 1024
 const MAX_PATH_BYTES = 4096
 const MAX_PORTS = 1000
-/** What a port that is exposed is charged: a number that is made and looked up. */
+/** Characters charged for each exposed port: a number is created and looked up. */
 const CHARACTERS_PER_PORT = 128
 
 /** Build arguments that every RUN has, and no key of the cache: which proxy fetched something is no part of it. */
@@ -27,7 +27,10 @@ export class BuildArgs {
   readonly #given: ReadonlyMap<string, string>
   readonly #global: ReadonlyMap<string, string>
   readonly #used = new Set<string>()
-  /** What the words of all stages are charged to: that of the file, as reading it has left it. */
+  /**
+   * The account for the words of all stages. It continues from the state in which reading the file
+   * left it.
+   */
   readonly account: WordAccount
 
   constructor(given: Readonly<Record<string, string>>, plan: Pick<BuildPlan, 'globalArgs' | 'spent'>) {
@@ -70,7 +73,7 @@ export class StageScope {
   readonly #labels: Variables
   readonly #ports: Set<string>
   readonly #onBuild: readonly string[]
-  /** What ENV has set so far, and where. */
+  /** Variables that ENV has set so far, with their lines. */
   readonly envLines: { readonly name: string; readonly line: number }[] = []
   user: string
   workdir: string
@@ -102,7 +105,10 @@ export class StageScope {
     return expandWord(quoted, this.#lookup, { account: this.#build.account })
   }
 
-  /** What a command has: the Dockerfile's own variables and nothing else. Each command is charged what it is given. */
+  /**
+   * Returns the environment of a command: the Dockerfile's own variables only. Charges the account
+   * for it.
+   */
   get commandEnv(): Readonly<Record<string, string>> {
     this.#build.account.produce(this.#args.size + this.#env.size)
     return Object.fromEntries([...this.#args.values, ...this.#env.values])

@@ -14,7 +14,7 @@ export class Variables {
     return this.#values
   }
 
-  /** As accounts count it. */
+  /** The size of all pairs, as accounts count it. */
   get size(): number {
     return this.#size
   }

@@ -3,7 +3,10 @@ import { BuildError } from '../build/contract.ts'
 /** A pattern of one component of a path. */
 interface NamePattern {
   readonly parts: readonly Part[]
-  /** What it comes to where it has no wildcard, or one star: how names begin and end. Null for any other. */
+  /**
+   * Prefix and suffix of a pattern without a wildcard, or with one star. Null for any other
+   * pattern.
+   */
   readonly ends: { readonly prefix: string; readonly suffix: string; readonly isWhole: boolean } | null
 }
 
@@ -115,7 +118,9 @@ function charsOf(name: string): ArrayLike<string> {
   return /[\ud800-\udfff]/.test(name) ? [...name] : name
 }
 
-/** Whether a name fits. What most patterns are is compared at once. */
+/**
+ * Returns true if a name matches. Patterns without wildcards or with one star are compared at once.
+ */
 function fits({ parts, ends }: NamePattern, name: string, chars: ArrayLike<string>, spend: Spend): boolean {
   if (ends === null) return matchParts(parts, chars, spend)
   const { prefix, suffix, isWhole: all } = ends

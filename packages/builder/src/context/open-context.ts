@@ -21,7 +21,10 @@ export interface SelectOptions {
 /** The files that came with a build. They are read from the archive, and never unpacked. */
 export interface Context {
   readonly sha256: string
-  /** What sources name. Rejects with `BuildError`: `step_failed` where one names nothing, or where all that was looked for takes too many steps. */
+  /**
+   * Returns the entries that sources name. Rejects with `BuildError` `step_failed` if a source
+   * matches nothing, or if the search exceeds its account.
+   */
   select(sources: readonly string[], options?: SelectOptions): Promise<Selection>
 }
 
@@ -43,7 +46,7 @@ export function emptyContext(): Context {
   return contextOf(new ContextTree(), { sha256: 'none', members: async function* () {}, account: new SearchAccount() })
 }
 
-/** How a context is opened. */
+/** Options for opening a context. */
 interface OpenOptions {
   /** Ends the reading, and whatever is looked for later. */
   readonly signal?: AbortSignal | undefined

@@ -18,13 +18,13 @@ import type { SearchAccount } from './search-account.ts'
 import type { Chosen, Match } from './selection.ts'
 import { sortNames } from './sort-names.ts'
 
-/** What choosing one more name costs beside its characters: it is kept, sorted and hashed. */
+/** Steps charged for each chosen name beside its characters: it is stored, sorted and hashed. */
 const stepsPerName = 4
 
 /** Characters of a name that are copied, compared and hashed in one step. */
 const charsPerStep = 4
 
-/** How sources are chosen, and what the work is charged to. */
+/** Options of a search: how sources are chosen, and the account to charge. */
 interface SearchOptions extends SelectOptions {
   readonly account: SearchAccount
 }
@@ -231,7 +231,9 @@ interface Taking {
   readonly node: DirectoryNode
   readonly state: ExcludeState
   readonly children: Iterator<[string, ContextNode]>
-  /** How many names there were when it was entered and left out; null for one that is taken. */
+  /**
+   * The number of names when the directory was entered but excluded; null for one that is taken.
+   */
   readonly excludedAt: number | null
 }
 

@@ -8,7 +8,7 @@ import { ReadingThread, type ThreadLimits, threadLimits } from './reading-thread
 /** Threads at once: each may have a whole core. */
 const MAX_THREADS = 2
 
-/** Whose Dockerfile it is, and how long it is wanted. */
+/** The owner of a Dockerfile, and the signal that ends its reading. */
 export interface ReadingFor {
   readonly projectId: string
   /** Ends the reading, also while it waits. */
@@ -29,19 +29,19 @@ export class DockerfileReader {
     this.#idle = [...this.#threads]
   }
 
-  /** How many readings wait. */
+  /** Returns the number of readings that wait. */
   waiting(projectId: string): { readonly ofProject: number; readonly ofAll: number } {
     return { ofProject: this.#queue.waitingOf(projectId), ofAll: this.#queue.waiting }
   }
 
-  /** As `checkDockerfile`. */
+  /** Checks a Dockerfile in a thread, as `checkDockerfile` does. */
   async check(text: string, options: ReadingOptions, wanted: ReadingFor): Promise<DockerfileCheck> {
     const answer = await this.#read({ type: 'check', text, options }, wanted)
     if (answer.type !== 'check') throw new Error('a check has another answer')
     return answer.check
   }
 
-  /** As `planDockerfile`. */
+  /** Plans a Dockerfile in a thread, as `planDockerfile` does. */
   async plan(text: string, options: ReadingOptions, wanted: ReadingFor): Promise<BuildPlan> {
     const answer = await this.#read({ type: 'plan', text, options }, wanted)
     if (answer.type !== 'plan') throw new Error('a plan has another answer')

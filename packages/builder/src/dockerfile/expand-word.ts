@@ -13,11 +13,11 @@ const MAX_DEPTH = 100
 
 const nameAt = /[\p{Nd}]+|[\p{L}_][\p{L}\p{Nd}_]*|[@*#?$!-]/uy
 
-/** How a word is expanded. */
+/** Options for expanding a word. */
 export interface ExpandOptions {
   /** Default: a backslash. */
   readonly escapeChar?: Escape
-  /** What the work is charged to: that of the file the word stands in. Default: one of its own. */
+  /** The account to charge: that of the word's file. Default: a new one. */
   readonly account?: WordAccount
 }
 

@@ -18,12 +18,12 @@ export class FairQueue {
     this.#atOnceOfOwner = atOnceOfOwner
   }
 
-  /** How many wait. */
+  /** The number of items that wait. */
   get waiting(): number {
     return this.#count
   }
 
-  /** How many of an owner wait. */
+  /** Returns the number of items of one owner that wait. */
   waitingOf(owner: string): number {
     return this.#waiting.get(owner)?.length ?? 0
   }

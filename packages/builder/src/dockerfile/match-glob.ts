@@ -27,7 +27,7 @@ export function readGlob(text: string, escapeChar: string): Glob | null {
   return parts
 }
 
-/** How a match is looked for. */
+/** Options of a match. */
 interface MatchOptions {
   readonly start?: number
   readonly longest: boolean
@@ -51,7 +51,10 @@ class Matcher {
     this.#addedIn = new Int32Array(glob.length + 1)
   }
 
-  /** How many characters from `start` the pattern takes: the fewest or the most; null where it does not fit. A wildcard takes no newline. */
+  /**
+   * Returns the number of characters from `start` that the pattern matches, the fewest or the most;
+   * null if it does not match. Wildcards match no newline.
+   */
   lengthIn(value: readonly string[], { start = 0, longest, spend }: MatchOptions): number | null {
     this.#begin()
     this.#add(0)

@@ -1,6 +1,6 @@
 import { modePattern } from '@holt/protocol'
 
-/** How a mode is written. */
+/** The hint for a mode that is not valid. */
 export const modeHint = 'Write an octal mode like --chmod=755, or a symbolic one like --chmod=u+rwX,g=r.'
 
 /** True for a mode as chmod(1) takes it: octal digits or symbolic clauses. */

@@ -14,7 +14,7 @@ export interface PlanOptions {
   readonly buildArgs?: Readonly<Record<string, string>> | undefined
   /** Default: this machine's. */
   readonly platform?: Platform | undefined
-  /** What the words of the file are charged to. Default: a new one. */
+  /** The account for the words of the file. Default: a new one. */
   readonly account?: WordAccount | undefined
 }
 

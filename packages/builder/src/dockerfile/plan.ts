@@ -16,7 +16,7 @@ export interface BuildPlan {
   readonly globalArgs: Readonly<Record<string, string>>
   /** Of the `# escape=` directive: what quotes a character in words. */
   readonly escape: '\\' | '`'
-  /** What reading its words was charged: the words that steps expand are charged to the same account. */
+  /** The work that reading charged. Words that steps expand are charged to the same account. */
   readonly spent: WordsSpent
 }
 

@@ -18,7 +18,7 @@ export interface ReadOptions {
   readonly target: string | null
   readonly buildArgs: Readonly<Record<string, string>>
   readonly platform: Platform
-  /** What the words of the file are charged to. Default: a new one. */
+  /** The account for the words of the file. Default: a new one. */
   readonly account?: WordAccount | undefined
 }
 
@@ -36,7 +36,7 @@ export interface Reading {
   readonly globalArgs: Readonly<Record<string, string>>
   /** Build arguments that no ARG declares. */
   readonly unusedArgs: readonly string[]
-  /** What its words were charged. */
+  /** The work that its words charged. */
   readonly spent: WordsSpent
   /** True where its account was spent before its end. */
   readonly isPartial: boolean

@@ -4,7 +4,7 @@ import type { BuildPlan } from './plan.ts'
 import { checkDockerfile, type PlanOptions, planDockerfile } from './plan-dockerfile.ts'
 import { requireFewSteps, requireFewWords } from './plan-limits.ts'
 
-/** How a Dockerfile is read in a thread. */
+/** Options for reading a Dockerfile in a thread. */
 export type ReadingOptions = Pick<PlanOptions, 'target' | 'buildArgs'>
 
 /** One Dockerfile for a thread. */
@@ -14,7 +14,10 @@ export interface ReadingJob {
   readonly options: ReadingOptions
 }
 
-/** What a thread answers to a job: plain data, since an error loses its class on the way. */
+/**
+ * The answer of a thread to a job. It is plain data, because an error loses its class between
+ * threads.
+ */
 export type ReadingAnswer =
   | { readonly type: 'check'; readonly check: DockerfileCheck }
   | { readonly type: 'plan'; readonly plan: BuildPlan }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { BuildError } from '../build/contract.ts'
 import type { ReadingAnswer, ReadingJob } from './reading-job.ts'
 
-/** What one Dockerfile may take. */
+/** Limits for one Dockerfile. */
 export interface ThreadLimits {
   readonly timeoutMs: number
   readonly heapMiB: number

@@ -18,7 +18,7 @@ type Key = (typeof keys)[number]
 
 const digest = `sha256:${'0'.repeat(64)}` as ImageDigest
 const plain: BuildSettings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
-/** What a base template has: the workspace's environment comes first in its PATH. */
+/** The platform keys of a base template. Its PATH begins with the workspace's environment. */
 const ofBase = { PATH: '/workspace/.venv/bin:/usr/bin:/bin', VIRTUAL_ENV: '/workspace/.venv' }
 const all = (value: string) => Object.fromEntries(keys.map((key) => [key, value]))
 
@@ -107,7 +107,10 @@ const rows = (Object.keys(sources) as (keyof typeof sources)[]).flatMap((source)
   bases[source].flatMap((base) => keys.map((key) => ({ source, base, key }))),
 )
 
-/** What runtimes have that are made from the base itself: for an image nothing, which leaves it to the platform. */
+/**
+ * Returns the platform keys of runtimes made from the base itself. An image has none: the platform
+ * sets them.
+ */
 const platformOf = (base: string) => {
   const { env } = templates[base.replace('holt/', '')] ?? { env: {} as TemplateBase['env'] }
   return Object.fromEntries(keys.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])))

@@ -272,7 +272,7 @@ describe('settings', () => {
 describe('a here-document with the line ends of Windows', () => {
   const crlf = (text: string) => plan(text.replaceAll('\n', '\r\n'))
 
-  // What moby/buildkit makes of the same files: frontend/dockerfile, `Parse` and `dispatchRun`.
+  // Results of moby/buildkit for the same files: frontend/dockerfile, `Parse` and `dispatchRun`.
   test.each<readonly [string, object]>([
     ['RUN <<EOF\nset -e\necho $X\nEOF\n', { form: { type: 'heredoc', script: 'set -e\r\necho $X\r\n' } }],
     ['RUN <<-EOF\n\techo a\n\tEOF', { form: { type: 'heredoc', script: 'echo a\r\n' } }],
