@@ -8,7 +8,7 @@ import { FrameReader } from './websocket-frames.ts'
  */
 const maxDue = 1_000
 
-/** What has to go on, in its order: bytes as they are, or as many bytes of content. */
+/** Output that is due, in order: literal bytes, or a number of content bytes. */
 type Due = Buffer | number
 
 /** Masks values in the messages of a WebSocket server, also those that a server cuts into several frames. The frames stay as they are. */

@@ -20,7 +20,7 @@ export class Masker {
   #read: Buffer
   /** Masked, and not given out. */
   #held: Buffer = Buffer.alloc(0)
-  /** How many of the last bytes could all stand in a value. */
+  /** The number of last bytes that could all be part of a value. */
   #run = 0
 
   constructor(redactions: readonly Redaction[]) {
@@ -36,7 +36,7 @@ export class Masker {
     this.#read = Buffer.alloc(this.#longest)
   }
 
-  /** How many bytes are held back. */
+  /** The number of bytes held back. */
   get held(): number {
     return this.#held.length
   }
@@ -51,7 +51,7 @@ export class Masker {
       finder.read(window, this.#longest, (value, end) => {
         const mask = this.#redactions[value]?.mask ?? Buffer.alloc(0)
         const start = end - mask.length - given
-        // What was given out already stays out; the rest of the value does not follow it.
+        // Bytes already sent stay sent; the rest of the value does not follow them.
         mask.copy(masked, Math.max(0, start), Math.max(0, -start))
       })
     this.#read = window.subarray(window.length - this.#longest)
@@ -84,7 +84,10 @@ export class Masker {
   }
 }
 
-/** How many bytes at the end could all stand in a value, where `before` such bytes came before. Values are text on one line of ASCII (`fieldValue`). */
+/**
+ * Returns the number of bytes at the end that could all be part of a value, if `before` such bytes
+ * preceded. Values are one line of ASCII text (`fieldValue`).
+ */
 function runAtEnd(bytes: Buffer, before: number): number {
   for (let at = bytes.length - 1; at >= 0; at--) {
     const byte = bytes[at] ?? 0

@@ -1,8 +1,9 @@
 import { Transform, type TransformCallback } from 'node:stream'
 
 /**
- * How long nothing has to come until what is held back goes on. Longer than a round trip to most hosts: a sender that waits for an acknowledgement in the
- * middle of a value pauses for one, and a program chooses where that is by how much it sends.
+ * Silence of the host after which held bytes are sent, in milliseconds. It is longer than a round
+ * trip to most hosts: a sender that waits for an acknowledgement in the middle of a value pauses
+ * for one, and a program can choose that place by the amount it sends.
  */
 export const pauseMs = 250
 
@@ -14,7 +15,7 @@ const sliceBytes = 2048
 
 /** Takes the values out of a stream. */
 export interface Masking {
-  /** How many bytes are held back. */
+  /** The number of bytes held back. */
   readonly held: number
   /** Takes bytes, and returns what may go on. */
   push(bytes: Buffer): Buffer

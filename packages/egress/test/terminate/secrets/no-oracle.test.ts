@@ -10,7 +10,7 @@ const lanes = 8
 /** More than is ever held back of this secret. */
 const long = 'x'.repeat(300)
 
-/** What a program sees of one guess. */
+/** The observations that a program makes of one guess. */
 interface Seen {
   readonly isRight: boolean
   /** Bytes that had not come before anything was sent behind the guess. */
@@ -24,7 +24,7 @@ interface Seen {
 interface Guess {
   readonly isRight: boolean
   readonly first: Buffer
-  /** What is sent when something of the first came back. */
+  /** Bytes that are sent once part of `first` has come back. */
   readonly rest: Buffer | null
 }
 
@@ -113,7 +113,10 @@ function isSmall(difference: number): boolean {
   return difference <= maxDifference
 }
 
-/** How far apart each thing that is seen is for right and for wrong guesses: 0 for the same distribution, 1 where it always tells (Kolmogorov and Smirnov). */
+/**
+ * Returns the distance between right and wrong guesses for each observation: 0 for equal
+ * distributions, 1 if the observation always tells (Kolmogorov-Smirnov).
+ */
 function differences(seen: readonly Seen[]): Record<'withheld' | 'pieces' | 'earlyMs' | 'allMs', number> {
   const right = seen.filter(({ isRight }) => isRight)
   const wrong = seen.filter(({ isRight }) => !isRight)
