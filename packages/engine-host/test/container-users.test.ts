@@ -32,7 +32,7 @@ test.skipIf(reason !== null)(
       expect(users).not.toContain(0)
       expect(users[0]).not.toBe(users[1])
 
-      // What one takes as root leaves root of the other, and the host's, all that they had.
+      // Root of one runtime takes no resources from root of the other, or from the host.
       const taken = await takeInotify(guests[0])
       expect(taken).toBeGreaterThan(0)
       expect(await takeInotify(guests[1])).toBe(taken)
@@ -60,7 +60,7 @@ async function userOf(id: string): Promise<number> {
   return [...users][0] ?? 0
 }
 
-/** How many inotify instances root could take; it keeps them. */
+/** Returns the number of inotify instances that root could take, and keeps them. */
 async function takeInotify(guest: GuestClient): Promise<number> {
   for await (const item of await guest.runProcess(processOf(['/bin/probe', 'inotify']), timeout()))
     if (item.type === 'stdout') return Number(Buffer.from(item.data, 'base64').toString())

@@ -73,7 +73,7 @@ test.skipIf(reason !== null)(
       expect(surface.sockets.filter((kind) => !SOCKETS.test(kind))).toEqual([])
       expect(surface.pairs).toEqual([1])
       expect(surface.aio).toBe('ENOSYS')
-      // As a kernel without that protocol says it: programs then do without.
+      // The same error as from a kernel without that protocol: programs then work without it.
       expect(surface.uevents).toBe('protocol not supported')
       expect(surface.proc.filter((name) => !SHOWN_IN_PROC.includes(name))).toEqual([])
       expect(surface.sys).toEqual(expect.arrayContaining([expect.stringMatching(/\/system\/cpu/)]))

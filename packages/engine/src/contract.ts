@@ -282,7 +282,7 @@ export type EngineErrorKind =
   | 'damaged'
   | 'unavailable'
   | 'failed'
-  /** What takes the guest's place answers what the protocol does not allow, or about something else than it was asked. */
+  /** The guest's answer violates the protocol, or is about something else than the request. */
   | 'wrong_answer'
 
 /** The one error class of engines. `message` is for the operator; it may name host paths and is never sent to a client. */

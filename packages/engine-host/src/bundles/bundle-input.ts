@@ -17,9 +17,9 @@ export interface BundleInput {
   readonly limitsSwap: boolean
   /** The most open files the engine may allow a process. */
   readonly openFilesMax: number
-  /** What user 0 of a container is on the host. */
+  /** The host's id of user 0 of a container. */
   readonly firstId: number
-  /** Where the runner of a container finds its root and its users. */
+  /** The path at which the runner of a container finds its root and its users. */
   readonly rootPlace: string
   /** Paths of `/proc` and `/sys` that a container may not see. */
   readonly masks: readonly string[]

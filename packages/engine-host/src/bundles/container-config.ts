@@ -19,7 +19,10 @@ export const CONTAINER_CAPABILITIES = [
   'CAP_SYS_CHROOT',
 ] as const
 
-/** What programs read and nobody may write. Where cgroups are of version 1 the runner mounts them below a tmpfs that root could write to. */
+/**
+ * Paths that programs may read and nobody may write. With cgroup v1 the runner mounts cgroups below
+ * a tmpfs that root could write to.
+ */
 const READONLY_PATHS = ['/proc/sys', '/proc/sysrq-trigger', '/sys/fs/cgroup'] as const
 
 /**

@@ -8,7 +8,7 @@ import { rootFlag, runRunner, startedProcess } from './run-runner.ts'
 /** Two programs that make one system call each. */
 const LOOPBACK_TIMEOUT_MS = 10_000
 
-/** What starts containers. */
+/** The programs that start containers. */
 export interface ContainerPrograms {
   /** runc or crun. */
   readonly runc: string

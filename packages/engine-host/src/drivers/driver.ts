@@ -1,12 +1,12 @@
 import type { RuntimePaths } from '../layout.ts'
 import type { ProcessId } from '../tools/process-table.ts'
 
-/** What a driver boots. */
+/** The bundle that a driver boots. */
 export interface Bundle {
   readonly paths: RuntimePaths
-  /** Where the kernel has mounted the image of a container. */
+  /** The path at which the kernel has mounted the image of a container. */
   readonly imageMount: string
-  /** What user 0 of a container is on the host; null in gVisor. */
+  /** The host's id of user 0 of a container; null in gVisor. */
   readonly firstId: number | null
 }
 

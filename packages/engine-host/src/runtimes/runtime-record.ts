@@ -26,7 +26,10 @@ const Record = z.object({
   /** SHA-256 of the guest binary it was made with. */
   guest: z.string(),
   spec: Spec,
-  /** What user 0 of a container is on the host; null in gVisor, and for containers of an engine that gave them the host's users. */
+  /**
+   * The host's id of user 0 of a container. Null in gVisor, and for containers of an engine without
+   * user namespaces.
+   */
   firstId: z.int().positive().nullable().default(null),
   state: z.enum(['preparing', 'running', 'ended']),
   restored: z.boolean(),

@@ -2,7 +2,8 @@ import type { ErrorCode } from '@holt/protocol'
 import { z } from 'zod'
 import * as word from './words.ts'
 
-// What the guest answers, as guest/PROTOCOL.md says. The guest is hostile: `words.ts` bounds every number and every text, this file every list.
+// Schemas of the guest's answers (guest/PROTOCOL.md). The guest is hostile: `words.ts` bounds every
+// number and every text, this file every list.
 
 const { count, momentMs } = word
 const problems = z.array(word.sentence.max(8192)).max(32)

@@ -46,7 +46,10 @@ export interface ApplyTree {
   readonly chown: string | null
   /** Owners are as the stream has them. */
   readonly keepOwners: boolean
-  /** As chmod(1) takes it, octal or symbolic, of everything but symlinks and directories that are made on the way; null: as the stream has it. */
+  /**
+   * A mode as for chmod(1), octal or symbolic. It applies to everything but symlinks and
+   * directories created on the way. Null keeps the modes of the stream.
+   */
   readonly mode: string | null
   /** Archives at the top of the stream are unpacked into the destination. */
   readonly unpack: boolean

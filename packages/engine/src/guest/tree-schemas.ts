@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { GuestFile } from './schemas.ts'
 import * as word from './words.ts'
 
-// What the guest answers about whole trees, as guest/PROTOCOL.md says, made of the words in `words.ts`.
+// Schemas of the guest's answers about whole trees (guest/PROTOCOL.md), made of the words in
+// `words.ts`.
 
 const { count, path } = word
 const raw = word.rawPath.optional()

@@ -30,7 +30,7 @@ export const ownerId = z.number().int().min(0).max(4_294_967_295)
 /** A port of TCP. */
 export const port = z.number().int().min(1).max(65_535)
 
-/** How a process ended, as a shell tells it. */
+/** The exit code of a process, as a shell reports it. */
 export const exitCode = z.number().int().min(0).max(255)
 
 /** A line or a sentence for people. It may have control characters: clients show them visibly. */
@@ -72,7 +72,7 @@ export const fileType = z.enum(['file', 'directory', 'symlink', 'fifo', 'socket'
 /** A directory of a process. A shell tells it as it stands there, so that it may have doubled slashes. */
 export const directory = Text.max(maxPathLength).startsWith('/')
 
-/** What a symlink says, which is any text. */
+/** The target of a symlink, which may be any text. */
 export const linkTarget = Text.min(1).max(maxPathLength)
 
 /** A canonical path: absolute, without empty parts, `.` and `..`. */

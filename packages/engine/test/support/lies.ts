@@ -1,4 +1,4 @@
-/** Where a value is in an answer. */
+/** The path of a value in an answer. */
 export type Place = readonly (string | number)[]
 
 /** Fields that may have any text, but for NUL, halves of surrogate pairs, and more than there may be. */
@@ -6,10 +6,10 @@ const freeTexts: readonly string[] = ['command', 'argv', 'problems', 'symlink_ta
 
 const attack = '$(touch /tmp/PWNED)'
 
-/** What no text of a guest may be. */
+/** Values that the host accepts for no text of a guest. */
 const noText: readonly unknown[] = ['a\0b', '\ud800', 'x'.repeat(600_000), 7, true, [], {}]
 
-/** What no name of a guest may be. */
+/** Values that the host accepts for no name of a guest. */
 const noName: readonly unknown[] = [
   ...noText,
   '',
@@ -26,7 +26,7 @@ const noName: readonly unknown[] = [
   '-x\u0000',
 ]
 
-/** What no path of a guest may be. */
+/** Values that the host accepts for no path of a guest. */
 const noPath: readonly unknown[] = [
   ...noText,
   '',

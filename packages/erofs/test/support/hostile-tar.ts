@@ -8,7 +8,7 @@ interface HostileMember {
   readonly name: string
   readonly target: string
   readonly content: number
-  /** What the header says of the size; null: the truth. */
+  /** The size in the header; null for the true size. */
   readonly size: string | null
   /** The header before the member that gives it a longer name, another size, or a sparse map; null for none. */
   readonly before: { readonly type: string; readonly text: string } | null
