@@ -17,7 +17,7 @@ const mostOf = {
   request_burst: 1_000_000,
 } as const
 
-/** What a project may have at the most. */
+/** The name of a quota of a project. */
 export type QuotaName = keyof typeof mostOf
 
 /** Every quota, in the order in which they are shown. */

@@ -3,7 +3,7 @@ import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
 import { inLog } from './read-events.ts'
 
-/** How many events of a log are removed at once. */
+/** The number of events of a log that one step removes. */
 const usualStep = 5000
 
 /**

@@ -113,7 +113,7 @@ export function announcedTrailers(answer: IncomingMessage, request: IncomingMess
   return names.length === 0 ? [] : ['Trailer', names.join(', ')]
 }
 
-/** Whether a client asks for trailers (RFC 9110, 10.1.4). */
+/** Returns true if a client asks for trailers (RFC 9110, 10.1.4). */
 function wantsTrailers({ headers }: IncomingMessage): boolean {
   return String(headers.te ?? '')
     .toLowerCase()

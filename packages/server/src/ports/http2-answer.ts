@@ -1,6 +1,6 @@
 import { HoltError } from '@holt/protocol'
 
-/** Where HTTP/2 without TLS goes instead: a port that carries any TCP. */
+/** The remedy for HTTP/2 without TLS: HTTP/1.1, or a port forwarded as TCP. */
 const http2Hint =
   'Speak HTTP/1.1 to the port (gRPC-Web or Connect instead of gRPC), or carry it as TCP: holt port RUNTIME --forward LOCAL:PORT.'
 
@@ -8,7 +8,7 @@ const settingsFrame = 4
 const settingBytes = 6
 const frameHeaderBytes = 9
 
-/** What a client that knows that a server speaks HTTP/2 begins with (RFC 9113, 3.4). */
+/** The start of an HTTP/2 connection with prior knowledge (RFC 9113, 3.4). */
 const preface = 'PRI * HTTP/2.0\r\n'
 
 /** True for the beginning of an HTTP/2 connection as a server sends it: a SETTINGS frame of the connection (RFC 9113, 3.4 and 6.5). */
@@ -38,7 +38,7 @@ export function http2Failure(cause: unknown): HoltError {
   })
 }
 
-/** What a client is told that speaks HTTP/2 without TLS to the service. */
+/** Returns the error for a client that speaks HTTP/2 without TLS to the service. */
 export function http2Refusal(): HoltError {
   return new HoltError('port_failed', 'HTTP/2 without TLS is not carried here.', { hint: http2Hint })
 }

@@ -6,7 +6,7 @@ import type { RuntimeRow, Tables } from '../store/tables.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 import { isAlive } from './states.ts'
 
-/** What a request changes of a runtime, and the event that tells of it. */
+/** The columns of a runtime that a request changes, and the event that reports it. */
 export interface SettingsChange {
   readonly set: Omit<Updateable<Tables['runtimes']>, 'state' | 'revision' | 'updated_at'>
   readonly type: EventType

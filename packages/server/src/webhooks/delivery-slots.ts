@@ -1,10 +1,10 @@
-/** Whose message is sent, and to which host and port. */
+/** The project of a message, and the host and port that it is sent to. */
 export interface Destination {
   readonly projectId: string
   readonly host: string
 }
 
-/** How many messages are sent at once: in all, of one project, and of one project to one host. */
+/** Limits on concurrent deliveries: in all, for each project, and for each project and host. */
 export interface SlotLimits {
   readonly all: number
   readonly ofProject: number
@@ -59,7 +59,7 @@ export class DeliverySlots {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const waiter: Waiter = { destination, enter: resolve }
     const stop = () => {
-      // One that has its slot already keeps it: its caller gives it back.
+      // A waiter that already has its slot keeps it, and its caller releases it.
       if (this.#waiting.delete(waiter)) reject(signal.reason)
     }
     this.#waiting.add(waiter)

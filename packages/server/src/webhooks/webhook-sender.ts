@@ -18,7 +18,7 @@ const failureMs = 2000
 /** How far the log may have been looked at, for nothing, before that is written down. */
 const cursorStep = 1000
 
-/** What senders share. */
+/** The parts that all senders share. */
 export interface Sending {
   readonly dial: DialWebhook
   readonly slots: DeliverySlots

@@ -40,7 +40,7 @@ const nonPublic = 'the address is not public, and the operator has not allowed i
 
 test('a name is resolved once for a connection, and that address is dialled', async () => {
   let looks = 0
-  // Whoever looked a second time, to dial, would be led inside.
+  // A second lookup, for the connection, would lead inside.
   const { canary, host, asked, post } = await setUp(() => [looks++ % 2 === 0 ? open : inner])
   expect(await post()).toMatchObject({ status: 204 })
   expect([asked(), host.connections, canary.connections]).toEqual([1, 1, 0])
