@@ -2,7 +2,7 @@ import type { NetworkLogItem, Runtime } from '@holt/sdk'
 import { say } from './output/print.ts'
 import { printable } from './output/visible.ts'
 
-/** How long a failed command may wait for the reason that the network log has. */
+/** Time for which a failed command may wait for its reason in the network log. */
 const patienceMs = 5_000
 
 /** The clock of a runtime may differ from the service's by so much. */

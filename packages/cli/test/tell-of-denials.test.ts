@@ -26,7 +26,7 @@ const decision = (more: Partial<Decision>): Decision => ({
   ...more,
 })
 
-/** What is told of a command that failed, where the log has these items. */
+/** Returns the text printed for a failed command when the log has these items. */
 async function told(items: readonly (NetworkLogItem | Error)[], startedAt: string | null = null): Promise<string> {
   let text = ''
   vi.spyOn(process.stderr, 'write').mockImplementation((part) => {

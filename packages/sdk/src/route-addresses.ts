@@ -1,6 +1,6 @@
 import { type Route, type RouteName, routes } from '@holt/protocol'
 
-/** Where the requests of a route go, and what key they need. */
+/** The method and path of a route, and the scope of key that it needs. */
 export type RouteAddress = Pick<Route, 'method' | 'path' | 'scope'>
 
 /** The address of every route: all that a client needs of the route table. The bundle of the command has it as plain data, without the schemas. */

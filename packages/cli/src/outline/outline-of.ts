@@ -17,7 +17,7 @@ interface ArgumentOutline {
   readonly default?: unknown
 }
 
-/** What the help and the completion of a command say of it, and of its own commands, as plain data. */
+/** The facts about a command and its subcommands that help and completion need, as plain data. */
 export interface CommandOutline {
   readonly name: string
   readonly description: string

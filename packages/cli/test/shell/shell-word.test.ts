@@ -5,7 +5,7 @@ import { complete } from '../../src/completion/candidates.ts'
 import { buildProgram } from '../../src/program.ts'
 import { isPlainWord, shellWord } from '../../src/shell/shell-word.ts'
 
-/** What a kernel takes as an argument: any text without NUL. */
+/** Arguments that a kernel accepts: any text without NUL. */
 const argument = fc
   .string({ unit: 'grapheme', maxLength: 40 })
   .filter((text) => !text.includes('\0') && text.isWellFormed())

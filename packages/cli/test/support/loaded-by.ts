@@ -6,7 +6,7 @@ import { type Ended, type RunHow, runHolt } from './run-holt.ts'
 
 const preload = new URL('list-loaded.mjs', import.meta.url).href
 
-/** What a run of the bundled command has loaded. */
+/** The files that a run of the bundled command has loaded. */
 export interface Loaded {
   readonly ended: Ended
   /** The files of the bundle. */
@@ -37,7 +37,7 @@ interface BundledFile {
   readonly later: readonly string[]
 }
 
-/** What is in each file of a bundle. */
+/** Returns the content of each file of a bundle. */
 export function filesOf(bundle: string): Readonly<Record<string, BundledFile>> {
   return JSON.parse(readFileSync(join(bundle, 'files.json'), 'utf8'))
 }

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 
 const keyboard = fileURLToPath(new URL('../../../../e2e/probe/keyboard.py', import.meta.url))
 
-/** How a shell is started without anybody's settings, and made ready for completion. */
+/**
+ * Command lines that start each shell without user settings, and the text that prepares completion.
+ */
 const shells = {
   bash: { argv: ['bash', '--norc', '--noprofile', '-i'], ready: '' },
   zsh: { argv: ['zsh', '-f', '-i'], ready: 'autoload -Uz compinit && compinit -u -D; ' },

@@ -18,7 +18,7 @@ export interface Unsendable {
   readonly reason: string
 }
 
-/** What a tree of this machine has. */
+/** The entries of a directory tree on this machine. */
 export interface LocalTree {
   /** Each directory before what is in it and that before what comes after, the directory itself first, with an empty path. */
   readonly entries: readonly LocalEntry[]

@@ -1,4 +1,7 @@
-/** What Windows takes for a device in every directory, also with an extension (learn.microsoft.com, "Naming Files, Paths, and Namespaces"). */
+/**
+ * Names that Windows reserves for devices in every directory, also with an extension
+ * (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
+ */
 const deviceName =
   /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)\s*(?:\.|$)/i
 

@@ -27,7 +27,10 @@ export interface SyncResult {
   readonly unchanged: number
   /** Of the files that were sent. */
   readonly bytes: number
-  /** What is here and cannot be sent, and why. With `delete` it is not removed there either. */
+  /**
+   * Local entries that cannot be sent, with the reason. `delete` does not remove them remotely
+   * either.
+   */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
@@ -52,7 +55,7 @@ export async function syncTree(job: {
   const equal = options.checksum === true ? await compareContent(job, local, remote) : null
   const plan = planSync(local, remote ?? new Map(), {
     deletes: options.delete === true,
-    // What is here and cannot be sent takes no part, and so is not removed there.
+    // Local entries that cannot be sent take no part, so they are not removed remotely.
     keeps: (path, isDirectory) => !here.has(path) && keeps(path, isDirectory),
     isSame: (entry, other) => (equal === null ? hasSameTime(entry, other) : equal.has(entry.path)),
   })
