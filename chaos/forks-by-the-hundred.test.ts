@@ -8,16 +8,18 @@ import { short } from './support/length.ts'
 import { OwnProject } from './support/own-project.ts'
 import { withstand } from './support/withstand.ts'
 
-/** How many forks are asked for at once. */
+/** The number of forks requested at once. */
 const forks = short(40, 200)
 
-/** How many children the project may have beside their parent. */
+/** The number of children that the quota leaves beside the parent. */
 const children = 3
 
 /** A fork is answered by then, also the last of those that wait. */
 const forkMs = 120_000
 
-/** What a fork is told that is one too many, or whose parent stands still for another one for too long. */
+/**
+ * Answers to a fork beyond the quota, or one whose parent is paused by other forks for too long.
+ */
 const refusals = ['quota_exceeded', 'rate_limited', 'capacity_exhausted']
 
 let bystander: TestRuntime

@@ -11,10 +11,10 @@ import { short } from './support/length.ts'
 import { OwnProject } from './support/own-project.ts'
 import { withstand } from './support/withstand.ts'
 
-/** How long the guest lies. */
+/** Seconds for which the guest lies. */
 const attackSecs = short(12, 60)
 
-/** What a command takes to end in a runtime whose guest does not answer. */
+/** Seconds within which a command ends if the guest of its runtime does not answer. */
 const endSecs = 90
 
 /** Its answers are small. */
@@ -22,10 +22,10 @@ const growthMiB = 96
 
 const lyingGuest = readFileSync(new URL('support/inside/lying_guest.py', import.meta.url), 'utf8')
 
-/** What a client reads of a runtime: each names something. */
+/** Requests of a client about a runtime. Each answer contains names. */
 const questions = ['/sessions', '/commands', '/files/list?path=/srv', '/files/stat?path=/srv/f', '/ports'] as const
 
-/** What of each question was answered. */
+/** The answers, counted by question. */
 interface Answers {
   lies: number
   readonly refused: Record<string, number>

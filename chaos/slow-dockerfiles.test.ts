@@ -33,7 +33,7 @@ let bystander: TestRuntime
 let attacker: Awaited<ReturnType<typeof makeProject>>
 beforeAll(async () => {
   bystander = await createRuntime()
-  // What was built stays for a while, and the project with it.
+  // Images stay for a while, and so does their project.
   attacker = await makeProject(`slow-dockerfiles-${Date.now()}`)
 })
 afterAll(async () => {

@@ -3,7 +3,7 @@ import type { TestRuntime } from '../../e2e/support/test-runtime.ts'
 import { type Asked, timesOf } from './answer-times.ts'
 import { deleteProject, makeProject } from './own-project.ts'
 
-/** What each bystander asks: `true` needs a runtime, `whoami` the service alone. */
+/** A value for each bystander's request: `true` needs a runtime, `whoami` only the service. */
 type PerBystander<Value> = Readonly<Record<'true' | 'whoami', Value>>
 
 /** Two clients that have nothing to do with an attack: one runs `true` in a runtime, one of a project of its own asks who it is. */

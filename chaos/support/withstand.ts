@@ -13,19 +13,30 @@ import { recordResult } from './record-result.ts'
 /** Within this time a bystander is answered, whatever is going on; more where the machine was slow or busy before anybody attacked. */
 const promisedMs = 1_000
 
-/** How much later `whoami` may be answered under attack than while calm (p95), on a machine of its own. */
+/**
+ * The most milliseconds by which an attack may delay `whoami` (p95), on an otherwise idle machine.
+ */
 const laterMs = 100
 
-/** How many times as long as while calm `whoami` may take on a machine that follows other tests, where that is more than what is promised. */
+/**
+ * The factor by which an attack may delay `whoami` on a machine that is busy with other tests,
+ * where that exceeds `laterMs`.
+ */
 const timesCalm = 10
 
 /** Half of the runs of `true` take no longer while nobody attacks; a machine on which they take twice the time is given twice the promised one. */
 const usualMs = 50
 
-/** How many times `true` is run beforehand, and how many times `whoami` is asked: of so many, one in twenty is more than one. */
+/**
+ * The number of runs of `true` and of `whoami` before the attack. With so many samples, p95 is not
+ * the single slowest one.
+ */
 const calmRuns = { true: 10, whoami: 40 }
 
-/** How many times `true` is run under attack, where an attack can go on for that long: of so many, one in twenty is more than one. */
+/**
+ * The number of runs of `true` under attack, if the attack lasts long enough. With so many samples,
+ * p95 is not the single slowest one.
+ */
 const enoughRuns = 40
 
 /** An attack goes on no longer than this for their sake. */

@@ -3,7 +3,7 @@ import type { Attack, Target } from './target.ts'
 
 const json = { 'content-type': 'application/json' }
 
-/** What a project is told that asks for more than it may at once. */
+/** Answers to a project that exceeds its rate limit or quota. */
 const limited = { rate_limited: 0, quota_exceeded: 0 }
 
 /** More directories than a runtime watches at once, and some of them deep. */
@@ -48,7 +48,7 @@ function change({ socket, note }: Lane, target: Target, [path, body]: readonly [
   send()
 }
 
-/** What a client with a key of a project of its own can do by the hundred. */
+/** Request storms of a client that has a key of its own project. */
 export const storms = {
   'changes of one runtime as fast as they go': {
     evidence: { least: { opened: 200, pieces: 400 }, answers: { 200: 200, ...limited } },
