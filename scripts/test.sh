@@ -23,7 +23,7 @@ seconds=$results/seconds.txt
 rm -rf "$results"
 mkdir -p "$results"
 
-# What a step may take: its own limit, and no more than is left of the run.
+# Prints the time limit of a step: its own limit, but no more than is left of the run.
 limit() {
 	local own=$(($1 * STRETCH)) left=$((RUN_LIMIT - SECONDS))
 	[ "$left" -gt 0 ] || left=1
@@ -107,7 +107,7 @@ HOLT_TEST_DATABASE=postgres vitest_run postgres "${on_postgres[@]}" "${ALWAYS_ON
 vitest_run end-to-end --config e2e/vitest.config.ts
 vitest_run chaos --config chaos/vitest.config.ts
 
-# What it cannot read must not keep the result from being printed.
+# An unreadable report must not prevent the result from being printed.
 node scripts/lib/show-slowest.mjs "$results"/*.json || true
 printf '\n== seconds of each step\n'
 cat "$seconds"

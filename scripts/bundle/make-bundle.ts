@@ -8,7 +8,7 @@ import { keepPlacesOfSources } from './places-of-sources.ts'
 /** The programs that people and units start, by their source. */
 const programs = { 'packages/cli/src/main.ts': 'holt.mjs', 'packages/server/src/main.ts': 'holtd.mjs' } as const
 
-/** What a bundle is made of and where it goes. */
+/** The input and the output directory of a bundle. */
 interface BundleOptions {
   readonly root: string
   readonly outDir: string

@@ -5,10 +5,10 @@ import type { Plugin } from 'rolldown'
 const ownSource = /\/packages\/[^/]+\/src\/.*\.ts$/
 const programBeside = /new URL\(\s*'(\.{1,2}\/[^']+\.ts)',\s*import\.meta\.url,?\s*\)/g
 
-/** What the plugin has to know of the bundle. */
+/** The facts about the bundle that the plugin needs. */
 interface BundlePlaces {
   readonly root: string
-  /** Where the files of the bundle lie, all in one directory. */
+  /** The directory of all files of the bundle. */
   readonly outDir: string
   /** The name of each program that is bundled by its source file. */
   readonly programs: Readonly<Record<string, string>>

@@ -1,8 +1,9 @@
 # Runs holt and holtd: from their bundle where that is of the sources as they are, else from the sources.
 # shellcheck shell=sh
 
-# Whether the bundle of the installation $1 was begun after every change of what it is made of. The time of a change (ctime) counts, since a file can be
-# put there with an old time of writing. Without sources, as in a package, there is nothing that could change.
+# Succeeds if the bundle of the installation $1 was begun after every change of its sources. The
+# change time (ctime) counts, because a file can be installed with an old modification time. An
+# installation without sources, such as a package, cannot change.
 bundle_is_fresh() {
 	[ -e "$1/dist/bundle/current/files.json" ] || return 1
 	[ -d "$1/packages/cli/src" ] || return 0

@@ -9,8 +9,9 @@ import (
 // maxString is what the kernel takes of one argument or one `NAME=value`, without its NUL (execve(2): MAX_ARG_STRLEN).
 const maxString = 32*4096 - 1
 
-// What the kernel takes of all arguments and variables together, with their NULs and pointers (execve(2)): a quarter of the
-// stack's limit, within these bounds. gVisor takes what Linux does under the usual 8 MiB.
+// The kernel's limit on all arguments and variables together, with their NULs and pointers
+// (execve(2)): a quarter of the stack limit, within these bounds. gVisor applies the limit that
+// Linux has under the usual 8 MiB.
 const (
 	minTotal     = 32 * 4096
 	maxTotal     = 6 << 20

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** What decides about a Go program. */
+/** The files that determine a Go program. */
 const sourcePattern = '**/{*.go,go.mod,go.sum}'
 
 /** The first build of the guest compiles the Go library too, which takes minutes on a slow machine. */

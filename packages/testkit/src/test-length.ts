@@ -1,8 +1,9 @@
 const lengths = ['short', 'long', 'soak'] as const
 
 /**
- * How much of the tests runs. `short`: a seeded share of the cases, as in `npm test`. `long`: every case, as in
- * `npm run test:long`. `soak`: every case, and attacks and load go on for as long as is worth measuring.
+ * The length of a test run. `short`: a seeded share of the cases, as in `npm test`. `long`: every
+ * case, as in `npm run test:long`. `soak`: every case, with attacks and load that last long enough
+ * to measure.
  */
 export type Length = (typeof lengths)[number]
 
