@@ -19,8 +19,8 @@ const promisedMs = 1_000
 const laterMs = 100
 
 /**
- * The factor by which an attack may delay `whoami` on a machine that is busy with other tests,
- * where that exceeds `laterMs`.
+ * The factor by which an attack may delay `whoami` in a short run, which follows other tests, if
+ * that is more than the limit of `true`.
  */
 const timesCalm = 10
 
