@@ -6,22 +6,22 @@ import { setImmediate } from 'node:timers/promises'
  */
 const stretchMs = 5
 
-/** Paces work that is long as a whole, so that everything else in the process goes on beside it. */
+/** Paces long work so that everything else in the process continues beside it. */
 export class Pace {
   #since = performance.now()
 
-  /** True where the work has gone on for long enough, and should `rest`. */
+  /** True if the work has run long enough and should `rest`. */
   get isDue(): boolean {
     return performance.now() - this.#since >= stretchMs
   }
 
-  /** Lets all that waits in the event loop go first. */
+  /** Yields to the event loop. */
   async rest(): Promise<void> {
     await setImmediate()
     this.#since = performance.now()
   }
 
-  /** Rests where it is due. */
+  /** Rests if it is due. */
   async restIfDue(): Promise<void> {
     if (this.isDue) await this.rest()
   }

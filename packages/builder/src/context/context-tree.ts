@@ -2,12 +2,12 @@ import type { Entry } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
 import { readName, readTarget } from './context-name.ts'
 
-/** What one context may hold: an index of it stays in memory while a build uses it. */
+/** Limits of one context. Its index stays in memory while a build uses it. */
 export const contextLimits = {
   entries: 250_000,
-  /** All names and targets of links together. */
+  /** Bytes of all names and link targets together. */
   nameBytes: 32 << 20,
-  /** Content when unpacked. */
+  /** Bytes of unpacked content. */
   contentBytes: 16 * 2 ** 30,
 } as const
 
@@ -23,11 +23,11 @@ export interface DirectoryNode extends Attributes {
   readonly children: Map<string, ContextNode>
 }
 
-/** A file of a context; names that are hard links of each other have the same node. */
+/** A file of a context. Names that are hard links of each other share a node. */
 export interface FileNode extends Attributes {
   readonly type: 'file'
   readonly size: number
-  /** Of the content; empty where it was not asked for. */
+  /** SHA-256 of the content; empty if it was not requested. */
   readonly sha256: string
   /** Its place among the members of the archive. */
   readonly ordinal: number
@@ -42,14 +42,17 @@ interface SymlinkNode extends Attributes {
 /** A member of a context. */
 export type ContextNode = DirectoryNode | FileNode | SymlinkNode
 
-/** Builds the tree of a context from its members, one after another, and refuses what no context has. */
+/**
+ * Builds the tree of a context from its members, one after another. Refuses members that no context
+ * can have.
+ */
 export class ContextTree {
   root: DirectoryNode = implicitDirectory()
   entries = 0
   #nameBytes = 0
   #contentBytes = 0
 
-  /** Takes a member; for a file `readContent` gives the digest of its content, and reads it. */
+  /** Adds a member. For a file, `readContent` reads the content and returns its digest. */
   async add(entry: Entry, readContent: () => Promise<string>): Promise<void> {
     const ordinal = this.entries
     const parts = readName(entry.path)
@@ -87,7 +90,7 @@ export class ContextTree {
     this.#set(parts, { type: 'symlink', ...attributes, target })
   }
 
-  /** A name that comes twice is what it was last; a directory stays one, so that nothing in it is lost. */
+  /** A repeated name takes its last form. A directory stays one, so that nothing in it is lost. */
   #set(parts: readonly string[], node: ContextNode): void {
     const last = parts.at(-1)
     if (last === undefined) throw refused('.', 'the context itself has to be a directory')

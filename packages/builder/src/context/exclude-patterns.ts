@@ -11,18 +11,24 @@ import type { SearchAccount } from './search-account.ts'
 
 interface Rule {
   readonly pattern: PathPattern
-  /** `!`: what an earlier rule left out is in again. */
+  /** `!`: includes again what an earlier rule excluded. */
   readonly keep: boolean
 }
 
-/** How far the rules have got with a path: each with what it may still match, or true where it fits this path or a directory above. */
+/**
+ * The progress of each rule along a path: the places that may match next, or true if the rule
+ * matches this path or a directory above it.
+ */
 export type ExcludeState = readonly (Progress | true)[]
 
-/** Patterns of what is left out, as `.dockerignore` has them: the last one that fits a path, or a directory above it, decides. */
+/**
+ * Exclusion patterns, as in `.dockerignore`: the last one that matches a path, or a directory above
+ * it, decides.
+ */
 export class Excludes {
   readonly #rules: readonly Rule[]
   readonly #account: SearchAccount
-  /** Whether something in a directory that is left out may be in again. */
+  /** True if a rule may include something again in an excluded directory. */
   readonly canKeep: boolean
 
   constructor(patterns: readonly string[], account: SearchAccount) {
@@ -31,12 +37,12 @@ export class Excludes {
     this.canKeep = this.#rules.some(({ keep }) => keep)
   }
 
-  /** The state at the directory that patterns are relative to. */
+  /** Returns the state at the directory that patterns are relative to. */
   begin(): ExcludeState {
     return this.#rules.map(({ pattern }) => beginMatch(pattern))
   }
 
-  /** The state one name further. Yields where it is time to rest. */
+  /** Returns the state one name further. Yields when it is time to rest. */
   *enter(state: ExcludeState, name: string): Generator<void, ExcludeState> {
     if (this.#rules.length === 0) return state
     const next: (Progress | true)[] = []
@@ -53,7 +59,7 @@ export class Excludes {
     return next
   }
 
-  /** Whether the path of this state is left out. */
+  /** Returns true if the path of this state is excluded. */
   isExcluded(state: ExcludeState): boolean {
     const last = this.#rules.findLastIndex((_, index) => state[index] === true)
     return last !== -1 && this.#rules[last]?.keep === false
@@ -69,7 +75,9 @@ function readRule(text: string): Rule {
 
 const read = new WeakMap<SearchAccount, { readonly patterns: readonly string[]; readonly excludes: Excludes }>()
 
-/** Reads patterns, once for all that is copied with them: ADD takes up to 250,000 files one by one. */
+/**
+ * Reads patterns once for all files that they apply to: ADD takes up to 250,000 files one by one.
+ */
 export function excludesOf(patterns: readonly string[], account: SearchAccount): Excludes {
   const last = read.get(account)
   if (last?.patterns === patterns) return last.excludes

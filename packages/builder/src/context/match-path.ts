@@ -21,20 +21,26 @@ const anyDepth = '**'
 /** A pattern of a path, component by component. */
 export type PathPattern = readonly (NamePattern | typeof anyDepth)[]
 
-/** Whether a source is a pattern. */
+/** Returns true if a source is a pattern. */
 export function hasWildcard(text: string): boolean {
   return /[*?[]/.test(text.replace(/\\./gs, ''))
 }
 
-/** A component without its escapes. */
+/** Returns a component without its escapes. */
 export function unescapeName(text: string): string {
   return text.replace(/\\(.)/gs, '$1')
 }
 
-/** The most characters of a source or a pattern: no path is longer (PATH_MAX), and one name against one pattern takes a million steps at the most. */
+/**
+ * The most characters of a source or a pattern. No path is longer (PATH_MAX), and matching one name
+ * against one pattern takes at most a million steps.
+ */
 const MAX_LENGTH = 4096
 
-/** Requires that a source or a pattern is no longer than paths are. Throws `BuildError` `dockerfile_invalid`. */
+/**
+ * Requires that a source or a pattern is no longer than a path can be. Throws `BuildError`
+ * `dockerfile_invalid`.
+ */
 export function requirePathLength(text: string): void {
   if (text.length <= MAX_LENGTH) return
   throw new BuildError(
@@ -110,10 +116,10 @@ function bad(text: string): never {
   })
 }
 
-/** Counts work down, and throws when there is none left. */
+/** Charges steps, and throws when none are left. */
 export type Spend = (steps: number) => void
 
-/** A name by its characters. Without a pair of surrogates its places are them. */
+/** Returns the characters of a name. Without surrogate pairs they are its UTF-16 units. */
 function charsOf(name: string): ArrayLike<string> {
   return /[\ud800-\udfff]/.test(name) ? [...name] : name
 }
@@ -129,7 +135,7 @@ function fits({ parts, ends }: NamePattern, name: string, chars: ArrayLike<strin
   return name.length >= prefix.length + suffix.length && name.startsWith(prefix) && name.endsWith(suffix)
 }
 
-/** Takes as long as the name times the pattern at the most. */
+/** Matches in at most as many steps as the name's length times the pattern's. */
 function matchParts(pattern: readonly Part[], chars: ArrayLike<string>, spend: Spend): boolean {
   let [part, at, steps] = [0, 0, 1]
   let [starPart, starAt] = [-1, -1]
@@ -145,7 +151,7 @@ function matchParts(pattern: readonly Part[], chars: ArrayLike<string>, spend: S
       part += 1
       at += 1
     } else if (starPart !== -1) {
-      // The last star takes one more character; an earlier one need not.
+      // The last star takes one more character; an earlier star need not.
       starAt += 1
       part = starPart + 1
       at = starAt
@@ -166,18 +172,21 @@ function takes(part: Part, char: string): boolean {
   return within !== part.negated
 }
 
-/** Where matching stands, after some components of a path: the places in the pattern that may come next. */
+/**
+ * The progress of a match after some components of a path: the places in the pattern that may come
+ * next.
+ */
 export type Progress = ReadonlySet<number>
 
-/** The beginning of a match. */
+/** Returns the progress at the beginning of a match. */
 export function beginMatch(pattern: PathPattern): Progress {
   return skipDepth(pattern, new Set([0]))
 }
 
-/** Nothing of the pattern may come next. */
+/** The progress of a match that failed. */
 const nowhere: Progress = new Set()
 
-/** One component further. */
+/** Returns the progress one component further. */
 export function advance(pattern: PathPattern, progress: Progress, name: string, spend: Spend): Progress {
   if (progress.size === 0) return progress
   const chars = charsOf(name)
@@ -191,12 +200,12 @@ export function advance(pattern: PathPattern, progress: Progress, name: string, 
   return next === null ? nowhere : skipDepth(pattern, next)
 }
 
-/** Whether the components so far are the whole of what the pattern names. */
+/** Returns true if the components so far match the whole pattern. */
 export function isWhole(pattern: PathPattern, progress: Progress): boolean {
   return progress.has(pattern.length)
 }
 
-/** `**` may be no component at all. */
+/** Adds the places after `**`, which may match no component at all. */
 function skipDepth(pattern: PathPattern, progress: Set<number>): Progress {
   for (const at of progress) if (pattern[at] === anyDepth) progress.add(at + 1)
   return progress

@@ -8,7 +8,7 @@ import { SearchAccount } from './search-account.ts'
 import { selectSources } from './select-sources.ts'
 import { packSelection, type Selection } from './selection.ts'
 
-/** How COPY and ADD choose. */
+/** Options of COPY and ADD for choosing entries. */
 export interface SelectOptions {
   /** Patterns of `--exclude`, relative to each source. */
   readonly exclude?: readonly string[] | undefined
@@ -18,7 +18,7 @@ export interface SelectOptions {
   readonly literal?: boolean | undefined
 }
 
-/** The files that came with a build. They are read from the archive, and never unpacked. */
+/** The files sent with a build. They are read from the archive and never unpacked. */
 export interface Context {
   readonly sha256: string
   /**
@@ -28,7 +28,10 @@ export interface Context {
   select(sources: readonly string[], options?: SelectOptions): Promise<Selection>
 }
 
-/** Reads an uploaded context once; what it keeps in memory is bounded by `contextLimits`, and what is looked for in it by `account`. */
+/**
+ * Opens an uploaded context with one pass over its archive. `contextLimits` bounds its memory, and
+ * `account` bounds the searches in it.
+ */
 export async function openContext(
   archive: ContextArchive,
   { signal, account = new SearchAccount() }: OpenOptions = {},
@@ -41,16 +44,16 @@ export async function openContext(
   return contextOf(tree, { sha256: archive.sha256, members: () => membersOf(archive), signal, account })
 }
 
-/** A context without any file, for builds that were sent none. */
+/** Returns a context without files, for builds that were sent none. */
 export function emptyContext(): Context {
   return contextOf(new ContextTree(), { sha256: 'none', members: async function* () {}, account: new SearchAccount() })
 }
 
 /** Options for opening a context. */
 interface OpenOptions {
-  /** Ends the reading, and whatever is looked for later. */
+  /** Ends the reading and all later searches. */
   readonly signal?: AbortSignal | undefined
-  /** Default: that of one build. */
+  /** Default: the account of one build. */
   readonly account?: SearchAccount
 }
 

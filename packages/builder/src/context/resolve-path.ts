@@ -2,12 +2,12 @@ import { BuildError } from '../build/contract.ts'
 import type { ContextNode, DirectoryNode } from './context-tree.ts'
 import type { Spend } from './match-path.ts'
 
-/** Links that one path may lead through, as the kernel has it. */
+/** Symlinks that one path may lead through, as in the kernel. */
 const MAX_LINKS = 40
 
 /**
- * What a path names, links followed. The context is all there is: its root is where absolute links begin, and above it there is nothing. Null
- * where there is nothing of the name. Each component is a step.
+ * Returns the node at a path, with links followed; null if there is none. Absolute links and `..`
+ * stay within the root of the context. Each component costs a step.
  */
 export function resolvePath(root: DirectoryNode, path: readonly string[], spend: Spend): ContextNode | null {
   const above: DirectoryNode[] = [root]

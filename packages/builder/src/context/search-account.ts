@@ -2,16 +2,17 @@ import { BuildError } from '../build/contract.ts'
 import { Pace } from '../pace.ts'
 
 /**
- * Steps that all COPY, ADD and mounts of one build may take in its context. A step is a few nanoseconds: one place of a pattern against one
- * character. The largest context (`contextLimits`) is some ten million for each COPY of all of it, and a hundred plain `--exclude` make that
- * eighty million.
+ * Steps that all COPY, ADD and mounts of one build may take in its context. A step takes a few
+ * nanoseconds: it compares one place of a pattern with one character. A COPY of the largest context
+ * (`contextLimits`) takes about ten million steps, and eighty million with a hundred plain
+ * `--exclude`.
  */
 export const MAX_SEARCH_STEPS = 100_000_000
 
-/** So often the clock is looked at. */
+/** Steps between two looks at the clock. */
 const stepsPerLook = 2048
 
-/** Bounds what one build may look for in its context, and says when that has to rest. */
+/** Bounds the searches of one build in its context, and tells when they have to rest. */
 export class SearchAccount {
   readonly #limit: number
   readonly #pace = new Pace()
@@ -26,7 +27,9 @@ export class SearchAccount {
     return this.#steps
   }
 
-  /** Charges steps. Throws `BuildError` `step_failed` where they are more than are left, and from then on each time. */
+  /**
+   * Charges steps. Throws `BuildError` `step_failed` if fewer are left, and on every later charge.
+   */
   readonly spend = (steps: number): void => {
     this.#steps += steps
     if (this.#steps <= this.#limit) return
@@ -40,14 +43,17 @@ export class SearchAccount {
     )
   }
 
-  /** True where others of the event loop are to go on first. */
+  /** True if the search should yield to the event loop. */
   get isDue(): boolean {
     if (this.#steps < this.#lookAt) return false
     this.#lookAt = this.#steps + stepsPerLook
     return this.#pace.isDue
   }
 
-  /** Does work that yields wherever it may rest, and rests there. Rejects with the signal's reason when it is no longer wanted. */
+  /**
+   * Runs work that yields wherever it may rest, and rests when it is due. Rejects with the signal's
+   * reason once aborted.
+   */
   async finish<Result>(work: Generator<void, Result>, signal?: AbortSignal): Promise<Result> {
     for (;;) {
       const { done, value } = work.next()

@@ -30,8 +30,10 @@ interface SearchOptions extends SelectOptions {
 }
 
 /**
- * What the sources of COPY name. Directories give their content; a source that is a link is followed, links in directories are not. A path that
- * names nothing is an error; patterns that match nothing are one when nothing else was found either. Yields where it is time to rest.
+ * Selects the entries that the sources of COPY name. A directory gives its content. A source that
+ * is a link is followed; links in directories are not. A path that names nothing is an error. A
+ * pattern that matches nothing is one if nothing else was found either. Yields when it is time to
+ * rest.
  */
 export function* selectSources(
   root: DirectoryNode,
@@ -84,7 +86,7 @@ class Search {
     }
   }
 
-  /** `a/./b/c`: what stands before the dot is where names begin. */
+  /** `a/./b/c`: names begin after the dot. */
   *withParents(source: string): Generator<void> {
     const pivot = source.indexOf('/./')
     const before = pivot === -1 ? [] : componentsOf(source.slice(0, pivot))
@@ -119,7 +121,10 @@ class Search {
     if (last.type === 'directory') yield* this.#takeContent(last, path.join('/'), state)
   }
 
-  /** Paths that a source names: itself, or what fits it below the part before its first wildcard. */
+  /**
+   * Returns the paths that a source names: the path itself, or all that match below the part before
+   * its first wildcard.
+   */
   *#pathsOf(
     root: DirectoryNode,
     components: readonly string[],
@@ -139,7 +144,10 @@ class Search {
     return yield* this.#findBelow(directory, start, pattern)
   }
 
-  /** Paths below a directory that fit, in order. Without recursion: a path may have 2048 components. */
+  /**
+   * Returns the matching paths below a directory, in order. Not recursive: a path may have 2048
+   * components.
+   */
   *#findBelow(
     directory: DirectoryNode,
     start: readonly string[],
@@ -156,7 +164,7 @@ class Search {
         const next = advance(pattern, top.progress, name, this.#account.spend)
         if (this.#account.isDue) yield
         const child = top.node.children.get(name)
-        // What is in a directory that was found comes with it.
+        // The content of a found directory comes with it.
         if (isWhole(pattern, next)) found.push([...top.path, name])
         else if (next.size > 0 && child?.type === 'directory')
           open.push(yield* this.#enter(child, [...top.path, name], next))
@@ -179,13 +187,13 @@ class Search {
     yield* this.#takeOpen(open)
   }
 
-  /** Takes what is in open directories. Without recursion: a path may have 2048 components. */
+  /** Takes the content of open directories. Not recursive: a path may have 2048 components. */
   *#takeOpen(open: Taking[]): Generator<void> {
     for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
       const next = top.children.next()
       if (next.done === true) {
         open.pop()
-        // Something in it is kept, and so it has to be there.
+        // The directory is needed because something in it is kept.
         if (top.excludedAt !== null && this.#nodes.size > top.excludedAt) this.#add(top.name, top.node)
         continue
       }
@@ -196,7 +204,7 @@ class Search {
     }
   }
 
-  /** Takes a node itself, and opens it where what is in it may be taken. */
+  /** Takes a node, and opens it if its content may be taken. */
   #begin(open: Taking[], { name, node, state }: Pick<Taking, 'name' | 'state'> & { readonly node: ContextNode }): void {
     this.#account.spend(1)
     const excluded = this.#excludes.isExcluded(state)
@@ -216,7 +224,7 @@ class Search {
   }
 }
 
-/** A directory in which a pattern is looked for, as far as its path has matched it. */
+/** A directory in which a pattern is searched, with the progress of the match. */
 interface Finding {
   readonly node: DirectoryNode
   readonly path: readonly string[]
@@ -237,7 +245,10 @@ interface Taking {
   readonly excludedAt: number | null
 }
 
-/** A source is always within the context: it begins at its root, and `..` there is the root. */
+/**
+ * Returns the components of a source. They begin at the root of the context, and `..` at the root
+ * is the root.
+ */
 function componentsOf(source: string): string[] {
   const components: string[] = []
   for (const part of source.split('/')) {

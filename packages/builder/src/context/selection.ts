@@ -5,35 +5,44 @@ import type { ContextNode, FileNode } from './context-tree.ts'
 import type { SearchAccount } from './search-account.ts'
 import { sortNames } from './sort-names.ts'
 
-/** One thing that a source named. */
+/** One entry that a source named. */
 export interface Match {
-  /** In the context. */
+  /** The path in the context. */
   readonly path: string
   readonly type: ContextNode['type']
 }
 
-/** What was chosen, by its name at the destination. */
+/** The chosen entries, by their names at the destination. */
 export interface Chosen {
   readonly kind: 'file' | 'tree'
   readonly matches: readonly Match[]
   readonly nodes: ReadonlyMap<string, ContextNode>
 }
 
-/** What one COPY takes of a context. */
+/** The entries of a context that one COPY takes. */
 export interface Selection {
-  /** `file`: one file, which may get the destination's name. `tree`: the destination is a directory, and names are relative to it. */
+  /**
+   * `file`: one file, which may take the destination's name. `tree`: the destination is a
+   * directory, and names are relative to it.
+   */
   readonly kind: 'file' | 'tree'
   readonly matches: readonly Match[]
-  /** SHA-256 over names, modes, contents and link targets; neither times nor owners. */
+  /** SHA-256 over names, modes, contents and link targets, but not times and owners. */
   readonly digest: string
   readonly entries: number
-  /** Content, hard links once. */
+  /** Bytes of content, with hard links counted once. */
   readonly contentBytes: number
-  /** A tar stream: directories before what is in them, everything owned by 0:0. May be asked for again. */
+  /**
+   * Returns a tar stream: directories before their content, everything owned by 0:0. May be called
+   * again.
+   */
   tar(): AsyncGenerator<Uint8Array>
 }
 
-/** Makes a selection of what was chosen; `members` reads the archive anew. Yields where it is time to rest. */
+/**
+ * Makes a selection of the chosen entries. `members` reads the archive again. Yields when it is
+ * time to rest.
+ */
 export function* packSelection(
   chosen: Chosen,
   members: () => AsyncIterable<Entry>,
@@ -95,7 +104,10 @@ interface Pack {
   readonly members: () => AsyncIterable<Entry>
 }
 
-/** Directories and links are in memory; contents come from one more pass over the archive, in its order. */
+/**
+ * Yields directories and links from memory, then files from one more pass over the archive, in its
+ * order.
+ */
 async function* entriesOf({ chosen, names, files, members }: Pack): AsyncGenerator<Entry> {
   for (const name of names) {
     const node = chosen.nodes.get(name)
@@ -119,7 +131,10 @@ async function* entriesOf({ chosen, names, files, members }: Pack): AsyncGenerat
   throw changed()
 }
 
-/** The archive is a file of the service, so what was in it is in it still; content of another size would break the stream. */
+/**
+ * Returns the content of a member. The archive is a file of the service, so it has not changed;
+ * content of another size would break the stream.
+ */
 function bodyOf(member: Entry, node: FileNode): NonNullable<FileEntry['body']> {
   if (member.type !== 'file' || member.size !== node.size) throw changed()
   return member.body ?? (async function* () {})()

@@ -1,9 +1,12 @@
 import type { SearchAccount } from './search-account.ts'
 
-/** So many are sorted at once, in less than a millisecond. */
+/** Names that are sorted at once, in less than a millisecond. */
 const chunkSize = 1024
 
-/** Sorts names as `Array.prototype.sort` does, and yields where it is time to rest: a context may have 250,000. */
+/**
+ * Sorts names as `Array.prototype.sort` does, and yields when it is time to rest: a context may
+ * have 250,000.
+ */
 export function* sortNames(names: readonly string[], account: SearchAccount): Generator<void, readonly string[]> {
   let runs: string[][] = []
   for (let at = 0; at < names.length; at += chunkSize) {

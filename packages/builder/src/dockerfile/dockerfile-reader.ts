@@ -5,19 +5,20 @@ import type { BuildPlan } from './plan.ts'
 import type { ReadingAnswer, ReadingJob, ReadingOptions } from './reading-job.ts'
 import { ReadingThread, type ThreadLimits, threadLimits } from './reading-thread.ts'
 
-/** Threads at once: each may have a whole core. */
+/** Concurrent threads. Each may use a whole core. */
 const MAX_THREADS = 2
 
 /** The owner of a Dockerfile, and the signal that ends its reading. */
 export interface ReadingFor {
   readonly projectId: string
-  /** Ends the reading, also while it waits. */
+  /** Ends the reading, even while it waits. */
   readonly signal: AbortSignal
 }
 
 /**
- * Reads the Dockerfiles of clients in threads, beside everything else that the process does. Two threads read at once, a project has one of
- * them, and projects take turns. A reading has 30 seconds and 256 MiB; `BuildError` `dockerfile_invalid` where that is not enough.
+ * Reads clients' Dockerfiles in threads, so that the event loop stays free. Two threads read at
+ * once, at most one for each project, and projects take turns. A reading that exceeds 30 seconds or
+ * 256 MiB rejects with `BuildError` `dockerfile_invalid`.
  */
 export class DockerfileReader {
   readonly #queue = new FairQueue({ atOnce: MAX_THREADS, atOnceOfOwner: 1 })

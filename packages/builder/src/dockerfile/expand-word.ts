@@ -3,10 +3,10 @@ import { type Glob, readGlob, replaceByGlob, trimByGlob } from './match-glob.ts'
 import type { Escape } from './read-directives.ts'
 import { WordAccount } from './word-account.ts'
 
-/** The value of a variable; undefined where it is not set. */
+/** Returns the value of a variable; undefined if it is not set. */
 export type Lookup = (name: string) => string | undefined
 
-/** Characters that one word may become. */
+/** Characters that one word may expand to. */
 const MAX_LENGTH = 1 << 20
 /** `${a:-${b:-...}}`. */
 const MAX_DEPTH = 100
@@ -22,16 +22,21 @@ export interface ExpandOptions {
 }
 
 /**
- * Puts variables into a word of a Dockerfile and takes its quotes away: `$x`, `${x}`, `${x:-d}`, `${x-d}`, `${x:+a}`, `${x+a}`, `${x:?e}`,
- * `${x?e}`, `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`, `${x/p/r}`, `${x//p/r}`. A variable that is not set is empty. Bounded in length, and in
- * work by the account; throws `BuildError` `dockerfile_invalid` for a word that is none, and where the account is spent.
- * Source: docs.docker.com, Dockerfile reference, "Environment replacement"; moby/buildkit, frontend/dockerfile/shell.
+ * Expands variables in a word of a Dockerfile and removes its quotes: `$x`, `${x}`, `${x:-d}`,
+ * `${x-d}`, `${x:+a}`, `${x+a}`, `${x:?e}`, `${x?e}`, `${x#p}`, `${x##p}`, `${x%p}`, `${x%%p}`,
+ * `${x/p/r}`, `${x//p/r}`. An unset variable is empty. The length is bounded, and the account
+ * bounds the work. Throws `BuildError` `dockerfile_invalid` for a malformed word or an exhausted
+ * account. Source: docs.docker.com, Dockerfile reference, "Environment replacement"; moby/buildkit,
+ * frontend/dockerfile/shell.
  */
 export function expandWord(word: string, lookup: Lookup, options: ExpandOptions = {}): string {
   return new Expansion(word, toolsOf(lookup, options, true)).run()
 }
 
-/** As `expandWord`, for the text of a here-document: quotes are characters, while escapes are still taken away. */
+/**
+ * Expands the text of a here-document as `expandWord` does, but takes quotes literally. Escapes are
+ * still removed.
+ */
 export function expandText(text: string, lookup: Lookup, options: ExpandOptions = {}): string {
   return new Expansion(text, toolsOf(lookup, options, false)).run()
 }
@@ -44,7 +49,7 @@ function toolsOf(
   return { lookup, escapeChar, account, quotes }
 }
 
-/** Quotes a text, so that `expandWord` answers it as it is. */
+/** Quotes a text so that `expandWord` returns it unchanged. */
 export function quoteWord(text: string, escapeChar: '\\' | '`' = '\\'): string {
   return text.replace(/[\\`$'"]/g, (char) =>
     char === '\\' || char === '`' ? (char === escapeChar ? char + char : char) : escapeChar + char,
@@ -55,7 +60,7 @@ interface Tools {
   readonly lookup: Lookup
   readonly escapeChar: string
   readonly account: WordAccount
-  /** Whether quotes mean something. */
+  /** True if quotes have a meaning. */
   readonly quotes: boolean
 }
 
@@ -79,7 +84,10 @@ class Expansion {
     return this.#word[this.#at] ?? ''
   }
 
-  /** Up to a character that ends this part, or to the end of the word. In a pattern escapes are kept: they mean something there. */
+  /**
+   * Reads up to a character that ends this part, or to the end of the word. Escapes in a pattern
+   * are kept, because they mean something there.
+   */
   #until(stop: '}' | '/' | null, keepEscapes: boolean): string {
     let result = ''
     this.#depth += 1
@@ -136,7 +144,10 @@ class Expansion {
     throw this.#invalid('it has a " without its end')
   }
 
-  /** Within double quotes only a quote, a dollar and the escape itself are escaped; before anything else the escape is a character. */
+  /**
+   * Reads an escape within double quotes. Only a quote, a dollar and the escape itself can be
+   * escaped there; otherwise the escape is a character.
+   */
   #escapedInQuotes(keepEscapes: boolean): string {
     const { escapeChar } = this.#tools
     const next = this.#next

@@ -1,14 +1,17 @@
-/** Something that waits for its turn. */
+/** A piece of work that waits for its turn. */
 interface Waiting {
   readonly owner: string
   readonly begin: () => void
 }
 
-/** Runs a few things at once. Owners take turns, and each has its own in their order, so that one with many does not keep the others waiting. */
+/**
+ * Runs a bounded number of jobs at once. Owners take turns, each with its own jobs in order, so an
+ * owner with many jobs does not delay the others.
+ */
 export class FairQueue {
   readonly #atOnce: number
   readonly #atOnceOfOwner: number
-  /** The owner that had its turn last is the last one. */
+  /** Waiting work by owner. The owner that had its turn last comes last. */
   readonly #waiting = new Map<string, Waiting[]>()
   readonly #running = new Map<string, number>()
   #count = 0
@@ -28,7 +31,7 @@ export class FairQueue {
     return this.#waiting.get(owner)?.length ?? 0
   }
 
-  /** Runs `work` when it is its turn. Rejects with the signal's reason where that ends while it waits. */
+  /** Runs `work` when it is its turn. Rejects with the signal's reason if aborted while waiting. */
   async run<Result>(owner: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted()
     await this.#turn(owner, signal)
@@ -67,7 +70,7 @@ export class FairQueue {
   #look(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       this.#remove(next)
-      // It had its turn: all others come before it.
+      // The owner had its turn, so all others come before it.
       const rest = this.#waiting.get(next.owner)
       if (rest !== undefined) {
         this.#waiting.delete(next.owner)
@@ -78,7 +81,7 @@ export class FairQueue {
     }
   }
 
-  /** The oldest of the owner that has waited longest for a turn, if one may begin. */
+  /** Returns the oldest job of the owner that has waited longest for a turn, if one may begin. */
   #next(): Waiting | undefined {
     const running = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
     if (running >= this.#atOnce) return undefined

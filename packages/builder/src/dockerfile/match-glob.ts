@@ -3,10 +3,13 @@ export type Glob = readonly GlobPart[]
 
 type GlobPart = { readonly type: 'star' | 'any' } | { readonly type: 'char'; readonly char: string }
 
-/** Counts work down, and throws when there is none left: what bounds a pattern that is slow to match. */
+/** Charges steps, and throws when none are left. This bounds patterns that are slow to match. */
 export type Spend = (steps: number) => void
 
-/** Reads a pattern as it is left in a word: an escape before a wildcard makes it a character. Null for an escape of anything else. */
+/**
+ * Reads the pattern of a word: an escape before a wildcard makes it a character. Returns null for
+ * an escape of anything else.
+ */
 export function readGlob(text: string, escapeChar: string): Glob | null {
   const parts: GlobPart[] = []
   const chars = [...text]
@@ -34,13 +37,16 @@ interface MatchOptions {
   readonly spend: Spend
 }
 
-/** Matches one pattern, again and again: the places in the pattern that may come next are kept in the same memory. */
+/**
+ * Matches one pattern repeatedly. The places in the pattern that may come next are kept in the same
+ * memory.
+ */
 class Matcher {
   readonly #glob: Glob
   #now: Int32Array
   #next: Int32Array
   #count = 0
-  /** By the place in the pattern: the round in which it was last added. */
+  /** The round in which each place of the pattern was last added. */
   readonly #addedIn: Int32Array
   #round = 0
 
@@ -92,7 +98,7 @@ class Matcher {
     }
   }
 
-  /** Adds a place, and those after it that stars before them leave open: a star may take nothing. */
+  /** Adds a place, and the places after the stars that follow it: a star may match nothing. */
   #add(first: number): void {
     for (let place = first; this.#addedIn[place] !== this.#round; place += 1) {
       this.#addedIn[place] = this.#round
@@ -103,7 +109,7 @@ class Matcher {
   }
 }
 
-/** The value without the part at its beginning (or end) that the pattern takes. */
+/** Returns the value without the part at its beginning (or end) that the pattern matches. */
 export function trimByGlob(
   glob: Glob,
   value: string,
@@ -116,7 +122,7 @@ export function trimByGlob(
   return chars.slice(0, chars.length - length).join('')
 }
 
-/** The value with the first match, or all of them, replaced. */
+/** Returns the value with the first match, or all matches, replaced. */
 export function replaceByGlob(
   glob: Glob,
   value: string,

@@ -7,20 +7,21 @@ import { hostPlatform, type Platform } from './platform.ts'
 import { type Reading, readDockerfile } from './read-dockerfile.ts'
 import type { WordAccount } from './word-account.ts'
 
-/** What a Dockerfile is planned with. */
+/** Options for planning a Dockerfile. */
 export interface PlanOptions {
   /** The stage to stop at; null: the last. */
   readonly target?: string | null | undefined
   readonly buildArgs?: Readonly<Record<string, string>> | undefined
-  /** Default: this machine's. */
+  /** Default: the platform of this machine. */
   readonly platform?: Platform | undefined
   /** The account for the words of the file. Default: a new one. */
   readonly account?: WordAccount | undefined
 }
 
 /**
- * Reads a Dockerfile into what a build runs. Throws `BuildError`: `dockerfile_invalid` where a line is wrong, `unsupported_setting` where
- * all are right and some ask for what is not offered; `details.lines` has every refused line.
+ * Reads a Dockerfile into the steps that a build runs. Throws `BuildError` `dockerfile_invalid` if
+ * a line is wrong, and `unsupported_setting` if all lines are right and some are not supported.
+ * `details.lines` lists every refused line.
  */
 export function planDockerfile(text: string, options: PlanOptions = {}): BuildPlan {
   const { reading, stages, problem } = study(text, options)
@@ -37,7 +38,9 @@ export function planDockerfile(text: string, options: PlanOptions = {}): BuildPl
   }
 }
 
-/** Says of each instruction what a build would do with it. Throws nothing, whatever the text is. */
+/**
+ * Returns for each instruction what a build would do with it. Never throws, whatever the text is.
+ */
 export function checkDockerfile(text: string, options: PlanOptions = {}): DockerfileCheck {
   const { reading, stages, problem } = study(text, options)
   const { unusedArgs } = reading
@@ -63,7 +66,7 @@ export function checkDockerfile(text: string, options: PlanOptions = {}): Docker
   }
 }
 
-/** What is wrong with the stages as a whole. */
+/** A fault of the stages as a whole. */
 interface Problem {
   readonly message: string
   readonly line: number | null
@@ -72,7 +75,7 @@ interface Problem {
 
 interface Study {
   readonly reading: Reading
-  /** Those that the target needs; all where that cannot be told. */
+  /** The stages that the target needs; all stages if that cannot be determined. */
   readonly stages: readonly Stage[]
   readonly problem: Problem | null
 }
@@ -86,7 +89,7 @@ function study(
   const number = findTarget(reading.stages, target)
   if (number === null) return { reading, stages: reading.stages, problem: noTarget(reading, target ?? '') }
   const order = neededStages(reading.stages, number)
-  // A circle is wrong also in stages that the target does not need.
+  // A cycle is wrong also in stages that the target does not need.
   const circle = [order, ...reading.stages.map(({ index }) => neededStages(reading.stages, index))].find(
     (answer) => 'type' in answer,
   )
@@ -119,7 +122,7 @@ function refusal({ lines, refused }: Reading): BuildError {
   })
 }
 
-/** What is left out of the stages that are built. */
+/** Returns the ignored lines of the stages that are built. */
 function ignoredOf({ lines, stages: all }: Reading, stages: readonly Stage[]): Ignored[] {
   const built = new Set(stages.map(({ index }) => index))
   const stageOf = (line: CheckedLine) => all.findLastIndex((stage) => stage.line <= line.line)

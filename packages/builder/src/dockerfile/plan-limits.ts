@@ -1,21 +1,30 @@
 import { BuildError } from '../build/contract.ts'
 import type { BuildPlan, Instruction } from './plan.ts'
 
-/** More is no Dockerfile that somebody wrote. */
+/** No handwritten Dockerfile has more stages or steps. */
 const MAX_STAGES = 100
 const MAX_INSTRUCTIONS = 2_000
 
-/** Names, values, paths and arguments of a Dockerfile's instructions: each is an object of its own, and all of them come from another thread at once. */
+/**
+ * Names, values, paths and arguments of a Dockerfile's instructions. Each is an object, and all
+ * arrive from another thread at once.
+ */
 const MAX_WORDS = 50_000
 
-/** Requires that a plan has as many stages and steps as a build may have. Throws `BuildError` `dockerfile_invalid`. */
+/**
+ * Throws `BuildError` `dockerfile_invalid` if a plan has more stages or steps than a build may
+ * have.
+ */
 export function requireFewSteps(plan: BuildPlan): void {
   const count = plan.stages.reduce((sum, { instructions }) => sum + instructions.length, 0)
   if (plan.stages.length <= MAX_STAGES && count <= MAX_INSTRUCTIONS) return
   throw new BuildError('dockerfile_invalid', `A build has at most ${MAX_STAGES} stages and ${MAX_INSTRUCTIONS} steps.`)
 }
 
-/** Requires that a Dockerfile has as many words as may be handed to another thread. Throws `BuildError` `dockerfile_invalid`. */
+/**
+ * Throws `BuildError` `dockerfile_invalid` if a Dockerfile has more words than one thread may hand
+ * to another.
+ */
 export function requireFewWords(plan: BuildPlan): void {
   let words = 0
   for (const { instructions } of plan.stages) {

@@ -5,8 +5,9 @@ import type { BuildPlan, Instruction, StageBase } from './plan.ts'
 import { hostPlatform, platformArgs } from './platform.ts'
 
 /**
- * The plan of a base with steps on top. Variables in their words are put in as in a Dockerfile (`/opt/bin:$PATH`, and `\$` is a dollar), while
- * quotes and spaces are what they are. The `line` of an instruction is the number of its step.
+ * Returns the plan of a base with steps on top. Variables in the words are expanded as in a
+ * Dockerfile (`/opt/bin:$PATH`, and `\$` is a dollar). Quotes and spaces are literal. The `line` of
+ * an instruction is the number of its step.
  */
 export function planSteps(base: StageBase, steps: readonly SimpleStep[]): BuildPlan {
   const instructions = steps.map((step, index) => toInstruction(step, index + 1))
@@ -45,7 +46,7 @@ function copyOf(copy: Extract<SimpleStep, { copy: unknown }>['copy'], line: numb
       hint: 'Fetch it in a run, or use a dockerfile with ADD.',
     })
   }
-  // Several sources go into a directory, and only there.
+  // Several sources can only go into a directory.
   const destination = sources.length > 1 && !copy.destination.endsWith('/') ? `${copy.destination}/` : copy.destination
   return {
     line,
@@ -65,7 +66,7 @@ function copyOf(copy: Extract<SimpleStep, { copy: unknown }>['copy'], line: numb
   }
 }
 
-/** A word in which only variables mean something. */
+/** Returns a word in which only variables have a meaning. */
 function wordOf(text: string): string {
   return text.replace(/\\\$|[\\'"]/g, (part) => (part === '\\$' ? part : `\\${part}`))
 }

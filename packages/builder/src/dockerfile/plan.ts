@@ -2,8 +2,9 @@ import type { CheckedLine, Ignored } from '@holt/protocol'
 import type { WordsSpent } from './word-account.ts'
 
 /**
- * A Dockerfile, understood: what a build runs, in order. Words are as they were written, before variables are put in, since the environment
- * of the image below is known only when it is there; `expandWord` puts them in. `FROM` alone is expanded here, from the global `ARG`s.
+ * The steps of a build, in order, as read from a Dockerfile. Words are unexpanded, because the
+ * environment of the base image is known only once it is pulled; `expandWord` expands them. Only
+ * `FROM` is expanded here, from the global `ARG`s.
  */
 export interface BuildPlan {
   /** The stages that the target needs, each after those that it needs. The last one is the target. */
@@ -12,15 +13,18 @@ export interface BuildPlan {
   readonly warnings: readonly string[]
   /** Every instruction of the file, also of stages that are not needed. */
   readonly lines: readonly CheckedLine[]
-  /** What the `ARG`s before the first `FROM` and the predefined ones (TARGETARCH and the like) are: a stage that declares one without a value has this. */
+  /**
+   * Values of the `ARG`s before the first `FROM` and of the predefined ones (TARGETARCH and the
+   * like). A stage that declares one without a value gets this value.
+   */
   readonly globalArgs: Readonly<Record<string, string>>
-  /** Of the `# escape=` directive: what quotes a character in words. */
+  /** The character of the `# escape=` directive, which quotes characters in words. */
   readonly escape: '\\' | '`'
   /** The work that reading charged. Words that steps expand are charged to the same account. */
   readonly spent: WordsSpent
 }
 
-/** One stage: a base and what is done on top of it. */
+/** One stage: a base, and the instructions on top of it. */
 export interface Stage {
   /** Its number in the file, from 0. */
   readonly index: number
@@ -31,7 +35,7 @@ export interface Stage {
   readonly instructions: readonly Instruction[]
 }
 
-/** What a stage begins with. */
+/** The base of a stage. */
 export type StageBase =
   | { readonly type: 'image'; readonly reference: string }
   | { readonly type: 'template'; readonly reference: string }
@@ -39,7 +43,7 @@ export type StageBase =
   | { readonly type: 'stage'; readonly index: number }
   | { readonly type: 'scratch' }
 
-/** Where files of COPY or of a bind mount come from. */
+/** The source of the files of COPY or of a bind mount. */
 export type CopySource =
   | { readonly type: 'context' }
   | { readonly type: 'stage'; readonly index: number }
@@ -139,14 +143,14 @@ export interface CopyInstruction {
   readonly parents: boolean
   /** `COPY --exclude`. */
   readonly exclude: readonly string[]
-  /** `ADD --unpack`; null: as the kind of the source says. */
+  /** `ADD --unpack`; null: depends on the kind of the source. */
   readonly unpack: boolean | null
 }
 
-/** A file whose text stands in the Dockerfile. */
+/** A file whose text is in the Dockerfile. */
 export interface Heredoc {
   readonly name: string
   readonly content: string
-  /** Whether variables are put into the text: the delimiter was not quoted. */
+  /** True if variables in the text are expanded: the delimiter was not quoted. */
   readonly expand: boolean
 }

@@ -13,7 +13,7 @@ import { readArgs } from './read-settings.ts'
 import { takeFlags } from './split-words.ts'
 import { variableSize, WordAccount, type WordsSpent } from './word-account.ts'
 
-/** What a Dockerfile is read with. */
+/** Options for reading a Dockerfile. */
 export interface ReadOptions {
   readonly target: string | null
   readonly buildArgs: Readonly<Record<string, string>>
@@ -22,15 +22,18 @@ export interface ReadOptions {
   readonly account?: WordAccount | undefined
 }
 
-/** Why a line is refused: it is wrong, or not offered. */
+/** The reason for a refused line: it is wrong, or not supported. */
 type RefusedKind = LineError['kind']
 
-/** A Dockerfile, read as far as it can be: each line has its verdict, also in one that cannot be built. */
+/**
+ * A Dockerfile, read as far as possible. Each line has its verdict, even if the file cannot be
+ * built.
+ */
 export interface Reading {
   readonly escapeChar: Escape
   readonly stages: readonly Stage[]
   readonly lines: readonly CheckedLine[]
-  /** By the place in `lines`. */
+  /** Refused lines with the reason. */
   readonly refused: ReadonlyMap<CheckedLine, RefusedKind>
   readonly warnings: readonly string[]
   readonly globalArgs: Readonly<Record<string, string>>
@@ -38,7 +41,7 @@ export interface Reading {
   readonly unusedArgs: readonly string[]
   /** The work that its words charged. */
   readonly spent: WordsSpent
-  /** True where its account was spent before its end. */
+  /** True if the account was exhausted before the end of the file. */
   readonly isPartial: boolean
 }
 
@@ -46,7 +49,10 @@ const MAX_INSTRUCTIONS = 5000
 const MAX_STAGES = 200
 const MAX_WARNINGS = 100
 
-/** Reads a whole Dockerfile, or up to the line at which its account is spent; never throws for what is in it. */
+/**
+ * Reads a whole Dockerfile, or up to the line that exhausts its account. Never throws for the
+ * content of the file.
+ */
 export function readDockerfile(text: string, options: ReadOptions): Reading {
   const directives = readDirectives(text)
   const { lines, warnings } = readLines(text, directives.escapeChar, MAX_INSTRUCTIONS + 1)
@@ -65,7 +71,7 @@ interface OpenStage extends Stage {
   readonly instructions: Instruction[]
 }
 
-/** The state of a reading. FROM is read in a first pass, since `--from` may name any stage. */
+/** The state of a reading. FROM is read in a first pass, because `--from` may name any stage. */
 class Reader {
   readonly #options: ReadOptions
   readonly #directives: Directives
@@ -97,7 +103,7 @@ class Reader {
     }
   }
 
-  /** The line at which the account was spent; null where it was not. What comes after it is not read. */
+  /** The line that exhausted the account, or null. Later lines are not read. */
   get stoppedAt(): LogicalLine | null {
     return this.#stoppedAt
   }
@@ -160,7 +166,7 @@ class Reader {
     }
   }
 
-  /** A build argument counts from where it is declared. */
+  /** Declares a build argument, which counts from its declaration on. */
   #declare(name: string): void {
     this.#declared.add(name)
     const { buildArgs } = this.#options
@@ -206,7 +212,7 @@ class Reader {
     const index = this.#stages.length
     if (index >= MAX_STAGES) throw wrong(`The file has more than ${MAX_STAGES} stages.`)
     const failed = from === undefined || from instanceof LineError
-    // The stage is begun all the same, so that numbers of later ones are right.
+    // The stage begins anyway, so that later stages have the right numbers.
     const base = failed ? ({ type: 'scratch' } as const) : from.base
     this.#stages.push({ index, name: failed ? null : from.name, base, line: line.line, instructions: [] })
     if (from instanceof LineError) throw from
@@ -232,7 +238,7 @@ class Reader {
     stage?.instructions.push(instruction)
   }
 
-  /** What `--from` names: a stage by number or name, a template or an image. */
+  /** Returns the source that `--from` names: a stage by number or name, a template or an image. */
   #find(name: string): CopySource {
     if (name.includes('$')) {
       throw wrong(
@@ -267,7 +273,10 @@ class Reader {
   }
 }
 
-/** FROM after the line at which the account was spent: it counts as a stage, and is not looked at. */
+/**
+ * The verdict on FROM after the line that exhausted the account: it counts as a stage and is not
+ * read.
+ */
 const notRead = wrong('The file was read no further.')
 
 function toLineError(error: unknown): LineError {

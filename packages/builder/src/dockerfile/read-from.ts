@@ -6,14 +6,14 @@ import { isSamePlatform, type Platform } from './platform.ts'
 import { needed } from './read-run.ts'
 import { splitPlain, takeFlags } from './split-words.ts'
 
-/** FROM, understood. */
+/** The parts of a FROM line. */
 export interface From {
   readonly base: StageBase
   /** In small letters; null without AS. */
   readonly name: string | null
 }
 
-/** What FROM is read with. */
+/** The definitions that FROM can refer to. */
 export interface FromScope {
   readonly lookup: Lookup
   readonly words: ExpandOptions
@@ -55,7 +55,7 @@ function baseOf(reference: string, { findStage }: FromScope): StageBase {
   return outsideOf(reference)
 }
 
-/** A template or an image by its name. */
+/** Returns a template or an image by its name. */
 export function outsideOf(reference: string): Extract<CopySource, { type: 'image' | 'template' }> {
   const template = templateReference.exec(reference)?.[1]
   if (template !== undefined) return { type: 'template', reference: template }

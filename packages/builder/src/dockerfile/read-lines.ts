@@ -5,29 +5,29 @@ import { readJsonForm, splitWords, takeFlags } from './split-words.ts'
 /** A here-document: its operator and its text. */
 export interface HeredocText {
   readonly name: string
-  /** As it stands in the file; with `<<-` the tabs at the beginning of lines are still there. */
+  /** The text as in the file. With `<<-` it still has the tabs at the beginning of lines. */
   readonly raw: string
   /** Without those tabs. */
   readonly content: string
   readonly expand: boolean
 }
 
-/** One instruction, its continued lines joined. */
+/** One instruction, with its continued lines joined. */
 export interface LogicalLine {
   readonly line: number
   readonly endLine: number
   /** In capitals. */
   readonly keyword: string
-  /** What follows the keyword, with flags. */
+  /** The text after the keyword, with flags. */
   readonly rest: string
   readonly heredocs: readonly HeredocText[]
-  /** The whole on one line, shortened. */
+  /** The instruction on one line, shortened. */
   readonly text: string
-  /** Why it cannot be read. */
+  /** The reason why the instruction cannot be read, or null. */
   readonly error: LineError | null
 }
 
-/** The instructions of a Dockerfile, and what is odd about them. */
+/** The instructions of a Dockerfile, with warnings. */
 export interface LogicalLines {
   readonly lines: readonly LogicalLine[]
   readonly warnings: readonly string[]
@@ -37,10 +37,11 @@ const withHeredocs = /^(?:ONBUILD\s+)?(?:RUN|COPY|ADD)\s/iu
 const comment = /^\s*#/u
 
 /**
- * Divides a Dockerfile into instructions. `dockerfile-ast` divides at other places than builders do where a line ends in two escapes, where
- * a here-document's operator has a number or quotes, and at a lone carriage return; two readings of one file would be a way around what is
- * refused, so this one alone decides. What comes after `maxLines` is not read.
- * Source: moby/buildkit, frontend/dockerfile/parser, `Parse`.
+ * Divides a Dockerfile into instructions. `dockerfile-ast` divides differently from builders in
+ * three cases: a line that ends in two escapes, a here-document operator with a number or quotes,
+ * and a lone carriage return. Two readings of one file would be a way around refusals, so only this
+ * one decides. Lines after `maxLines` are not read. Source: moby/buildkit,
+ * frontend/dockerfile/parser, `Parse`.
  */
 export function readLines(text: string, escapeChar: Escape, maxLines: number = Number.POSITIVE_INFINITY): LogicalLines {
   const source = new Source(text)
@@ -78,7 +79,10 @@ export function readLines(text: string, escapeChar: Escape, maxLines: number = N
   return { lines, warnings }
 }
 
-/** True for a here-document of RUN whose lines end as on Windows. BuildKit keeps their carriage returns (moby/buildkit issue 4282), and so does this. */
+/**
+ * Returns true for a here-document of RUN with Windows line ends. BuildKit keeps the carriage
+ * returns (moby/buildkit issue 4282), and so does Holt.
+ */
 function hasWindowsLines({ keyword, heredocs }: LogicalLine): boolean {
   return keyword === 'RUN' && heredocs.some(({ raw }) => raw.includes('\r\n'))
 }
@@ -144,13 +148,13 @@ export interface HeredocOperator {
   readonly expand: boolean
 }
 
-/** Reads a word as the operator of a here-document; null where it is none. */
+/** Parses a word as the operator of a here-document; null if it is none. */
 export function parseHeredoc(word: string): HeredocOperator | null {
   const match = /^\d*<<(-?)\s*([^<\s][^<]*)$/u.exec(word)
   const given = match?.[2]?.trimEnd()
   if (given === undefined) return null
   const name = given.replace(quoted, (_, single, double, escaped) => single ?? double ?? escaped)
-  // Outside of quotes white space ends the word: there is more on the line than the operator.
+  // Unquoted white space ends the word: the line has more than the operator.
   if (name === '' || /["'\s]/u.test(given.replace(quoted, ''))) return null
   const expand = !/["']/.test(given.replace(/\\./gu, ''))
   return { name, chomp: match?.[1] === '-', expand }
@@ -169,13 +173,13 @@ class Source {
     this.#at = text.startsWith('\uFEFF') ? 1 : 0
   }
 
-  /** The next line without its end; null behind the last one. */
+  /** Returns the next line without its end; null after the last one. */
   next(): string | null {
     const raw = this.#raw()
     return raw === null ? null : withoutEnd(raw)
   }
 
-  /** What stands before the line that ends a here-document; null where there is none. */
+  /** Returns the text before the line that ends a here-document; null if no line ends it. */
   until({ name, chomp }: HeredocOperator): string | null {
     const parts: string[] = []
     for (let raw = this.#raw(); raw !== null; raw = this.#raw()) {
@@ -196,7 +200,7 @@ class Source {
   }
 }
 
-/** A pattern for this would be slow on a line of nothing but carriage returns. */
+/** Removes line ends. A regular expression would be slow on a line of carriage returns only. */
 function withoutEnd(raw: string): string {
   let end = raw.length
   while (end > 0 && (raw[end - 1] === '\n' || raw[end - 1] === '\r')) end -= 1

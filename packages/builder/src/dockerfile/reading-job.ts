@@ -23,7 +23,7 @@ export type ReadingAnswer =
   | { readonly type: 'plan'; readonly plan: BuildPlan }
   | ({ readonly type: 'refused' } & Pick<BuildError, 'code' | 'message' | 'hint' | 'details'>)
 
-/** Does a job. Throws only where this program is wrong. */
+/** Runs a job. Throws only for a fault of this program. */
 export function doReading({ type, text, options }: ReadingJob): ReadingAnswer {
   try {
     if (type === 'check') return { type, check: checkDockerfile(text, options) }

@@ -8,10 +8,16 @@ export interface ThreadLimits {
   readonly heapMiB: number
 }
 
-/** A megabyte of anything is read within a second and some 100 MiB; the rest is for a machine that does much else. */
+/**
+ * A megabyte of any text is read within a second and about 100 MiB. The rest is a reserve for a
+ * busy machine.
+ */
 export const threadLimits: ThreadLimits = { timeoutMs: 30_000, heapMiB: 256 }
 
-/** A thread that reads one Dockerfile at a time, with a heap of its own. It has no environment variables, and does not keep the process alive. */
+/**
+ * A thread that reads one Dockerfile at a time, with its own heap. It has no environment variables,
+ * and does not keep the process alive.
+ */
 export class ReadingThread {
   readonly #limits: ThreadLimits
   #worker: Worker | null = null
@@ -20,7 +26,10 @@ export class ReadingThread {
     this.#limits = limits
   }
 
-  /** Reads a Dockerfile. Rejects with `BuildError` `dockerfile_invalid` where it takes too long or too much memory, and with the signal's reason; the thread is ended then. */
+  /**
+   * Reads a Dockerfile. Rejects with `BuildError` `dockerfile_invalid` if it takes too long or too
+   * much memory, and with the signal's reason once aborted; either ends the thread.
+   */
   async read(job: ReadingJob, signal: AbortSignal): Promise<ReadingAnswer> {
     signal.throwIfAborted()
     const worker = this.#open()
@@ -47,7 +56,7 @@ export class ReadingThread {
     }
   }
 
-  /** Ends the thread, whatever it does. The next job has a new one. */
+  /** Ends the thread at once. The next job gets a new one. */
   async close(): Promise<void> {
     const worker = this.#worker
     this.#worker = null
@@ -62,7 +71,7 @@ export class ReadingThread {
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.heapMiB },
     })
     worker.unref()
-    // A thread that ends between two jobs is replaced at the next one.
+    // A thread that ends between two jobs is replaced for the next one.
     worker
       .on('error', () => {})
       .once('exit', () => {

@@ -1,30 +1,37 @@
 import { BuildError } from '../build/contract.ts'
 
-/** Bounds on the words of one file, or of the steps of one request, all together. */
+/** Limits on all words of one file, or of the steps of one request. */
 interface WordLimits {
   /** Steps of pattern matching. */
   readonly steps: number
-  /** Characters that variables and substitutions become, and of the environments that commands are given. */
+  /** Expanded characters of variables and substitutions, and of the environments of commands. */
   readonly characters: number
-  /** Characters of the variables that are set at the same time; each counts `variableOverhead` more. */
+  /** Characters of the variables set at the same time; each adds `variableOverhead`. */
   readonly variables: number
 }
 
-/** Four million steps take some fifty milliseconds. No process takes two mebibytes of variables (execve(2)), and 2000 commands may have 16 KiB each. */
+/**
+ * Four million steps take about fifty milliseconds. No process accepts two mebibytes of variables
+ * (execve(2)), and 2000 commands may have 16 KiB each.
+ */
 export const wordLimits: WordLimits = { steps: 1 << 22, characters: 1 << 25, variables: 1 << 20 }
 
-/** Counted for each variable beside its name and value: as much as putting it into an environment and its key costs. Some 8000 may be set. */
+/**
+ * Charged for each variable beside its name and value: the cost of adding it to an environment and
+ * its key. About 8000 variables fit.
+ */
 const variableOverhead = 128
 
-/** Work that an account has been charged. */
+/** Work charged to an account. */
 export interface WordsSpent {
   readonly steps: number
   readonly characters: number
 }
 
 /**
- * Bounds the work that the words of one file are. Each method charges work before it is done and throws `BuildError` `dockerfile_invalid` when
- * there is not enough left. An account that is spent stays spent: every later charge throws as well.
+ * Bounds the work on the words of one file. Each method charges work before it is done, and throws
+ * `BuildError` `dockerfile_invalid` if not enough is left. An exhausted account stays exhausted:
+ * every later charge throws as well.
  */
 export class WordAccount {
   readonly #limits: WordLimits
@@ -55,7 +62,7 @@ export class WordAccount {
       this.#refuse(`take more than ${limit} steps of pattern matching`, stepsHint, { steps: limit })
   }
 
-  /** Charges characters that are made. */
+  /** Charges characters that an expansion creates. */
   produce(characters: number): void {
     this.#requireLeft()
     this.#characters += characters
@@ -64,7 +71,7 @@ export class WordAccount {
       this.#refuse(`become more than ${limit} characters together`, charactersHint, { characters: limit })
   }
 
-  /** Requires that variables of this size in all may be set. */
+  /** Throws if variables of this total size may not be set at once. */
   hold(size: number): void {
     this.#requireLeft()
     const { variables: limit } = this.#limits
@@ -90,7 +97,7 @@ const stepsHint =
 const charactersHint = 'Put long values into fewer words, or into a file that COPY takes.'
 const variablesHint = 'Keep long values in a file that COPY takes.'
 
-/** The size of a variable, as accounts count it. */
+/** Returns the size of a variable, as accounts count it. */
 export function variableSize(name: string, value: string): number {
   return name.length + value.length + variableOverhead
 }
