@@ -6,7 +6,9 @@ export function answeredWrongly(what: string, options?: ErrorOptions): EngineErr
   return new EngineError('wrong_answer', `the guest answered wrongly: ${what}`, options)
 }
 
-/** Returns the error for an answer that its schema refuses. It names the field and not the value. */
+/**
+ * Returns the error for an answer that its schema refuses. It names the field, but not the value.
+ */
 export function refusedBy(error: z.ZodError | undefined): EngineError {
   const issue = error?.issues[0]
   if (issue === undefined) return answeredWrongly('it is not JSON')

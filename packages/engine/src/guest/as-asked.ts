@@ -5,42 +5,43 @@ import type { GuestFile, GuestFiles, GuestProcess } from './schemas.ts'
 import type { GuestChange } from './tree-schemas.ts'
 import { isWithin } from './words.ts'
 
-// An answer can be well formed and tell of something else than was asked for. Each of these throws `EngineError` `wrong_answer` then.
+// An answer can be well formed and yet not match the request. Each function here throws
+// `EngineError` `wrong_answer` in that case.
 
-/** Returns a process, which has to be the one that was asked for. */
+/** Returns a process. Its id must be the requested one. */
 export function processAsked(id: string, process: GuestProcess): GuestProcess {
   if (process.id !== id) throw answeredWrongly('another process than was asked for')
   return process
 }
 
-/** Returns a file, which has to be at the path that was asked for. */
+/** Returns a file. Its path must be the requested one. */
 export function fileAsked(path: string, file: GuestFile): GuestFile {
   if (file.path !== path) throw answeredWrongly('another file than was asked for')
   return file
 }
 
-/** Returns how far an upload is, which has to be the one that was asked for. */
+/** Returns the progress of an upload. It must be the requested upload. */
 export function uploadAsked(asked: Pick<GuestUpload, 'path' | 'upload_id'>, upload: GuestUpload): GuestUpload {
   if (upload.path !== asked.path || upload.upload_id !== asked.upload_id)
     throw answeredWrongly('another upload than was asked for')
   return upload
 }
 
-/** Returns what a directory has, which has to be below it. */
+/** Returns the entries of a directory. Each must be below it. */
 export function entriesAsked(path: string, files: GuestFiles): GuestFiles {
   if (files.entries.some((entry) => entry.path === path || !isWithin(path, entry.path)))
     throw answeredWrongly('a file outside of the directory that was asked for')
   return files
 }
 
-/** Returns what became of a replacement, which has to be in the files that were named. */
+/** Returns the result of a replacement. Each file must be one of those named in the request. */
 export function replacedAsked({ path, paths }: ReplaceRequest, replaced: GuestReplaced): GuestReplaced {
   const isAsked = (one: string) => (path === null ? paths?.includes(one) === true : isWithin(path, one))
   if (!replaced.files.every((file) => isAsked(file.path))) throw answeredWrongly('a file that was not to be changed')
   return replaced
 }
 
-/** Passes items on while they are about what is at or below a path. */
+/** Passes on items as long as they are about a path or something below it. */
 export async function* itemsWithin<Item extends GuestSearchItem | GuestChange>(
   path: string,
   items: AsyncGenerator<Item>,

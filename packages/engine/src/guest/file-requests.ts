@@ -3,22 +3,22 @@ import { answeredWrongly } from './answered-wrongly.ts'
 import type { GuestSearchItem, GuestUpload } from './file-schemas.ts'
 import type { GuestFile } from './schemas.ts'
 
-/** What the names and lines of one search may have together; the guest ends at 8 MiB. */
+/** The most characters in all names and lines of one search. The guest stops at 8 MiB. */
 const maxSearchLength = 10 * 1024 * 1024
 
-/** A file to be written. */
+/** A file to write. */
 export interface WriteContent {
   readonly path: string
   readonly mode?: string
   readonly user?: string
   readonly createOnly: boolean
-  /** Digests in hexadecimal that what arrives has to have: of the file, and of the body. */
+  /** Expected digests in hexadecimal: of the file, and of the body. */
   readonly sha256?: string
   readonly partSha256?: string
   readonly body: Readable | Uint8Array
 }
 
-/** A part of a file to be written. */
+/** A part of a file to write. */
 export interface WritePart extends WriteContent {
   readonly uploadId: string
   readonly offset: number
@@ -26,12 +26,12 @@ export interface WritePart extends WriteContent {
   readonly partial: boolean
 }
 
-/** What came of a part: the file or, where more parts follow, how far the upload is. */
+/** The result of a part: the file or, if more parts follow, the progress of the upload. */
 export type Written =
   | { readonly type: 'file'; readonly created: boolean; readonly file: GuestFile }
   | { readonly type: 'part'; readonly upload: GuestUpload }
 
-/** What is searched for, and where. */
+/** A search: the pattern, and the place to search. */
 export interface SearchRequest {
   readonly path: string
   readonly globs: readonly string[]
@@ -47,13 +47,13 @@ export interface SearchRequest {
 /** A line or a name that a search has found. */
 export type GuestMatch = Extract<GuestSearchItem, { type: 'match' }>
 
-/** All that a search has found, and how it ended. */
+/** All matches of a search, and how it ended. */
 export interface SearchFindings {
   readonly matches: readonly GuestMatch[]
   readonly end: Extract<GuestSearchItem, { type: 'end' }>
 }
 
-/** What is replaced, and where. Exactly one of `paths` and `path` is not null. */
+/** A replacement: the pattern, and the place. Exactly one of `paths` and `path` is not null. */
 export interface ReplaceRequest extends Pick<SearchRequest, 'globs' | 'hidden' | 'respect_gitignore'> {
   readonly paths: readonly string[] | null
   readonly path: string | null
@@ -65,7 +65,7 @@ export interface ReplaceRequest extends Pick<SearchRequest, 'globs' | 'hidden' |
   readonly dry_run: boolean
 }
 
-/** Breaks a search off whose guest sends more than it was asked for. */
+/** Ends a search whose guest sends more than was requested. */
 export async function* boundedMatches(
   items: AsyncGenerator<GuestSearchItem>,
   maxResults: number,
@@ -82,7 +82,7 @@ export async function* boundedMatches(
   }
 }
 
-/** What a match has of text. */
+/** Returns the number of characters in a match. */
 export function lengthOf({ path, path_base64 = '', text }: GuestMatch): number {
   return path.length + path_base64.length + (text?.length ?? 0)
 }

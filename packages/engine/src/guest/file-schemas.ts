@@ -58,7 +58,7 @@ export const GuestReplaced = z.object({
 })
 export type GuestReplaced = z.infer<typeof GuestReplaced>
 
-/** How far an upload in parts is. */
+/** The progress of an upload in parts. */
 export const GuestUpload = z.object({
   upload_id: word.uploadId,
   path,

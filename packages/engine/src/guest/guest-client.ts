@@ -42,23 +42,29 @@ import {
 import type { ApplyTree, ExportedTree, ExportTree, SelectedPaths, SelectPaths, TreeMount } from './tree-requests.ts'
 import { GuestApplied, GuestChange, GuestTree } from './tree-schemas.ts'
 
-/** The network that a guest sets up inside. Everything that leaves by it goes through the egress socket. */
+/** The network that a guest sets up inside. All its traffic goes through the egress socket. */
 export interface GuestNetwork {
   /** The address that answers DNS. */
   readonly resolver: string
-  /** The runtime's own. */
+  /** The address of the runtime. */
   readonly address: string
   readonly mtu: number
-  /** What `Egress.prepareTun` answered. */
+  /** The answer of `Egress.prepareTun`. */
   readonly tun: 'create' | 'socket'
-  /** PEM, put into the trust stores inside. */
+  /** Certificates in PEM to add to the trust stores inside. */
   readonly ca_certificates: readonly string[]
 }
 
-/** Who a runtime is, told to its guest once, and after every restore of a runtime that was bound already. */
+/**
+ * The identity of a runtime. The guest gets it once, and again after each restore of a runtime that
+ * was already bound.
+ */
 export interface BindRequest {
   readonly runtime_id: string
-  /** Whether the runtime becomes this one also where it is bound, to this id or another: all that the request says is applied anew. */
+  /**
+   * True: the runtime takes this identity even if it is bound, to this id or another. Everything in
+   * the request is applied again.
+   */
   readonly renew?: boolean
   readonly hostname: string
   /** 32 hex digits. */
@@ -69,20 +75,26 @@ export interface BindRequest {
   readonly time_unix_ms: number
   /** Base64 of random bytes. */
   readonly entropy: string
-  /** The most processes, where the guest itself must see to it. */
+  /** The most processes, if the guest itself must enforce it. */
   readonly pids_max: number | null
   readonly set_clock: boolean
   readonly set_hostname: boolean
-  /** Whether members of the group `sudo` may be root by the guest's leave, where the kernel ignores the setuid bit. */
+  /**
+   * True if the guest lets members of the group `sudo` become root where the kernel ignores the
+   * setuid bit.
+   */
   readonly sudo: boolean
-  /** Absent is null: no device, no route, no resolver. */
+  /** The network. Absent means null: no device, no route, no resolver. */
   readonly network?: GuestNetwork | null
 }
 
-/** What commands of a runtime begin with that nobody owns yet. */
+/** The environment, user and directory for commands of an unbound runtime. */
 export type SeedRequest = Pick<BindRequest, 'env' | 'user' | 'workdir' | 'pids_max' | 'sudo'> & {
   readonly network: GuestNetwork | null
-  /** What its `bind` will say unless somebody wants another name: then there is nothing to write. Not for a runtime that is checkpointed, as what is made of it would share them. */
+  /**
+   * Names that `bind` will give unless it is asked for others; then it has nothing to write. Not
+   * for a runtime to be checkpointed, because all its copies would share them.
+   */
   readonly names?: Pick<BindRequest, 'hostname' | 'machine_id' | 'set_hostname'>
 }
 
@@ -93,37 +105,48 @@ export interface StartProcess {
   readonly argv: readonly string[] | null
   readonly cwd: string | null
   readonly env: Readonly<Record<string, string>> | null
-  /** The environment is `env` and, where that does not name them, HOME and what names the network's certificates: nothing of the bound one or of the user. */
+  /**
+   * True: the environment is `env`, plus HOME and the variables for the network's certificates if
+   * `env` does not name them. The bound environment and the user add nothing.
+   */
   readonly env_exact?: boolean
   readonly user: string | null
   readonly stdin: 'none' | 'pipe'
-  /** Base64; written, then stdin is closed. */
+  /** Base64. It is written, then stdin is closed. */
   readonly stdin_data: string | null
   /** 0: none. */
   readonly timeout_ms: number
   readonly ring_bytes: number | null
   /** By the names of setrlimit(2); null is unlimited. */
   readonly rlimits?: Readonly<Record<string, { readonly soft: number | null; readonly hard: number | null }>>
-  /** The shell session that it runs in. */
+  /** The shell session of the process. */
   readonly session?: string
-  /** A terminal of this size for its standard input and output, which is then one stream. */
+  /** The size of the terminal for its standard input and output, which are then one stream. */
   readonly pty: GuestTerminal | null
-  /** Whether it waits, for seconds at the most, until somebody reads its output with `hold`. */
+  /**
+   * True if the process waits until somebody reads its output with `hold`, for some seconds at
+   * most.
+   */
   readonly await_reader: boolean
-  /** Whether the guest forgets it when it has ended: what follows it hears its end. */
+  /**
+   * True if the guest forgets the process when it ends. A reader that follows it receives its end.
+   */
   readonly transient?: boolean
-  /** Whether the runtime counts as idle while it runs: it is none of `GuestInfo.foreground`. */
+  /**
+   * True if the runtime counts as idle while the process runs: `GuestInfo.foreground` leaves it
+   * out.
+   */
   readonly background?: boolean
 }
 
-/** A file's bytes with what the guest says of them. */
+/** The bytes of a file with the guest's facts about it. */
 export interface GuestContent {
   readonly status: 200 | 206
   readonly headers: GuestContentHeaders
   readonly body: Readable
 }
 
-/** An archive that becomes a tree; null: what the guest does by itself. */
+/** An archive that becomes a tree. Null leaves the choice to the guest. */
 export interface WriteArchive {
   readonly path: string
   readonly format: 'tar' | 'tar.gz' | null
@@ -139,14 +162,18 @@ export interface WriteArchive {
 const Nothing = z.object({})
 
 /**
- * Speaks guest/PROTOCOL.md over a link. Every answer is parsed and bounded. Methods reject with `HoltError` for what the caller's request causes
- * (a missing path, say), and with `EngineError` for what the guest or the link causes.
+ * Speaks guest/PROTOCOL.md over a link. Every answer is parsed and bounded. Methods reject with
+ * `HoltError` for faults of the request (such as a missing path), and with `EngineError` for faults
+ * of the guest or the link.
  */
 export class GuestClient {
   readonly #link: GuestLink
   readonly #budget: AnswerBudget
   readonly #operation: () => string | null
-  /** What changes something is told `operation`, where that answers one: asked for again under the same, it is answered again and not done again. */
+  /**
+   * A request that changes something carries the id that `operation` returns, if any. A request
+   * repeated under the same id is answered again and not done again.
+   */
   constructor(link: GuestLink, { operation = () => null }: { readonly operation?: () => string | null } = {}) {
     this.#link = link
     this.#budget = budgetOf(link)
@@ -157,29 +184,38 @@ export class GuestClient {
     return this.#ask({ method: 'GET', path: '/v1/info', signal }, GuestInfo)
   }
 
-  /** What runs inside, as its own kernel counts it. */
+  /** Returns the usage inside, as counted by the runtime's own kernel. */
   usage(signal: AbortSignal): Promise<GuestUsage> {
     return this.#ask({ method: 'GET', path: '/v1/usage', signal }, GuestUsage)
   }
 
-  /** Gives the runtime its identity. The same id again is success, and without `renew` does nothing; another id without it is a `conflict`. */
+  /**
+   * Gives the runtime its identity. The same id again is success, and changes nothing without
+   * `renew`. Another id without `renew` is a `conflict`.
+   */
   async bind(request: BindRequest, signal: AbortSignal): Promise<GuestBound> {
     const bound = await this.#post('/v1/bind', request, GuestBound, signal)
     if (bound.runtime_id !== request.runtime_id) throw answeredWrongly('bound to another runtime')
     return bound
   }
 
-  /** Has a runtime that is not bound run commands, which live on when it is. */
+  /** Lets an unbound runtime run commands. They continue when it is bound. */
   seed(request: SeedRequest, signal: AbortSignal): Promise<GuestSeeded> {
     return this.#post('/v1/seed', request, GuestSeeded, signal)
   }
 
-  /** Gives a bound runtime a network, another one, or none. The answer tells whether it holds, and what could not be applied. */
+  /**
+   * Gives a bound runtime a network, replaces it, or removes it. The answer reports whether it
+   * works, and what could not be applied.
+   */
   setNetwork(network: GuestNetwork | null, signal: AbortSignal): Promise<GuestNetworkSet> {
     return this.#ask({ method: 'PUT', path: '/v1/network', ...json({ network }), signal }, GuestNetworkSet)
   }
 
-  /** Makes the guest close its connection, so that a checkpoint can be taken. Where processes run it does so only with `force`. */
+  /**
+   * Makes the guest close its connection, so that a checkpoint can be taken. If processes run, it
+   * requires `force`.
+   */
   async quiesce(signal: AbortSignal, { force = false } = {}): Promise<void> {
     await this.#post(`/v1/quiesce${force ? '?force=1' : ''}`, {}, Nothing, signal)
   }
@@ -209,7 +245,10 @@ export class GuestClient {
     return processAsked(id, await this.#ask({ method: 'GET', path: `/v1/processes/${id}`, signal }, GuestProcess))
   }
 
-  /** Output after `cursor`; with `follow` until the process has ended, and with `hold` the process waits for this reader, as for one of a pipe. */
+  /**
+   * Returns output after `cursor`. With `follow` it continues until the process ends; with `hold`
+   * the process waits for this reader, as for a pipe.
+   */
   async readOutput(
     id: string,
     { cursor, follow, hold = false }: { cursor: number; follow: boolean; hold?: boolean },
@@ -221,7 +260,10 @@ export class GuestClient {
     return readItems(response.body)
   }
 
-  /** Answers how many bytes were added and where the next write begins. What was taken before `offset` is skipped. */
+  /**
+   * Returns the number of bytes added and the offset of the next write. Bytes before `offset` that
+   * arrived already are skipped.
+   */
   writeStdin(
     id: string,
     { data, eof, offset }: { data: Uint8Array; eof: boolean; offset: number | null },
@@ -235,7 +277,7 @@ export class GuestClient {
     return (await this.#ask({ method: 'GET', path: '/v1/sessions', signal }, GuestSessions)).sessions
   }
 
-  /** Forgets a session and answers when nothing of its commands is left. */
+  /** Ends a session. Resolves when none of its processes is left. */
   async endSession(name: string, signal: AbortSignal): Promise<void> {
     await this.#ask({ method: 'DELETE', path: `/v1/sessions/${encodeURIComponent(name)}`, signal }, Nothing)
   }
@@ -248,7 +290,7 @@ export class GuestClient {
     return processAsked(id, await this.#change(`/v1/processes/${id}/resize`, size, GuestProcess, signal))
   }
 
-  /** Kills every process of a command and answers when none is left. */
+  /** Kills every process of a command. Resolves when none is left. */
   async killProcess(id: string, signal: AbortSignal): Promise<GuestProcess> {
     return processAsked(id, await this.#ask({ method: 'DELETE', path: `/v1/processes/${id}`, signal }, GuestProcess))
   }
@@ -258,7 +300,10 @@ export class GuestClient {
     return fileAsked(path, await this.#ask(request, GuestFile))
   }
 
-  /** Entries below a directory, sorted by path; `after` is the last path already seen, relative to `path`, percent-encoded. */
+  /**
+   * Returns entries below a directory, sorted by path. `after` is the last path already seen,
+   * relative to `path`, percent-encoded.
+   */
   async list(
     { after, ...rest }: { path: string; depth: number; limit: number; after: string | null },
     signal: AbortSignal,
@@ -293,7 +338,7 @@ export class GuestClient {
     return this.#fileMade(request.path, await this.#put(request, {}, signal))
   }
 
-  /** Writes a part of a file, which appears with its last part. */
+  /** Writes a part of a file. The file appears with its last part. */
   async writePart({ uploadId, offset, partial, ...request }: WritePart, signal: AbortSignal): Promise<Written> {
     const response = await this.#put(request, { upload_id: uploadId, offset, partial: flag(partial) }, signal)
     if (!partial) return { type: 'file', ...(await this.#fileMade(request.path, response)) }
@@ -301,13 +346,13 @@ export class GuestClient {
     return { type: 'part', upload: uploadAsked({ path: request.path, upload_id: uploadId }, upload) }
   }
 
-  /** How far an upload in parts is. One that is not known has 0 bytes. */
+  /** Returns the progress of an upload in parts. An unknown upload has 0 bytes. */
   async uploadStatus(upload: { path: string; upload_id: string }, signal: AbortSignal): Promise<GuestUpload> {
     const request = { method: 'GET', path: `/v1/files/upload?${query(upload)}`, signal } as const
     return uploadAsked(upload, await this.#ask(request, GuestUpload))
   }
 
-  /** Removes what has come of an upload. None is success. */
+  /** Removes what has arrived of an upload. A missing upload is success. */
   async abortUpload(upload: { path: string; upload_id: string }, signal: AbortSignal): Promise<void> {
     await this.#ask({ method: 'DELETE', path: `/v1/files/upload?${query(upload)}`, signal }, Nothing)
   }
@@ -340,12 +385,12 @@ export class GuestClient {
     return fileAsked(request.destination, await this.#change('/v1/files/copy', request, GuestFile, signal))
   }
 
-  /** The ports that something listens on, in order. */
+  /** Returns the ports on which programs listen, in order. */
   async listPorts(signal: AbortSignal): Promise<readonly number[]> {
     return (await this.#ask({ method: 'GET', path: '/v1/ports', signal }, GuestPorts)).ports
   }
 
-  /** Whether something listens on a port; waits for it as long as it is told to. */
+  /** Returns true if a program listens on a port, after waiting up to `waitMs`. */
   async waitForPort(port: number, waitMs: number, signal: AbortSignal): Promise<boolean> {
     const path = `/v1/ports/${port}?wait_ms=${waitMs}`
     const answer = await this.#ask({ method: 'GET', path, follows: waitMs > 0, signal }, GuestPort)
@@ -353,7 +398,10 @@ export class GuestClient {
     return answer.listening
   }
 
-  /** Opens a connection to a port. `port_not_listening` where nobody listens. Ending the signal resets it. */
+  /**
+   * Opens a connection to a port. Rejects with `port_not_listening` if no program listens. Aborting
+   * the signal resets the connection.
+   */
   async connectPort(port: number, signal: AbortSignal): Promise<PortStream> {
     const outgoing = new PassThrough({ highWaterMark: 1024 * 1024 })
     outgoing.on('error', () => {
@@ -388,7 +436,10 @@ export class GuestClient {
     return this.#changeAttributes('/v1/files/chown', request, signal)
   }
 
-  /** Searches, and answers what is found as it is found: the items end with `end`. No more come than were asked for. */
+  /**
+   * Searches, and returns matches as they are found; the items end with `end`. Returns no more than
+   * requested.
+   */
   async search(request: SearchRequest, signal: AbortSignal): Promise<AsyncGenerator<GuestSearchItem>> {
     const response = await this.#link.request({ method: 'POST', path: '/v1/files/search', ...json(request), signal })
     if (response.status !== 200) throw await readFailure(response, this.#budget)
@@ -396,7 +447,7 @@ export class GuestClient {
     return itemsWithin(request.path, items)
   }
 
-  /** Searches, and collects what is found. */
+  /** Searches, and collects all matches. */
   async searchAll(request: SearchRequest, signal: AbortSignal): Promise<SearchFindings> {
     const matches: GuestMatch[] = []
     let taken = 0
@@ -427,7 +478,7 @@ export class GuestClient {
     return this.#link.request({ method: 'PUT', path: `/v1/files/content?${query(values)}`, body, signal })
   }
 
-  /** A tree as tar or tar.gz. */
+  /** Returns a tree as tar or tar.gz. */
   async readArchive(
     { path, format }: { path: string; format: 'tar' | 'tar.gz' },
     signal: AbortSignal,
@@ -441,7 +492,7 @@ export class GuestClient {
     throw await readFailure(response, this.#budget)
   }
 
-  /** Makes a tree of an archive. */
+  /** Makes a tree from an archive. */
   async writeArchive(
     request: WriteArchive,
     signal: AbortSignal,
@@ -464,7 +515,10 @@ export class GuestClient {
     return { created: response.status === 201, tree }
   }
 
-  /** The root directory as an image is made of it, as tar: without what is mounted over it and what the guest has put there. */
+  /**
+   * Exports the root directory for an image, as tar: without mounts, and without the guest's own
+   * files.
+   */
   async exportTree(
     { onlyChanged, live = false, exclude = [] }: ExportTree,
     signal: AbortSignal,
@@ -473,7 +527,9 @@ export class GuestClient {
     return { onlyChanged: saysYes(response, 'x-holt-only-changed'), body: response.body }
   }
 
-  /** Parts of the tree as tar, with owners and all; as they are without the guest, and nothing of what is mounted. */
+  /**
+   * Returns parts of the tree as tar, with owners; without mounts and without the guest's changes.
+   */
   async selectPaths(request: SelectPaths, signal: AbortSignal): Promise<SelectedPaths> {
     const { sources, exclude = [], parents = false } = request
     const response = await this.#stream('/v1/select', { sources, exclude, parents }, signal)
@@ -486,7 +542,10 @@ export class GuestClient {
     return { matches: Number(matches), singleFile: saysYes(response, 'x-holt-single-file'), body }
   }
 
-  /** Writes a tar stream into the tree, in place: what fails midway leaves what came before. */
+  /**
+   * Writes a tar stream into the tree, in place. A failure midway leaves the entries written
+   * before.
+   */
   applyTree({ body, ...request }: ApplyTree, signal: AbortSignal): Promise<GuestApplied> {
     const fields = query({
       destination: request.destination,
@@ -499,7 +558,7 @@ export class GuestClient {
     return this.#ask({ method: 'PUT', path: `/v1/apply?${fields}`, body, signal }, GuestApplied)
   }
 
-  /** Puts directories and files in at places of the tree: all, or none. */
+  /** Puts directories and files at places of the tree: all of them, or none. */
   async addMounts(mounts: readonly TreeMount[], signal: AbortSignal): Promise<void> {
     const items = mounts.map(({ mode = '', uid = 0, gid = 0, content, ...rest }) => ({
       ...rest,
@@ -511,12 +570,15 @@ export class GuestClient {
     await this.#post('/v1/mounts', { mounts: items }, Nothing, signal)
   }
 
-  /** Puts back what was there before `addMounts`. Nothing is success. */
+  /** Restores the entries that `addMounts` replaced. Nothing to restore is success. */
   async clearMounts(signal: AbortSignal): Promise<void> {
     await this.#ask({ method: 'DELETE', path: '/v1/mounts', signal }, Nothing)
   }
 
-  /** What changes in a directory, after `cursor` or from now on. Rejects when it cannot be watched. */
+  /**
+   * Watches a directory for changes, after `cursor` or from now on. Rejects if it cannot be
+   * watched.
+   */
   async watch(
     { path, recursive, cursor }: { path: string; recursive: boolean; cursor: number | null },
     signal: AbortSignal,
@@ -582,7 +644,7 @@ export class GuestClient {
   }
 }
 
-/** Reads a header that says yes or no. */
+/** Reads a boolean header. */
 function saysYes({ headers, body }: GuestResponse, name: string): boolean {
   const said = headers[name]
   if (said === '1' || said === '0') return said === '1'

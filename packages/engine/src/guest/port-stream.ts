@@ -13,23 +13,24 @@ import {
   windowFrame,
 } from './port-frames.ts'
 
-/** How many bytes are read before the other side is told that there is room again. */
+/** Bytes that are read before the other side is told about free room. */
 const windowStepBytes = portWindowBytes / 4
 
 /**
- * A connection to a port, as frames over two streams (guest/PROTOCOL.md, Ports). Either side may end first. At most a window of bytes is kept in each
- * direction, whatever the other side sends: frames are taken in at once, and one who sends more than there is room for is cut off.
+ * A connection to a port, as frames over two streams (guest/PROTOCOL.md, Ports). Either side may
+ * end first. At most a window of bytes is buffered in each direction: frames are read at once, and
+ * a sender that exceeds the window is disconnected.
  */
 export class PortStream extends Duplex {
   readonly #incoming: Readable
   readonly #outgoing: Writable
   readonly #frames = new PortFrameReader()
-  /** Received, and not read yet. */
+  /** Bytes received and not yet read. */
   readonly #received = new GatheredBytes()
-  /** Read, and the other side not told yet. */
+  /** Bytes read and not yet reported to the other side. */
   #untoldBytes = 0
   #hasRoom = true
-  /** What the other side has room for. */
+  /** Free room of the other side. */
   #roomBytes = portWindowBytes
   #unsent: { readonly bytes: Buffer; readonly done: () => void } | null = null
   #theirEnd = false
@@ -39,7 +40,7 @@ export class PortStream extends Duplex {
 
   /** `incoming` has the other side's frames; ours are written to `outgoing`, which need not push back. */
   constructor({ incoming, outgoing }: { incoming: Readable; outgoing: Writable }) {
-    // What has come waits here, in one piece, until what was handed on has been read.
+    // Received data waits here until the reader has taken what was handed on.
     super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: 64 * 1024 })
     this.#incoming = incoming
     this.#outgoing = outgoing
@@ -116,7 +117,7 @@ export class PortStream extends Duplex {
     this.#handOn()
   }
 
-  /** Gives the reader what it asks for, and tells the other side of the room that makes. */
+  /** Hands data to the reader on request, and reports the freed room to the other side. */
   #handOn(): void {
     while (this.#hasRoom && this.#received.length > 0) {
       const bytes = this.#received.take(maxFrameDataBytes)
@@ -136,7 +137,10 @@ export class PortStream extends Duplex {
     }
   }
 
-  /** Sends as much of what is written as the other side has room for. A write may be answered before it returns, so all is counted first. */
+  /**
+   * Sends as much written data as the other side has room for. A write may complete before it
+   * returns, so all is counted first.
+   */
   #send(): void {
     while (this.#unsent !== null && this.#roomBytes > 0) {
       const { bytes, done } = this.#unsent
@@ -154,7 +158,7 @@ export class PortStream extends Duplex {
     if (this.#ended) this.#outgoing.end()
   }
 
-  /** The streams below may end when both sides have; before, the connection broke. */
+  /** Closed streams are fine once both sides have ended; before that, the connection broke. */
   #fail(error: Error): void {
     if (!this.#ended && !this.destroyed) this.destroy(error)
   }

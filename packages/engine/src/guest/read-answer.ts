@@ -11,19 +11,25 @@ import { GuestFailure, type GuestReason, type guestCodes } from './schemas.ts'
 /** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024
 
-/** What the largest answer needs several times over. The parser takes more than a GiB, and five seconds, for 32 MiB of brackets. */
+/**
+ * Several times the shape of the largest answer. The parser takes over a GiB and five seconds for
+ * 32 MiB of brackets.
+ */
 const shapeBounds = { maxDepth: 32, maxValues: 1_000_000 }
 
-/** The most bytes of a failing answer: a code and a sentence. */
+/** The most bytes of an error answer: a code and a sentence. */
 const maxFailureBytes = 64 * 1024
 
-/** The codes that tell of a failure of the guest itself, and not of the caller's request. */
+/** Codes for a failure of the guest itself, not of the caller's request. */
 const ownFailures: readonly (typeof guestCodes)[number][] = ['internal', 'route_not_found']
 
-/** The statuses of an answer that is no failure: done, made, and taken for later. */
+/** Statuses of success: done, created, and accepted for later. */
 const goodStatuses: readonly number[] = [200, 201, 202]
 
-/** Reads an answer to its end and parses it; a failure becomes `HoltError`, an answer that is not the protocol `EngineError` `wrong_answer`. */
+/**
+ * Reads an answer to its end and parses it. An error answer becomes `HoltError`; an answer that
+ * violates the protocol becomes `EngineError` `wrong_answer`.
+ */
 export async function readAnswer<Schema extends z.ZodType>(
   response: GuestResponse,
   schema: Schema,
@@ -35,7 +41,7 @@ export async function readAnswer<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** What to do about a reason that the hint of its code says nothing of. */
+/** Remedies for reasons that the hint of their code does not cover. */
 const hints: Partial<Readonly<Record<GuestReason, string>>> = {
   program_not_found:
     "Install it in the runtime, or name it by its path: without a slash it is looked for in the runtime's PATH.",
@@ -43,7 +49,7 @@ const hints: Partial<Readonly<Record<GuestReason, string>>> = {
     'Name a file that may be executed, and that this machine or what its first line names can run.',
 }
 
-/** Reads a failing answer as the error it stands for. */
+/** Reads an error answer as the error that it stands for. */
 export async function readFailure(response: GuestResponse, budget: AnswerBudget): Promise<HoltError | EngineError> {
   if (response.status < 400) {
     response.body.destroy()
@@ -65,7 +71,7 @@ async function readBytes(
   const answer = new GatheredBytes()
   let counted = 0
   try {
-    // Leaving the loop by an error destroys the body, which resets its stream.
+    // Leaving the loop with an error destroys the body, which resets its stream.
     for await (const chunk of response.body) {
       if (counted + chunk.length > maxBytes) throw answeredWrongly(`more than ${maxBytes} bytes`)
       budget.take(chunk.length)

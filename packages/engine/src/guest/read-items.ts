@@ -13,7 +13,11 @@ export function readItems(body: Readable): AsyncGenerator<GuestItem> {
   return readItemsOf(body, GuestItem)
 }
 
-/** Reads a stream of NDJSON items of a schema, up to and with the one whose type is `end`. Throws `EngineError` `unavailable` when it ends without `end`, `wrong_answer` when a line is not the protocol's. */
+/**
+ * Reads a stream of NDJSON items of a schema, up to and including the one of type `end`. Throws
+ * `EngineError` `unavailable` if the stream ends without `end`, and `wrong_answer` if a line
+ * violates the protocol.
+ */
 export async function* readItemsOf<Item extends { readonly type: string }>(
   body: Readable,
   schema: z.ZodType<Item>,
@@ -23,7 +27,7 @@ export async function* readItemsOf<Item extends { readonly type: string }>(
   body.setEncoding('utf8')
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      // Only what has come is looked through: a line may come in very many pieces.
+      // Only the new chunk is searched: a line may arrive in very many pieces.
       const lines = chunk.split('\n')
       lines[0] = rest + lines[0]
       rest = lines.pop() ?? ''

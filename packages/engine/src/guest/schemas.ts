@@ -14,18 +14,21 @@ export const GuestInfo = z
     version: word.version,
     protocol: z.literal(1),
     runtime_id: word.runtimeId.nullable(),
-    /** Of which anything still runs. */
+    /** Running processes. */
     processes: count,
-    /** Those of them that were not started with `background`. */
+    /** Running processes that were not started with `background`. */
     foreground: count.optional(),
-    /** For so long connections may still linger that keep a checkpoint from being taken. */
+    /** The longest time for which connections may still prevent a checkpoint. */
     lingering_ms: z.number().int().min(0).max(120_000).default(0),
   })
-  // A runtime that is adopted may have a guest that knows of no background: all its processes may matter.
+  // An adopted runtime may have a guest without `background`. All its processes may matter then.
   .transform((info) => ({
     ...info,
     foreground: info.foreground ?? info.processes,
-    /** Whether its `bind` knows `renew`, which came with `foreground`: without it nothing can be made of its memory. */
+    /**
+     * True if `bind` supports `renew`, which came with `foreground`. Without it no copy of its
+     * memory can be used.
+     */
     knowsRenew: info.foreground !== undefined,
   }))
 export type GuestInfo = z.infer<typeof GuestInfo>
@@ -42,7 +45,7 @@ export const GuestBound = z.object({
   hostname: z.boolean().optional(),
   sudo: z.boolean().optional(),
   network: z.boolean().optional(),
-  /** False: it may share random numbers, names or keys with what it was made of. */
+  /** False: it may share random numbers, names or keys with its source. */
   distinct: z.boolean().optional(),
   problems: problems.optional(),
 })
@@ -62,7 +65,7 @@ export const GuestNetworkSet = z.object({ network: z.boolean(), problems })
 export type GuestNetworkSet = z.infer<typeof GuestNetworkSet>
 const side = z.number().int().min(1).max(10_000)
 
-/** How large a terminal is. */
+/** The size of a terminal. */
 const GuestTerminal = z.object({ cols: side, rows: side })
 export type GuestTerminal = z.infer<typeof GuestTerminal>
 
@@ -113,7 +116,7 @@ export const GuestItem = z.discriminatedUnion('type', [
 ])
 export type GuestItem = z.infer<typeof GuestItem>
 
-/** What the guest says of a file. */
+/** The guest's facts about a file. */
 export const GuestFile = z
   .object({
     path: word.path,
@@ -181,7 +184,7 @@ export type GuestSession = z.infer<typeof GuestSession>
 /** `GET /v1/sessions`. */
 export const GuestSessions = z.object({ sessions: z.array(GuestSession).max(64) })
 
-/** Why the guest refuses something, in words that stay. */
+/** Stable words for the guest's reasons to refuse a request. */
 const guestReasons = [
   'program_not_found',
   'program_not_executable',
@@ -200,7 +203,7 @@ export const GuestPorts = z.object({ ports: z.array(word.port).max(65_535) })
 /** `GET /v1/ports/{port}`. */
 export const GuestPort = z.object({ port: word.port, listening: z.boolean() })
 
-/** The codes of failures that a guest may answer with. `internal` and `route_not_found` are failures of its own. */
+/** Codes of error answers. `internal` and `route_not_found` are faults of the guest itself. */
 export const guestCodes = [
   'invalid_request',
   'invalid_path',

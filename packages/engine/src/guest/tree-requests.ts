@@ -1,18 +1,23 @@
 import type { Readable } from 'node:stream'
 
-/** A tree to be exported. */
+/** An export of a tree. */
 export interface ExportTree {
-  /** Files that are still those of the image below come without content, where the class can tell them. */
+  /** Unchanged files of the base image come without content, if the class can tell. */
   readonly onlyChanged: boolean
-  /** True: programs go on writing meanwhile, and a file that gets shorter while it is read is filled with zeros. Else it breaks the export off. */
+  /**
+   * True: programs go on writing meanwhile, and a file that shrinks while it is read is filled with
+   * zeros. False: a file that shrinks ends the export with an error.
+   */
   readonly live?: boolean
-  /** Absolute paths that are left out. */
+  /** Absolute paths to leave out. */
   readonly exclude?: readonly string[]
 }
 
-/** What came of an export: `ImageStore.import` takes the body, with the image of the runtime as `base`. */
+/**
+ * The result of an export. `ImageStore.import` takes the body, with the runtime's image as `base`.
+ */
 export interface ExportedTree {
-  /** Whether unchanged files come without content. */
+  /** True if unchanged files come without content. */
   readonly onlyChanged: boolean
   readonly body: Readable
 }
@@ -27,24 +32,30 @@ export interface SelectPaths {
   readonly parents?: boolean
 }
 
-/** What was selected, as tar. */
+/** The selected parts, as tar. */
 export interface SelectedPaths {
-  /** How many paths the patterns matched. */
+  /** The number of paths that the patterns matched. */
   readonly matches: number
-  /** That is one, no directory, and without its parents: the destination may be the file itself. */
+  /**
+   * True for one match that is no directory, without its parents: the destination may be the file
+   * itself.
+   */
   readonly singleFile: boolean
   readonly body: Readable
 }
 
-/** A tar stream that is written into the tree, as COPY and ADD do. */
+/** A tar stream to write into the tree, as COPY and ADD do. */
 export interface ApplyTree {
-  /** Absolute; a slash at its end says that it is a directory. */
+  /** An absolute path. A slash at its end marks a directory. */
   readonly destination: string
   /** The stream is one file, which may be the destination itself. */
   readonly singleFile: boolean
-  /** `user[:group]`, each a name inside or a number, of everything; null: root, or as `keepOwners` says. */
+  /**
+   * `user[:group]` for all entries, each a name inside or a number. Null: root, or the stream's
+   * owners with `keepOwners`.
+   */
   readonly chown: string | null
-  /** Owners are as the stream has them. */
+  /** Keeps the owners of the stream. */
   readonly keepOwners: boolean
   /**
    * A mode as for chmod(1), octal or symbolic. It applies to everything but symlinks and
@@ -56,7 +67,7 @@ export interface ApplyTree {
   readonly body: Readable | Uint8Array
 }
 
-/** Something that is at a place for a while, instead of what is there. */
+/** An entry that temporarily replaces what is at its place. */
 export interface TreeMount {
   readonly id: string
   /** Absolute. */

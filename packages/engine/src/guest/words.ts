@@ -1,9 +1,13 @@
 import { SessionName, Text } from '@holt/protocol'
 import { z } from 'zod'
 
-// The words that a guest may use. Root inside a runtime can take the guest's place, so every answer is made of these alone.
+// The value types of the guest's answers. Root inside a runtime can take the guest's place, so
+// every answer is made of these alone.
 
-/** The largest path of an entry deep in a tree, in characters. One that is asked for has at most 4,095 bytes. */
+/**
+ * The longest path of an entry deep in a tree, in characters. A requested path has at most 4,095
+ * bytes.
+ */
 const maxPathLength = 16_384
 
 /** Four characters for each three bytes of a path. */
@@ -36,10 +40,10 @@ export const exitCode = z.number().int().min(0).max(255)
 /** A line or a sentence for people. It may have control characters: clients show them visibly. */
 export const sentence = Text.max(16_384)
 
-/** An argument or a command line. The kernel takes at most 128 KiB of each. */
+/** An argument or a command line. The kernel allows at most 128 KiB for each. */
 export const argument = Text.max(256 * 1024)
 
-/** The id of a process, which the host has chosen. */
+/** The id of a process, chosen by the host. */
 export const processId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
 /** The id of a runtime. */
@@ -48,16 +52,19 @@ export const runtimeId = z.string().regex(/^[a-z0-9]{1,64}$/)
 /** The name of a session: the protocol's own pattern. */
 export const sessionName = SessionName
 
-/** The id of an upload, which the client has chosen. */
+/** The id of an upload, chosen by the client. */
 export const uploadId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/)
 
 /** The version of a guest. */
 export const version = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$/)
 
-/** A signal, as signal(7) names it. `SIG` and a number is one that has no name. */
+/** A signal, named as in signal(7). `SIG` and a number is a signal without a name. */
 export const signal = z.string().regex(/^SIG(?:[A-Z0-9]{1,8}|RTMIN\+\d{1,2})$/)
 
-/** A user or a group: a name without spaces, control characters and what a shell acts on, or a number; for a process also `user:group`. */
+/**
+ * A user or a group: a number, or a name without spaces, control characters and shell
+ * metacharacters; for a process also `user:group`.
+ */
 export const owner = z.string().regex(/^[\p{L}\p{N}_.@+-]{1,256}\$?(?::[\p{L}\p{N}_.@+-]{1,256}\$?)?$/u)
 
 /** A file mode of four octal digits. */
@@ -69,7 +76,7 @@ export const permissions = z.string().regex(/^[r-][w-][xsS-][r-][w-][xsS-][r-][w
 /** The types of files. */
 export const fileType = z.enum(['file', 'directory', 'symlink', 'fifo', 'socket', 'device'])
 
-/** A directory of a process. A shell tells it as it stands there, so that it may have doubled slashes. */
+/** The directory of a process. A shell reports it verbatim, so it may have doubled slashes. */
 export const directory = Text.max(maxPathLength).startsWith('/')
 
 /** The target of a symlink, which may be any text. */
@@ -87,7 +94,10 @@ export const rawPath = z
     return !bytes.includes('\0') && isCanonical(bytes)
   }, 'must be the bytes of a canonical path')
 
-/** True if `path` is how the bytes in `raw` are written: each byte that is not UTF-8 is U+FFFD, of which decoders make more or fewer. */
+/**
+ * Returns true if `path` is the text of the bytes in `raw`. Each byte that is not UTF-8 is U+FFFD;
+ * decoders differ in how many.
+ */
 export function isTextOf(path: string, raw: string | undefined): boolean {
   return raw === undefined || shortened(Buffer.from(raw, 'base64').toString('utf8')) === shortened(path)
 }
@@ -101,7 +111,7 @@ export function lastPartOf(path: string): string {
   return path === '/' ? '/' : path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** True if `path` is `base`, a canonical path, or below it. */
+/** Returns true if `path` is `base`, a canonical path, or below it. */
 export function isWithin(base: string, path: string): boolean {
   return path === base || path.startsWith(base === '/' ? '/' : `${base}/`)
 }
