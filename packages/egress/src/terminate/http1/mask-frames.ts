@@ -3,22 +3,25 @@ import type { Masking } from '../secrets/redactor.ts'
 import { FrameReader } from './websocket-frames.ts'
 
 /**
- * Headers and contents that wait behind a value that may go on in the next frame. Empty frames and pings would be any number. With this many, what is held
- * back goes on.
+ * The most headers and contents that wait behind an unfinished value. Empty frames and pings could
+ * be any number. At this many, the held bytes are sent on.
  */
 const maxDue = 1_000
 
 /** Output that is due, in order: literal bytes, or a number of content bytes. */
 type Due = Buffer | number
 
-/** Masks values in the messages of a WebSocket server, also those that a server cuts into several frames. The frames stay as they are. */
+/**
+ * Masks values in the messages of a WebSocket server, even if the server splits them into several
+ * frames. The frames stay as they are.
+ */
 export class FrameMasker implements Masking {
   readonly #content: Masker
   /** Of pings, pongs and closes, each of which is whole: to make a masker takes longer than to read a short frame. */
   readonly #control: Masker
   readonly #frames = new FrameReader()
   #due: Due[] = []
-  /** Masked content that `#due` has not come to. */
+  /** Masked content that `#due` has not reached. */
   #ready: Buffer = Buffer.alloc(0)
 
   constructor(redactions: readonly Redaction[]) {

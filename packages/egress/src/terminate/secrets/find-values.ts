@@ -1,24 +1,28 @@
 import { randomInt } from 'node:crypto'
 
-/** The base of the hashes: odd, and random, so that nobody can choose texts that have the hash of a value. */
+/**
+ * The base of the hashes. It is odd and random, so that nobody can construct texts with the hash of
+ * a value.
+ */
 const base = 2 * randomInt(2 ** 30) + 1
 
-/** A value that was found: it ends before `end`. */
+/** Called with a value that was found. The value ends before `end`. */
 type OnFound = (value: number, end: number) => void
 
 /**
- * Finds values of one length in a stream by a rolling hash (Karp and Rabin, 1987). The work for each byte is the same whatever the bytes are: a search that
- * compares letter by letter takes longer the more of a value a text repeats, and so tells a program that times it.
+ * Finds values of one length in a stream by a rolling hash (Karp and Rabin, 1987). Each byte costs
+ * the same work. A search that compares letter by letter takes longer the more of a value a text
+ * repeats, which a program could time.
  */
 export class ValueFinder {
   readonly length: number
   readonly #values: readonly { readonly at: number; readonly bytes: Buffer }[]
   readonly #hashes: Int32Array
-  /** `base` to the power of the length: the weight of the byte that leaves. */
+  /** `base` to the power of the length: the weight of the byte that leaves the window. */
   readonly #weight: number
   #hash = 0
 
-  /** Values that all have `length` bytes, each with the number that `onFound` is told. */
+  /** `values` all have `length` bytes. `onFound` gets the number `at` of a value. */
   constructor(length: number, values: readonly { readonly at: number; readonly bytes: Buffer }[]) {
     this.length = length
     this.#weight = powerOf(length)
@@ -26,7 +30,7 @@ export class ValueFinder {
     this.#hashes = Int32Array.from(values, ({ bytes }) => hashOf(bytes))
   }
 
-  /** Reads on at `from`. At least `length` bytes stand before it: those that were read last, or zeros. */
+  /** Reads on at `from`. At least `length` bytes precede it: the bytes read last, or zeros. */
   read(window: Buffer, from: number, onFound: OnFound): void {
     const { length } = this
     const weight = this.#weight
@@ -36,20 +40,20 @@ export class ValueFinder {
     for (let at = from; at < window.length; at++) {
       const change = ((window[at] ?? 0) - Math.imul(weight, window[at - length] ?? 0)) | 0
       hash = (Math.imul(hash, base) + change) | 0
-      // By number: an iterator for each byte would take most of the time.
+      // A loop by number: an iterator for each byte would take most of the time.
       for (let value = 0; value < count; value++)
         if (hashes[value] === hash) this.#confirm(value, window.subarray(0, at + 1), onFound)
     }
     this.#hash = hash
   }
 
-  /** Tells of a value if what was read ends with it. */
+  /** Reports a value if the bytes read so far end with it. */
   #confirm(index: number, read: Buffer, onFound: OnFound): void {
     const value = this.#values[index]
     if (value?.bytes.equals(read.subarray(read.length - this.length)) === true) onFound(value.at, read.length)
   }
 
-  /** Forgets what was read, as if zeros had been. */
+  /** Forgets the bytes read so far, as if they had been zeros. */
   forget(): void {
     this.#hash = 0
   }

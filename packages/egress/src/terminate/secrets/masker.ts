@@ -1,16 +1,23 @@
 import { ValueFinder } from './find-values.ts'
 
-/** Bytes that must not come in, and what stands there instead: as many bytes, so that lengths and ranges stay true. */
+/**
+ * Bytes that must not reach the runtime, and their mask. Both have the same length, so that lengths
+ * and ranges stay correct.
+ */
 export interface Redaction {
   readonly value: Buffer
   readonly mask: Buffer
-  /** The most bytes that any form of this secret could have. It does not depend on the secret's letters, only on how many there are. */
+  /**
+   * The most bytes that any form of this secret can have. It depends only on the secret's length,
+   * not on its letters.
+   */
   readonly room: number
 }
 
 /**
- * Masks values in a stream of bytes, however it is cut. How many bytes it holds back depends on what came and on lengths, never on whether what came looks
- * like a value: a program that sends guesses would see the difference.
+ * Masks values in a stream of bytes, regardless of chunk boundaries. The amount held back depends
+ * on the bytes and on lengths, never on whether the bytes resemble a value: a program that sends
+ * guesses could see the difference.
  */
 export class Masker {
   readonly #redactions: readonly Redaction[]
@@ -18,7 +25,7 @@ export class Masker {
   readonly #longest: number
   /** The last bytes as they came, `#longest` of them, with zeros before the first. */
   #read: Buffer
-  /** Masked, and not given out. */
+  /** Masked bytes that were not yet sent. */
   #held: Buffer = Buffer.alloc(0)
   /** The number of last bytes that could all be part of a value. */
   #run = 0
@@ -41,7 +48,7 @@ export class Masker {
     return this.#held.length
   }
 
-  /** Takes bytes, and returns those before them and of them that cannot be a part of a value any more. */
+  /** Takes bytes, and returns all bytes that can no longer be part of a value. */
   push(bytes: Buffer): Buffer {
     const window = Buffer.concat([this.#read, bytes])
     // A copy: the bytes may be shared, and they are written to.
@@ -59,12 +66,12 @@ export class Masker {
     return this.#give(masked, Math.min(this.#run, Math.max(0, this.#longest - 1), masked.length))
   }
 
-  /** Returns all that is held back. A value that goes on afterwards is masked from there on. */
+  /** Returns all held bytes. A value that continues afterwards is masked from there on. */
   release(): Buffer {
     return this.#give(this.#held, 0)
   }
 
-  /** Returns all that is held back, where no value can go on. */
+  /** Returns all held bytes at a place where no value can continue. */
   end(): Buffer {
     this.#read = Buffer.alloc(this.#longest)
     this.#run = 0

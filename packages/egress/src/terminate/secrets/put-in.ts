@@ -1,28 +1,35 @@
 import { minRedactedSecretLength } from '@holt/protocol'
 import type { AttachedSecret } from '../../contract.ts'
 
-/** One header field, by its name in small letters where it came over HTTP/2, else as it was written. */
+/** One header field. Its name is in small letters over HTTP/2, and as written otherwise. */
 export type Field = readonly [name: string, value: string]
 
-/** What became of a request's fields. */
+/** The result of putting secrets into the fields of a request. */
 export type PutIn =
   | {
       readonly type: 'fields'
       readonly fields: readonly Field[]
-      /** Names of the secrets that were put in. */
+      /** Names of the inserted secrets. */
       readonly secrets: readonly string[]
-      /** The new values of the fields whose secrets are long enough to be masked: what an echo of them would say. */
+      /**
+       * New values of the fields whose secrets are long enough to be masked: the texts that an echo
+       * would have.
+       */
       readonly sent: readonly { readonly text: string; readonly placeholder: string }[]
     }
   | { readonly type: 'unavailable'; readonly secret: string }
 
-/** What may stand in a field (RFC 9110, 5.5), without the bytes that clients encode in different ways. Anything else could end it. */
+/**
+ * Characters allowed in a field (RFC 9110, 5.5), without the bytes that clients encode differently.
+ * Any other could end the field.
+ */
 const fieldValue = /^[\t\x20-\x7e]*$/
 
 /**
- * Puts secrets where the program has put their placeholders: in each secret's own header and nowhere else. A header of a secret with a format of its own
- * becomes exactly that; one whose format is the value alone keeps what stands around the placeholder. Basic credentials (RFC 7617) in `authorization` are
- * looked into.
+ * Replaces placeholders with secrets, in each secret's own header and nowhere else. A header of a
+ * secret with its own format becomes exactly that. If the format is the value alone, the text
+ * around the placeholder stays. Placeholders in Basic credentials (RFC 7617) of `authorization` are
+ * replaced too.
  */
 export async function putIn(fields: readonly Field[], secrets: readonly AttachedSecret[]): Promise<PutIn> {
   const used: string[] = []
@@ -45,7 +52,7 @@ export async function putIn(fields: readonly Field[], secrets: readonly Attached
   return { type: 'fields', fields: put, secrets: used, sent }
 }
 
-/** The secret's value now; null where there is none that could stand in a header. */
+/** Returns the secret's current value; null if it has none that is valid in a header. */
 export async function currentValue(secret: AttachedSecret): Promise<string | null> {
   try {
     const current = await secret.value()
@@ -67,7 +74,10 @@ function replacePlaceholder(text: string, secret: AttachedSecret, value: string)
   return secret.format.replaceAll('{value}', () => value)
 }
 
-/** The user and password of Basic credentials that hold the placeholder; null for anything else. */
+/**
+ * Returns the user and password of Basic credentials that hold the placeholder; null for anything
+ * else.
+ */
 function basicCredentials(text: string, secret: AttachedSecret): string | null {
   if (secret.header !== 'authorization') return null
   const encoded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(text.trim())?.[1]

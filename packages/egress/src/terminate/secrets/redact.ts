@@ -6,7 +6,10 @@ import { currentValue, type Field } from './put-in.ts'
 /** Each form below has at most three times as many bytes as the value. */
 const longestForm = 3
 
-/** What has to be looked for in answers of a host that these secrets are for: the values, and as Basic credentials would echo them. */
+/**
+ * Returns the texts to mask in answers of a host with these secrets: the values, and their echo in
+ * Basic credentials.
+ */
 export async function redactionsFor(secrets: readonly AttachedSecret[]): Promise<readonly Redaction[]> {
   const found = await Promise.all(
     secrets.map(async (secret) => {
@@ -30,7 +33,7 @@ function formsOf(text: string, placeholder: string): Redaction[] {
   return [...new Set(forms)].map((form) => redaction(Buffer.from(form), placeholder, longestForm * value.length))
 }
 
-/** One text that must not come in as it is. */
+/** Returns the redaction of one text. */
 export function redactionOf({ text, placeholder }: { text: string; placeholder: string }): Redaction[] {
   const value = Buffer.from(text.replace(/=+$/, ''), 'latin1')
   return value.length < minRedactedSecretLength ? [] : [redaction(value, placeholder, value.length)]

@@ -17,19 +17,25 @@ const sliceBytes = 2048
 export interface Masking {
   /** The number of bytes held back. */
   readonly held: number
-  /** Takes bytes, and returns what may go on. */
+  /** Takes bytes, and returns those that may be sent on. */
   push(bytes: Buffer): Buffer
-  /** Returns all that is held back. */
+  /** Returns all held bytes. */
   release(): Buffer
 }
 
-/** A stream without the values, wherever its chunks are cut. When and in how many pieces it goes on does not depend on the values. */
+/**
+ * Masks values in a stream, regardless of chunk boundaries. The times and sizes of its output do
+ * not depend on the values.
+ */
 export class Redactor extends Transform {
   readonly #masking: Masking
   readonly #isWhole: boolean
   #timer: NodeJS.Timeout | null = null
 
-  /** `isWhole`: nobody acts on a part of the stream, so that what is held back waits for the rest, however long that takes. */
+  /**
+   * `isWhole`: no reader acts on a part of the stream, so held bytes wait for the rest without a
+   * time limit.
+   */
   constructor(masking: Masking, { isWhole = false } = {}) {
     super()
     this.#masking = masking
@@ -41,7 +47,10 @@ export class Redactor extends Transform {
     this.#mask(chunk, [], done)
   }
 
-  /** A reader that took nothing kept the sender from sending: that was no pause of the sender's, whose time begins now. */
+  /**
+   * A reader that took nothing kept the sender from sending. That was no pause of the sender; its
+   * time starts now.
+   */
   override _read(size: number): void {
     this.#timer?.refresh()
     super._read(size)
