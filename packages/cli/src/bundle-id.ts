@@ -1,2 +1,5 @@
-/** The id of the bundle that this program runs from; null: it runs from its sources. The bundler puts the id here. */
+/**
+ * The id of the bundle that this program runs from, which the bundler inserts. Null: it runs from
+ * its sources.
+ */
 export const bundleId: string | null = null

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The requests that need nothing of fetch but what HTTP itself has. */
+/** A request that needs only HTTP/1.1 without TLS. */
 interface PlainRequest {
   readonly method: string | undefined
   readonly headers: Record<string, string>
@@ -9,8 +9,9 @@ interface PlainRequest {
 }
 
 /**
- * Sends a request as the global fetch does, by Node's own HTTP client: the first use of the global one takes longer than the whole rest of a command line.
- * Requests that need more than that client has are left to the global fetch: TLS, a body that is a stream, redirects that are followed.
+ * Sends a request with Node's own HTTP client. It behaves like the global fetch, whose first use
+ * takes longer than the rest of a command line. Requests that need more go to the global fetch:
+ * TLS, a streaming body, followed redirects.
  */
 export const fetchOverHttp: typeof globalThis.fetch = async (input, init = {}) => {
   const plain = plainRequest(init)
@@ -41,7 +42,10 @@ function send(url: URL, { method = 'GET', headers, body, signal }: PlainRequest)
   })
 }
 
-/** An answer with what the client reads of a Response, whose own class belongs to the global fetch. */
+/**
+ * Returns an answer with the parts of a Response that the client reads. The class Response itself
+ * would load the global fetch.
+ */
 function answerOf(message: IncomingMessage): Response {
   const status = message.statusCode ?? 0
   const answer = {
@@ -63,7 +67,7 @@ function headerOf({ headers }: IncomingMessage, name: string): string | null {
   return Array.isArray(value) ? value.join(', ') : (value ?? null)
 }
 
-/** The body. One that breaks off fails as that of fetch does. */
+/** Yields the body. A body that breaks off fails as with fetch. */
 async function* piecesOf(message: IncomingMessage): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     for await (const piece of message) yield piece as Uint8Array

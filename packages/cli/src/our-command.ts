@@ -3,13 +3,16 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellWord } from './shell/shell-word.ts'
 
-/** How a person types this program: `holt` where PATH has it, else the whole path of the launcher. */
+/**
+ * Returns the way to type this program: `holt` if it is on PATH, and otherwise the whole path of
+ * the launcher.
+ */
 export function ourCommand(): string {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   return folders.some((folder) => isProgram(join(folder, 'holt'))) ? 'holt' : shellWord(launcherPath())
 }
 
-/** The launcher beside this package. */
+/** Returns the path of the launcher in this package. */
 function launcherPath(): string {
   return fileURLToPath(new URL('../bin/holt', import.meta.url))
 }

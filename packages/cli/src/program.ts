@@ -2,7 +2,10 @@ import type { Command } from 'commander'
 import { emptyProgram } from './empty-program.ts'
 import { loadVerb } from './verbs.ts'
 
-/** Makes the program that a command line needs: with its one verb, or where it names none with the outlines of all. */
+/**
+ * Makes the program for a command line: with its one verb or, if it names none, with the outlines
+ * of all.
+ */
 export async function buildProgram(args: readonly string[]): Promise<Command> {
   const [first, second] = args
   const program = emptyProgram()
@@ -10,12 +13,12 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
   // Without `--` among the arguments, run and exec take options only before the command.
   if (addVerb !== null) addVerb(program, !args.includes('--'))
   else await addOutlines(program)
-  // It completes the words of every verb.
+  // The hidden verb completes the words of every verb.
   if (first === '__complete') (await import('./commands/complete.ts')).addComplete(program)
   return program
 }
 
-/** Adds what the help, the completion and the suggestions say of every verb. */
+/** Adds the help, completion and suggestions of every verb. */
 async function addOutlines(program: Command): Promise<void> {
   const [{ addOutlined }, { verbOutlines }] = await Promise.all([
     import('./outline/command-of.ts'),

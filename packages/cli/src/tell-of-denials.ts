@@ -5,10 +5,10 @@ import { printable } from './output/visible.ts'
 /** Time for which a failed command may wait for its reason in the network log. */
 const patienceMs = 5_000
 
-/** The clock of a runtime may differ from the service's by so much. */
+/** The most by which the clocks of a runtime and the service may differ. */
 const clockMarginMs = 1_000
 
-/** More names stand in the suggestion. */
+/** The most names in the suggestion. */
 const maxNames = 3
 
 type Decision = Extract<NetworkLogItem, { readonly rule: string }>
@@ -16,11 +16,17 @@ type Decision = Extract<NetworkLogItem, { readonly rule: string }>
 /** A command that failed. */
 export interface FailedCommand {
   readonly runtime: Runtime
-  /** When it started; null: everything in the log is its own, since the runtime was made for it. */
+  /**
+   * The start of the command. Null: everything in the log is its own, because the runtime was made
+   * for it.
+   */
   readonly startedAt: string | null
 }
 
-/** Says in one line what the network policy denied while a command ran that failed; nothing where nothing was denied. */
+/**
+ * Prints in one line what the network policy denied while a failed command ran. Prints nothing if
+ * nothing was denied.
+ */
 export async function tellOfDenials({ runtime, startedAt }: FailedCommand): Promise<void> {
   const denied: Decision[] = []
   try {
@@ -34,7 +40,7 @@ export async function tellOfDenials({ runtime, startedAt }: FailedCommand): Prom
   if (line !== null) say(`holt: ${line}`)
 }
 
-/** Returns the line that says what was denied; null where nothing was. */
+/** Returns the line about denied connections; null if there were none. */
 function denialLine(denied: readonly Decision[], label: string): string | null {
   if (denied.length === 0) return null
   const hosts = new Map<string, { ports: Set<number>; isPrivate: boolean }>()

@@ -3,7 +3,10 @@ import type { Command } from 'commander'
 /** Adds a verb to the program. With `passThrough` the first operand ends its own options. */
 export type AddVerb = (program: Command, passThrough: boolean) => void
 
-/** Every verb under the title that the help has it under, each with what loads its code. A command line loads that of its own verb alone. */
+/**
+ * Every verb below its title in the help, with the function that loads its code. A command line
+ * loads only its own verb.
+ */
 export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => Promise<AddVerb>>>>> = {
   'This machine:': {
     up: async () => (await import('./commands/up.ts')).addUp,
@@ -59,7 +62,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
   },
 }
 
-/** Loads the code of one verb; null where there is none of that name. */
+/** Loads the code of one verb; null if there is no verb of that name. */
 export async function loadVerb(name: string | undefined): Promise<AddVerb | null> {
   if (name === undefined) return null
   const group = Object.values(verbGroups).find((verbs) => Object.hasOwn(verbs, name))

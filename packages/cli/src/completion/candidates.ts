@@ -1,16 +1,16 @@
 import type { Argument, Command, Option } from 'commander'
 import { isPlainWord } from '../shell/shell-word.ts'
 
-/** One thing that can stand at the cursor. */
+/** One candidate at the cursor. */
 export interface Candidate {
   readonly value: string
   readonly about: string
 }
 
-/** What a position takes that only the service knows: each by the name of its argument or option. */
+/** Candidates that only the service knows, by the name of their argument or option. */
 export type Sources = Readonly<Record<string, (operands: readonly string[]) => Promise<readonly Candidate[]>>>
 
-/** What can stand at the cursor, and whether files of this machine can as well. */
+/** The candidates at the cursor, and whether files of this machine are candidates too. */
 export interface Completion {
   readonly candidates: readonly Candidate[]
   readonly files: boolean
@@ -36,8 +36,9 @@ export async function complete(program: Command, words: readonly string[], sourc
 }
 
 /**
- * True if a candidate may stand on somebody's command line. One press of Enter runs that line, so a name that a shell would act on is none, whoever has given it. Our own
- * options begin with a dash, and our own patterns of types end with a star, which the scripts quote.
+ * Returns true if a candidate may be offered. One press of Enter runs the line, so a name that a
+ * shell would interpret is not offered, regardless of its origin. Our own options begin with a
+ * dash, and our own type patterns end with a star, which the scripts quote.
  */
 function mayBeTyped(value: string): boolean {
   return isPlainWord(value) || /^--[a-z][a-z-]*$/.test(value) || /^[a-z]+\.\*$/.test(value)
@@ -50,7 +51,10 @@ interface Position {
   readonly option: Option | null
 }
 
-/** Where the words lead; null behind `--`, where the words are another program's. */
+/**
+ * Returns the position that the words lead to; null behind `--`, where the words belong to another
+ * program.
+ */
 function readWords(program: Command, words: readonly string[]): Position | null {
   let command = program
   let operands: string[] = []
@@ -79,7 +83,8 @@ function takesValue(command: Command, word: string): Option | null {
 async function ofOption(option: Option, operands: readonly string[], sources: Sources): Promise<Completion> {
   if (option.argChoices !== undefined)
     return { candidates: option.argChoices.map((value) => ({ value, about: '' })), files: false }
-  // `--secret <secret>` takes a name that the service knows, `--secret <id=ID...>` something that is made up here.
+  // `--secret <secret>` takes a name that the service knows; `--secret <id=ID...>` takes a name
+  // that is made up here.
   const source = option.flags.includes('=') ? undefined : sources[option.attributeName()]
   return {
     candidates: (await source?.(operands)) ?? [],

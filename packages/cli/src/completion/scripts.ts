@@ -1,4 +1,4 @@
-/** The shells that completion is made for. */
+/** The shells with completion. */
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
@@ -48,5 +48,5 @@ end
 complete -c holt -f -a '(__holt_complete)'
 `
 
-/** The script that a shell sources. It asks `holt __complete`, so it never has to be made anew. */
+/** The scripts that shells source. They ask `holt __complete`, so they need no update. */
 export const completionScripts: Readonly<Record<Shell, string>> = { bash, zsh, fish }

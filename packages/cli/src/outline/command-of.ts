@@ -1,7 +1,9 @@
 import { Argument, Command, Option } from 'commander'
 import type { CommandOutline } from './outline-of.ts'
 
-/** Adds the command that an outline describes, for its help, its completion and its suggestions: it does nothing when it is run. */
+/**
+ * Adds the command of an outline, for help, completion and suggestions. Running it does nothing.
+ */
 export function addOutlined(parent: Command, outline: CommandOutline): void {
   const command = new Command(outline.name).copyInheritedSettings(parent)
   command.description(outline.description)

@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 
-/** An option as its help has it. */
+/** An option as in the help. */
 interface OptionOutline {
   readonly flags: string
   readonly description: string
@@ -8,7 +8,7 @@ interface OptionOutline {
   readonly default?: unknown
 }
 
-/** An argument as its help has it. */
+/** An argument as in the help. */
 interface ArgumentOutline {
   /** `<name>`, `[name]` or `<name...>`. */
   readonly text: string
@@ -24,12 +24,12 @@ export interface CommandOutline {
   readonly group: string
   readonly options: readonly OptionOutline[]
   readonly arguments: readonly ArgumentOutline[]
-  /** The text behind the help. */
+  /** The text after the help. */
   readonly after: string
   readonly commands: readonly CommandOutline[]
 }
 
-/** Describes a command with all that is below it. */
+/** Describes a command with all its subcommands. */
 export function outlineOf(command: Command): CommandOutline {
   return {
     name: command.name(),

@@ -1,14 +1,16 @@
 import { print } from './print.ts'
 import { printable } from './visible.ts'
 
-/** Prints one resource: a line for each field, with what is nested under dotted names (`template.name`). */
+/**
+ * Prints one resource: a line for each field. Nested fields have dotted names (`template.name`).
+ */
 export function printFields(resource: object): void {
   const fields = fieldsOf(resource)
   const width = Math.max(18, ...fields.map(([name]) => name.length))
   for (const [name, text] of fields) print(`${name.padEnd(width)} ${printable(text)}`)
 }
 
-/** The fields of a resource as text; `-` where there is nothing. */
+/** Returns the fields of a resource as text; `-` for an empty one. */
 export function fieldsOf(resource: object): readonly (readonly [name: string, text: string])[] {
   return Object.entries(resource).flatMap(([name, value]) => {
     if (!isNested(value)) return [[name, textOf(value)] as const]

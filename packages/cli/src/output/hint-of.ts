@@ -3,7 +3,7 @@ import { type ErrorCode, HoltApiError, HoltConnectionError, HoltError, readCrede
 import { stateDir } from '../daemon/state.ts'
 import { shellWord } from '../shell/shell-word.ts'
 
-/** What to type next after an error, in the words of the command line. */
+/** Returns the next command to type after an error. */
 export function hintOf(error: unknown): string | undefined {
   if (error instanceof HoltConnectionError) {
     if (error.reason !== 'refused') return 'See what the service does: holt status'
@@ -16,17 +16,20 @@ export function hintOf(error: unknown): string | undefined {
   }
   const words = inOurWords(error.hint, error.details)
   const isGeneral = error.hint === errorCatalogue[error.code].hint
-  // What is said of this one error says more than what is said of all that have its code.
+  // The hint of this one error is more specific than the general hint of its code.
   if (!isGeneral && !speaksOfRequests.test(words)) return words
   if (error.code === 'invalid_request' && error.details?.issues !== undefined) return undefined
   const ours = hintsHere[error.code]
   return ours === undefined ? words : named(ours, error.details)
 }
 
-/** A route, a header, a field or a fact for programs. */
+/** Matches routes, headers, fields and other terms of the API. */
 const speaksOfRequests = /\b(?:GET|POST|PUT|PATCH|DELETE) |Idempotency-Key|details\.|`|\b[a-z]+_[a-z_]+\b/
 
-/** Where nothing says which service is meant, and the state directory has none: another directory is as likely as a service that was never started. */
+/**
+ * Returns a hint if no service is configured and the state directory has none: the directory may be
+ * wrong, or the service never started.
+ */
 function withoutCredentials(): string | undefined {
   if (process.env.HOLT_URL || hasCredentials()) return undefined
   return `${stateDir()} has no service's credentials: set HOLT_STATE_DIR to the state directory of the service, or start one there: holt up`
@@ -40,7 +43,7 @@ function hasCredentials(): boolean {
   }
 }
 
-/** What to type next, where the API's own hint speaks of requests. */
+/** Commands to type next, for codes whose API hint speaks of requests. */
 const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   already_exists: 'Replace it with --overwrite, or choose another destination.',
   build_not_found: 'See which there are: holt template builds',
@@ -74,7 +77,7 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   unauthenticated: 'Set HOLT_API_KEY to a key of that service.',
 }
 
-/** What the service says of requests and fields, and what that is here. */
+/** Terms of the API, and their counterparts on the command line. */
 const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^Build it with POST \S+\.$/, 'Build it: holt template build'],
   [/GET \/v1\/agents\/template lists them\.$/, 'holt template ls'],
@@ -95,7 +98,7 @@ const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
   ],
 ]
 
-/** A hint with what is only for programs in words for the command line. */
+/** Returns an API hint in terms of the command line. */
 export function inOurWords(hint: string, details?: ErrorDetails): string {
   const text = ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), hint)
   return named(text, details).replace(/(?:they are in )?details\.(\w+)/, (whole, name: string) => {
@@ -104,7 +107,7 @@ export function inOurWords(hint: string, details?: ErrorDetails): string {
   })
 }
 
-/** A hint with the runtime that the error is about, so that it can be typed as it stands. */
+/** Returns a hint that names the runtime of the error, so that it can be typed literally. */
 function named(hint: string, details: ErrorDetails | undefined): string {
   const id = details?.runtime_id
   return typeof id === 'string' ? hint.replace('RUNTIME', () => shellWord(id)) : hint

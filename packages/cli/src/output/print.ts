@@ -1,7 +1,9 @@
 import { styleText } from 'node:util'
 import { visible } from './visible.ts'
 
-/** Prints a line of data on stdout. Nothing in it but our own styles is obeyed by a terminal. */
+/**
+ * Prints a line of data on stdout. Escape sequences other than our own styles are printed visibly.
+ */
 export function print(line: string): void {
   process.stdout.write(`${visible(line)}\n`)
 }
@@ -11,14 +13,17 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2))
 }
 
-/** Tells people something, on stderr. Nothing in it but our own styles is obeyed by a terminal. */
+/**
+ * Prints a message for people on stderr. Escape sequences other than our own styles are printed
+ * visibly.
+ */
 export function say(line: string): void {
   process.stderr.write(`${visible(line)}\n`)
 }
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Styles text for stderr: plain where that is no terminal, or where NO_COLOR says so. */
+/** Styles text for stderr. Returns plain text if stderr is no terminal or NO_COLOR is set. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stderr })
 }
@@ -28,10 +33,16 @@ export function styledData(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })
 }
 
-/** Our own streams whose readers have left. Node itself forgets it: a standard stream is made new after every error. */
+/**
+ * Our own streams whose readers have left. Node itself forgets this: it recreates a standard stream
+ * after every error.
+ */
 const unread = new Set<NodeJS.WriteStream>()
 
-/** A reader that has seen enough, such as `head`, closes the pipe; writing on then is no failure of ours. */
+/**
+ * Ignores closed pipes. A reader such as `head` closes the pipe when it has seen enough, and
+ * writing on is no failure.
+ */
 export function ignoreClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -41,12 +52,12 @@ export function ignoreClosedPipes(): void {
   }
 }
 
-/** True when nobody reads a stream any more. */
+/** Returns true if the reader of a stream has left. */
 export function isGone(stream: NodeJS.WriteStream): boolean {
   return unread.has(stream) || stream.destroyed
 }
 
-/** Writes bytes as they are and waits while the reader is slow. Gone readers are no failure. */
+/** Writes raw bytes and waits while the reader is slow. A reader that has left is no failure. */
 export async function writeBytes(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
   if (isGone(stream) || stream.write(bytes)) return
   await new Promise<void>((resolve) => {

@@ -2,10 +2,10 @@ import type { ProgressResult } from '@clack/prompts'
 import { say } from './print.ts'
 import { printable } from './visible.ts'
 
-/** The bar, the percentage, and a phase. */
+/** Columns for the bar, the percentage, and a phase. */
 const minColumns = 60
 
-/** How far a job is. A total of 0 is one that is not known. */
+/** The progress of a job. A total of 0 is unknown. */
 interface Step {
   readonly phase: string
   readonly done: number
@@ -13,8 +13,9 @@ interface Step {
 }
 
 /**
- * Shows how far a long job is: one bar on a terminal, a plain line per phase and quarter elsewhere. All of it on stderr. The
- * percentage only rises, and is 100 at the end of a job that was done. A job that is over before it was seen shows nothing.
+ * Shows the progress of a long job on stderr: one bar on a terminal, and otherwise a plain line for
+ * each phase and quarter. The percentage only rises, and ends at 100 on success. A job that ends
+ * before it was shown prints nothing.
  */
 export class Progress {
   readonly #title: string
@@ -24,12 +25,12 @@ export class Progress {
   #drawn = 0
   #over = false
 
-  /** The title is a line of its own, before the first that moves. */
+  /** The title is printed on its own line, before the first progress. */
   constructor(title = '') {
     this.#title = title
   }
 
-  /** Tells where the job is. */
+  /** Shows the current progress. */
   async update({ phase, done, total }: Step): Promise<void> {
     const percent = Math.max(this.#percent, total > 0 ? Math.min(100, Math.floor((done / total) * 100)) : 0)
     const before = { phase: this.#phase, percent: this.#percent }
@@ -40,14 +41,14 @@ export class Progress {
     else if (phase !== before.phase || quarter(percent) > quarter(before.percent)) say(line(percent, phase))
   }
 
-  /** The job is done. */
+  /** Ends the progress after success. */
   end(message: string): void {
     this.#over = true
     if (this.#bar !== null) this.#bar.stop(line(100, message))
     else if (this.#phase !== null) say(line(100, message))
   }
 
-  /** The job has failed; the percentage stays where it was. */
+  /** Ends the progress after a failure. The percentage stays where it was. */
   fail(message: string): void {
     this.#over = true
     this.#bar?.error(printable(message))
@@ -55,7 +56,7 @@ export class Progress {
 
   async #draw(phase: string, percent: number): Promise<void> {
     const { progress } = await import('@clack/prompts')
-    // While the library was loaded the job may have ended, and nobody would stop the bar.
+    // The job may have ended while the library was loaded; then nobody would stop the bar.
     if (this.#over) return
     if (this.#bar === null) {
       this.#bar = progress({ max: 100, size: 30, output: process.stderr, withGuide: false })
@@ -66,7 +67,9 @@ export class Progress {
   }
 }
 
-/** Whether a bar fits on a line. A terminal that says no width (`script`, some CI) has none. */
+/**
+ * Returns true if a bar fits on a line. A terminal without a width (`script`, some CI) has no room.
+ */
 function hasRoom(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && (stream.columns ?? 0) >= minColumns
 }

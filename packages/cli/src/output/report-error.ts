@@ -6,8 +6,8 @@ import { say, styled } from './print.ts'
 import { printable } from './visible.ts'
 
 /**
- * Tells an error in lines: what happened, each wrong field, what to do next, and what the operator can look up. Fields are named as the options and arguments
- * of `command`, whose request it was.
+ * Prints an error: what happened, each wrong field, the next step, and facts for the operator.
+ * Fields are named after the options and arguments of `command`, which sent the request.
  */
 export function reportError(error: unknown, command?: Command): void {
   const wrong = wrongArguments(error, command)
@@ -26,7 +26,7 @@ function wrongArguments(error: unknown, command: Command | undefined): readonly 
   return (error.details?.issues ?? []).map(({ pointer, message }) => `${argumentOf(pointer, command)}: ${message}`)
 }
 
-/** Whether the message of an error has nothing but its wrong fields, under the names of the API. */
+/** Returns true if an error's message only lists its wrong fields, under their API names. */
 function saysNothingElse(error: unknown): boolean {
   if (!(error instanceof HoltError) || !['invalid_request', 'invalid_path'].includes(error.code)) return false
   const rest = (error.details?.issues ?? []).reduce(
@@ -36,7 +36,10 @@ function saysNothingElse(error: unknown): boolean {
   return /^The request is not valid:[ ;]*\.?$/.test(rest)
 }
 
-/** A file that is missing is told by its name alone, without the call that looked for it. */
+/**
+ * Returns the message of an error. A missing file is reported by name, without the failed system
+ * call.
+ */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code, path } = error as NodeJS.ErrnoException

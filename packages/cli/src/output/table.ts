@@ -1,7 +1,7 @@
 import { print, styledData } from './print.ts'
 import { printable } from './visible.ts'
 
-/** A column of a table: its title, and what a row has in it. */
+/** A column of a table: its title, and the cell of a row. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => string]
 
 /** Prints rows under titles, each column as wide as its longest cell. */
@@ -9,7 +9,7 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
   for (const line of tableLines(rows, columns)) print(line)
 }
 
-/** The lines of a table. */
+/** Returns the lines of a table. */
 export function tableLines<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): readonly string[] {
   const cells = rows.map((row) => columns.map(([, cell]) => printable(cell(row)) || '-'))
   const widths = columns.map(([title], index) =>
@@ -23,13 +23,13 @@ export function tableLines<Row>(rows: readonly Row[], columns: readonly Column<R
   return [styledData('bold', line(columns.map(([title]) => title))), ...cells.map(line)]
 }
 
-/** How long ago a moment was: `12s`, `5m`, `3h`, `2d`. */
+/** Returns the age of a moment: `12s`, `5m`, `3h`, `2d`. */
 export function ageOf(moment: string | null, now: number = Date.now()): string {
   if (moment === null) return ''
   return spanOf(Math.max(0, (now - Date.parse(moment)) / 1000))
 }
 
-/** A time in the largest unit that says enough. */
+/** Returns a time in its largest suitable unit. */
 export function spanOf(time: number): string {
   const seconds = Math.floor(time)
   if (seconds < 120) return `${seconds}s`
@@ -37,12 +37,12 @@ export function spanOf(time: number): string {
   return seconds < 48 * 3600 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`
 }
 
-/** An amount of memory or disk: `512 MiB`, `4 GiB`. */
+/** Formats an amount of memory or disk: `512 MiB`, `4 GiB`. */
 export function mib(amount: number): string {
   return amount % 1024 === 0 ? `${amount / 1024} GiB` : `${amount} MiB`
 }
 
-/** A number of bytes in the unit that says enough: `512 B`, `3.4 MiB`. */
+/** Formats a number of bytes in a suitable unit: `512 B`, `3.4 MiB`. */
 export function bytes(count: number): string {
   const power = count < 1 ? 0 : Math.min(4, Math.floor(Math.log2(count) / 10))
   const amount = count / 1024 ** power

@@ -1,10 +1,13 @@
 import { printable } from './visible.ts'
 
-/** What is over before this needs no line. */
+/** Waits shorter than this print nothing. */
 const shownAfterMs = 400
 const drawEveryMs = 1_000
 
-/** Says on a terminal what is waited for, and for how long it has been, until it is there; elsewhere nothing. */
+/**
+ * Prints on a terminal what is awaited, and for how long, until it is there. Prints nothing
+ * elsewhere.
+ */
 export async function whileWaiting<Answer>(
   what: string,
   work: () => Promise<Answer>,

@@ -1,15 +1,18 @@
-/** Words that every shell takes as they stand, wherever they are on the line. An option, `~` and `=word` are none. */
+/**
+ * Words that every shell takes literally, at any place of a line. Options, `~` and `=word` are
+ * excluded.
+ */
 const plainWord = /^[A-Za-z0-9_./:@+,][A-Za-z0-9_./:@+,=-]*$/
 
-/** The longest word that is offered. A path can be longer, and nobody would complete it. */
+/** The longest word that is offered. Longer paths exist, but nobody would complete them. */
 const maxLength = 1024
 
-/** True if a shell takes a word as it stands, without quotes. */
+/** Returns true if a shell takes a word literally, without quotes. */
 export function isPlainWord(word: string): boolean {
   return word.length <= maxLength && plainWord.test(word)
 }
 
-/** Returns a word as it is typed in a POSIX shell. A plain word stays as it is. */
+/** Quotes a word for a POSIX shell. A plain word stays unchanged. */
 export function shellWord(word: string): string {
   return isPlainWord(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
