@@ -11,18 +11,24 @@ import { insideAttacks } from './support/inside-attacks.ts'
 import { every, short } from './support/length.ts'
 import { withstand } from './support/withstand.ts'
 
-/** How long each attack goes on. */
+/** Seconds for which each attack lasts. */
 const attackSecs = short(3, 20)
 
-/** A runtime that its own programs have taken all from may be slow to end a command, and no longer than this. */
+/**
+ * The most seconds in which a command ends in a runtime whose own programs have taken all its
+ * resources.
+ */
 const endSecs = 90
 
-/** What one runtime may cost the service: its windows, its answers, and what is read of its output. */
+/**
+ * Memory in MiB that one runtime may cost the service: its windows, its answers, and buffered
+ * output.
+ */
 const growthMiB = 192
 
 const hostileGuest = readFileSync(new URL('support/inside/hostile_guest.py', import.meta.url), 'utf8')
 
-/** What a guest can do to the connection that it is, and to what it is asked. */
+/** Ways in which a guest can misuse its connection and the requests that it gets. */
 const guestModes = [
   'garbage',
   'pings',
@@ -48,11 +54,11 @@ const chance = new Chance()
 describeClasses('from inside', (isolation) => {
   let bystander: TestRuntime
   beforeAll(async () => {
-    // In the class that most have, whatever the attacker is in.
+    // The class that most machines have, regardless of the attacker's.
     bystander = await createRuntime(service.unavailable.gvisor === null ? { isolation: 'gvisor' } : { isolation })
   })
 
-  /** Starts a program that goes on whatever becomes of who asked for it. */
+  /** Starts a program that goes on after its client has left. */
   async function start(runtime: TestRuntime, argv: readonly string[]): Promise<void> {
     const json = { argv, user: 'root', cwd: '/', background: true, timeout_secs: attackSecs + 5 }
     success(await runtime.call('POST', '/commands', { json }), 201, Command)
@@ -144,7 +150,10 @@ describeClasses('from inside', (isolation) => {
   )
 })
 
-/** Asks a runtime whose guest may answer anything. What comes is bounded, and if it is an error one of the catalogue; `internal` is none. */
+/**
+ * Asks a runtime whose guest may answer anything. The answer must be bounded, and an error must be
+ * one of the catalogue other than `internal`.
+ */
 async function ask(runtime: TestRuntime, path: string): Promise<void> {
   const wire = wireRequest('GET', runtime.path + path, { timeoutMs: 3_000 })
   const answer = await send(service.url, wire).catch(() => null) // An answer that never ends is given up.

@@ -16,10 +16,10 @@ import { proveAttacked } from './support/prove-attacked.ts'
 import { runAttacker } from './support/run-attacker.ts'
 import { withstand } from './support/withstand.ts'
 
-/** How long each attack goes on at the least. */
+/** The least milliseconds for which each attack lasts. */
 const leastMs = short(3_000, 20_000)
 
-/** What bodies, windows and buffers may take, whoever sends them. */
+/** Memory in MiB that all bodies, windows and buffers may take together. */
 const growthMiB = 256
 
 const port = 8099

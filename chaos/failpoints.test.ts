@@ -16,12 +16,14 @@ import { every } from './support/length.ts'
 import { recordResult } from './support/record-result.ts'
 import { type Scenario, scenarios } from './support/scenarios.ts'
 
-// Each request fails once at each of its steps, by an error and by a kill -9 of the daemon: then what the service says is true, nothing is left, and the same request works.
+// Each request fails once at each of its steps, by an error and by a kill -9 of the daemon.
+// Afterwards every answer of the service is true, nothing is left behind, and the same request
+// works.
 
-/** Work in the background that nobody can wait for reaches its steps within this time, or not at all. */
+/** Background work without a visible end reaches its steps within this time, or not at all. */
 const reachMs = 2_000
 
-/** The longest that work goes on whose end is waited for. */
+/** The longest time for background work whose end is awaited. */
 const workMs = 120_000
 
 async function settled(): Promise<void> {
@@ -40,7 +42,10 @@ async function settled(): Promise<void> {
   )
 }
 
-/** Runs a scenario where nothing fails, and answers what it has reached: before its answer, and in all. */
+/**
+ * Runs a scenario without a failure. Returns the steps that it reached: before its answer, and in
+ * all.
+ */
 async function trace({
   prepare,
 }: Scenario): Promise<{ readonly answered: readonly string[]; readonly reached: readonly string[] }> {
@@ -55,7 +60,9 @@ async function trace({
   return { answered, reached }
 }
 
-/** What others in the background may reach as well: whether a request reaches it again depends on them. */
+/**
+ * Steps that other background work may reach as well. A repeated request may not reach them again.
+ */
 const shared = ['store.', 'collect.', 'pool.', 'host.disk-', 'host.checkpoint-unnamed']
 
 function isOfRequest({ name }: Failure): boolean {
@@ -66,7 +73,7 @@ function idOf({ name, hit, action }: Failure): string {
   return `${name} ${hit} ${action}`
 }
 
-/** Whether the failure came about: one in the background may not, this time. */
+/** Returns whether the failure happened. One in the background may not happen this time. */
 async function failOnce({ prepare }: Scenario, failure: Failure): Promise<boolean> {
   const subject = await prepare()
   const key = crypto.randomUUID()

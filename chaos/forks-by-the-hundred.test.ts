@@ -14,7 +14,7 @@ const forks = short(40, 200)
 /** The number of children that the quota leaves beside the parent. */
 const children = 3
 
-/** A fork is answered by then, also the last of those that wait. */
+/** Time within which every fork is answered, including the last one in the queue. */
 const forkMs = 120_000
 
 /**

@@ -16,17 +16,18 @@ import { recordResult } from './support/record-result.ts'
 import { onSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { startAndFail } from './support/start-and-fail.ts'
 
-// The whole service on a disk that is full, without inodes, or read-only while it runs: what runs goes on, nothing is acknowledged that is not so, and with room all is as before.
+// The whole service on a disk that is full, has no inodes, or turns read-only. Running runtimes go
+// on, every acknowledged change is kept, and with free room all works as before.
 
 const classes = (['gvisor', 'container'] as const).filter((isolation) => service.unavailable[isolation] === null)
 
-/** A filesystem snapshot writes a whole image, which is for the long version. */
+/** A filesystem snapshot writes a whole image, so only a long run takes one. */
 const kindOfSnapshot = classes.includes('gvisor') && !every ? 'memory' : 'filesystem'
 
 const policiesPath = '/v1/agents/network-policy'
 const contextsPath = '/v1/agents/template/context'
 
-/** Runtimes of each class with a file, and a snapshot of one of them. */
+/** Creates runtimes of each class with a file, and a snapshot of one of them. */
 async function begin(): Promise<{ readonly runtimes: readonly TestRuntime[]; readonly snapshot: string }> {
   const runtimes: TestRuntime[] = []
   for (const isolation of classes) {
@@ -39,7 +40,10 @@ async function begin(): Promise<{ readonly runtimes: readonly TestRuntime[]; rea
   return { runtimes, snapshot: (await first.snapshot({ kind: kindOfSnapshot })).snapshot_id }
 }
 
-/** Expects that each answers `true`, perhaps not at the first attempt: a connection that broke is an answer of the catalogue. */
+/**
+ * Expects that each runtime runs `true`, perhaps after a retry: a broken connection is an error of
+ * the catalogue.
+ */
 async function expectAlive(runtimes: readonly TestRuntime[]): Promise<void> {
   for (const runtime of runtimes)
     await until(`${runtime.id} answers`, async () => {
@@ -52,14 +56,20 @@ async function expectKept(runtimes: readonly TestRuntime[]): Promise<void> {
   for (const runtime of runtimes) expect(await runtime.sh('cat /srv/kept')).toBe('kept')
 }
 
-/** Expects what was asked for, or an error of the catalogue that is not the service's own. Answers whether it was done. */
+/**
+ * Expects success, or an error of the catalogue that is no fault of the service. Returns true for
+ * success.
+ */
 function expectAnswer(answer: Answer): boolean {
   if (answer.status < 300) return true
   anyFailure(answer)
   return false
 }
 
-/** Uploads a file, and answers what the file has to be from now on; null: whatever it was. */
+/**
+ * Uploads a file, and returns the content that it must have from now on; null if any content is
+ * valid.
+ */
 async function upload(runtime: TestRuntime, path: string): Promise<Buffer | null> {
   const body = randomBytes(2 ** 20)
   const answer = await runtime.call('PUT', '/files/content', { query: { path }, body })
@@ -97,7 +107,7 @@ it.each(every ? (['blocks', 'inodes'] as const) : (['blocks'] as const))(
     const named = expectAnswer(await call('POST', policiesPath, { json: { name, allow: [] } }))
     const uploaded = await upload(first, '/srv/uploaded')
     await gone.delete()
-    // What that gave back is taken too, and what the store had in reserve.
+    // Fills the freed room and the store's reserve too.
     disk.fill(what)
     await expectAlive(others)
     expect(daemonPid()).toBe(pid)
@@ -126,7 +136,7 @@ it.each(every ? (['blocks', 'inodes'] as const) : (['blocks'] as const))(
 
 const readOnly =
   'where the disk turns read-only what runs goes on as long as the daemon does, nothing is acknowledged, and all is there when it is mended'
-// The short version has the blocks alone.
+// A short run only fills the blocks.
 if (every)
   it(readOnly, { timeout: 600_000 }, async () => {
     await using disk = await SmallDisk.mount()

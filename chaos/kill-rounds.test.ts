@@ -21,19 +21,19 @@ import { short } from './support/length.ts'
 import { makeProject } from './support/own-project.ts'
 import { recordResult } from './support/record-result.ts'
 
-// The daemon is killed again and again while clients work: whatever it has acknowledged is so afterwards, and there is nothing else. All of it is in a project of its own, whose lists are
-// compared as a whole.
+// The daemon is killed repeatedly while clients work. Afterwards everything it acknowledged is
+// there, and nothing else. All of it is in one project, whose lists are compared as a whole.
 
 const rounds = short(5, 300)
 const workers = 4
 
-/** The longest that a daemon lives. */
+/** The longest life of a daemon. */
 const lifeMs = 3_000
 
-/** Every so many rounds what is paused is looked into as well, and the pool is waited for. */
+/** The number of rounds after which paused runtimes are also checked, and the pool is awaited. */
 const roundsPerFullCheck = 5
 
-/** What a round may take where the machine is slow: the start, and a look at every fact. */
+/** Time for a round on a slow machine: the start, and a check of every fact. */
 const roundMs = 60_000
 
 const settings = { ...withPools, ...toLoopback }
@@ -43,7 +43,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
   async () => {
     const before = listBelongings(service)
     const chance = new Chance()
-    // What an earlier run has left under its names is not this one's.
+    // Names of this run differ from those of earlier runs.
     const run = randomBytes(3).toString('hex')
     const { projectId, key } = await makeProject(`kill-rounds-${run}`)
     const ask = askWith(key)
@@ -112,7 +112,8 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
         seed: chance.seed,
       })
     } finally {
-      // Without pools, where what waits there is gone. Only its own key sees what a failure has left in the project.
+      // Without pools, where waiting runtimes are gone. Only its own key sees leftovers of failures
+      // in the project.
       await restartWith({})
       if (!isOver) await removeAll({ url: service.url, key })
     }

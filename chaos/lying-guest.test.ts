@@ -17,7 +17,7 @@ const attackSecs = short(12, 60)
 /** Seconds within which a command ends if the guest of its runtime does not answer. */
 const endSecs = 90
 
-/** Its answers are small. */
+/** Memory in MiB. The answers are small. */
 const growthMiB = 96
 
 const lyingGuest = readFileSync(new URL('support/inside/lying_guest.py', import.meta.url), 'utf8')
@@ -53,7 +53,7 @@ describeClasses('a lying guest', (isolation) => {
           expect((await other.call('POST', '/commands', { json: { command: 'true' } })).status).toBe(200)
         }
         expect(answers.lies, 'lies that reached a client').toBe(0)
-        // Each question was lied to: otherwise nothing has been tried.
+        // Each question got a lie: otherwise the test has tried nothing.
         expect(Object.keys(answers.refused).sort()).toEqual([...questions].sort())
         return answers
       })
@@ -62,7 +62,7 @@ describeClasses('a lying guest', (isolation) => {
   )
 })
 
-/** Asks a runtime whose guest lies, and counts what comes of it. */
+/** Asks a runtime whose guest lies, and counts the results. */
 async function ask({ path }: TestRuntime, question: string, answers: Answers): Promise<void> {
   const answer = await send(service.url, wireRequest('GET', path + question, { timeoutMs: 5_000 })).catch(() => null)
   if (answer === null) return // The place at the door changes hands, and an answer may never come.
@@ -73,7 +73,7 @@ async function ask({ path }: TestRuntime, question: string, answers: Answers): P
   if (text.includes('answered wrongly')) answers.refused[question] = (answers.refused[question] ?? 0) + 1
 }
 
-/** Completes as an operator does, with a name of the guest's. */
+/** Completes a command line as an operator does, with the guest's names. */
 async function completeSessions({ id }: TestRuntime): Promise<void> {
   const { stdout, code } = await holt(['__complete', '--', 'session', 'rm', id, ''])
   expect(code).toBe(0)

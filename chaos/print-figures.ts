@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Length } from '@holt/testkit'
 import { resultsFile } from './support/record-result.ts'
 
-/** What an attack came to, as `support/withstand.ts` keeps it: times in milliseconds. */
+/** The result of an attack, as `support/withstand.ts` records it: times in milliseconds. */
 interface Result {
   readonly test: string
   readonly length: Length

@@ -8,15 +8,19 @@ import { withstand } from './support/withstand.ts'
 
 const path = '/v1/agents/template'
 
-/** A check that takes longer, or a build that is not over by then, has hung. */
+/** Time after which a check or a build counts as hung. */
 const endMs = 60_000
 
-/** Each is sent so often, so that there is something to measure beside it. */
+/**
+ * The number of times that each Dockerfile is sent, so that the load lasts long enough to measure.
+ */
 const rounds = short(3, 20)
 
 const lines = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, n) => line(n))
 
-/** Words whose expansion takes as many steps, or gives as many characters, as one line may have. */
+/**
+ * Words whose expansion takes the most steps, or gives the most characters, that one line may have.
+ */
 const dockerfiles = {
   'patterns that go back at every character': [
     `ARG X=${'a'.repeat(200_000)}`,
@@ -26,7 +30,7 @@ const dockerfiles = {
   'values that double': ['ARG X0=aaaaaaaaaaaaaaaa', ...lines(40, (n) => `ARG X${n + 1}=$X${n}$X${n}`)],
 } as const
 
-/** Names that a pattern tries at every place. */
+/** Names that a pattern is matched against at every place. */
 const files = Object.fromEntries(lines(2_000, (n) => `${'a'.repeat(80)}${n}`).map((name) => [name, 'x'] as const))
 
 let bystander: TestRuntime
@@ -84,7 +88,7 @@ function told(answer: Answer): number | string {
   return answer.status < 400 ? answer.status : anyFailure(answer).code
 }
 
-/** Waits until a build is over. Returns its state, and stops it where it goes on for too long. */
+/** Waits until a build is over and returns its state. Stops a build that takes too long. */
 async function endOf(buildId: string): Promise<string> {
   const late = performance.now() + endMs
   for (;;) {

@@ -5,7 +5,7 @@ import { service } from '../../e2e/support/facts.ts'
 /** A request that is not answered after this time has hung. */
 const hungMs = 30_000
 
-/** Between two requests, so that the one who measures is no load. */
+/** A rest between two requests, so that the measurement adds no load. */
 const pauseMs = 20
 
 /** A request that a bystander repeats. Its answer has status 200. */
@@ -13,11 +13,11 @@ export interface Asked {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly key: string
-  /** Sent as JSON. Absent: the request has no body. */
+  /** A body to send as JSON. Absent: the request has no body. */
   readonly json?: object
 }
 
-/** Sends a request again and again while `goesOn`. Returns how long each took in milliseconds, sorted. */
+/** Sends a request repeatedly while `goesOn`. Returns the sorted durations in milliseconds. */
 export async function timesOf(asked: Asked, goesOn: (runs: number) => boolean): Promise<readonly number[]> {
   const times: number[] = []
   while (goesOn(times.length)) {
@@ -29,7 +29,10 @@ export async function timesOf(asked: Asked, goesOn: (runs: number) => boolean): 
   return times.toSorted((a, b) => a - b)
 }
 
-/** Sends a request over a connection of its own. Retries a connection that is refused or cut, as any client does; the time goes on. */
+/**
+ * Sends a request over a new connection. Retries if the connection is refused or cut, as any client
+ * does; the time includes retries.
+ */
 async function ask(asked: Asked): Promise<void> {
   const what = `${asked.method} ${asked.path}`
   const late = AbortSignal.timeout(hungMs)
@@ -42,7 +45,7 @@ async function ask(asked: Asked): Promise<void> {
   }
 }
 
-/** Returns the status of the answer; null where there was none. */
+/** Returns the status of the answer; null if there was none. */
 function send({ method, path, key, json }: Asked, signal: AbortSignal): Promise<number | null> {
   const body = json === undefined ? '' : JSON.stringify(json)
   const sized = json === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }
@@ -62,12 +65,15 @@ function send({ method, path, key, json }: Asked, signal: AbortSignal): Promise<
   })
 }
 
-/** Returns the quantile of sorted times. */
+/** Returns a quantile of sorted times. */
 export function quantile(times: readonly number[], part: number): number {
   return times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? Number.NaN
 }
 
-/** Returns the time within which 95 of 100 were answered; of few, all but the longest. */
+/**
+ * Returns the time within which 95 of 100 requests were answered; for few requests, the second
+ * longest.
+ */
 export function most(times: readonly number[]): number {
   return Math.min(quantile(times, 0.95), times.at(-2) ?? Number.NaN)
 }

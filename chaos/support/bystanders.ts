@@ -6,7 +6,10 @@ import { deleteProject, makeProject } from './own-project.ts'
 /** A value for each bystander's request: `true` needs a runtime, `whoami` only the service. */
 type PerBystander<Value> = Readonly<Record<'true' | 'whoami', Value>>
 
-/** Two clients that have nothing to do with an attack: one runs `true` in a runtime, one of a project of its own asks who it is. */
+/**
+ * Two clients without a part in the attack: one runs `true` in a runtime, the other asks for its
+ * identity from its own project.
+ */
 export class Bystanders implements AsyncDisposable {
   readonly #asked: PerBystander<Asked>
   readonly #projectId: string
@@ -16,7 +19,7 @@ export class Bystanders implements AsyncDisposable {
     this.#projectId = projectId
   }
 
-  /** Makes the project of the second one. */
+  /** Creates the project of the second client. */
   static async make(runtime: TestRuntime): Promise<Bystanders> {
     const { projectId, key } = await makeProject('bystander')
     const runs = {
@@ -28,7 +31,10 @@ export class Bystanders implements AsyncDisposable {
     return new Bystanders({ true: runs, whoami: { method: 'GET', path: '/v1/agents/whoami', key } }, projectId)
   }
 
-  /** Returns how long each was waiting for its answers, while its condition holds: milliseconds, sorted. */
+  /**
+   * Returns the sorted response times of each client in milliseconds, measured while its condition
+   * holds.
+   */
   async times(goesOn: PerBystander<(runs: number) => boolean>): Promise<PerBystander<readonly number[]>> {
     const [runs, asks] = await Promise.all([
       timesOf(this.#asked.true, goesOn.true),

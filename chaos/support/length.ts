@@ -3,10 +3,12 @@ import { testLength } from '@holt/testkit'
 /** True if every case runs: with `HOLT_TEST_LENGTH=long` and with `soak`. */
 export const every = testLength() !== 'short'
 
-/** True if attacks and load go on at length: with `HOLT_TEST_LENGTH=soak`, as `npm run test:chaos` has it. */
+/**
+ * True if attacks and load run at length: with `HOLT_TEST_LENGTH=soak`, as in `npm run test:chaos`.
+ */
 export const long = testLength() === 'soak'
 
-/** Returns the value for a run at length, or for any other run. */
+/** Returns one value for a run at length, and another for any other run. */
 export function short<Value>(briefly: Value, atLength: Value): Value {
   return long ? atLength : briefly
 }

@@ -4,7 +4,7 @@ import { type Answer, type CallOptions, call, runtimesPath, success } from '../.
 
 const projectsPath = '/v1/agents/project'
 
-/** Makes a project, and a key that may do everything in it. */
+/** Creates a project, and a key with all scopes in it. */
 export async function makeProject(
   name: string,
   quotas: Readonly<Record<string, number>> = {},
@@ -16,12 +16,12 @@ export async function makeProject(
   return { projectId, key }
 }
 
-/** Deletes a project, which is refused where it still has something. */
+/** Deletes a project. The service refuses if the project is not empty. */
 export function deleteProject(projectId: string): Promise<Answer> {
   return call('DELETE', `${projectsPath}/${projectId}`)
 }
 
-/** A project of its own with a key and a runtime, for who is not to share anything with the bystander. */
+/** A project with a key and a runtime, for clients that must share nothing with the bystander. */
 export class OwnProject implements AsyncDisposable {
   readonly key: string
   readonly runtimePath: string

@@ -9,25 +9,25 @@ import { until } from '../../e2e/support/until.ts'
 import { every } from './length.ts'
 import { pulledBuild } from './pulled-build.ts'
 
-/** What the service is made to do, at each step of which it fails once. */
+/** A task for the service, which fails once at each of its steps. */
 export interface Scenario {
   readonly name: string
   prepare(): Promise<Subject>
 }
 
-/** One go of a scenario. */
+/** One run of a scenario. */
 export interface Subject {
-  /** The request; the same key is the same request again. */
+  /** Sends the request. The same key repeats the same request. */
   act(key: string): Promise<Answer>
-  /** Waits for what goes on when the answer is there. */
+  /** Waits for work that continues after the answer. */
   over?(): Promise<unknown>
-  /** Holds what is there after the request was sent again against its answer, and removes it. */
+  /** Checks the state after the repeated request against its answer, and removes it. */
   check(again: Answer): Promise<void>
 }
 
 const keyed = (key: string) => ({ 'idempotency-key': key })
 
-/** A runtime with a file that everything has to keep. */
+/** Creates a runtime with a file that must survive everything. */
 async function withFile(isolation: 'gvisor' | 'container' = 'gvisor'): Promise<TestRuntime> {
   const runtime = await createRuntime({ isolation })
   await runtime.sh('echo kept > /srv/kept; sync')
@@ -38,13 +38,13 @@ async function expectKept(runtime: TestRuntime): Promise<void> {
   expect(await runtime.sh('cat /srv/kept')).toBe('kept')
 }
 
-/** The ids of what a list has in one of these states. */
+/** Returns the ids in a list that have one of these states. */
 async function idsOf(path: string, id: string, states: readonly string[]): Promise<string[]> {
   const { data } = JSON.parse((await call('GET', path)).text) as { data: Record<string, string>[] }
   return data.flatMap((one) => (states.includes(one.state ?? '') ? (one[id] ?? '') : []))
 }
 
-/** A create, which is told from others by what `json` does not have: its metadata. */
+/** A create. Its metadata, which `json` lacks, distinguishes it from others. */
 function creating(json: object) {
   const of = crypto.randomUUID()
   return {
@@ -52,7 +52,7 @@ function creating(json: object) {
     act(key: string): Promise<Answer> {
       return call('POST', runtimesPath, { json: this.json, headers: keyed(key) })
     },
-    /** Holds what runs against the answer, looks at it and removes it. */
+    /** Checks the running runtime against the answer, and removes it. */
     async check(again: Answer, look: (runtime: TestRuntime) => Promise<void> = async () => {}): Promise<void> {
       const running = await idsOf(`${runtimesPath}?metadata.case=${of}`, 'runtime_id', ['running'])
       expect(running).toEqual(again.status === 201 ? [JSON.parse(again.text).runtime_id] : [])
@@ -234,17 +234,17 @@ const policiesPath = '/v1/agents/network-policy'
 
 const hosts = { before: 'api.example.com', after: 'other.example.com' }
 
-/** A policy with one host. */
+/** Returns a policy with one host. */
 const allowing = (host: string) => ({ allow: [{ host }] })
 
-/** Holds that programs inside reach the one host and not the other. */
+/** Expects that programs inside reach one host and not the other. */
 async function expectReach(runtime: TestRuntime, { yes, no }: { readonly yes: string; readonly no: string }) {
   const [reached, refused] = await attemptAll(runtime, [https(yes), https(no)])
   expect(reached).toMatchObject({ end: 'end', issuer: rigAuthority })
   expect(refused?.end).toBe('no name')
 }
 
-/** A runtime that reaches the first host. */
+/** Creates a runtime that reaches the first host. */
 async function withNetwork(network_policy: CreateRuntimeInput['network_policy']): Promise<TestRuntime> {
   const runtime = await createRuntime({ isolation: 'gvisor', network_policy })
   await trustRig(runtime)
@@ -287,7 +287,7 @@ const policy: Scenario = {
   },
 }
 
-/** All of them; what is done in the class `container` only where that differs. */
+/** All scenarios. Those in the class `container` are only here if they differ. */
 export const scenarios: readonly Scenario[] = [
   create('gvisor'),
   create('container'),
@@ -303,7 +303,7 @@ export const scenarios: readonly Scenario[] = [
   snapshot('filesystem'),
   fork,
   build,
-  // Its preparation puts an image into a registry for each failure.
+  // Its preparation pushes an image to a registry for each failure.
   ...(every ? [pulledBuild] : []),
   network,
   policy,

@@ -10,7 +10,10 @@ import { Bystanders } from './bystanders.ts'
 import { long } from './length.ts'
 import { recordResult } from './record-result.ts'
 
-/** Within this time a bystander is answered, whatever is going on; more where the machine was slow or busy before anybody attacked. */
+/**
+ * Time within which a bystander is answered during any attack. It is longer on a machine that was
+ * slow or busy before the attack.
+ */
 const promisedMs = 1_000
 
 /**
@@ -24,7 +27,10 @@ const laterMs = 100
  */
 const timesCalm = 10
 
-/** Half of the runs of `true` take no longer while nobody attacks; a machine on which they take twice the time is given twice the promised one. */
+/**
+ * The usual median of `true` without an attack. A machine that takes twice as long gets twice
+ * `promisedMs`.
+ */
 const usualMs = 50
 
 /**
@@ -39,26 +45,28 @@ const calmRuns = { true: 10, whoami: 40 }
  */
 const enoughRuns = 40
 
-/** An attack goes on no longer than this for their sake. */
+/** The longest time that an attack is extended to reach these counts. */
 const enoughMs = 60_000
 
-/** Descriptors of what has just ended are closed in the background. */
+/** Time in which descriptors of ended connections are closed in the background. */
 const settleMs = 60_000
 
-/** What an attack may cost. */
+/** Limits on the cost of an attack. */
 export interface Conditions {
-  /** What is attacked, for the record. */
+  /** The name of the attack, for the record. */
   readonly name: string
-  /** The runtime of somebody else. */
+  /** The runtime of the bystander. */
   readonly bystander: TestRuntime
-  /** By how much the daemon's memory may grow at its peak. */
+  /** The most MiB by which the daemon's memory may grow at its peak. */
   readonly growthMiB: number
 }
 
 /**
- * Attacks, and holds the service to what it promises meanwhile. `true` in another runtime and `whoami` of another project are answered in time, each over connections of
- * their own. The daemon's memory stays within a bound, it does not exit, and its descriptors are what they were when it is over. Returns what the attack returned. The
- * attack is told when `true` has been run often enough to judge by.
+ * Runs an attack and checks what the service promises meanwhile. `true` in another runtime and
+ * `whoami` of another project are answered in time, each over its own connections. The daemon's
+ * memory stays within a bound, the daemon does not exit, and its descriptors are unchanged
+ * afterwards. Returns the result of the attack. Tells the attack when `true` has been run often
+ * enough to judge.
  */
 export async function withstand<Outcome>(
   { name, bystander, growthMiB }: Conditions,
@@ -72,7 +80,7 @@ export async function withstand<Outcome>(
     true: (runs) => runs < calmRuns.true,
     whoami: (runs) => runs < calmRuns.whoami,
   })
-  // The short version follows other tests at once; the long one is for a machine of its own.
+  // A short run follows other tests directly; a run at length has the machine to itself.
   const busy = long ? 1 : (loadavg()[0] ?? 0) / availableParallelism()
   forgetPeakMemory()
   const memoryBefore = daemonMemory().nowMiB
@@ -118,7 +126,7 @@ export async function withstand<Outcome>(
   return outcome
 }
 
-/** Returns how long `whoami` may take, p95 in milliseconds. */
+/** Returns the most milliseconds that `whoami` may take, as p95. */
 function allowedOfWhoami(calmMs: number, slowness: number): number {
   return long ? calmMs + laterMs : Math.max(promisedMs * slowness, timesCalm * calmMs)
 }

@@ -5,7 +5,7 @@ import type { Attack } from './target.ts'
 
 const attacks: Readonly<Record<string, Attack>> = { ...strangers, ...clients, ...storms }
 
-/** One of all that is tried from outside. */
+/** Returns an attack from outside by its name. */
 export function attackOf(name: string): Attack {
   const attack = attacks[name]
   if (attack === undefined) throw new Error(`no such attack: ${name}`)

@@ -6,7 +6,7 @@ const json = { 'content-type': 'application/json' }
 /** Answers to a project that exceeds its rate limit or quota. */
 const limited = { rate_limited: 0, quota_exceeded: 0 }
 
-/** More directories than a runtime watches at once, and some of them deep. */
+/** More directories than a runtime can watch at once, some of them deep. */
 const watched = [
   '/',
   '/bin',
@@ -25,7 +25,7 @@ const watched = [
   .concat(['/usr', '/usr/bin', '/usr/lib', '/usr/local', '/usr/sbin', '/usr/share', '/var', '/var/lib', '/var/log'])
   .flatMap((path) => [`path=${path}`, `path=${path}&recursive=true`])
 
-/** Returns requests that follow something and do not end by themselves. */
+/** Returns requests that follow a stream and do not end by themselves. */
 function following(target: Target, index: number): string {
   const requests = [
     `${target.runtimePath}/files/watch?${watched[index % watched.length]}`,
@@ -36,7 +36,9 @@ function following(target: Target, index: number): string {
   return head(target, `GET ${requests[index % requests.length]}`)
 }
 
-/** Changes something again and again over one connection, each time when the answer of the one before has begun. */
+/**
+ * Repeats a change over one connection. Each request is sent once the previous answer has begun.
+ */
 function change({ socket, note }: Lane, target: Target, [path, body]: readonly [path: string, body: object]): void {
   const text = JSON.stringify(body)
   const request = head(target, `PATCH ${path}`, { ...json, 'content-length': text.length }) + text
