@@ -9,10 +9,11 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// ModeChange answers the mode of a file that had another one.
+// ModeChange returns the new mode of a file from its old one.
 type ModeChange func(mode uint32, isDir bool) uint32
 
-// modeUmask is what a change that names nobody leaves alone, as for commands of a runtime.
+// modeUmask holds the bits that a clause without a "who" leaves alone, as for commands of a
+// runtime.
 const modeUmask = 0o022
 
 // maxModeText bounds the text of a change.

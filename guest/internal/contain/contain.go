@@ -1,4 +1,5 @@
-// Package contain prepares the root and the users of a container on the host, and becomes the runner that starts it.
+// Package contain prepares the root and the users of a container on the host, and then executes its
+// runner.
 package contain
 
 import (
@@ -11,14 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ids is how many users, and groups, a container has.
+// Ids is the number of users, and of groups, of a container.
 const Ids = 65_536
 
-// runnerUmask lets every user inside read the groups of limits that a runner makes directories for.
+// runnerUmask lets every user inside read the cgroup directories that a runner creates.
 const runnerUmask = 0o022
 
-// Main makes a user namespace, the container's root in it, and then executes the program after "--". The caller's thread has
-// to be locked: it moves between namespaces. What goes wrong is written to the runner's log. Returns only after a failure.
+// Main makes a user namespace and the container's root in it, and then executes the program after
+// "--". The caller must lock its thread, because it moves between namespaces. Errors are written to
+// the runner's log. Main returns only after a failure.
 func Main(args []string) int {
 	if len(args) == 1 && args[0] == holdVerb {
 		return hold()
@@ -40,7 +42,8 @@ func (r *request) start() error {
 	if err != nil {
 		return &os.PathError{Op: "open", Path: r.rootfs, Err: err}
 	}
-	// The kernel counts what a user namespace takes for whoever made it, and an overlay writes as whoever mounted it.
+	// The kernel charges a user namespace to the user who made it, and an overlay writes as the user
+	// who mounted it.
 	restore, err := becomeUser(r.firstID)
 	if err != nil {
 		return err
@@ -74,8 +77,9 @@ func (r *request) start() error {
 	return r.becomeRunner()
 }
 
-// ownMounts moves the thread into mounts of its own, with an empty directory that every user may enter, which the state
-// directory is not: the runner looks the root up as a user of the container. The users are kept there by name.
+// ownMounts moves the thread into its own mount namespace, with an empty directory that every user
+// may enter. The state directory does not allow that, and the runner looks the root up as a user of
+// the container. The users are kept there by name.
 func (r *request) ownMounts(users int) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("unshare: %w", err)
@@ -104,11 +108,10 @@ func (r *request) ownMounts(users int) error {
 	return nil
 }
 
-// mountRoot lays the disk over the image. Names are relative, since the kernel shows them to the container.
-//
-// "redirect_dir=on" lets a directory of the image be renamed, which package managers do (otherwise EXDEV,
-// Documentation/filesystems/overlayfs.rst); "metacopy=off" keeps a changed mode from leaving a file's content to a link that
-// the upper layer could forge.
+// mountRoot lays the disk over the image. Names are relative, because the kernel shows them to the
+// container. "redirect_dir=on" lets a directory of the image be renamed, which package managers do
+// (otherwise EXDEV, Documentation/filesystems/overlayfs.rst). "metacopy=off" keeps a changed mode
+// from leaving a file's content to a link that the upper layer could forge.
 func (r *request) mountRoot(image, disk int) error {
 	for name, tree := range map[string]int{"image": image, "disk": disk} {
 		if err := unix.MoveMount(tree, "", unix.AT_FDCWD, filepath.Join(r.place, name), unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
@@ -122,7 +125,7 @@ func (r *request) mountRoot(image, disk int) error {
 	if err := unix.Mount(r.name, "root", "overlay", unix.MS_NODEV|unix.MS_NOSUID, options); err != nil {
 		return fmt.Errorf("overlay: %w", err)
 	}
-	// The overlay has mounts of its own of both.
+	// The overlay has its own mounts of both.
 	for _, name := range []string{"image", "disk"} {
 		if err := unix.Unmount(name, unix.MNT_DETACH); err != nil {
 			return fmt.Errorf("umount %s: %w", name, err)
@@ -131,7 +134,7 @@ func (r *request) mountRoot(image, disk int) error {
 	return os.Chdir("/")
 }
 
-// showHost mounts the root on the host as well, where it is unmounted before the disk is.
+// showHost mounts the root on the host as well. It is unmounted there before the disk is.
 func (r *request) showHost(host, target int) error {
 	own, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -155,8 +158,8 @@ func (r *request) showHost(host, target int) error {
 	return nil
 }
 
-// limit sets limits that the container inherits. The runner could not: those of another user's process are changed with
-// CAP_SYS_RESOURCE alone (prlimit(2)), which some hosts do not have.
+// limit sets limits that the container inherits. The runner could not set them: changing those of
+// another user's process needs CAP_SYS_RESOURCE (prlimit(2)), which some hosts do not have.
 func (r *request) limit() error {
 	files := syscall.Rlimit{Cur: r.openFiles, Max: r.openFiles}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// devices are the nodes that every container has (OCI runtime-spec, config-linux.md, default devices), by their numbers
-// (Documentation/admin-guide/devices.txt).
+// devices are the nodes of every container (OCI runtime-spec, config-linux.md, default devices), by
+// their numbers (Documentation/admin-guide/devices.txt).
 var devices = map[string]uint64{
 	"null":    unix.Mkdev(1, 3),
 	"zero":    unix.Mkdev(1, 5),
@@ -17,8 +17,8 @@ var devices = map[string]uint64{
 	"tty":     unix.Mkdev(5, 0),
 }
 
-// ownDevices covers /dev with nodes of the container's own. In a user namespace a runner makes none: it shows the container
-// those that it finds there, and locks and watches on the host's would be shared with every other program.
+// ownDevices covers /dev with nodes of the container's own. In a user namespace a runner makes none
+// and shows the host's nodes. Locks and watches on those would be shared with every other program.
 func ownDevices() error {
 	if err := unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=64k"); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// request is what "holt-guest contain" is asked for. It runs on the host, and in no runtime.
+// request holds the arguments of "holt-guest contain". It runs on the host, never in a runtime.
 type request struct {
 	name      string   // of the root, as the mount's source
 	image     string   // where the image is mounted
@@ -53,7 +53,7 @@ func parse(args []string) (*request, error) {
 	return r, nil
 }
 
-// say tells of a failure on stderr, and in the runner's log, which is what the daemon reads.
+// say reports a failure on stderr and in the runner's log, which the daemon reads.
 func (r *request) say(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	if r.log == "" {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdVerb runs the process that a user namespace is made with, which waits until it is named.
+// holdVerb runs the process that a user namespace is made with. It waits until the namespace has a
+// name.
 const holdVerb = "hold"
 
 func hold() int {
@@ -17,7 +18,8 @@ func hold() int {
 	return 0
 }
 
-// becomeUser gives the thread this effective user and group, with the capabilities that it has, and returns the way back.
+// becomeUser gives the thread this effective user and group, keeps its capabilities, and returns a
+// function that restores the old ids.
 func becomeUser(id int) (restore func() error, err error) {
 	if err := effective(id); err != nil {
 		return nil, err
@@ -36,7 +38,7 @@ func becomeUser(id int) (restore func() error, err error) {
 	return func() error { return effective(0) }, nil
 }
 
-// effective sets the effective ids of this thread alone; those of package syscall are for all threads.
+// effective sets the effective ids of this thread only; package syscall sets those of all threads.
 func effective(id int) error {
 	const same = ^uintptr(0)
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, same, uintptr(id), same); errno != 0 {
@@ -48,8 +50,8 @@ func effective(id int) error {
 	return nil
 }
 
-// newUsers makes a user namespace whose ids from 0 are those from firstID on the host. It lives while the descriptor does, or
-// a name; end ends the process that it was made with.
+// newUsers makes a user namespace that maps its ids from 0 to the host's ids from firstID. It lives
+// as long as the descriptor or a name does. end ends the process that it was made with.
 func newUsers(firstID int) (namespace int, end func(), err error) {
 	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: firstID, Size: Ids}}
 	holder := exec.Command("/proc/self/exe", "contain", holdVerb)
@@ -84,7 +86,8 @@ func newUsers(firstID int) (namespace int, end func(), err error) {
 	return namespace, end, nil
 }
 
-// idmapped clones a mount so that a file of user n belongs to user n of the namespace (mount_setattr(2)). On disk it stays n.
+// idmapped clones a mount so that a file of user n belongs to user n of the namespace
+// (mount_setattr(2)). On disk the owner stays n.
 func idmapped(path string, users int) (tree int, err error) {
 	tree, err = unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {

@@ -31,7 +31,7 @@ type Names struct {
 // name gives the runtime its names, and takes away those that it had before. What a seed has said alike is left as it is, and so are the keys
 // that were made then. It answers whether the kernel's name was set.
 func (s *State) name(wanted Names, try func(what string, err error) bool) (hostname bool) {
-	// First of all: /etc/hosts has the kernel's name too, where that is another one.
+	// First: /etc/hosts also has the kernel's name, if that differs.
 	hostname = wanted.SetHostname && try("hostname", unix.Sethostname([]byte(wanted.Hostname)))
 	if s.seeded == nil || s.seeded.Hostname != wanted.Hostname {
 		s.nameHost(wanted.Hostname, try)
@@ -57,7 +57,8 @@ func nameMachine(machineID string, try func(what string, err error) bool) {
 	}
 }
 
-// addHost lets the runtime resolve its own name, the one of its kernel where that cannot be set (class container), and localhost where the image has no hosts file. Names of before are taken out.
+// addHost lets the runtime resolve its own name. It adds the kernel's name too where that cannot be
+// set (class container), and localhost if the image has no hosts file. It removes earlier names.
 func (s *State) addHost(hostname string) error {
 	old, err := etc.ReadRegular(hostsFile, maxHostsBytes)
 	if os.IsNotExist(err) {
@@ -82,7 +83,7 @@ func (s *State) addHost(hostname string) error {
 	return etc.ReplacePart(hostsFile, append(content, line...), 0o644, strip)
 }
 
-// kernelName returns what uname -n says; nothing where the kernel does not answer.
+// kernelName returns the output of uname -n; nothing if the kernel does not answer.
 func kernelName() string {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {

@@ -88,8 +88,8 @@ func resuming(handler http.Handler, net *network.Network) http.Handler {
 // givesNetwork are the requests that say which network there is to be: one that was set up before them would be for nothing.
 var givesNetwork = map[string]bool{"/v1/bind": true, "/v1/network": true}
 
-// limitOpenFiles sets what programs find as their limit of open files; they may raise it to the hard one. Some runners, being
-// programs in Go, raise it themselves before they start this one.
+// limitOpenFiles sets the soft limit of open files for programs, which may raise it to the hard
+// one. Some runners, as programs in Go, raise it themselves before they start this one.
 func limitOpenFiles(wanted string) {
 	var limit syscall.Rlimit
 	soft, err := strconv.ParseUint(wanted, 10, 64)

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxString is what the kernel takes of one argument or one `NAME=value`, without its NUL (execve(2): MAX_ARG_STRLEN).
+// maxString is the kernel's limit on one argument or one `NAME=value`, without its NUL (execve(2):
+// MAX_ARG_STRLEN).
 const maxString = 32*4096 - 1
 
 // The kernel's limit on all arguments and variables together, with their NULs and pointers
@@ -21,7 +22,8 @@ const (
 
 const sizeRemedy = "write it to a file, or give it to the command as stdin"
 
-// checkSize refuses what no program can be started with, and says how much it may be.
+// checkSize refuses arguments and variables that no program can be started with, and names the
+// limit.
 func (s *Spec) checkSize(argv []string, env map[string]string) error {
 	total := 0
 	count := func(bytes int) { total += bytes + 1 + pointerBytes }
@@ -45,7 +47,7 @@ func (s *Spec) checkSize(argv []string, env map[string]string) error {
 	return nil
 }
 
-// totalLimit follows the stack's limit that the command begins with.
+// totalLimit derives from the stack limit that the command begins with.
 func (s *Spec) totalLimit() int {
 	stack := uint64(usualStack)
 	var own unix.Rlimit

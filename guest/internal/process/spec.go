@@ -215,8 +215,9 @@ func (s *Spec) environment(defaults Defaults, user *accounts.User) map[string]st
 	return env
 }
 
-// mergeEnv lays the command's environment over the user's, and that over the bound one. What the bound environment says of
-// the runtime's own user (HOME and the like) holds for commands of that user, and for no other.
+// mergeEnv lays the command's environment over the user's, and that over the bound one. Variables
+// of the bound environment about the runtime's own user (HOME and the like) apply to commands of
+// that user only.
 func mergeEnv(bound map[string]string, user *accounts.User, own map[string]string, isBoundUser bool) map[string]string {
 	env := map[string]string{"PATH": DefaultPath}
 	login := map[string]string{"HOME": user.Home, "USER": user.Name, "LOGNAME": user.Name, "SHELL": user.Shell}

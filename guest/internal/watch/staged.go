@@ -2,11 +2,12 @@ package watch
 
 import "regexp"
 
-// staged is a name that the guest gives to what is not finished yet, beside its destination: it is nothing that anybody in the
-// runtime has made.
+// staged matches the guest's names for unfinished files beside their destination. No program in the
+// runtime has made them.
 var staged = regexp.MustCompile(`(?:^|/)\.holt-(?:(?:put|archive|move|copy|replace|link|old)-[0-9a-f]{16}|upload-[A-Za-z0-9_-]{8,64})(?:/|$)`)
 
-// add keeps a change as the runtime sees it: what is put in place has come, and what is put aside is gone.
+// add records a change as the runtime sees it: a file put in place is created, and a file put aside
+// is removed.
 func (w *Watcher) add(c change) {
 	to, from := staged.MatchString(c.path), c.from != "" && staged.MatchString(c.from)
 	switch {
