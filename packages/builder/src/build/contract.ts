@@ -116,7 +116,7 @@ export interface BuildHost {
   readonly stepSize: { readonly cpu: number; readonly memoryMiB: number }
   readonly images: BaseImages
   readonly cache: BuildCache
-  /** Reads a Dockerfile, as `planDockerfile` does, where nothing else waits for it. */
+  /** Plans a Dockerfile as `planDockerfile` does, outside the event loop. */
   planDockerfile(text: string, options: ReadingOptions, signal: AbortSignal): Promise<BuildPlan>
   /** A template of the project or a system template; `BuildError` `image_not_found` where there is none that is ready. */
   findTemplate(reference: string): Promise<TemplateBase>
@@ -227,7 +227,7 @@ export interface BuildReport {
   status(status: BuildStatus): void
   /** All steps, whenever one changed. */
   steps(steps: readonly BuildStepState[]): void
-  /** Tells all that is left out, as far as it is known. A later call replaces an earlier one. */
+  /** Reports everything that is ignored, as far as known. A later call replaces an earlier one. */
   ignored(ignored: readonly Ignored[]): void
   log(line: {
     readonly level: 'debug' | 'info' | 'warn' | 'error'

@@ -1,6 +1,9 @@
 import { BuildError } from './contract.ts'
 
-/** Reads a word of EXPOSE, `8080`, `8000-8010/udp`, as `8080/tcp`, one port after another. Several stand between blanks where a variable had them. */
+/**
+ * Expands a word of EXPOSE (`8080`, `8000-8010/udp`) into ports such as `8080/tcp`, one after
+ * another. A variable may have put several words with blanks into it.
+ */
 export function* expandPorts(word: string): Generator<string> {
   for (const text of word.split(/\s+/)) if (text !== '') yield* portsOf(text)
 }

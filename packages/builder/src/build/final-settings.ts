@@ -3,8 +3,9 @@ import { BuildError, type BuildRequest, type BuildSettings, type FinalSettings }
 import { splitEnv } from './platform-keys.ts'
 
 /**
- * Returns what commands in the template's runtimes have. The image's environment comes first, without its platform keys. `kept` are the platform keys that the
- * runtimes of the template below have, which no line of a Dockerfile changes. The request's own `env` is above both.
+ * Returns the settings of commands in the template's runtimes. The image's environment comes first,
+ * without its platform keys. `kept` are the platform keys of the base template's runtimes, which no
+ * line of a Dockerfile changes. The request's own `env` overrides both.
  */
 export function finalSettings(
   settings: BuildSettings,

@@ -1,7 +1,10 @@
-/** Variables that say who a process is, and where: a runtime sets its own, whatever image it is made from. */
+/**
+ * Variables that describe the identity and place of a process. A runtime sets its own, regardless
+ * of its image.
+ */
 export const platformKeys: ReadonlySet<string> = new Set(['PATH', 'HOME', 'HOSTNAME', 'SHELL', 'USER', 'LOGNAME'])
 
-/** Returns the variables of `env` that are platform keys, or those that are none, in the order of their names. */
+/** Returns the variables of `env` that are platform keys, or those that are not, sorted by name. */
 export function splitEnv(
   env: Readonly<Record<string, string>>,
   which: 'platform' | 'other',

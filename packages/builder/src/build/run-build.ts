@@ -179,7 +179,7 @@ function ignoredOf(bases: ReadonlyMap<number, FoundBase>): readonly Ignored[] {
   )
 }
 
-/** The settings of the image below all stages of the target say which keys it brings. */
+/** Returns the skipped keys. The settings of the base image show which keys it brings. */
 function skippedOf(
   target: StageNode,
   { bases, request }: { readonly bases: ReadonlyMap<number, FoundBase>; readonly request: BuildRequest },

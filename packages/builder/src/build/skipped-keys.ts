@@ -8,13 +8,16 @@ import { DEFAULT_PATH } from './stage-scope.ts'
 
 type Request = Pick<BuildRequest, 'env'>
 
-/** A variable that ENV sets, and the line that sets it. */
+/** A variable that ENV sets, and its line. */
 export interface EnvLine {
   readonly name: string
   readonly line: number
 }
 
-/** Returns the platform keys that the lines of the target and of the stages below it set. Names with variables are left out: only the base tells what they are. */
+/**
+ * Returns the platform keys set by the lines of the target and of the stages below it. Names with
+ * variables are left out, because only the base image can resolve them.
+ */
 export function plannedKeys({ stages, escape: quote }: BuildPlan, request: Request): readonly Ignored[] {
   const target = stages.at(-1)
   const nameOf = (word: string) => (word.includes('$') ? '' : expandWord(word, () => undefined, { escapeChar: quote }))
@@ -28,7 +31,10 @@ export function plannedKeys({ stages, escape: quote }: BuildPlan, request: Reque
   return ignoredLines(lines, request)
 }
 
-/** Returns the platform keys that do not reach the template's runtimes: those of the base image, and those of the lines on top of it. */
+/**
+ * Returns the platform keys that do not reach the template's runtimes: those of the base image, and
+ * those of the lines on top of it.
+ */
 export function skippedKeys(target: StageNode, base: BuildSettings, request: Request): readonly Ignored[] {
   const { kept } = rootOf(target)
   const inherited = Object.entries(base.env)
@@ -43,7 +49,7 @@ function linesOf({ base, envLines }: StageNode): readonly EnvLine[] {
   return base.type === 'stage' ? [...linesOf(base.node), ...envLines] : envLines
 }
 
-/** The stages that a stage is built on, the lowest first, and the stage. */
+/** Returns the stages that a stage is built on, from the lowest to the stage itself. */
 function chainOf(stage: Stage | undefined, stages: readonly Stage[]): readonly Stage[] {
   if (stage === undefined) return []
   const { base } = stage

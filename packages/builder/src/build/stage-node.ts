@@ -28,7 +28,10 @@ export interface BaseImage {
   readonly sizeBytes: number
   /** Where it is from, for people. */
   readonly source: string
-  /** Of a template: the platform keys of its runtimes, which runtimes of a template on top of it have as well. */
+  /**
+   * The platform keys of a template's runtimes. Runtimes of templates on top of it have them as
+   * well.
+   */
   readonly kept: Readonly<Record<string, string>>
 }
 

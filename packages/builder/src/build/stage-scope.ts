@@ -167,7 +167,7 @@ export class StageScope {
 
   #expose(word: string): void {
     for (const port of expandPorts(this.expand(word))) {
-      // One range is a few characters, and may be named again and again.
+      // A range takes few characters, and may be repeated.
       this.#build.account.produce(CHARACTERS_PER_PORT)
       this.#ports.add(port)
       if (this.#ports.size > MAX_PORTS) throw invalid(`EXPOSE names more than ${MAX_PORTS} ports.`)

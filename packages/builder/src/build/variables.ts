@@ -1,6 +1,9 @@
 import { variableSize } from '../dockerfile/word-account.ts'
 
-/** Names with values, and how large they are together. Setting one costs as much as it is itself, however many there are. */
+/**
+ * Variables and their total size. Setting one costs as much as its own size, regardless of how many
+ * there are.
+ */
 export class Variables {
   readonly #values = new Map<string, string>()
   #size = 0
@@ -19,7 +22,7 @@ export class Variables {
     return this.#size
   }
 
-  /** Bytes of all pairs as a JSON array. */
+  /** The size of all pairs as a JSON array, in bytes. */
   get jsonBytes(): number {
     return this.#jsonBytes + Math.max(this.#values.size - 1, 0) + '[]'.length
   }
