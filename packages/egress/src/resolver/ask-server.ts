@@ -60,7 +60,7 @@ function askOverTcp(server: DnsServer, query: SentQuery, signal: AbortSignal): P
     received.add(chunk)
     if (needed === null && received.length >= 2) needed = received.take(2).readUInt16BE(0)
     if (needed === null || received.length < needed) return
-    // Nothing that comes behind the first message is read, or kept.
+    // Bytes after the first message are neither read nor kept.
     socket.destroy()
     try {
       const answer = readAnswer(query, received.take(needed))

@@ -1,6 +1,6 @@
 import { addressOf } from '../addresses/parse-address.ts'
 
-/** A record of the answer section; other types than these are left out. */
+/** A record of the answer section. Records of other types are left out. */
 export interface AnswerRecord {
   /** In small letters. */
   readonly owner: string
@@ -14,16 +14,23 @@ const types: Readonly<Record<number, AnswerRecord['type']>> = { 1: 'A', 5: 'CNAM
 const addressBytes = { A: 4, AAAA: 16 } as const
 const classIn = 1
 
-/** Records that are looked at: more than 16 aliases and as many addresses, with a signature each. */
+/**
+ * The most records that are read: enough for 16 aliases and as many addresses, with a signature
+ * each.
+ */
 const maxRecords = 128
 /** RFC 1035, 2.3.4. */
 const maxNameBytes = 255
-/** Pointers in one name. A name has no more labels, and each pointer costs a step for each record that leads to it. */
+/**
+ * The most pointers in one name. No name has more labels, and each pointer costs a step for each
+ * record that leads to it.
+ */
 const maxPointers = 127
 
 /**
- * Reads the first `count` records from an offset (RFC 1035, 4.1.3). The work is bounded for any bytes: a general decoder follows thousands of pointers for each
- * of thousands of records, and takes a second for one message. Throws an `Error` for what is not well formed.
+ * Reads the first `count` records from an offset (RFC 1035, 4.1.3). The work is bounded for any
+ * bytes. A general decoder follows thousands of pointers for each of thousands of records, and
+ * takes a second for one message. Throws an `Error` if the message is malformed.
  */
 export function readRecords(message: Buffer, start: number, count: number): AnswerRecord[] {
   const records: AnswerRecord[] = []
@@ -54,7 +61,10 @@ function dataOf(message: Buffer, type: AnswerRecord['type'], { start, end }: { s
   return addressOf(Uint8Array.from(message.subarray(start, end))).text
 }
 
-/** A name, through pointers (RFC 1035, 4.1.4). Each leads to before the part that it stands in, so that none go round. */
+/**
+ * Reads a name, through pointers (RFC 1035, 4.1.4). Each pointer must lead to a place before its
+ * own part, so that none form a loop.
+ */
 function readName(message: Buffer, start: number): { name: string; end: number } {
   const labels: string[] = []
   let [offset, part, end, bytes, pointers] = [start, start, -1, 1, 0]
@@ -80,7 +90,10 @@ function readName(message: Buffer, start: number): { name: string; end: number }
   }
 }
 
-/** A label with a dot in it would become two: then no name that anybody asks for is equal to it. */
+/**
+ * Returns a label as text. A label with a dot would become two, so the name then equals no name
+ * that a client can ask for.
+ */
 function labelOf(label: Buffer): string {
   return label.includes(0x2e) ? '\0' : label.toString('latin1')
 }

@@ -22,7 +22,7 @@ export function endToEnd(fields: readonly Field[]): Field[] {
   })
 }
 
-/** The fields but those of the given names, which are in small letters. */
+/** Returns the fields without those of the given names, which are in small letters. */
 export function withoutFields(fields: readonly Field[], names: readonly string[]): Field[] {
   return fields.filter(([name]) => !names.includes(name.toLowerCase()))
 }

@@ -10,7 +10,10 @@ import { expandSparse, readSparseMap } from './sparse.ts'
 /** Bytes of one extended header; attribute values are at most 64 KiB each. */
 const MAX_EXTENDED_HEADER = 1 << 20
 const SLASH = 0x2f
-/** Typeflags of files whose sparse map is in an extended header or in their content; one with `S` has it in its own header. */
+/**
+ * Typeflags of files whose sparse map is in an extended header or in their content. A file with `S`
+ * has it in its own header.
+ */
 const mapTypes: ReadonlySet<string> = new Set(['0', '7'])
 
 /**
@@ -131,7 +134,7 @@ async function openEntry(member: Member, reader: ByteReader): Promise<Opened<Ent
   const attributes = attributesOf(member)
   // Only these types have content; other headers may carry a size that means nothing.
   const open = (size: number): MemberBody => new MemberBody(reader, path, size)
-  // Readers differ in the name and the size of such a one.
+  // Readers differ in the name and the size of such a member.
   if (member.sparse.length > 0 && !mapTypes.has(header.typeflag))
     throw new ErofsInputError('tar_malformed', path, 'an entry has a sparse map that its type has no place for')
   switch (header.typeflag) {

@@ -84,9 +84,10 @@ export function open(
 ): ClientRequest {
   const chunked = switchTo === undefined && request.headers['transfer-encoding'] !== undefined
   const sent = withoutFields(fields, [
-    // Only chunks have trailers to announce.
+    // Only a chunked body has trailers to announce.
     ...(chunked ? [] : ['trailer']),
-    // A switch is sent without a body: a server that believed in one would take the first bytes of the new protocol for it.
+    // An upgrade is sent without a body. A server that expected one would take the first bytes of
+    // the new protocol for it.
     ...(switchTo === undefined ? [] : ['content-length']),
   ])
   const host = connection.port === 443 ? connection.name : `${connection.name}:${connection.port}`

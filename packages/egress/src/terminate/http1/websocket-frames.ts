@@ -1,14 +1,14 @@
-/** A part of what a WebSocket server sends (RFC 6455, 5.2). */
+/** A part of the bytes that a WebSocket server sends (RFC 6455, 5.2). */
 export type FramePart =
-  /** Goes on as it is. */
+  /** A header, which is sent on unchanged. */
   | { readonly type: 'header'; readonly bytes: Buffer }
-  /** Content of a message, which may go on in the next frame. */
+  /** Content of a message, which may continue in the next frame. */
   | { readonly type: 'content'; readonly bytes: Buffer }
-  /** Content of a ping, a pong or a close, whole. */
+  /** The whole content of a ping, a pong or a close. */
   | { readonly type: 'control'; readonly bytes: Buffer }
-  /** The message is over. */
+  /** The end of the message. */
   | { readonly type: 'end' }
-  /** No frame that a client would take: nothing is known of what comes from here on. */
+  /** No frame that a client would accept. Nothing is known about the bytes from here on. */
   | { readonly type: 'unknown'; readonly bytes: Buffer }
 
 interface Frame {
@@ -22,13 +22,15 @@ const dataCodes = [0x0, 0x1, 0x2]
 const controlCodes = [0x8, 0x9, 0xa]
 const maxControlBytes = 125
 
-/** Reads frames of a server, without a mask and without extensions, however their bytes are cut. */
+/**
+ * Reads frames of a server without a mask and without extensions, regardless of chunk boundaries.
+ */
 export class FrameReader {
   #waiting: Buffer = Buffer.alloc(0)
   #frame: Frame | null = null
   #isUnknown = false
 
-  /** Returns the parts that are whole with these bytes, in their order. */
+  /** Returns the parts that these bytes complete, in order. */
   read(bytes: Buffer): FramePart[] {
     this.#waiting = this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes])
     const read: FramePart[] = []
@@ -40,7 +42,7 @@ export class FrameReader {
     return read
   }
 
-  /** Null when more is needed. */
+  /** Returns the next parts; null if more bytes are needed. */
   #next(): FramePart[] | null {
     if (this.#isUnknown) return this.#unknown()
     return this.#frame === null ? this.#header() : this.#content(this.#frame)
