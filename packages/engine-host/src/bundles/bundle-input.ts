@@ -41,13 +41,16 @@ const OPEN_FILES_MAX = 1_048_576
 /** Limits of each process, as OCI has them. */
 type Rlimits = OciConfig['process']['rlimits']
 
-/** Returns the most files that a process of a runtime may have open: no more than the host lets the engine have. */
+/**
+ * Returns the most files that a process of a runtime may open, bounded by the limit of the engine
+ * itself.
+ */
 export function openFilesOf(openFilesMax: number): { readonly soft: number; readonly hard: number } {
   const hard = Math.min(OPEN_FILES_MAX, openFilesMax)
   return { soft: Math.min(OPEN_FILES, hard), hard }
 }
 
-/** Returns the limits that a runner sets. Core dumps are off, they would hold secrets. */
+/** Returns the limits that a runner sets. Core dumps are off, because they would hold secrets. */
 export function runnerLimits(openFilesMax: number): Rlimits {
   return [
     { type: 'RLIMIT_NOFILE', ...openFilesOf(openFilesMax) },

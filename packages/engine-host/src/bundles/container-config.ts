@@ -26,8 +26,8 @@ export const CONTAINER_CAPABILITIES = [
 const READONLY_PATHS = ['/proc/sys', '/proc/sysrq-trigger', '/sys/fs/cgroup'] as const
 
 /**
- * Terminals of one runtime. The kernel has 3,072 for all (`kernel.pty.max` less `kernel.pty.reserve`), so twelve runtimes
- * that take all they can leave none for a thirteenth.
+ * Terminals of one runtime. The kernel has 3,072 for all (`kernel.pty.max` less
+ * `kernel.pty.reserve`), so twelve runtimes at their limit leave none for a thirteenth.
  */
 const TERMINALS_MAX = 256
 

@@ -51,8 +51,9 @@ const PROC = [
 ] as const
 
 /**
- * Directories of `/sys` of which a runtime keeps only the named entries. Programs size themselves by processors, memory nodes
- * and the modes of huge pages, and find network devices in `class/net`, which is a link into `devices/virtual/net`.
+ * Directories of `/sys` of which a runtime keeps only the named entries. Programs size themselves
+ * by processors, memory nodes and huge pages, and find network devices in `class/net`, a link into
+ * `devices/virtual/net`.
  */
 const KEPT: Readonly<Record<string, readonly string[]>> = {
   '': ['class', 'devices', 'fs', 'kernel'],
@@ -65,12 +66,12 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   'kernel/mm': ['hugepages', 'transparent_hugepage'],
 }
 
-/** Directories of a processor that count what all runtimes together do on it. */
+/** Directories of a processor that count the activity of all runtimes. */
 const PROCESSOR_COUNTERS = ['cpuidle', 'thermal_throttle'] as const
 
 /**
- * Returns the paths that a container may not see, in order. A list of what is kept is safe where a kernel, a module or a
- * device brings a directory that a list of what is hidden does not name. Rejects where `/sys` cannot be read.
+ * Returns the paths that a container may not see, in order. The list names what is kept, so a
+ * directory that a new kernel, module or device adds is hidden. Rejects if `/sys` cannot be read.
  */
 export async function kernelMasks(sys = '/sys'): Promise<readonly string[]> {
   const hidden = await Promise.all(
@@ -92,7 +93,7 @@ async function processorCounters(sys: string): Promise<string[]> {
   return (await Promise.all(counters)).flat()
 }
 
-/** Returns the names in a directory of `/sys`; none where this kernel does not have the directory. */
+/** Returns the names in a directory of `/sys`; none if this kernel does not have the directory. */
 async function namesIn(dir: string): Promise<string[]> {
   try {
     return await readdir(dir)

@@ -52,8 +52,9 @@ const NEW_NAMESPACES = 0x7e02_0000
 const PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, 0xffff_ffff]
 
 /**
- * `socket(2)` families and protocols. Others load kernel modules (SCTP, DCCP, SMC, TIPC), or reach past the container's
- * network: VSOCK to the hypervisor, ALG into kernel crypto, netlink's KOBJECT_UEVENT to the host's devices.
+ * `socket(2)` families and protocols. Others load kernel modules (SCTP, DCCP, SMC, TIPC), or reach
+ * past the container's network: VSOCK to the hypervisor, ALG into kernel crypto, netlink's
+ * KOBJECT_UEVENT to the host's devices.
  */
 const AF_UNIX = 1
 const AF_INET = 2
@@ -65,8 +66,8 @@ const NETLINK_ROUTE = 0
 const IP_PROTOCOLS = [0, 1, 6, 17, 58, 262]
 
 /**
- * Asynchronous I/O of the kernel (libaio). `fs.aio-max-nr` is one number for the whole host. ENOSYS makes databases do
- * without; EPERM ends some.
+ * Asynchronous I/O of the kernel (libaio). `fs.aio-max-nr` is one limit for the whole host.
+ * Databases continue without it after ENOSYS; some end after EPERM.
  */
 const KERNEL_AIO = ['io_cancel', 'io_destroy', 'io_getevents', 'io_pgetevents', 'io_setup', 'io_submit']
 
@@ -124,8 +125,9 @@ function socketRule(family: number, protocol: number) {
 }
 
 /**
- * Netlink speaks of routes alone. The errno for the rest is the one of a kernel without it: `useradd` and others end where
- * the audit protocol is refused with EPERM (shadow, `lib/audit_help.c`).
+ * Allows only the routes of netlink. The errno for the rest is that of a kernel without it:
+ * `useradd` and others fail if the audit protocol is refused with EPERM (shadow,
+ * `lib/audit_help.c`).
  */
 function netlinkRules() {
   const others = {

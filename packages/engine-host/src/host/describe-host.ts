@@ -71,7 +71,10 @@ async function describeContainer({ runc: path, rootPlace }: DescribeInput): Prom
   return probeRunc(path)
 }
 
-/** Looks for what keeps this kernel from giving a container users of its own: its overlay takes layers with mapped ids since Linux 5.19. */
+/**
+ * Returns why this kernel cannot give a container its own users. Overlays accept layers with mapped
+ * ids since Linux 5.19.
+ */
 export function findUserLack({ release, namespacesMax }: { release: string; namespacesMax: number }): Lack | null {
   const [major = 0, minor = 0] = release.split(/[.-]/).map(Number)
   if (major < 5 || (major === 5 && minor < 19))

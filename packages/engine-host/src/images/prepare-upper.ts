@@ -3,7 +3,10 @@ import { diskDirs } from '../disks/mount-disk.ts'
 import type { Layout } from '../layout.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 
-/** Gives the upper directory of a container's overlay the mode and the owner of the image's root, which the overlay's root has from there. */
+/**
+ * Gives the upper directory of a container's overlay the mode and owner of the image's root. The
+ * root of the overlay takes them from there.
+ */
 export async function prepareUpper(layout: Layout, { record, paths }: Runtime): Promise<void> {
   const { upper } = diskDirs(paths)
   const root = await stat(layout.imageMount(record.spec.imageDigest))

@@ -35,7 +35,10 @@ export class GuestDoor implements GuestLink {
   #session: ClientHttp2Session | null = null
   #dials = { second: 0, count: 0 }
 
-  /** `owner` is the host's id of the user who dials; `onDrop` is called whenever the connection ends: the runtime may have. */
+  /**
+   * `owner` is the host's id of the user who dials. `onDrop` is called when the connection ends,
+   * because the runtime may have ended.
+   */
   constructor(
     paths: RuntimePaths,
     log: Log,

@@ -1,23 +1,24 @@
 import { createHash } from 'node:crypto'
 import { EngineError } from '@holt/engine'
 
-/** The host's root, who is nobody in a container of this engine. */
+/** The host's root. It maps to nobody in a container of this engine. */
 export const ROOT = 0
 
-/** Users, and groups, of one container. On its disk they have the same numbers as inside. */
+/** Users, and groups, of one container. Its disk stores the same numbers as inside. */
 export const IDS_OF_RUNTIME = 65_536
 
 /**
- * Ids of the host that containers use: systemd, Docker and Podman take theirs below, and systemd's foreign ids begin above
- * (https://systemd.io/UIDS-GIDS/).
+ * Host ids for containers. systemd, Docker and Podman use ids below, and systemd's foreign ids
+ * begin above (https://systemd.io/UIDS-GIDS/).
  */
 const FIRST_ID = 0x7000_0000
 const END_ID = 0x7ffe_0000
 const RANGES = (END_ID - FIRST_ID) / IDS_OF_RUNTIME
 
 /**
- * Returns the first id of a range that no runtime of this installation has. Installations on one host begin at places of
- * their own, so that they meet only with thousands of runtimes. Throws kind `unavailable` when every range is taken.
+ * Returns the first id of a range that no runtime of this installation uses. Installations on one
+ * host start at different ranges, so that they overlap only by chance or with thousands of
+ * runtimes. Throws kind `unavailable` if every range is taken.
  */
 export function pickIdRange(installationId: string, isTaken: (firstId: number) => boolean): number {
   const start = createHash('sha256').update(installationId).digest().readUInt32BE() % RANGES
