@@ -96,7 +96,9 @@ const noNul = (maxLength: number) =>
     .max(maxLength)
     .refine((text) => !text.includes('\0'), 'must not contain NUL')
 
-/** The most build arguments: a Dockerfile can declare no more of them (`wordLimits` of the builder). */
+/**
+ * The most build arguments. A Dockerfile can declare no more of them (`wordLimits` of the builder).
+ */
 export const maxBuildArgs = 8000
 
 const BuildArgs = z

@@ -259,7 +259,7 @@ export const SignalName = z.union(
 )
 export type SignalName = z.output<typeof SignalName>
 
-/** True for the name of a signal, as `SignalName` takes it. */
+/** Returns true for the name of a signal, as `SignalName` takes it. */
 export function isSignalName(text: string): text is SignalName {
   return (signalNames as readonly string[]).includes(text) || realTimePattern.test(text)
 }

@@ -74,7 +74,9 @@ export function typesMatching(patterns: readonly string[]): readonly EventType[]
   )
 }
 
-/** True for a type of event and for all of one kind: `build.ready`, `runtime.*`. */
+/**
+ * Returns true for a type of event (`build.ready`), and for all types of one kind (`runtime.*`).
+ */
 export function isEventTypePattern(text: string): boolean {
   return eventTypePatterns.includes(text)
 }

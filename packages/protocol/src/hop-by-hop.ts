@@ -1,7 +1,8 @@
 /**
- * Header fields that are for one connection only, in small letters: those that RFC 9110, 7.6.1 lists, the older `Keep-Alive` and `Proxy-Connection`,
- * `HTTP2-Settings` (RFC 7540, 3.2.1), and the proxy authentication that ends at the proxy. Each proxy of Holt drops them, whether or not `Connection`
- * names them. `Trailer` is not among them: it announces fields of the message itself.
+ * Header fields that concern one connection only, in small letters: those of RFC 9110, 7.6.1, the
+ * older `Keep-Alive` and `Proxy-Connection`, `HTTP2-Settings` (RFC 7540, 3.2.1), and the
+ * authentication at a proxy. Each proxy of Holt drops them, whether or not `Connection` names them.
+ * `Trailer` is not in the list: it announces fields of the message itself.
  */
 export const hopByHopHeaders = [
   'connection',

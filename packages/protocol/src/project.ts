@@ -3,7 +3,7 @@ import { idSchema } from './ids.ts'
 import { Name, nameBesideId } from './name.ts'
 import { Timestamp } from './page.ts'
 
-/** The most that each quota may be set to, in the order in which they are shown. */
+/** The largest value of each quota, in display order. */
 const mostOf = {
   runtimes: 1_000_000,
   paused_runtimes: 1_000_000,
@@ -20,10 +20,13 @@ const mostOf = {
 /** The name of a quota of a project. */
 export type QuotaName = keyof typeof mostOf
 
-/** Every quota, in the order in which they are shown. */
+/** Every quota, in display order. */
 export const quotaNames = Object.keys(mostOf) as readonly QuotaName[]
 
-/** True where a quota may be set to this amount: what `quotaSchemas` says, for clients that load no schemas. */
+/**
+ * Returns true if a quota may be set to this amount. It agrees with `quotaSchemas`, for clients
+ * that load no schemas.
+ */
 export function isQuotaAmount(name: QuotaName, amount: number): boolean {
   const isAboveLeast = name === 'requests_per_sec' ? amount > 0 : amount >= (name === 'request_burst' ? 1 : 0)
   const isWhole = name === 'cpu' || name === 'requests_per_sec' || Number.isSafeInteger(amount)

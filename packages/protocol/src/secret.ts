@@ -10,7 +10,10 @@ import { secretDefaults } from './secret-defaults.ts'
 /** The most bytes of a secret's value. What goes into a header must fit a server's limit on headers. */
 export const maxSecretBytes = 8192
 
-/** The least characters of a value that is masked where a host sends it back. A mask says that a guess is right: shorter values can be guessed. */
+/**
+ * The least length of a value, in characters, that is masked in answers of its hosts. A mask
+ * confirms a guess, and shorter values can be guessed.
+ */
 export const minRedactedSecretLength = 16
 
 /** The part of a format that the value replaces. */

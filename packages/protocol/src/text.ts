@@ -5,7 +5,10 @@ export const Text = z
   .string()
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
 
-/** The most bytes of one argument of a program, or of one variable with its name and `=` (execve(2)). */
+/**
+ * The most bytes of one argument of a program, or of one variable with its name and `=`
+ * (execve(2)).
+ */
 export const maxArgumentBytes = 131_071
 
 /** Returns the length of a text in bytes of UTF-8. */

@@ -28,7 +28,10 @@ export function isEngineError(error: unknown): error is EngineError {
   return error instanceof EngineError
 }
 
-/** True for an engine's error that may be gone when the same is asked for again: neither a failure of its own nor a wrong answer of the guest. */
+/**
+ * Returns true for an engine error that a retry may resolve. Faults of the engine itself and wrong
+ * answers of the guest are not.
+ */
 export function isBreak(error: unknown): boolean {
   return isEngineError(error) && error.kind !== 'failed' && error.kind !== 'wrong_answer'
 }

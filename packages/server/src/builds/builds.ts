@@ -20,7 +20,7 @@ export class Builds {
   readonly paths: BuildPaths
   readonly builder: Builder
   readonly gateway: EgressGateway
-  /** Reads what clients send as a Dockerfile, beside the event loop. */
+  /** Reads clients' Dockerfiles outside the event loop. */
   readonly reader = new DockerfileReader()
   /** What contexts take that are on their way here. */
   readonly uploads: ProjectRoom

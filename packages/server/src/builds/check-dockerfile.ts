@@ -4,12 +4,13 @@ import type { z } from 'zod'
 import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 
-/** The most Dockerfiles that wait to be checked: each keeps its request in memory. */
+/** The most Dockerfiles that wait for a check. Each keeps its request in memory. */
 const maxWaiting = { ofProject: 16, ofAll: 128 }
 
 /**
- * Says of each line of a Dockerfile what a build would do with it, beside the event loop. Throws `rate_limited` or `capacity_exhausted` where
- * too many wait, and `too_large` for one that takes too much time or memory to read.
+ * Returns for each line of a Dockerfile what a build would do with it. Runs outside the event loop.
+ * Throws `rate_limited` or `capacity_exhausted` if too many wait, and `too_large` for a Dockerfile
+ * that takes too much time or memory to read.
  */
 export async function checkDockerfile(
   { builds }: Service,

@@ -7,9 +7,11 @@ import { inLog } from './read-events.ts'
 const usualStep = 5000
 
 /**
- * Removes the oldest events of each project: those that are too old, and those on top of what is kept; a step of each log, so that nobody waits for long. What is removed is
- * always a log's beginning, and noted, so that a reader whose cursor fell out is told. Returns whether a log has more to remove: then it is to be called again soon, or a project
- * that writes faster than a step in each call has a log without a bound.
+ * Removes the oldest events of each project: those that are too old, and those beyond the kept
+ * number. It takes one step in each log, so that no other work waits long. It always removes the
+ * beginning of a log and records that, so that a reader with an expired cursor is told. Returns
+ * true if a log has more to remove. Call it again soon then: otherwise the log of a project that
+ * writes faster than one step in each call grows without bound.
  */
 export async function removeOldEvents(
   { store, now }: Pick<Service, 'store' | 'now'>,

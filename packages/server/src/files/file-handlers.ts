@@ -93,7 +93,7 @@ async function replaceInFiles(call: Call<'replaceInFiles'>): Promise<Answer> {
 
 const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 
-/** A time that HTTP can tell: of four digits is its year. */
+/** A date that HTTP can express: its year has four digits. */
 const dateForm = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} /
 
 async function readFile(call: Call<'readFile'>): Promise<Answer> {

@@ -1,9 +1,12 @@
 import { Turns } from '../turns.ts'
 
-/** Children of one project that are made at once. Each keeps a processor busy while it is restored. */
+/**
+ * Children of one project that are created at once. Each keeps a processor busy while it is
+ * restored.
+ */
 const atOnce = 8
 
-/** Lets each project make so many children at once, over all of its forks. */
+/** Bounds the children that each project creates at once, over all of its forks. */
 export class ChildTurns {
   readonly #byProject = new Map<string, { readonly turns: Turns; users: number }>()
 

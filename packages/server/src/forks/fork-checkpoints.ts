@@ -17,24 +17,28 @@ export interface ForkCheckpoint extends AsyncDisposable {
   readonly sizeBytes: number
 }
 
-/** Writes a runtime down under an id. */
+/** Writes a runtime's checkpoint under an id. */
 type Write = (checkpointId: string) => Promise<CheckpointInfo>
 
 /**
- * Checkpoints that forks are made of. Forks of one runtime that wait while it is written down share the next checkpoint: a hundred forks at once stop the runtime twice, and
- * write its memory twice. No fork gets a checkpoint whose writing began before the fork was asked for.
+ * Shares checkpoints between forks. Forks of one runtime that arrive while a checkpoint is being
+ * written share the next one, so a hundred forks at once stop the runtime and write its memory
+ * twice. No fork gets a checkpoint that was begun before the fork was requested.
  */
 export class ForkCheckpoints {
   readonly #service: () => Pick<Service, 'engine' | 'log' | 'builds'>
   readonly #writing = new KeyedLock()
-  /** By runtime: what has not begun to be written. */
+  /** By runtime: the checkpoint that is not yet being written. */
   readonly #waiting = new Map<string, Shared>()
 
   constructor(service: () => Pick<Service, 'engine' | 'log' | 'builds'>) {
     this.#service = service
   }
 
-  /** Returns a checkpoint of a runtime that was written after this was called. Rejects with what `write` rejects with. */
+  /**
+   * Returns a checkpoint of a runtime that was written after this call. Rejects with the error of
+   * `write`.
+   */
   async take(runtimeId: string, write: Write): Promise<ForkCheckpoint> {
     const shared = this.#waiting.get(runtimeId) ?? this.#begin(runtimeId, write)
     shared.users += 1
@@ -51,7 +55,7 @@ export class ForkCheckpoints {
     }
   }
 
-  /** Held from before it is there until the last fork has left: no row names it. */
+  /** Held from before it exists until the last fork has left, because no row names it. */
   #begin(runtimeId: string, write: Write): Shared {
     const checkpointId = makeCheckpointId()
     this.#service().builds.holds.hold(checkpointId, checkpointId)

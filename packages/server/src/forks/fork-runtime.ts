@@ -21,8 +21,9 @@ export interface ForkCreation extends RuntimeRef {
 }
 
 /**
- * Forks a running runtime: it is written down once and goes on, and children are made of the checkpoint. Returns for each child what became of it. The checkpoint is held by
- * this process alone, so that one that dies leaves nothing that is not collected. Forks that wait at once share it.
+ * Forks a running runtime: writes a checkpoint, lets the runtime go on, and creates children of the
+ * checkpoint. Returns the result for each child. Only this process holds the checkpoint, so if it
+ * dies the collector removes the checkpoint. Forks that wait at once share it.
  */
 export async function forkRuntime(service: Service, creation: ForkCreation): Promise<Fork> {
   const { firstId, request } = creation

@@ -5,7 +5,10 @@ import type { z } from 'zod'
 const maxIssues = 100
 const maxPointerLength = 300
 
-/** Turns what schemas found wrong into fields and why, one for each unknown field as well. Stops at `maxIssues`: a body may have 100,000 wrong values. */
+/**
+ * Turns the faults that schemas found into fields and reasons, one for each unknown field as well.
+ * Stops at `maxIssues`: a body may have 100,000 wrong values.
+ */
 function fieldIssues(errors: Parameters<typeof invalidRequest>[0]): readonly FieldIssue[] {
   const found: FieldIssue[] = []
   for (const { error, prefix } of errors) {

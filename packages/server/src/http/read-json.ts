@@ -9,7 +9,7 @@ import type { KeptByRequest } from './kept-memory.ts'
 /** The largest JSON body. */
 const maxJsonBytes = 4 * 1024 * 1024
 
-/** The most fields of one object. The largest that a schema takes is `build_args`. */
+/** The most fields of one object. `build_args` is the largest that a schema takes. */
 const maxFields = maxBuildArgs
 
 /** On whose account a body is kept until it is whole, and then until its request is answered; and how long it may take to come. */
@@ -87,7 +87,10 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Refuses the one name that would mean something to JavaScript itself, and objects of more fields than any schema takes: each wrong one is an error of its own. */
+/**
+ * Refuses the one name that has a meaning in JavaScript itself, and objects with more fields than
+ * any schema takes, because each wrong field is an error of its own.
+ */
 function refuseOddObjects(root: unknown): void {
   const open: unknown[] = [root]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -10,7 +10,9 @@ const batch = 1000
 /** The most rules of a suggestion. What needs more than this is not to be allowed name by name. */
 const maxRules = 64
 
-/** So many hosts are looked at before others of the event loop go on: some milliseconds with the largest policy. */
+/**
+ * Hosts that are examined before the event loop goes on: some milliseconds with the largest policy.
+ */
 const hostsPerTurn = 200
 
 /** What a policy holds at the most. */
@@ -69,7 +71,7 @@ async function suggestion(
   const add: PolicyRule[] = []
   const remarks: { host: string; message: string }[] = []
   const remark = (host: string, message: string) => remarks.push({ host, message })
-  // Once for all hosts: code inside chooses how many were denied.
+  // Once for all hosts: code inside determines how many were denied.
   const { rules } = makeEffectivePolicy(current)
   const sorted = [...hosts].sort(([a], [b]) => (a < b ? -1 : 1))
   for (const [index, [host, { ports, reasons }]] of sorted.entries()) {

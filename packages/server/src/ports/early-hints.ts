@@ -15,7 +15,10 @@ const link = /<[^<>]*>(?:[^,"<]|"(?:[^"\\]|\\.)*")*/g
  */
 const taken = /^<[^<>\s]*>(?:\s*;\s*[^;"=\s]+(?:=(?:"[^;"\s]*"|[^;"\s]*))?)*$/
 
-/** Returns what passes on the early hints of a program, while the client has no answer yet and speaks HTTP/1.1. */
+/**
+ * Returns a handler that passes on the early hints of a program, as long as the client has no
+ * answer yet and speaks HTTP/1.1.
+ */
 export function earlyHints(request: IncomingMessage, response: ServerResponse): (early: InformationEvent) => void {
   let seen = 0
   const isOld = request.httpVersion === '1.0'

@@ -6,7 +6,7 @@ import type { PortTarget } from './port-target.ts'
 /** Headers as Node writes and reads them raw: name, value, name, value. */
 export type RawHeaders = readonly string[]
 
-/** Fields that end here. `Trailer` is written anew where trailers are passed on. */
+/** Fields that end here. `Trailer` is written anew if trailers are passed on. */
 const hopByHop = [...hopByHopHeaders, 'trailer'] as const
 
 /** What only we say to a program. */
@@ -101,7 +101,10 @@ export function passedTrailers(rawTrailers: RawHeaders): [string, string][] {
   return pairs(rawTrailers).filter(([name, value]) => !neverTrailers.has(name.toLowerCase()) && isSound(name, value))
 }
 
-/** Returns the header that announces the trailers of a program's answer; empty where it announces none, or the answer to the client has no chunks to end with them. */
+/**
+ * Returns the header that announces the trailers of a program's answer. Returns no fields if it
+ * announces none, or if the answer to the client is not chunked.
+ */
 export function announcedTrailers(answer: IncomingMessage, request: IncomingMessage): RawHeaders {
   const chunked = (answer.headers['transfer-encoding'] ?? '').toLowerCase() === 'chunked'
   const hasBody = request.method !== 'HEAD' && answer.statusCode !== 204 && answer.statusCode !== 304

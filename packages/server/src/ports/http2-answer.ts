@@ -11,7 +11,10 @@ const frameHeaderBytes = 9
 /** The start of an HTTP/2 connection with prior knowledge (RFC 9113, 3.4). */
 const preface = 'PRI * HTTP/2.0\r\n'
 
-/** True for the beginning of an HTTP/2 connection as a server sends it: a SETTINGS frame of the connection (RFC 9113, 3.4 and 6.5). */
+/**
+ * Returns true for the start of an HTTP/2 connection as a server sends it: a SETTINGS frame of the
+ * connection (RFC 9113, 3.4 and 6.5).
+ */
 export function isHttp2Server(bytes: Uint8Array): boolean {
   if (bytes.length < frameHeaderBytes) return false
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, frameHeaderBytes)
@@ -23,14 +26,14 @@ export function isHttp2Server(bytes: Uint8Array): boolean {
   )
 }
 
-/** True for the beginning of an HTTP/2 connection as a client sends it. */
+/** Returns true for the start of an HTTP/2 connection as a client sends it. */
 export function isHttp2Client(bytes: Uint8Array): boolean {
   return (
     Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, preface.length)).toString('latin1') === preface
   )
 }
 
-/** The failure of a visit to a program that answers in HTTP/2. */
+/** Returns the error for a visit to a program that answers in HTTP/2. */
 export function http2Failure(cause: unknown): HoltError {
   return new HoltError('port_failed', 'The program on the port speaks HTTP/2 without TLS, which ports do not carry.', {
     hint: http2Hint,

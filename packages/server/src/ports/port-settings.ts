@@ -31,7 +31,7 @@ export function publicPorts(row: Pick<RuntimeRow, 'ports_json'>): readonly numbe
     .sort((a, b) => a - b)
 }
 
-/** Changes what is decided of a port. Returns the runtime as it is then. */
+/** Changes the settings of a port. Returns the changed runtime. */
 export async function changeSetting(
   service: Service,
   { ref, port }: { ref: RuntimeRef; port: number },

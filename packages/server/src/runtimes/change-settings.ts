@@ -14,8 +14,9 @@ export interface SettingsChange {
 }
 
 /**
- * Changes settings of a runtime that is alive, and returns its row as it is then. The row is read inside the transaction, and `decide` sees it there: a hundred requests at
- * once are a hundred transactions. Throws `runtime_not_found`, an error that says why the runtime is not alive, or what `decide` throws.
+ * Changes settings of a runtime that is alive, and returns its new row. `decide` sees the row as
+ * read inside the transaction, so concurrent requests are separate transactions. Throws
+ * `runtime_not_found`, an error that says why the runtime is not alive, or the error of `decide`.
  */
 export async function changeSettings(
   { store, now }: Service,

@@ -11,7 +11,8 @@ import { isAlive } from './states.ts'
 export async function updateRuntime(service: Service, ref: RuntimeRef, change: UpdateRuntime): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (!isAlive(row.state)) throw notRunning(row)
-  // Asked before the transaction, for it takes the engine's word; the class of a runtime and its secrets never change.
+  // Asked before the transaction, because the engine answers it. The class of a runtime and its
+  // secrets never change.
   if (!(await canPause(service, row))) requireNoPause(change)
   return changeSettings(service, ref, (current, at) => ({
     set: columnsOf(change, { counts: current.state !== 'paused', at }),
@@ -20,7 +21,7 @@ export async function updateRuntime(service: Service, ref: RuntimeRef, change: U
   }))
 }
 
-/** `counts`: whether the runtime's time goes by. */
+/** Returns the changed columns. `counts`: true if the runtime's time runs. */
 function columnsOf(change: UpdateRuntime, { counts, at }: { counts: boolean; at: number }): SettingsChange['set'] {
   const { metadata, timeout_secs, on_timeout, idle_timeout_secs, auto_resume } = change
   return {

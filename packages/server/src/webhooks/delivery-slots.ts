@@ -12,14 +12,15 @@ export interface SlotLimits {
 }
 
 /**
- * A message may take 15 seconds, and keeps a connection and a descriptor for so long. One host that never answers takes a quarter of what its project has, so that the
- * project's other hosts go on; and sixteen projects have to do so before others wait.
+ * A message may take 15 seconds, and holds a connection and a descriptor meanwhile. One
+ * unresponsive host takes a quarter of its project's slots, so that the project's other hosts
+ * continue. Other projects wait only if sixteen projects use all of their slots.
  */
 const usualLimits: SlotLimits = { all: 256, ofProject: 16, ofHost: 4 }
 
-/** A place among the messages that are being sent, until it is disposed of. */
+/** One of the concurrent deliveries, until it is disposed of. */
 export interface DeliverySlot extends Disposable {
-  /** True where the slot was not free at once. */
+  /** True if the slot was not free at once. */
   readonly hasWaited: boolean
 }
 
@@ -28,7 +29,10 @@ interface Waiter {
   readonly enter: () => void
 }
 
-/** Bounds the messages to webhooks that are sent at once. A free slot goes to the project that has the fewest, and there to the one that has waited longest. */
+/**
+ * Bounds the concurrent messages to webhooks. A free slot goes to the project with the fewest, and
+ * there to the message that has waited longest.
+ */
 export class DeliverySlots {
   readonly #limits: SlotLimits
   readonly #waiting = new Set<Waiter>()
@@ -40,7 +44,7 @@ export class DeliverySlots {
     this.#limits = limits
   }
 
-  /** Waits for a slot. Rejects with the signal's reason. */
+  /** Waits for a slot. Rejects with the signal's reason once aborted. */
   async enter(destination: Destination, signal: AbortSignal): Promise<DeliverySlot> {
     signal.throwIfAborted()
     const isFree = this.#isFree(destination)

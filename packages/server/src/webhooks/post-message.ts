@@ -32,7 +32,7 @@ export class Receiver {
   readonly #agent: Agent
   readonly #timeoutMs: number
 
-  /** `timeoutMs`: how long a message may take, from the connection to the end of the answer. */
+  /** `timeoutMs`: the most time for a message, from the connection to the end of the answer. */
   constructor(dial: DialWebhook, address: string, timeoutMs: number = usualTimeoutMs) {
     this.#timeoutMs = timeoutMs
     const url = new URL(address)

@@ -24,7 +24,10 @@ export interface Sending {
   readonly slots: DeliverySlots
 }
 
-/** Sends what a webhook asks for, one message after another. Others have senders of their own, so that none waits for this one's receiver; all share a bound of what is sent at once. */
+/**
+ * Sends the messages of one webhook, one after another. Each webhook has its own sender, so a slow
+ * receiver delays no other webhook. All senders share a limit on concurrent messages.
+ */
 export class WebhookSender {
   readonly #service: Service
   readonly #sending: Sending
@@ -86,7 +89,7 @@ export class WebhookSender {
       const next = await nextMessage(this.#service, row, this.#looked)
       if (next.type === 'again' || next.type === 'event') {
         using slot = await this.#slotFor(row, stop)
-        // The webhook may have been changed while it waited: it is read again.
+        // The webhook may have been changed while it waited, so it is read again.
         if (!slot.hasWaited || (await this.#isStill(row))) await this.#try(row, next, stop)
         return true
       }
