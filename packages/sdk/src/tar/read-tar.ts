@@ -54,7 +54,7 @@ export async function* readTar(
       if (type === 'x' || type === 'g') {
         const found = await readRecords(reader, octal(header, 124, 12))
         const comment = found.get('comment')
-        // The guest sends none, and readers differ in the name and the size of such a file.
+        // The guest sends no such file, and readers differ in its name and size.
         if ([...found.keys()].some((key) => key.startsWith('GNU.sparse.'))) throw broken('it has a sparse file')
         if (type === 'x') records = found
         else if (comment !== undefined) yield { type: 'comment', text: comment.toString('utf8') }
@@ -78,7 +78,7 @@ function memberOf(
 ): { member: TarMember; rest: () => Promise<void> } {
   const type = types[String.fromCharCode(header[156] ?? 0)]
   if (type === undefined) throw broken('an entry is of a kind that is not known')
-  // Looked at in every header: one that is no number ends an archive for other readers.
+  // Checked in every header: a size that is no number ends an archive for other readers.
   const stated = sizeOf(header, records)
   const sizeBytes = type === 'file' ? stated : 0
   const state = { left: sizeBytes, taken: false }

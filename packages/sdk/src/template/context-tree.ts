@@ -19,8 +19,9 @@ export interface ContextRules {
 }
 
 /**
- * Reads what a build's context has. A directory that is left out is there all the same when something in it was brought back. Sockets, devices, FIFOs and
- * names that are not UTF-8 are skipped; another name of a file that is there is a hard link to it.
+ * Reads the context of a build. An excluded directory is kept if something in it was included
+ * again. Sockets, devices, FIFOs and names that are not UTF-8 are skipped. A second name of a file
+ * is a hard link to it.
  */
 export async function readContextTree(root: string, { ignore, only: patterns }: ContextRules): Promise<ContextTree> {
   const only = patterns?.map(firstFixedPart)

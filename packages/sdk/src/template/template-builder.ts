@@ -79,14 +79,18 @@ export class TemplateBuilder {
   }
 
   /**
-   * Sets variables, for the steps after this one and for runtimes. Values may have earlier ones: `/opt/bin:$PATH`; `\$` is a dollar. On an image, a template or
-   * a snapshot PATH, HOME, HOSTNAME, SHELL, USER and LOGNAME are for the steps only: `runtimeEnv` sets them for runtimes.
+   * Sets variables for later steps and for runtimes. Values may use earlier ones: `/opt/bin:$PATH`;
+   * `\$` is a dollar. On an image, a template or a snapshot, PATH, HOME, HOSTNAME, SHELL, USER and
+   * LOGNAME apply to the steps only; `runtimeEnv` sets them for runtimes.
    */
   env(variables: Readonly<Record<string, string>>): TemplateBuilder {
     return this.#step({ env: { ...variables } })
   }
 
-  /** Sets variables of runtimes, over the image's. The values are taken as they are, also those of PATH, HOME and the like; no step sees them. */
+  /**
+   * Sets variables of runtimes, over the image's. Values are literal, including those of PATH, HOME
+   * and the like. No step sees them.
+   */
   runtimeEnv(variables: Readonly<Record<string, string>>): TemplateBuilder {
     return this.#set({ env: { ...this.#spec.fields.env, ...variables } })
   }

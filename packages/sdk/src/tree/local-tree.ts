@@ -12,7 +12,10 @@ export interface LocalEntry extends TarEntry {
 /** Decides about an entry by its path below the tree; false leaves it out, with everything below. */
 export type EntryFilter = (path: string, isDirectory: boolean) => boolean
 
-/** A path below a tree that cannot be sent, and why. A name that is not UTF-8 is shown with U+FFFD. */
+/**
+ * A path below a tree that cannot be sent, with the reason. A name that is not UTF-8 is shown with
+ * U+FFFD.
+ */
 export interface Unsendable {
   readonly path: string
   readonly reason: string
@@ -20,12 +23,15 @@ export interface Unsendable {
 
 /** The entries of a directory tree on this machine. */
 export interface LocalTree {
-  /** Each directory before what is in it and that before what comes after, the directory itself first, with an empty path. */
+  /**
+   * The entries in order: the directory itself with an empty path, and each directory before its
+   * content.
+   */
   readonly entries: readonly LocalEntry[]
   readonly skipped: readonly Unsendable[]
 }
 
-/** Why something is neither sent nor part of a build's context. */
+/** Reasons why an entry is neither sent nor part of a build's context. */
 const unsendable = {
   kind: 'it is a socket, a device or a FIFO',
   name: 'its name is not UTF-8',
@@ -33,8 +39,9 @@ const unsendable = {
 } as const
 
 /**
- * Returns every entry of a tree. Sockets, devices, FIFOs and names or targets of links that are not UTF-8 are skipped and listed. A second name of a file is a
- * hard link to the first, or with `keepsHardLinks` false a file of its own.
+ * Returns every entry of a tree. Sockets, devices, FIFOs, and names or link targets that are not
+ * UTF-8 are skipped and listed. A second name of a file is a hard link to the first or, with
+ * `keepsHardLinks` false, a separate file.
  */
 export async function readLocalTree(
   root: string,
@@ -65,7 +72,7 @@ export async function readLocalTree(
   return { entries, skipped }
 }
 
-/** Returns what is in a directory, sorted by name. */
+/** Returns the entries of a directory, sorted by name. */
 export async function pathsIn(
   root: string,
   folder: string,

@@ -6,8 +6,9 @@ const deviceName =
   /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)\s*(?:\.|$)/i
 
 /**
- * True if a name that a runtime gives is the name of one file in the directory where it is made. Windows takes `\` for a separator, `:` for a drive or a stream of another
- * file, and some names for devices.
+ * Returns true if a name given by a runtime names exactly one file in the directory where it is
+ * created. Windows takes `\` for a separator, `:` for a drive or a stream of another file, and some
+ * names for devices.
  */
 export function isPlainName(name: string, platform: NodeJS.Platform = process.platform): boolean {
   if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name)) return false
