@@ -4,14 +4,21 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { makeBundle } from './bundle/make-bundle.ts'
 
-/** The time that a file system gives a change may be a tick of the kernel old (10 ms where it ticks a hundred times a second). */
+/**
+ * Milliseconds by which the file system's time of a change may lag: one tick of the kernel (10 ms
+ * at 100 ticks a second), doubled.
+ */
 const tickMs = 20
-/** A program that still runs loads the rest of its code from the bundle that it began with. */
+/**
+ * Bundles that are kept: a running program loads the rest of its code from the bundle that it
+ * started with.
+ */
 const keptBundles = 3
 
 /**
- * Bundles `holt` and `holtd` into a new directory below dist/bundle, and makes `current` lead to it: `node scripts/bundle.ts`, or with a directory into that
- * one alone. The file `begun` is older than anything that is read, so a source that changes meanwhile is newer.
+ * Bundles `holt` and `holtd` into a new directory below dist/bundle, and links `current` to it:
+ * `node scripts/bundle.ts`. With a directory as argument, bundles only into that one. The file
+ * `begun` is older than every source that is read, so a source that changes meanwhile is newer.
  */
 async function main(given: string | undefined): Promise<void> {
   const root = join(import.meta.dirname, '..')
@@ -25,7 +32,7 @@ async function main(given: string | undefined): Promise<void> {
   if (given === undefined) await useBundle(bundles, id)
 }
 
-/** Makes `current` lead to a bundle in one step, and removes those before it that are too old. */
+/** Links `current` to a bundle in one step, and removes the oldest ones. */
 async function useBundle(bundles: string, id: string): Promise<void> {
   const link = join(bundles, `${id}.link`)
   await symlink(id, link)

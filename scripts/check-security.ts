@@ -22,7 +22,7 @@ const starters: readonly string[] = [
   'packages/engine-host/src/tools/run-tool.ts',
   'packages/server/src/daemon/tell-manager.ts',
   'packages/server/src/doctor/time-source.ts',
-  // Builds programs for tests; nothing of it is in the service.
+  // Builds programs for tests; the service does not use it.
   'packages/testkit/src/build-once.ts',
 ]
 

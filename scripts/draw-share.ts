@@ -1,5 +1,7 @@
 import { shareOf } from '@holt/testkit'
 
-/** Prints the share of the items that this run draws, one on each line: `draw-share.ts SHARE SUBJECT ITEM...`. */
+/**
+ * Prints the items that this run draws, one on each line: `draw-share.ts SHARE SUBJECT ITEM...`.
+ */
 const [share, subject = '', ...items] = process.argv.slice(2)
 for (const item of shareOf(items, Number(share), subject)) console.log(item)

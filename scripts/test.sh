@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check there is: types, lint, layers, unused code, the guest, then unit, conformance and end-to-end tests.
-# Ends with what failed, if anything did, and one line, "N passed, N failed, N skipped".
+# Runs every check: types, lint, layers, unused code, the guest, then unit, conformance and
+# end-to-end tests. Ends with the failures, if any, and one line, "N passed, N failed, N skipped".
 # HOLT_TEST_LENGTH and HOLT_TEST_SEED choose the cases: docs/internals/testing.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,7 +10,8 @@ export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:
 export HOLT_TEST_LENGTH=${HOLT_TEST_LENGTH:-short} HOLT_TEST_SEED=${HOLT_TEST_SEED:-$SRANDOM}
 printf 'To repeat this run: HOLT_TEST_LENGTH=%s HOLT_TEST_SEED=%s\n' "$HOLT_TEST_LENGTH" "$HOLT_TEST_SEED"
 
-# The longest that a step and the whole run may take, in seconds. CI stops a run of `npm test` after 90 minutes without a word.
+# Time limits of a step and of the whole run, in seconds. CI kills a run of `npm test` after 90
+# minutes, without its summary.
 readonly STATIC_LIMIT=300 GO_LIMIT=900 VITEST_LIMIT=2700
 case $HOLT_TEST_LENGTH in
 short) readonly RUN_LIMIT=5100 STRETCH=1 ;;
@@ -87,7 +88,8 @@ vitest_run() {
 	count_report "$name" vitest "$results/$name.json" "$status"
 }
 
-# Nothing else runs beside anything: tests with runtimes that share two cores wait for each other, and time out.
+# No other steps run in parallel: tests with runtimes that share two cores wait for each other, and
+# time out.
 static_checks >"$results/static.txt" 2>&1 &
 static=$!
 trap 'kill "$static" 2>/dev/null || true' EXIT
@@ -98,7 +100,7 @@ cat "$results/static.txt"
 
 # With PostgreSQL as the store: what counts, keeps an order, answers once or changes state. `npm run test:postgres` runs all of the service's tests there.
 readonly ON_POSTGRES=(packages/server/test/{audit,events,idempotency,keys,lifecycle,pools,projects,snapshots,webhooks})
-# A short run has a third of these folders, and always what answers once and what counts.
+# A short run draws a third of these folders, and always tests what answers once and what counts.
 readonly ALWAYS_ON_POSTGRES=(packages/server/test/idempotency/every-post.test.ts packages/server/test/projects/quotas.test.ts)
 mapfile -t on_postgres < <(node scripts/draw-share.ts 0.333 'folders on PostgreSQL' "${ON_POSTGRES[@]}")
 

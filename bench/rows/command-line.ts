@@ -8,11 +8,14 @@ import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 const repo = join(import.meta.dirname, '../..')
 const holt = join(repo, 'packages/cli/bin/holt')
-/** A start takes a tenth of a second, and on a busy machine a few. */
+/**
+ * The most milliseconds for one start. It usually takes a tenth of a second, and a few seconds on a
+ * busy machine.
+ */
 const timeoutMs = 60_000
 const bundleTimeoutMs = 300_000
 
-/** One command line, what it is held against, and how many times as long it may take. */
+/** One command line, its baseline, and the highest allowed ratio. */
 interface Comparison {
   readonly name: string
   readonly args: readonly string[]
@@ -21,7 +24,7 @@ interface Comparison {
   readonly atMost: number
 }
 
-/** B15: how long a command line takes from the start of its process to its end. */
+/** B15: the time of a command line from the start of its process to its end. */
 export const b15: Row = {
   id: 'B15',
   title: 'the command line, from the bundle, a new process each time',
@@ -32,7 +35,7 @@ export const b15: Row = {
     await using runtime = await stage.holt.runtimes.create({ isolation: 'container' }, { signal: stage.signal })
     const credentials = readCredentialsFile(credentialsPath({ HOLT_STATE_DIR: join(repo, '.holt/bench') }))
     if (credentials === null) throw new Error('the daemon of the bench has left no credentials')
-    // Awaited here: the runtime goes when this function is left.
+    // Awaited here: the runtime is deleted when this function returns.
     return await measureAll(comparisonsOf(credentials, runtime.runtime_id), { stage, options, credentials })
   },
 }

@@ -2,12 +2,13 @@ import type { Plugin } from 'rolldown'
 
 const contract = /\/packages\/protocol\/src\/.*\.ts$/
 
-/** Values that a bundler knows to be free of effects. */
+/** Values that a bundler knows to be free of side effects. */
 const plain: ReadonlySet<string> = new Set(['Literal', 'TemplateLiteral', 'ArrowFunctionExpression'])
 
 /**
- * Leaves out of a bundle each schema that it does not use. A bundler keeps what a call might do; the modules of the contract do nothing but make values, so
- * each value of theirs is marked as free of effects.
+ * Leaves unused schemas out of a bundle. A bundler keeps calls, because they may have side effects.
+ * The modules of the contract only make values, so each value of theirs is marked as free of side
+ * effects.
  */
 export function dropUnusedSchemas(): Plugin {
   return {
@@ -20,7 +21,7 @@ export function dropUnusedSchemas(): Plugin {
           if (declaration?.type !== 'VariableDeclaration') return []
           return declaration.declarations.flatMap(({ init }) => (init === null || plain.has(init.type) ? [] : [init]))
         })
-        // From the last to the first, so that the places of those before stay right.
+        // From the last to the first, so that earlier positions stay valid.
         return values.reduceRight((text, { start, end }) => {
           return `${text.slice(0, start)}/* @__PURE__ */ (() => (${text.slice(start, end)}))()${text.slice(end)}`
         }, code)

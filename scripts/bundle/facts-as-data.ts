@@ -6,8 +6,9 @@ import type { Plugin } from 'rolldown'
 type Facts = Readonly<Record<string, unknown>>
 
 /**
- * Puts the values of modules into the bundle as plain data, in place of the code that makes them and all that it imports. A module is named by its path, with
- * the values to put there, or null: those that it has itself. They must be what JSON can hold.
+ * Puts the values of modules into the bundle as plain data, instead of the code that makes them and
+ * its imports. A module is named by its path, with the values to insert; null inserts the module's
+ * own values. They must be valid JSON.
  */
 export function keepFactsAsData(root: string, modules: Readonly<Record<string, Facts | null>>): Plugin {
   return {

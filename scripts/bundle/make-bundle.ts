@@ -12,11 +12,11 @@ const programs = { 'packages/cli/src/main.ts': 'holt.mjs', 'packages/server/src/
 interface BundleOptions {
   readonly root: string
   readonly outDir: string
-  /** Tells this bundle from every other. */
+  /** A unique id of this bundle. */
   readonly id: string
 }
 
-/** A file of the bundle: the sources in it, and the files that are loaded with it and later. */
+/** A file of the bundle: its sources, and the files that load with it and later. */
 interface BundledFile {
   readonly sources: readonly string[]
   readonly imports: readonly string[]
@@ -24,8 +24,9 @@ interface BundledFile {
 }
 
 /**
- * Bundles both programs and everything they import into one directory, with a file of its own for code that is loaded later. `files.json` says what is in
- * each file. The two are bundled apart, so that the command does not carry what only the service uses.
+ * Bundles both programs and everything they import into one directory, with separate files for code
+ * that is loaded later. `files.json` lists the sources in each file. The two are bundled
+ * separately, so that the command does not carry code of the service.
  */
 export async function makeBundle({ root, outDir, id }: BundleOptions): Promise<void> {
   const places = keepPlacesOfSources({ root, outDir, programs })

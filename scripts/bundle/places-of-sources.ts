@@ -10,13 +10,15 @@ interface BundlePlaces {
   readonly root: string
   /** The directory of all files of the bundle. */
   readonly outDir: string
-  /** The name of each program that is bundled by its source file. */
+  /** The file name of each separately bundled program, by its source file. */
   readonly programs: Readonly<Record<string, string>>
 }
 
 /**
- * Keeps what a source file finds by its own place. `new URL('./x.ts', import.meta.url)` names a program of its own, for a Worker or a child process: it
- * is bundled as well, and the URL is that of its bundle. Any other `import.meta.url` stays the place of the source file: data lies where it lay.
+ * Preserves the paths that a source file derives from its own location. `new URL('./x.ts',
+ * import.meta.url)` names a separate program, for a Worker or a child process: it is bundled as
+ * well, and the URL leads to its bundle. Any other `import.meta.url` stays the location of the
+ * source file, so data is found where it was.
  */
 export function keepPlacesOfSources({ root, outDir, programs }: BundlePlaces): Plugin {
   return {
@@ -40,7 +42,10 @@ export function keepPlacesOfSources({ root, outDir, programs }: BundlePlaces): P
   }
 }
 
-/** `packages/builder/src/a/read.ts` as `builder-a-read.mjs`. */
+/**
+ * Returns the file name of a program's bundle: `builder-a-read.mjs` for
+ * `packages/builder/src/a/read.ts`.
+ */
 function programNameOf(file: string): string {
   const [, packageName = '', , ...path] = file.split(sep)
   return `${[packageName, ...path.slice(0, -1), basename(file, '.ts')].join('-')}.mjs`

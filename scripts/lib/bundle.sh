@@ -1,5 +1,5 @@
-# The bundle of holt and holtd, which start several times as fast from it as from their sources.
-# setup.sh names $npm_log, where the bundler's words go.
+# The bundle of holt and holtd. They start several times as fast from it as from their sources.
+# setup.sh sets $npm_log, the file for the bundler's output.
 # shellcheck shell=bash disable=SC2154
 
 # shellcheck source=scripts/lib/run-program.sh

@@ -1,4 +1,4 @@
-# Runs holt and holtd: from their bundle where that is of the sources as they are, else from the sources.
+# Runs holt and holtd: from their bundle while it is fresh, and otherwise from the sources.
 # shellcheck shell=sh
 
 # Succeeds if the bundle of the installation $1 was begun after every change of its sources. The
@@ -12,7 +12,8 @@ bundle_is_fresh() {
 	[ -z "$changed" ]
 }
 
-# The workspace's own Node, else one on PATH that can run TypeScript: it also knows --disable-warning, which Node has since 20.11.
+# The workspace's own Node, or else one on PATH that can run TypeScript. Such a Node also knows
+# --disable-warning, which came with 20.11.
 find_node() {
 	if [ -x "$1/node_modules/.bin/node" ]; then
 		node=$1/node_modules/.bin/node
@@ -26,7 +27,7 @@ find_node() {
 	fi
 }
 
-# Becomes a program: run_program ROOT NAME SOURCE "NODE'S FLAGS" ARGUMENT...
+# Executes a program: run_program ROOT NAME SOURCE "NODE'S FLAGS" ARGUMENT...
 run_program() {
 	root=$1 name=$2 source=$3 flags=$4
 	shift 4

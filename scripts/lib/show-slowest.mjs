@@ -1,4 +1,5 @@
-// Prints the slowest tests and the slowest files (packages of Go) of test reports, with their seconds: show-slowest.mjs FILE...
+// Prints the slowest tests and the slowest files (Go packages) of test reports, with their seconds:
+// show-slowest.mjs FILE...
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 
@@ -21,7 +22,7 @@ function readGo(text) {
     const { Action, Package, Test, Elapsed = 0 } = JSON.parse(line)
     if (Action !== 'pass' && Action !== 'fail') continue
     if (Test === undefined) files.push({ secs: Elapsed, name: `go: ${Package}` })
-    // A subtest is in the time of its test.
+    // The time of a test includes its subtests.
     else if (!Test.includes('/')) tests.push({ secs: Elapsed, name: `go: ${Package} ${Test}` })
   }
 }
@@ -29,7 +30,7 @@ function readGo(text) {
 function readVitest(text, step) {
   for (const { name, startTime, endTime, assertionResults } of JSON.parse(text).testResults) {
     const path = `${step}: ${relative(process.cwd(), name)}`
-    // From the first test on: hooks before it are not in a report.
+    // The time starts with the first test: hooks before it are not in a report.
     files.push({ secs: (endTime - startTime) / 1000, name: path })
     for (const { fullName, duration } of assertionResults)
       tests.push({ secs: (duration ?? 0) / 1000, name: `${path} > ${fullName.trim()}` })

@@ -12,7 +12,9 @@ const repository = fileURLToPath(new URL('../../..', import.meta.url))
 /** The files that determine a Go program. */
 const sourcePattern = '**/{*.go,go.mod,go.sum}'
 
-/** The first build of the guest compiles the Go library too, which takes minutes on a slow machine. */
+/**
+ * The first build of the guest also compiles the Go library, which takes minutes on a slow machine.
+ */
 const buildMs = 600_000
 
 /**
@@ -29,8 +31,8 @@ export async function builtGuest(): Promise<string> {
 }
 
 /**
- * Returns the path of a static program that is built from the Go sources in a directory. It is built once for each
- * content of them, and kept in `.holt/test-programs` for later runs.
+ * Returns the path of a static program built from the Go sources in a directory. It is built once
+ * for each content of the sources, and kept in `.holt/test-programs` for later runs.
  */
 export async function buildOnce(dir: string): Promise<string> {
   const hash = createHash('sha256')
@@ -47,7 +49,10 @@ async function sourcesIn(dir: string): Promise<readonly string[]> {
   return (await Array.fromAsync(glob(sourcePattern, { cwd: dir }))).sort()
 }
 
-/** Builds into a file beside the target: two processes may build at once, and neither sees half a program. */
+/**
+ * Builds into a file beside the target, so that two processes may build at once and neither sees
+ * half a program.
+ */
 async function build(dir: string, target: string): Promise<void> {
   // A program without a module is named by its files.
   const what = existsSync(join(dir, 'go.mod')) ? ['.'] : (await sourcesIn(dir)).filter((name) => !name.includes('/'))

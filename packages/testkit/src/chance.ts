@@ -1,6 +1,9 @@
 import { testSeed } from './test-seed.ts'
 
-/** Random numbers that can be repeated: the same seed gives the same numbers. Mulberry32, by T. Ettinger, in the public domain. */
+/**
+ * Repeatable random numbers: the same seed gives the same numbers. Mulberry32, by T. Ettinger, in
+ * the public domain.
+ */
 export class Chance {
   readonly seed: number
   #state: number
@@ -11,7 +14,7 @@ export class Chance {
     this.#state = seed
   }
 
-  /** Returns a number from 0 on, below 1. */
+  /** Returns a number of at least 0 and less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -19,12 +22,12 @@ export class Chance {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** Returns a whole number from 0 on, below `limit`. */
+  /** Returns a whole number of at least 0 and less than `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit)
   }
 
-  /** Returns one of the values, of which there is at least one. */
+  /** Returns one of the values. There must be at least one. */
   pick<Value>(values: readonly Value[]): Value {
     return values[this.below(values.length)] as Value
   }

@@ -7,7 +7,9 @@ const lengths = ['short', 'long', 'soak'] as const
  */
 export type Length = (typeof lengths)[number]
 
-/** Returns the length that `HOLT_TEST_LENGTH` names, `short` if it names none. Throws on any other value. */
+/**
+ * Returns the length in `HOLT_TEST_LENGTH`, or `short` if it is empty. Throws on any other value.
+ */
 export function testLength(setting = process.env.HOLT_TEST_LENGTH): Length {
   if (setting === undefined || setting === '') return 'short'
   const length = lengths.find((one) => one === setting)

@@ -5,8 +5,9 @@ export const seedVariable = 'HOLT_TEST_SEED'
 const seedLimit = 2 ** 32
 
 /**
- * Returns the seed of this run, a whole number below 2^32. Every draw of the run follows from it. Throws if the
- * variable is no such number, or is missing: `print-seed.ts` sets it before the first test.
+ * Returns the seed of this run, a whole number below 2^32. Every draw of the run follows from it.
+ * Throws if the variable is no such number, or is missing: `print-seed.ts` sets it before the first
+ * test.
  */
 export function testSeed(setting = process.env[seedVariable]): number {
   if (setting === undefined || setting === '')
