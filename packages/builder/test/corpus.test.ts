@@ -17,7 +17,7 @@ import { makeSmallBase } from './support/small-base.ts'
 const missing = lacks('runsc', 'runc', 'go', 'tar', 'buildah', 'skopeo', 'docker-registry', 'busybox')
 const TIMEOUT_MS = 180_000
 
-/** What only buildah leaves, whatever it builds, and why. */
+/** Files that only buildah leaves, whatever it builds, with the reason. */
 const onlyTheirs: ReadonlyMap<string, string> = new Map([
   ...['etc/hostname', 'etc/hosts', 'etc/resolv.conf'].map(
     (path) => [path, 'an empty file where it mounts its own'] as const,
@@ -137,7 +137,7 @@ async function push(dir: string, address: string): Promise<void> {
   }
 }
 
-/** What is not the same in two trees, path by path. */
+/** Returns the differences between two trees, path by path. */
 function differences(
   ours: ReadonlyMap<string, Described>,
   theirs: ReadonlyMap<string, Described>,
@@ -154,7 +154,7 @@ function differences(
     const found: string[] = []
     if (one.what !== other.what) found.push(`${path}: ${one.what} | ${other.what}`)
     if (one.names !== other.names) found.push(`${path}: ${one.names} | ${other.names}`)
-    // What steps write has the time of its build; what is copied keeps its own.
+    // Files that steps write have the time of their build; copied files keep their own.
     const old = [one.mtimeSecs, other.mtimeSecs].some((secs) => secs !== null && secs < startedSecs - 60)
     if (old && one.mtimeSecs !== other.mtimeSecs) found.push(`${path}: time ${one.mtimeSecs} | ${other.mtimeSecs}`)
     return found

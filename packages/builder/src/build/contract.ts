@@ -64,14 +64,14 @@ export interface ContextArchive {
   readonly sha256: string
 }
 
-/** What a build ends as. */
+/** The result of a build. */
 export interface BuildResult {
   readonly imageDigest: ImageDigest
   readonly sizeBytes: number
   /** Of a runtime in which the start command runs (or none); null where the class has none. */
   readonly checkpoint: CheckpointInfo | null
   readonly settings: FinalSettings
-  /** What a build on top of the template begins with. */
+  /** The settings that a build on top of the template starts with. */
   readonly buildSettings: BuildSettings
   /** Where it came from, for people: `docker.io/library/python@sha256:...`. */
   readonly source: string
@@ -106,7 +106,7 @@ export interface BuildSettings {
   readonly onBuild: readonly string[]
 }
 
-/** What a build needs of the service. */
+/** The parts of the service that a build needs. */
 export interface BuildHost {
   readonly engine: Engine
   readonly isolation: 'gvisor' | 'container'
@@ -138,14 +138,17 @@ export interface BuildHost {
 /** A runtime that a build has been given. */
 export interface BuildRuntime extends AsyncDisposable {
   readonly id: string
-  /** What `GuestClient.setNetwork` and `GuestClient.seed` take as network. */
+  /** Returns the network for `GuestClient.setNetwork` and `GuestClient.seed`. */
   openNetwork(signal: AbortSignal): Promise<GuestNetwork | null>
 }
 
 /** A body that was fetched. */
 export interface FetchedFile {
   readonly body: AsyncIterable<Uint8Array>
-  /** What the address ends with, or the server said: the file's name where the destination is a directory. */
+  /**
+   * The last part of the address, or the name from the server. It is the file's name if the
+   * destination is a directory.
+   */
   readonly name: string
   /** Of `Last-Modified`. */
   readonly modifiedAtSecs: number | null
@@ -195,7 +198,10 @@ export interface PulledImage extends ResolvedImage {
   readonly settings: BuildSettings
 }
 
-/** What earlier builds of the project left. Entries may go at any time, but none that this build has got or put before it ends; an entry whose state is gone is a miss. */
+/**
+ * States that earlier builds of the project left. Entries may disappear at any time, except those
+ * that this build has got or put before it ends. An entry without its state is a miss.
+ */
 export interface BuildCache {
   get(key: string): Promise<CachedState | null>
   put(key: string, state: CachedState): Promise<void>

@@ -4,7 +4,10 @@ import { requireFewSteps } from '../dockerfile/plan-limits.ts'
 import { planSteps } from '../dockerfile/plan-steps.ts'
 import type { BuildHost, BuildRequest } from './contract.ts'
 
-/** What a request asks to be run. A working directory of the request's own is one more step, so that it is there. */
+/**
+ * Returns the plan of a request. The request's own working directory is one more step, so that it
+ * exists.
+ */
 export async function makePlan(request: BuildRequest, host: PlanHost, signal: AbortSignal): Promise<BuildPlan> {
   const plan = await readSource(request, host, signal)
   requireFewSteps(plan)

@@ -6,7 +6,10 @@ import { BuildError } from './contract.ts'
 import type { CopyWork, Files } from './resolved-step.ts'
 import { pathOf, type Surroundings } from './surroundings.ts'
 
-/** What COPY and ADD copy. Files of the context are known by their content, those of stages and images by what these were made of. */
+/**
+ * Resolves the files that COPY and ADD copy. Files of the context are identified by their content,
+ * those of stages and images by their inputs.
+ */
 export async function resolveCopy(
   instruction: CopyInstruction,
   around: Surroundings,

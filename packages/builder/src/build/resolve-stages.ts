@@ -113,7 +113,7 @@ export async function resolveStages(
     readonly listed: ReadonlyMap<number, StageSteps>
     readonly around: Omit<Surroundings, 'scope'>
     readonly args: BuildArgs
-    /** What the key of a base begins with: where its steps run. */
+    /** The first part of a base's key: the place where its steps run. */
     readonly stateOf: unknown
   },
   nodes: Map<number, StageNode>,

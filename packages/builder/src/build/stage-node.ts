@@ -35,7 +35,7 @@ export interface BaseImage {
   readonly kept: Readonly<Record<string, string>>
 }
 
-/** What a stage begins with when none of its own states is there. */
+/** Returns the state that a stage starts with if none of its own states exists. */
 export function baseOf({ imageDigest, sizeBytes }: BaseImage): RestState {
   return { imageDigest, checkpointId: null, baseBytes: sizeBytes, usedBytes: 0, sizeBytes }
 }

@@ -6,7 +6,7 @@ import { BuildError, type BuildSettings } from './contract.ts'
 import { expandPorts } from './expand-ports.ts'
 import { Variables } from './variables.ts'
 
-/** What container engines take where an image says none. */
+/** The PATH that container engines assume if an image sets none. */
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Every process is started with all of it. */
@@ -41,7 +41,10 @@ export class BuildArgs {
     for (const name of proxies) this.#used.add(name)
   }
 
-  /** What a stage that declares it has: given, else its default, else what it is before the first FROM. */
+  /**
+   * Returns the value in a stage that declares the variable: the given one, else its default, else
+   * its value before the first FROM.
+   */
   valueOf(name: string, fallback: string | null): string | undefined {
     this.#used.add(name)
     return this.#given.get(name) ?? fallback ?? this.#global.get(name)
@@ -57,7 +60,7 @@ export class BuildArgs {
   }
 }
 
-/** What a stage begins with. */
+/** The state that a stage starts with. */
 export interface ScopeBase {
   readonly settings: BuildSettings
   /** Declared in the stage that it is built on. */
@@ -114,7 +117,7 @@ export class StageScope {
     return Object.fromEntries([...this.#args.values, ...this.#env.values])
   }
 
-  /** What was declared so far. */
+  /** The variables declared so far. */
   get args(): ReadonlyMap<string, string> {
     return this.#args.values
   }

@@ -98,7 +98,7 @@ RUN ${last}`
       }
       const anew = await build(host, requestOf(text('true'), { context, noCache: true }))
       expect((await uuids(anew)).map((uuid, index) => uuid === before[index])).toEqual([false, false])
-      // What a build without the cache made is what the next one finds.
+      // A build without the cache fills the cache for the next one.
       expect(await uuids(await build(host, requestOf(text('true'), { context })))).toEqual(await uuids(anew))
     })
 

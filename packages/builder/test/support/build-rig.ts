@@ -33,7 +33,7 @@ export interface BuildRig extends AsyncDisposable {
   contextOf(dir: string): Promise<ContextArchive>
   /** Runtimes that the engine has. */
   runtimes(): Promise<string[]>
-  /** What is in an image. */
+  /** Returns the content of an image. */
   list(image: ImageDigest): Promise<Listing>
   /** A file of an image as text; null where there is none. */
   text(image: ImageDigest, path: string): Promise<string | null>
@@ -123,7 +123,7 @@ export function fileOf(dir: string, image: ImageDigest): string {
 }
 
 function quiet(): void {
-  // What the engine logs is in no test's interest.
+  // No test needs the engine's log.
 }
 
 function hostOf(
