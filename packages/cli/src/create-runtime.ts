@@ -50,7 +50,7 @@ class ShownBuild {
     return this.#id
   }
 
-  /** What the view has not left on the screen. */
+  /** The lines that the view has not left on the screen. */
   get tail(): readonly BuildLogLine[] {
     return this.#kind === 'plain' ? [] : this.#lines
   }

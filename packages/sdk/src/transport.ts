@@ -5,7 +5,7 @@ import { type RouteAddress, routeAddresses } from './route-addresses.ts'
 import type { BodyOf, JsonAnswer } from './route-types.ts'
 import type { WebSocketClass } from './terminal/attach-socket.ts'
 
-/** What every call may be given. */
+/** Options of every call. */
 export interface CallOptions {
   /** Ends the call: it throws the signal's reason. What the service has begun, it may finish. */
   readonly signal?: AbortSignal | undefined
@@ -173,7 +173,9 @@ export class Transport {
   }
 }
 
-/** What fetch says of a port that it never connects to (Fetch Standard, 2.9 Port blocking). */
+/**
+ * The message of fetch for a port that it never connects to (Fetch Standard, 2.9 Port blocking).
+ */
 const badPort = 'bad port'
 
 /** Failures that come before a byte of the request is sent. */

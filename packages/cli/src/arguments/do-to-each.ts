@@ -2,7 +2,7 @@ import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
 import { printable } from '../output/visible.ts'
 
-/** What was done to one: what people are told, and the API's own object for `--json`. */
+/** The result for one operand: the text for people, and the API's own object for `--json`. */
 interface Done {
   readonly told: string
   readonly object?: unknown

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander'
 /** How a quota is said: an amount (sizes with a unit as well), `none` for no limit, `default` for what the service's settings say. */
 export const quotaFlag = '-q, --quota <name=amount...>'
 
-/** What `--help` says of it. */
+/** The text of `--help` about quotas. */
 export const quotaHelp = `what it may have: ${quotaNames.join(', ')}; an amount, none or default`
 
 /** Collects `NAME=AMOUNT`; a later one wins. */

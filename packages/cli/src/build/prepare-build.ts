@@ -51,7 +51,7 @@ async function send(job: {
   readonly signal: AbortSignal
   readonly options: { readonly progress?: ProgressKind }
   readonly dockerfile?: string
-  /** What is copied, where that is known. */
+  /** The paths that are copied, if known. */
   readonly read?: readonly string[]
 }): Promise<string> {
   const { holt, directory, signal, options, dockerfile, read } = job

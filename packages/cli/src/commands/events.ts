@@ -86,7 +86,10 @@ function lineOf({ cursor, at, type, subject, actor, data }: Event): string {
   return printable(`${at} ${String(cursor).padStart(6)} ${type.padEnd(22)} ${subject.id}${what}${by}${why}`)
 }
 
-/** What tells most of an event, besides its type and its subject: a name, a port, or what was changed. */
+/**
+ * Returns the most telling fact of an event besides type and subject: a name, a port, or the
+ * changed fields.
+ */
 function factOf({ name, port, changed }: Event['data']): string | null {
   if (typeof name === 'string') return name
   if (typeof port === 'number') return `port ${port}`

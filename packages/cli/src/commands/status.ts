@@ -56,7 +56,7 @@ async function orNull<Answer>(ask: () => Promise<Answer>): Promise<Answer | null
   }
 }
 
-/** What all projects of the service have together. */
+/** The totals over all projects of the service. */
 interface Counts {
   readonly projects: number
   readonly runtimes: number
@@ -69,7 +69,10 @@ async function countAll(): Promise<Counts> {
   return { projects: projects.length, runtimes: sum('runtimes'), paused_runtimes: sum('paused_runtimes') }
 }
 
-/** What the project has of its quotas, and what there is beside it; what it has none of and may have any number of is left out. */
+/**
+ * Prints the project's use of its quotas, and the totals beside it. Leaves out unused quotas
+ * without a limit.
+ */
 function tellUse({ project, quotas, use }: Identity, counts: Counts | null): void {
   print(
     counts === null
@@ -81,7 +84,7 @@ function tellUse({ project, quotas, use }: Identity, counts: Counts | null): voi
   for (const { name, used, limit } of shown) print(`           ${name}: ${used} of ${limit}`)
 }
 
-/** What this machine knows of the service. */
+/** The facts about the service on this machine. */
 interface Place {
   readonly url: string | null
   readonly pid: number | null

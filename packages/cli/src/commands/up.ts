@@ -93,7 +93,7 @@ async function up(options: UpOptions): Promise<number> {
   return 0
 }
 
-/** What a start changes of the settings that the last one had; it has to be asked before the start. */
+/** Returns the settings that a start changes from the last one. Call it before the start. */
 async function changedSinceLastStart(env: NodeJS.ProcessEnv): Promise<readonly ChangedSetting[]> {
   try {
     return (await compareSettings(env)).since_last_start

@@ -7,7 +7,7 @@ const pollMs = 200
 /** The base template takes minutes where everything has to be fetched; a service that is silent about it this long is stuck. */
 const longestWaitMs = 45 * 60_000
 
-/** What to wait for, and how to know that it will not come. */
+/** The service to wait for, and the signs that it will not become ready. */
 export interface WaitOptions {
   /** Makes the client; null while there are no credentials yet. */
   readonly connect: () => Holt | null

@@ -6,7 +6,10 @@ import { printable } from '../output/visible.ts'
 const usualSize: TerminalSize = { cols: 80, rows: 24 }
 const maxSide = 10_000
 
-/** What undoes what a program on a screen may have set: the other screen, a hidden cursor, keypad keys, the mouse, marked pastes, colours. */
+/**
+ * Resets everything that a program on a screen may have set: the other screen, a hidden cursor,
+ * keypad keys, the mouse, marked pastes, colours.
+ */
 const backToNormal =
   '\u001b[?1049l\u001b[?25h\u001b[?1l\u001b>\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[0m'
 

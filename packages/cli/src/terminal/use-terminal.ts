@@ -88,7 +88,8 @@ class TerminalSession {
       this.#typedAhead -= typed.length
       if (this.#typedAhead <= maxTypedAheadBytes) process.stdin.resume()
     }
-    // What could not be typed has been told: somebody else writes, the connection broke, or the command has ended.
+    // A failure to type has been reported: another client writes, the connection broke, or the
+    // command has ended.
     this.#terminal?.write(typed).then(done, done)
   }
 

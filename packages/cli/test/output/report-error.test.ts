@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What a person reads of an error. */
+/** Returns the text that a person reads for an error. */
 function told(error: unknown, command?: Command): string {
   let text = ''
   vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
@@ -41,7 +41,7 @@ function answered(code: ErrorCode, message: string, more: { hint?: string; detai
   })
 }
 
-/** What the service answers where fields of a request are wrong. */
+/** Returns the service's answer to wrong fields of a request. */
 function wrong(issues: Readonly<Record<string, string>>, hint?: string) {
   const named = Object.entries(issues).map(([pointer, message]) => `${pointer} ${message}`)
   const details = { issues: Object.entries(issues).map(([pointer, message]) => ({ pointer, message })) }

@@ -11,7 +11,7 @@ export interface TarMember {
   /** Seconds since 1970, to about a microsecond. */
   readonly modifiedAtSecs: number
   readonly sizeBytes: number
-  /** What a link leads to; null where it is not UTF-8. */
+  /** The target of a link; null if it is not UTF-8. */
   readonly target: string | null
   /** A file's bytes. What is not read of them is passed over. */
   content(): AsyncGenerator<Buffer, void, undefined>
@@ -25,7 +25,7 @@ export interface TarComment {
 
 /** The most bytes of an extended header, as Go's own archive/tar has it. */
 const maxPaxBytes = 1024 * 1024
-/** What may follow the end: the rest of a record of 2,048 blocks, the largest there is. */
+/** The most bytes after the end: the rest of a record of 2,048 blocks, the largest possible one. */
 const maxTrailerBytes = 1024 * 1024
 
 const types: Readonly<Record<string, TarMember['type']>> = {

@@ -3,11 +3,11 @@ import { HoltError } from '@holt/protocol'
 import { entryOf, type LocalEntry, pathsIn } from '../tree/local-tree.ts'
 import type { IgnoreFile } from './ignore-file.ts'
 
-/** What of a directory is a build's context. */
+/** The part of a directory that is a build's context. */
 export interface ContextTree {
   /** Each directory before what is in it, the directory itself first, with an empty path. */
   readonly entries: readonly LocalEntry[]
-  /** What cannot be part of a context, and why. */
+  /** Entries that cannot be part of a context, with the reason. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 

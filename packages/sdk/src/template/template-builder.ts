@@ -105,7 +105,7 @@ export class TemplateBuilder {
     return this.#step({ user })
   }
 
-  /** What is started in the finished image. Runtimes begin with it running. */
+  /** Sets the command that is started in the finished image. Runtimes begin with it running. */
   startCmd(command: string): TemplateBuilder {
     return this.#set({ start_cmd: command })
   }
@@ -136,7 +136,10 @@ export class TemplateBuilder {
     return this.#set({ memory: size })
   }
 
-  /** What the build's own steps may reach: a stored policy, one written out, or null for nothing. Default: the public Internet. */
+  /**
+   * Sets the destinations of the build's own steps: a stored policy, an inline one, or null for
+   * none. Default: the public Internet.
+   */
   networkPolicy(policy: Exclude<Policy, undefined>): TemplateBuilder {
     return this.#set({ network_policy: policy })
   }
@@ -151,7 +154,7 @@ export class TemplateBuilder {
     return this.#set({ build_secrets: { ...this.#spec.fields.build_secrets, [id]: value } })
   }
 
-  /** Who fetches images of a registry; by default that of the image the build begins with. */
+  /** Sets the credentials for the images of a registry. Default: the registry of the base image. */
   registryAuth(auth: NonNullable<CreateBuildInput['registry_auth']>): TemplateBuilder {
     return this.#set({ registry_auth: auth })
   }

@@ -1,7 +1,7 @@
 import { type BuildStep, type CreateBuildInput, HoltError } from '@holt/protocol'
 import { readDockerfile, readsContext } from './dockerfile-source.ts'
 
-/** What a template other than of a Dockerfile begins with, and the field that says so. */
+/** The base of a template without a Dockerfile, and the field that names it. */
 const sourceFields = { image: 'from_image', template: 'from_template', snapshot: 'from_snapshot' } as const
 
 /** A template as it was described so far. */
@@ -25,7 +25,9 @@ export interface WantedContext {
   readonly only: readonly string[] | null
 }
 
-/** What a description asks for: the body of the build, and the directory that it reads; null where it reads none. */
+/**
+ * Returns the body of the build request, and the directory that it reads; null if it reads none.
+ */
 export async function requestOf(
   spec: TemplateSpec,
 ): Promise<{ readonly body: CreateBuildInput; readonly context: WantedContext | null }> {
@@ -53,7 +55,10 @@ export async function requestOf(
   }
 }
 
-/** What is run and copied stands in a Dockerfile; what is said of runtimes beside it is said of them alone. */
+/**
+ * Returns the settings of a template. Commands and copies are in a Dockerfile; settings beside it
+ * apply to runtimes only.
+ */
 function settingsOf(
   steps: readonly BuildStep[],
   env: CreateBuildInput['env'],

@@ -12,7 +12,10 @@ import { sendEntries } from './upload.ts'
 export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
   /** Remove what is not here. Default false. */
   readonly delete?: boolean
-  /** What takes part, by its path below the directory; where a directory does not, nothing in it does. Default: everything. */
+  /**
+   * Returns true for a path, relative to the directory, that takes part. An excluded directory
+   * excludes its content. Default: everything.
+   */
   readonly keeps?: EntryFilter
   /** Compare the SHA-256 of files of the same size instead of their times. Reads them all. Default false. */
   readonly checksum?: boolean
@@ -20,7 +23,7 @@ export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
   readonly dryRun?: boolean
 }
 
-/** What was done, or with `dryRun` would be. Paths are relative. */
+/** The changes that were made, or would be with `dryRun`. Paths are relative. */
 export interface SyncResult {
   readonly sent: readonly string[]
   readonly removed: readonly string[]
