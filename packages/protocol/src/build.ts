@@ -105,7 +105,10 @@ const BuildArgs = z
   .record(names, noNul(64 * 1024))
   .refine((args) => Object.keys(args).length <= maxBuildArgs, `must have at most ${maxBuildArgs} arguments`)
 
-/** What the API has below its path of templates: a template of such a name could not be asked for. */
+/**
+ * Names that the API uses below its path of templates. A template with such a name could not be
+ * addressed.
+ */
 const takenNames = ['build', 'check', 'context']
 
 const sources = ['from_image', 'from_template', 'from_snapshot', 'dockerfile'] as const
@@ -201,7 +204,7 @@ export const CreateBuild = z
 export type CreateBuildInput = z.input<typeof CreateBuild>
 export type CreateBuild = z.output<typeof CreateBuild>
 
-/** What became of one step. */
+/** The states of one step. */
 export const stepStates = ['waiting', 'running', 'done', 'cached', 'failed', 'skipped'] as const
 
 /** One step of a build: an instruction, or what is done around them (pull, export, start). */
@@ -305,7 +308,7 @@ export const CheckDockerfile = z
   .meta({ id: 'CheckDockerfile', examples: [{ dockerfile: 'FROM python:3.12-slim' }] })
 export type CheckDockerfileInput = z.input<typeof CheckDockerfile>
 
-/** What a build would do with one instruction. */
+/** The effect of one instruction in a build. */
 export const CheckedLine = z.object({
   line: z.number().int().describe('From 1.'),
   end_line: z.number().int(),
@@ -317,7 +320,7 @@ export const CheckedLine = z.object({
 })
 export type CheckedLine = z.infer<typeof CheckedLine>
 
-/** What a build would do with a Dockerfile. */
+/** The effect of a Dockerfile in a build. */
 export const DockerfileCheck = z
   .object({
     ok: z.boolean().describe('True when a build would begin: nothing is refused.'),

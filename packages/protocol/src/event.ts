@@ -61,7 +61,7 @@ export const eventTypes = [
 /** A type of event. */
 export type EventType = (typeof eventTypes)[number]
 
-/** What a list of types may hold: a type, or all of one kind as `runtime.*`. */
+/** The values in a list of types: a type, or all types of one kind such as `runtime.*`. */
 export const eventTypePatterns: readonly string[] = [
   ...eventTypes,
   ...new Set(eventTypes.map((type) => `${type.split('.', 1)[0]}.*`)),
@@ -89,7 +89,7 @@ export const EventTypePattern = z
 
 const kinds = Object.keys(idPrefixes) as [keyof typeof idPrefixes, ...(keyof typeof idPrefixes)[]]
 
-/** Who caused something: a key, or the service by itself. */
+/** The actor that caused something: a key, or the service itself. */
 export const Actor = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('key'), key_id: idSchema('key') }),

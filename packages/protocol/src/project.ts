@@ -36,7 +36,7 @@ export function isQuotaAmount(name: QuotaName, amount: number): boolean {
 const count = z.number().int().min(0).max(mostOf.runtimes)
 const bytes = z.number().int().min(0).max(mostOf.memory_mib)
 
-/** What each quota bounds, in the order in which they are shown. */
+/** The meaning of each quota, in display order. */
 const quotaFields = {
   runtimes: count.describe(
     'Runtimes that have memory: all that have not ended and are not paused, builds’ among them.',
@@ -62,7 +62,7 @@ export function usualBurst(requestsPerSec: number): number {
   return Math.max(1, Math.ceil(requestsPerSec))
 }
 
-/** What bounds each quota's value. */
+/** The schema of each quota's value. */
 export const quotaSchemas: Readonly<Record<QuotaName, z.ZodType<number>>> = quotaFields
 
 const nullable = Object.fromEntries(Object.entries(quotaFields).map(([name, schema]) => [name, schema.nullable()])) as {
@@ -78,7 +78,7 @@ const settable = Object.fromEntries(
   [Quota in QuotaName]: z.ZodOptional<z.ZodUnion<[(typeof quotaFields)[Quota], z.ZodNull, z.ZodLiteral<'default'>]>>
 }
 
-/** What a project may have; null: as much as the host has. */
+/** The quotas of a project; null: as much as the host has. */
 export const Quotas = z.object(nullable).meta({ id: 'Quotas' })
 export type Quotas = z.infer<typeof Quotas>
 
@@ -86,7 +86,7 @@ export type Quotas = z.infer<typeof Quotas>
 export const SetQuotas = z.strictObject(settable).meta({ id: 'SetQuotas' })
 export type SetQuotas = z.infer<typeof SetQuotas>
 
-/** What a project has, in the units of its quotas. */
+/** The use of a project, in the units of its quotas. */
 export const QuotaUse = z
   .object({
     runtimes: count,

@@ -26,7 +26,7 @@ export type RuntimeState = (typeof runtimeStates)[number]
 export const Isolation = z.enum(['gvisor', 'container'])
 export type Isolation = z.infer<typeof Isolation>
 
-/** What happens when `timeout_secs` has passed. */
+/** The action when `timeout_secs` has passed. */
 export const OnTimeout = z.enum(['pause', 'terminate'])
 export type OnTimeout = z.infer<typeof OnTimeout>
 
@@ -220,7 +220,7 @@ export const Runtime = z
   .meta({ id: 'Runtime' })
 export type Runtime = z.infer<typeof Runtime>
 
-/** What became of one child of a fork. */
+/** The result for one child of a fork. */
 export const ForkResult = z.union([
   z.object({ runtime: Runtime, error: z.null() }),
   z.object({ runtime: z.null(), error: z.object({ code: z.string(), message: z.string(), hint: z.string() }) }),

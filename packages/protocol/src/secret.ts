@@ -92,7 +92,7 @@ interface Settings {
   readonly env: boolean
 }
 
-/** What is wrong with the settings of a secret of some name, over several fields. */
+/** Returns the faults in the settings of a secret that concern several fields. */
 function wrongSettings(secret: Settings & { readonly name?: string | undefined }, context: z.RefinementCtx): void {
   const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
   if ((secret.value === undefined) === (secret.provider === undefined))

@@ -69,7 +69,7 @@ const reconcileTimeoutMs = 30_000
 /** Connections that may wait to be accepted: a flood of them comes faster than they are taken, and who finds no place tries again after a second. The kernel caps it. */
 const acceptBacklog = 4096
 
-/** What a server is made of. */
+/** The parts of a server. */
 export interface ServerOptions {
   readonly config: ServerConfig
   readonly engine: Engine
@@ -78,7 +78,7 @@ export interface ServerOptions {
   readonly tracer?: Tracer
   /** Where the base templates come from; null makes none. */
   readonly baseSource: BaseSource | null
-  /** What carries builds out; default: the real one. */
+  /** Carries out builds. Default: the real builder. */
   readonly builder?: Builder
   /** The templates that the service builds by itself when they are asked for; default: none. */
   readonly agentTemplates?: readonly AgentTemplate[]
@@ -290,7 +290,7 @@ function realBuilder({ registries }: ServerConfig, { registryNetwork: network }:
   return { run: runBuild, sources: makeBuildSources({ network, registries }) }
 }
 
-/** What a start has opened before there is a service. */
+/** The resources that a start opens before the service exists. */
 interface Opened {
   readonly store: Store
   readonly eventNews: EventNews

@@ -1,7 +1,10 @@
 import { EngineError, type EngineErrorKind } from '@holt/engine'
 import { type ErrorCode, HoltError } from '@holt/protocol'
 
-/** What an engine's failure means to a client. Its own message may name host paths and stays in the log. */
+/**
+ * The client's error for each engine failure. The engine's own message may name host paths and
+ * stays in the log.
+ */
 const meanings: Readonly<
   Record<EngineErrorKind, { readonly code: ErrorCode; readonly message: string; readonly hint?: string }>
 > = {

@@ -63,7 +63,7 @@ export interface Service {
   readonly projects: ProjectQuotas
   readonly ports: OpenPorts
   readonly addresses: PortAddresses
-  /** What the tokens of ports are made with. */
+  /** The secret that tokens of ports are made with. */
   readonly portSecret: Buffer
   readonly starts: StartsUnderWay
   readonly restores: RestoresUnderWay
@@ -87,7 +87,7 @@ export interface Service {
   readonly signingKeys: SigningKeys
   readonly oauthTokens: OAuthTokens
   readonly workloadTokens: WorkloadTokens
-  /** Who signs tokens: the address under which verifiers find this service. */
+  /** Returns the issuer of tokens: the address under which verifiers find this service. */
   readonly issuer: () => string
   /** Ends when the service closes. */
   readonly closing: AbortSignal

@@ -8,7 +8,7 @@ const retellMs = 100
 /** Ends a way of reading the output for another one. */
 const otherWay = new Error('the output is read in another way from here on')
 
-/** What a pump needs. */
+/** The parts that a pump needs. */
 export interface PumpParts {
   readonly guest: GuestClient
   readonly commandId: string

@@ -14,10 +14,15 @@ import { noteCheckpoint, noteRuntime, releaseResource } from './build-resources.
 import type { BuildUnderWay } from './build-under-way.ts'
 import { pulledImages } from './pulled-images.ts'
 
-/** What steps get at the most where the host has it: the same for all builds of a host, since a checkpoint fits one size only. */
+/**
+ * The most that steps get, if the host has it. It is equal for all builds of a host, because a
+ * checkpoint fits one size only.
+ */
 const mostOfStep = { cpu: 4, memoryMiB: 4096 }
 
-/** What the service gives to one build; disposed of when the build has ended. */
+/**
+ * Returns the parts of the service for one build. They are disposed of when the build has ended.
+ */
 export async function makeBuildHost(service: Service, build: BuildUnderWay): Promise<BuildHost & AsyncDisposable> {
   const { engine, builds } = service
   const facts = await engine.describe()

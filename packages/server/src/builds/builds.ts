@@ -22,7 +22,7 @@ export class Builds {
   readonly gateway: EgressGateway
   /** Reads clients' Dockerfiles outside the event loop. */
   readonly reader = new DockerfileReader()
-  /** What contexts take that are on their way here. */
+  /** Room for contexts that are being uploaded. */
   readonly uploads: ProjectRoom
   /** One create of a project at a time, so that equal ones find each other. */
   readonly creates = new KeyedLock()

@@ -100,7 +100,10 @@ function failed({ code, message, hint }: HoltError): ForkResult {
   return { runtime: null, error: { code, message, hint } }
 }
 
-/** What became of the children of an earlier try under the same ids, whose answer was lost; null where there was none. */
+/**
+ * Returns the children of an earlier attempt under the same ids whose answer was lost; null if
+ * there was none.
+ */
 async function findEarlier(
   service: Service,
   { projectId, runtimeId }: ForkCreation,

@@ -69,7 +69,10 @@ function describe(issue: z.core.$ZodIssue, prefix: string): FieldIssue[] {
   }
 }
 
-/** What is wrong with a value that may be one of several things: what the one says that has its shape, else what it may be. */
+/**
+ * Returns the faults of a value with several allowed shapes: those of the shape that it matches
+ * best, or else the allowed shapes.
+ */
 function ofClosest(issue: z.core.$ZodIssueInvalidUnion, prefix: string): FieldIssue[] {
   const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0
   const [closest, ...others] = issue.errors.filter((issues) => !issues.some(isOther))

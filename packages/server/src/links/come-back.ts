@@ -8,7 +8,10 @@ import type { Gate } from './gate.ts'
 const maxBreaks = 5
 const breakPauseMs = 50
 
-/** Who follows something inside a runtime that breaks when the runtime is written down: it asks anew when this has resolved. */
+/**
+ * Waits for followers of something inside a runtime whose stream breaks at a checkpoint. A follower
+ * asks again when this has resolved.
+ */
 export class Comeback {
   readonly #service: Service
   readonly #ref: RuntimeRef

@@ -9,7 +9,7 @@ const awayPauseMs = 5
 /** A guest that runs answers the dial at once, or after the pause between two of its own dials. */
 const dialTimeoutMs = 10_000
 
-/** What a gate needs of what is around it. */
+/** The parts that a gate needs. */
 export interface GateParts {
   readonly runtimeId: string
   readonly engine: Engine
@@ -108,7 +108,7 @@ export class Gate implements GuestLink {
       } catch (error) {
         this.#leave(passage)
         if (!this.#mayRepeat(request, { error, holds })) throw error
-        // What the pause itself broke is no reason to bring the runtime back.
+        // A request that the pause itself broke must not bring the runtime back.
         await this.whenOpen(request.signal)
       }
     }

@@ -15,13 +15,13 @@ const maxRules = 64
  */
 const hostsPerTurn = 200
 
-/** What a policy holds at the most. */
+/** The most rules in a policy. */
 const maxPolicyRules = 256
 
 /** A name that was refused before a connection was tried is suggested with this port. */
 const guessedPort = 443
 
-/** What was denied at one host. */
+/** The denied connections to one host. */
 interface Denied {
   readonly ports: Set<number>
   readonly reasons: Set<string>
@@ -98,7 +98,7 @@ async function suggestion(
   return { add, policy: { allow: [...current.allow, ...add], include, allow_all_hosts }, remarks, denied }
 }
 
-/** What a rule would call a host; null where none can. */
+/** Returns a host's name in a rule; null if no rule can name it. */
 function hostOfRule(host: string): string | null {
   if (hostForm(host) === 'name') return host
   const network = `${host}/32`

@@ -9,7 +9,7 @@ export type RawHeaders = readonly string[]
 /** Fields that end here. `Trailer` is written anew if trailers are passed on. */
 const hopByHop = [...hopByHopHeaders, 'trailer'] as const
 
-/** What only we say to a program. */
+/** Headers that only the service sends to a program. */
 const ours = ['content-length', 'cookie', 'expect', 'forwarded', 'host', 'x-real-ip', portTokenHeader] as const
 
 /** Policies of a whole origin, which in the path form is the API's. */

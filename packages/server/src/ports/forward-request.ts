@@ -84,7 +84,7 @@ export function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once('response', (answer) => {
       answer.on('error', () => {
-        // Who sends it back looks whether it broke off.
+        // The code that sends it back checks whether it broke off.
       })
       resolve(answer)
     })
@@ -121,7 +121,10 @@ export async function sendBack(
   })
 }
 
-/** What a transfer coding says has to be what was read: everything else could be read in another way further on. */
+/**
+ * Requires a transfer coding that matches what was read. A later reader could understand any other
+ * differently.
+ */
 function checkFraming({ headers }: IncomingMessage): void {
   const coding = headers['transfer-encoding']
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
@@ -142,7 +145,7 @@ function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
   request.pipe(outgoing, { end: false })
 }
 
-/** What the client is told of a program that did not answer in HTTP. */
+/** Returns the client's error for a program that did not answer in HTTP. */
 function failure(error: Error): Error {
   if (error instanceof HoltError) return error
   if ('rawPacket' in error && error.rawPacket instanceof Uint8Array && isHttp2Server(error.rawPacket))

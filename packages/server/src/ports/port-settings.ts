@@ -11,14 +11,14 @@ const maxPorts = 256
 
 const PortSetting = z.object({ generation: z.number().int(), public: z.boolean() })
 
-/** What is decided of one port. Tokens are valid for one generation. */
+/** The setting of one port. Tokens are valid for one generation. */
 export type PortSetting = Readonly<z.infer<typeof PortSetting>>
 
 const PortSettings = z.record(z.string(), PortSetting)
 
 const untouched: PortSetting = { generation: 0, public: false }
 
-/** What is decided of a port of a runtime: private where nobody said otherwise. */
+/** Returns the setting of a runtime's port. The default is private. */
 export function settingOf(row: Pick<RuntimeRow, 'ports_json'>, port: number): PortSetting {
   return readSettings(row)[port] ?? untouched
 }

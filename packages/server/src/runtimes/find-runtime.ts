@@ -2,13 +2,13 @@ import { HoltError, isIdParam, StateReason } from '@holt/protocol'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
-/** Whose runtime, and which. */
+/** The project and the id of a runtime. */
 export interface RuntimeRef {
   readonly projectId: string
   readonly runtimeId: string
 }
 
-/** Whose runtime a row is, and which. */
+/** Returns the project and the id of a row's runtime. */
 export function refOf(row: Pick<RuntimeRow, 'project_id' | 'runtime_id'>): RuntimeRef {
   return { projectId: row.project_id, runtimeId: row.runtime_id }
 }

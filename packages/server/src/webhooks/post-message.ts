@@ -15,14 +15,14 @@ const idleMs = 10_000
 const keptBytes = 1024
 const readBytes = 64 * 1024
 
-/** What became of one try. */
+/** The outcome of one attempt. */
 export interface Outcome {
   /** Null: there was no answer. */
   readonly status: number | null
   readonly durationMs: number
   readonly error: string | null
   readonly response: string
-  /** What the receiver asked for. */
+  /** The delay that the receiver asked for. */
   readonly retryAfterMs: number | null
 }
 
@@ -161,7 +161,7 @@ const dialReasons: Readonly<Record<string, string>> = {
   upstream_timeout: 'the connection took too long',
 }
 
-/** What went wrong, in words of our own: a failure's own message may name addresses. */
+/** Returns the reason of a failure in our own words: its own message may name addresses. */
 function reasonOf(error: unknown): string {
   if (error instanceof DialError) return dialReasons[error.reason] ?? 'the host could not be reached'
   if (error instanceof Unanswered) return error.message

@@ -30,7 +30,7 @@ async function start(form: (typeof forms)[number] = 'host', options = {}): Promi
   return { ...server, visit, token }
 }
 
-/** What a program sees of a request. */
+/** Returns a request as the program sees it. */
 async function seen(request: IncomingMessage) {
   const { method, url, rawHeaders, headers } = request
   return { method, url, rawHeaders, headers, body: await text(request), trailers: request.trailers }

@@ -14,7 +14,7 @@ import { storedRows } from './test-store.ts'
 
 type Answer = Awaited<ReturnType<TestServer['ask']>>
 
-/** What a test has the service do, at each step of which it fails once. */
+/** A task for the service, which fails once at each of its steps. */
 export interface Scenario<Subject> {
   readonly name: string
   /** The parts of the service all of whose failpoints it reaches. */
@@ -22,7 +22,7 @@ export interface Scenario<Subject> {
   readonly options?: Partial<ServerOptions>
   /** Each change of the store that counts has a failpoint of the scenario's own behind it: `store.committed` is left to others. */
   readonly marksChanges?: boolean
-  /** What it reaches last, beside its answer or after it. */
+  /** The last step, beside its answer or after it. */
   readonly last?: FailpointName
   /** Makes what is needed beforehand, while nothing fails. */
   prepare(server: TestServer): Promise<Subject>
@@ -74,7 +74,7 @@ export async function expectEverywhere<Subject>(scenario: Scenario<Subject>): Pr
       const { next, failed } = await failOnce(server, { scenario, failpoints, arming, engine, options })
       server = next
       if (failed) unfailed.delete(arming.name)
-      // What goes on in the background may be done in fewer steps this time.
+      // Background work may take fewer steps this time.
       else if (certain.has(idOf(arming))) throw new Error('it did not fail')
     } catch (cause) {
       const { name, hit, action } = arming
@@ -100,7 +100,9 @@ function partOf(name: string): string | undefined {
   return name.split('.', 1)[0]
 }
 
-/** What one run of a scenario reaches, in order: before its answer, and in all. */
+/**
+ * Runs a scenario and returns the steps that it reached, in order: before its answer, and in all.
+ */
 async function trace<Subject>(server: TestServer, scenario: Scenario<Subject>, failpoints: Failpoints) {
   const subject = await scenario.prepare(server)
   failpoints.arm(null)
@@ -137,7 +139,7 @@ async function failOnce<Subject>(
     return null
   })
   const before = await Promise.race([acting, death])
-  // What goes on fails where it is armed, and comes to its end all the same.
+  // Background work fails where it is armed, and still comes to its end.
   if (!killed) await Promise.race([scenario.over?.(server, subject), death])
   const reached = () => failpoints.hits().filter((name) => name === arming.name).length >= arming.hit
   const { last } = scenario
@@ -236,7 +238,7 @@ async function expectNothingLeft(server: TestServer, engine: FakeEngine): Promis
   await expect.poll(strangers, patience).toEqual([])
 }
 
-/** What is in a directory; nothing where there is none. */
+/** Returns the names in a directory; none if it does not exist. */
 async function namesIn(dir: string): Promise<readonly string[]> {
   return readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -248,7 +250,7 @@ async function ids({ stateDir }: TestServer, sql: string): Promise<string[]> {
   return (await storedRows(stateDir, sql)).map(({ id }) => String(id))
 }
 
-/** What the engine has. */
+/** Returns the runtimes of the engine. */
 async function present(engine: FakeEngine): Promise<readonly Observed[]> {
   const found: Observed[] = []
   const stop = new AbortController()

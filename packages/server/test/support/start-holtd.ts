@@ -21,7 +21,7 @@ interface HoltdAnswer {
 export interface Holtd extends AsyncDisposable {
   readonly pid: number
   ask(method: string, path: string, body?: object): Promise<HoltdAnswer>
-  /** What it has logged. */
+  /** Returns its log. */
   log(): string
   /** Ends it and removes what it made; answers what the host still holds of it. */
   leaks(): Promise<readonly string[]>
