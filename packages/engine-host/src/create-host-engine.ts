@@ -130,7 +130,7 @@ async function repair(
   )
 }
 
-/** What a checkpoint made now would depend on. */
+/** Returns the dependencies of a checkpoint made now. */
 async function makerHere(runsc: string | null, platform: string, guest: string): Promise<CheckpointMaker> {
   const runner = runsc === null ? null : await probeRunsc(runsc)
   const features = cpuFeaturesOf(await readFile('/proc/cpuinfo', 'utf8'))

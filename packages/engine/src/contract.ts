@@ -16,7 +16,10 @@ import type { GuestLink } from './guest-link.ts'
  * - Failures are `EngineError`; its `kind` says what a caller may do about it.
  */
 export interface Engine {
-  /** What this engine can do on this host, and for what it cannot, why not. Cheap enough to call for each request. */
+  /**
+   * Returns the abilities of this engine on this host, with the reason for each missing one. Cheap
+   * enough to call for each request.
+   */
   describe(): Promise<EngineFacts>
 
   /**
@@ -31,7 +34,7 @@ export interface Engine {
    */
   observe(signal: AbortSignal): AsyncIterable<Observation>
 
-  /** What is known of one runtime; null when there is none. */
+  /** Returns the known state of one runtime; null if it does not exist. */
   inspect(id: RuntimeId): Promise<Observed | null>
 
   /**
@@ -60,7 +63,10 @@ export type Isolation = 'gvisor' | 'container'
 /** The content digest of an image, `sha256:` and 64 hex digits. */
 export type ImageDigest = `sha256:${string}`
 
-/** What a runtime is made of. Two specs are equal when their canonical JSON is, `restoreOnly` left out: it is how, not what. */
+/**
+ * The definition of a runtime. Two specs are equal if their canonical JSON is equal without
+ * `restoreOnly`, which says how to make the runtime, not what it is.
+ */
 export interface RuntimeSpec {
   readonly id: RuntimeId
   readonly isolation: Isolation
@@ -79,7 +85,7 @@ export interface RuntimeSpec {
   readonly restoreOnly?: boolean
 }
 
-/** What an engine sees of a runtime. */
+/** The state of a runtime as an engine sees it. */
 export interface Observed {
   readonly id: RuntimeId
   readonly spec: RuntimeSpec
@@ -104,7 +110,7 @@ export type Observation =
   | { readonly type: 'listed' }
   | { readonly type: 'absent'; readonly id: RuntimeId }
 
-/** What an engine can do on this host. */
+/** The abilities of an engine on this host. */
 export interface EngineFacts {
   /** The engine's own name and version, for example `host 0.1.1`. */
   readonly engine: string
@@ -183,7 +189,7 @@ export interface Checkpoints {
   remove(checkpointId: string): Promise<void>
 }
 
-/** What becomes of a runtime that is written down. */
+/** Options for writing a checkpoint. */
 export interface TakeOptions {
   /** True: it goes on. */
   readonly goOn?: boolean
@@ -251,13 +257,16 @@ export interface Freezer {
   thaw(id: RuntimeId): Promise<void>
 }
 
-/** What runtimes take of their host, as the host sees it: nobody inside is asked, so that one that stands still is told of as any other, and none can lie. */
+/**
+ * The usage of runtimes, measured by the host. Nobody inside is asked, so a frozen runtime is
+ * measured like any other, and none can lie.
+ */
 export interface Usage {
   /** Reads it now. It waits for no other verb. Kinds `not_found` and `gone`. */
   read(id: RuntimeId): Promise<RuntimeUsage>
 }
 
-/** What one runtime takes. */
+/** The usage of one runtime. */
 export interface RuntimeUsage {
   /** Processor time in microseconds since the runtime was made or restored on this host. */
   readonly cpuUsec: number
@@ -269,7 +278,7 @@ export interface RuntimeUsage {
   readonly processes: number | null
 }
 
-/** What a caller may do about a failure. */
+/** The kinds of failure, by the caller's options. */
 export type EngineErrorKind =
   | 'conflict'
   | 'not_found'

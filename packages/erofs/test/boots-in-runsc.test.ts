@@ -11,7 +11,7 @@ import { scratch } from './support/scratch.ts'
 
 const runsc = requires('runsc', 'go', 'root')
 
-/** What the probe prints of one path. */
+/** The output of the probe for one path. */
 interface Seen {
   readonly mode: number
   readonly uid: number

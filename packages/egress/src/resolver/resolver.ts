@@ -6,7 +6,7 @@ import { makeQuery } from './messages.ts'
 import type { AnswerRecord } from './read-records.ts'
 import type { DnsServer } from './servers.ts'
 
-/** What a name resolves to. Nothing here says that an address may be dialled. */
+/** The result for a name. It does not imply that an address may be dialled. */
 export type LookupResult =
   | { readonly type: 'found'; readonly addresses: readonly Address[] }
   | { readonly type: 'no_such_name' }

@@ -15,13 +15,13 @@ export interface InsideRequest {
   readonly fields: readonly Field[]
 }
 
-/** What to do with a request. */
+/** The decision on a request. */
 export type Judgement =
   | { readonly type: 'refuse'; readonly status: number; readonly reason: DenialReason; readonly message: string }
   | {
       readonly type: 'forward'
       readonly fields: readonly Field[]
-      /** What must not come back. */
+      /** Values that must not come back. */
       readonly redactions: readonly Redaction[]
       /** Names of the secrets that go out with it. */
       readonly secrets: readonly string[]
@@ -59,7 +59,7 @@ export async function judgeRequest(connection: ConnectionToTerminate, request: I
     return refuse(403, 'secret_unavailable', `The secret ${put.secret} has no value that could be sent.`)
   tell(true, verdict.rule, put.secrets)
   const redactions = [...put.sent.flatMap(redactionOf), ...(await redactionsFor(secrets))]
-  // What is encoded cannot be searched.
+  // Encoded content cannot be searched.
   const fields = redactions.length === 0 ? put.fields : withWholeAnswers(put.fields)
   return { type: 'forward', fields, redactions, secrets: put.secrets }
 }
@@ -82,7 +82,7 @@ function withWholeAnswers(fields: readonly Field[]): readonly Field[] {
   return [...kept, ['accept-encoding', 'identity']]
 }
 
-/** What a program inside reads when its request is not carried. */
+/** Returns the body that a program inside gets for a refused request. */
 export function refusalBody({ reason, message }: { reason: string; message: string }): string {
   return `${JSON.stringify({ error: { code: `egress_${reason}`, message: `Holt: ${message}` } })}\n`
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import packet, { type Answer, type DecodedPacket } from 'dns-packet'
 
-/** What a name has. A function is asked for each query, so that answers may change. */
+/** The records of a name. A function is called for each query, so that answers may change. */
 export interface ZoneEntry {
   readonly A?: readonly string[] | (() => readonly string[])
   readonly AAAA?: readonly string[]

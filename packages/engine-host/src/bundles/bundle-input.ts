@@ -2,7 +2,7 @@ import type { RuntimeSpec } from '@holt/engine'
 import type { RuntimePaths } from '../layout.ts'
 import type { OciConfig } from './oci-config.ts'
 
-/** What a bundle is written from. Nothing in it comes from an image or a tenant. */
+/** The input of a bundle. None of it comes from an image or a tenant. */
 export interface BundleInput {
   readonly spec: RuntimeSpec
   readonly paths: RuntimePaths

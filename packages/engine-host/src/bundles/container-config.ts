@@ -5,7 +5,10 @@ import { cgroupResources } from './limits.ts'
 import type { OciConfig } from './oci-config.ts'
 import { seccompProfile } from './seccomp-profile.ts'
 
-/** What a package manager and a multi-user system need, and nothing that reaches past the container. */
+/**
+ * The capabilities that a package manager and a multi-user system need. None reaches past the
+ * container.
+ */
 export const CONTAINER_CAPABILITIES = [
   'CAP_CHOWN',
   'CAP_DAC_OVERRIDE',

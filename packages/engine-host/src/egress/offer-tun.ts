@@ -15,7 +15,7 @@ const READY_TIMEOUT_MS = 10_000
 /** How long the program waits for the guest to fetch the descriptor; then it ends by itself, with or without this process. */
 const FETCH_TIMEOUT_MS = 10_000
 
-/** What a failed program says is cut to this. */
+/** The most characters kept of a failed program's output. */
 const WORDS_MAX = 2_000
 
 /** A tun device that waits to be fetched. */

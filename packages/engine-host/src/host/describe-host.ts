@@ -13,7 +13,7 @@ const ENGINE = 'host 0.1.1'
 /** A start is mostly work for a processor. Three at the least: where pools make two at a time, a create has a place of its own. */
 export const startsAtOnce = Math.max(3, availableParallelism())
 
-/** What a description is made of. */
+/** The input of a description. */
 export interface DescribeInput {
   readonly stateDir: string
   readonly cgroups: CgroupHost
@@ -86,7 +86,7 @@ export function findUserLack({ release, namespacesMax }: { release: string; name
   return { reason: 'the kernel makes no user namespaces', fix: 'sysctl -w user.max_user_namespaces=65536' }
 }
 
-/** What every class needs: root, limits, disks. */
+/** Returns what this host lacks for every class: root, limits, disks. */
 async function findLack(cgroups: CgroupHost): Promise<Lack | null> {
   if (process.platform !== 'linux') return { reason: 'this is not Linux', fix: null }
   if (process.geteuid?.() !== 0) return { reason: 'the engine does not run as root', fix: 'sudo -i' }

@@ -39,7 +39,7 @@ const Record = z.object({
     .nullable(),
 })
 
-/** What is written down of a runtime: all that a later daemon needs to find it again. */
+/** The stored record of a runtime, with all that a later daemon needs to find it again. */
 export type RuntimeRecord = Readonly<z.infer<typeof Record>>
 
 /** Writes a record as a whole. `durable` where it must survive a power cut. */

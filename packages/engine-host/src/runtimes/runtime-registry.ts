@@ -24,7 +24,7 @@ export interface Runtime {
   cancel: AbortController
 }
 
-/** What the registry needs to write a first record. */
+/** The values that the registry needs for a first record. */
 export interface RegistryIdentity {
   readonly installationId: string
   readonly bootId: string

@@ -354,7 +354,7 @@ test.each([
   for (let n = 0; n < count; n += 10) if (!socket.write(some)) await once(socket, 'drain')
   socket.write(frame(kinds.ping, { payload: Buffer.alloc(8) }))
   await frameFrom(socket, kinds.ping)
-  // What was read from the socket is freed a moment after it was garbage.
+  // Memory of data read from the socket is freed a moment after it became garbage.
   await expect.poll(async () => (await bytesInUse()) - before).toBeLessThan(10 * 2 ** 20)
 })
 

@@ -10,7 +10,7 @@ import { findProgram } from '../../src/tools/find-program.ts'
 const run = promisify(execFile)
 const here = dirname(fileURLToPath(import.meta.url))
 
-/** What tests ask of the machine, and why it cannot give it. Null means it can. */
+/** Returns why the machine lacks an ability that a test needs; null if it has all. */
 export async function missing(...abilities: readonly ('root' | 'runsc' | 'runc' | 'go')[]): Promise<string | null> {
   for (const ability of abilities) {
     if (ability === 'root') {

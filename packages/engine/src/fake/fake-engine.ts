@@ -29,7 +29,7 @@ interface Entry {
   readonly guest: FakeGuest
 }
 
-/** What a test may change in a fake engine. */
+/** The behaviour of a fake engine that a test may change. */
 export interface FakeEngineOptions {
   readonly facts?: Partial<EngineFacts>
   /** False: a host that lets no disk grow. */
@@ -56,7 +56,7 @@ interface FakeCheckpoint {
 export class FakeEngine implements Engine {
   readonly #runtimes = new Map<RuntimeId, Entry>()
   readonly #images = new Map<ImageDigest, ImageInfo>()
-  /** What was exported and imported; its runtimes begin with it. */
+  /** Exported and imported trees, with which runtimes start. */
   readonly #trees = new Map<ImageDigest, Buffer>()
   readonly #checkpoints = new Map<string, FakeCheckpoint>()
   readonly #usages = new Map<RuntimeId, Partial<RuntimeUsage>>()
@@ -356,7 +356,7 @@ function problemOf(checkpoint: FakeCheckpoint | undefined, spec: RuntimeSpec): '
   return fits && spec.diskMiB >= info.diskMiB ? null : 'incompatible'
 }
 
-/** What of a spec makes it another one. */
+/** Returns the part of a spec that determines equality. */
 function canonical({ restoreOnly: _, ...spec }: RuntimeSpec): string {
   return JSON.stringify(Object.entries(spec).sort(([a], [b]) => a.localeCompare(b)))
 }

@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** What a test may need of the machine, and how to find out: each answers null, or why it is not there. */
+/**
+ * Abilities of the machine that a test may need, with a check for each. A check returns null, or
+ * the reason why the ability is missing.
+ */
 const ABILITIES = {
   'fsck.erofs': () => (answers('fsck.erofs', '--help') ? null : 'fsck.erofs is not installed'),
   python3: () => (answers('python3', '--version') ? null : 'python3 is not installed'),

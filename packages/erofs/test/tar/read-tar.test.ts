@@ -15,7 +15,10 @@ import { scratch } from '../support/scratch.ts'
 
 const gnuTar = requires('mount', 'tar', 'xattr')
 
-/** What the kernel shows of an image made from an archive by GNU tar, beside what it shows of the archived tree. */
+/**
+ * Returns the kernel's view of an image made from an archive by GNU tar, and its view of the
+ * archived tree.
+ */
 async function bothTrees(
   prepare: (root: string) => Promise<void>,
   tarOptions: readonly string[],

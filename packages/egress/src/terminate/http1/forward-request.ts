@@ -49,7 +49,7 @@ export async function forwardRequest(
   }
 }
 
-/** What the gateway says to a request of this connection. */
+/** Returns the gateway's judgement of a request on this connection. */
 export function judge({ connection }: Http1Connection, request: IncomingMessage): Promise<Judgement> {
   const fields = fieldsOf(request.rawHeaders)
   return judgeRequest(connection, {
@@ -182,7 +182,10 @@ export function refuse(
   response.end(body)
 }
 
-/** What went wrong after a request was allowed: told where nothing has been written yet, else the connection breaks. */
+/**
+ * Handles a failure after a request was allowed. Answers with it if nothing has been written yet,
+ * and otherwise breaks the connection.
+ */
 export function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) {
     response.destroy()

@@ -135,7 +135,7 @@ function passAnswer(
 /** An upstream that resets its stream resets the program's: without an error, once the answer was sent. */
 function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, answered: Promise<void>): void {
   outgoing.on('error', () => {
-    // What it means for the runtime is told when it closes.
+    // The error is reported to the runtime when the stream closes.
   })
   outgoing.once('close', () => {
     if (isOver(stream)) return
