@@ -9,7 +9,7 @@ import { until } from './support/until.ts'
 
 const program = readFileSync(new URL('probe/probe.py', import.meta.url), 'utf8')
 
-/** What the probe has found. */
+/** The findings of the probe. */
 interface Findings {
   readonly checks: Readonly<Record<string, string>>
   readonly lists: Readonly<Record<string, readonly string[]>>

@@ -35,7 +35,8 @@ describe.skipIf(withoutGvisor)('whatever happens to runtimes', () => {
       console.error(`HOLT_PROPERTY_SEED=${seed} HOLT_PROPERTY_RUNS=${runs}`)
       await fc.assert(
         fc.asyncProperty(pools, fc.array(action, { minLength: 5, maxLength: 20 }), live),
-        // What fails depends on the moment at which a kill comes, so that smaller sequences seldom fail the same way.
+        // A failure depends on the moment of a kill, so smaller sequences seldom fail in the same
+        // way.
         { seed, numRuns: runs, ...(path === undefined ? {} : { path }), endOnFailure: true },
       )
     },

@@ -108,7 +108,7 @@ function rulesWithoutTest(): readonly string[] {
   ]
 }
 
-/** What is named as a proof: a file, and titles of tests in it where they follow in brackets and quotes. */
+/** A proof: a file, and titles of tests in it if they follow in brackets and quotes. */
 interface Proof {
   readonly path: string
   readonly titles: readonly string[]

@@ -23,7 +23,10 @@ import { loseRuntime, unmountBelow } from './lose-runtime.ts'
 /** Room beside a copy of the state for some runtimes and a memory snapshot, at length for an image as well, and soon used up. */
 const room = { mib: every ? 2048 : 384, inodes: 1536 }
 
-/** What of the state is by far the largest, and does not change. The short version has it on the disk by name only. */
+/**
+ * The largest files of the state, which do not change. A short run mounts them on the disk by name
+ * only.
+ */
 const imageName = /^[0-9a-f]{64}\.erofs$/
 
 /** Of the disk nothing is kept by the service itself, so that all that writes meets its end. */
@@ -91,7 +94,7 @@ export class SmallDisk implements AsyncDisposable {
   /** Has it mended and mounted anew, with nothing left of what ran. No daemon runs. */
   async mend(): Promise<void> {
     await this.#unmount()
-    // Who still has it mounted sees the old one.
+    // A program that still has it mounted sees the old one.
     const mended = join(this.#dir, 'mended')
     execFileSync('cp', ['--sparse=always', this.#image, mended])
     const { status } = spawnSync('e2fsck', ['-p', '-f', mended])
@@ -139,7 +142,7 @@ export class SmallDisk implements AsyncDisposable {
     mkdirSync(under, { recursive: true })
     execFileSync('mount', ['--bind', stateDir, under])
     try {
-      // What is mounted over the one would be mounted over the other as well (mount_namespaces(7), shared subtrees).
+      // A mount over the one would propagate to the other (mount_namespaces(7), shared subtrees).
       execFileSync('mount', ['--make-private', under])
       execFileSync('mount', ['-o', 'loop', disk, stateDir])
       for (const name of images)
@@ -153,7 +156,7 @@ export class SmallDisk implements AsyncDisposable {
     for (const id of readdirSync(join(stateDir, 'runtimes')).filter((name) => name.startsWith('rt')))
       await loseRuntime(id, join(stateDir, 'runtimes', id))
     for (const dir of [stateDir, service.runDir]) unmountBelow(dir)
-    // What is mounted here is this disk, and not the directory below it.
+    // The mount here is this disk, not the directory below it.
     if (!isMounted(stateDir)) return
     await until('nobody uses the disk', async () => tryUnmount(stateDir)).catch(() => {
       // A runtime of somebody else on this machine may have begun with a copy of our mounts, and keep what is mounted there until it ends.
@@ -170,7 +173,7 @@ function imagesIn(dir: string): readonly string[] {
   return readdirSync(join(dir, 'images')).filter((name) => imageName.test(name))
 }
 
-/** What a tree takes of a disk. */
+/** Returns the room that a tree takes on a disk. */
 function sizeOf(dir: string): { mib: number; inodes: number } {
   const count = (...options: string[]) =>
     Number.parseInt(execFileSync('du', ['-s', ...options, dir], { encoding: 'utf8' }), 10)

@@ -83,7 +83,7 @@ func TestAProcessWaitsForAReaderThatACheckpointHasCutOff(t *testing.T) {
 	}
 }
 
-// What a template runs at a resume may take a minute, and nobody is let in before it is over.
+// A template's command at a resume may take a minute, and no client is let in before it ends.
 func TestAReaderMayComeBackAMinuteAfterACheckpoint(t *testing.T) {
 	away := 65 * time.Second
 	if testing.Short() {

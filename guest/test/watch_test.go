@@ -188,7 +188,7 @@ func TestWatchGoesOnAtItsCursor(t *testing.T) {
 	w.expect("overflow")
 	must(t, os.Remove(g.path("w/a")))
 	w.until("removed w/a")
-	// One that did not watch below hears nothing of it.
+	// A watch of this directory alone gets no events from below.
 	must(t, os.Mkdir(g.path("w/d"), 0o755))
 	g.write("w/d/f", "")
 	g.write("w/z", "")

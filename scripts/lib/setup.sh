@@ -40,7 +40,7 @@ done
 
 export PATH=$tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
 check_machine
-# What cannot be installed ends it here, before anything is.
+# A missing tool that cannot be installed ends the run here, before anything is installed.
 [ "$HOLT_CHECK_ONLY" = 1 ] || stop_on_problems
 
 [ "$HOLT_CHECK_ONLY" = 1 ] || mkdir -p "$tools/bin"

@@ -103,7 +103,7 @@ func limitOpenFiles(wanted string) {
 // settle makes the process what the rest relies on.
 func settle() {
 	runtime.UnlockOSThread() // only supervisors have to stay on their first thread
-	// What whoever started the runtime forgot to close is not for commands.
+	// Commands do not get descriptors that the runtime's starter forgot to close.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // a kernel without it is older than what Holt runs on
 	limitOpenFiles(os.Getenv("HOLT_OPEN_FILES"))
 	runtime.GOMAXPROCS(min(runtime.NumCPU(), 2))
