@@ -6,6 +6,9 @@ import { platformKeys } from './platform-keys.ts'
 import { rootOf, type StageNode } from './stage-node.ts'
 import { DEFAULT_PATH } from './stage-scope.ts'
 
+/** The most lines that are told of: a file may have thousands, and each build of a page of builds shows its own. */
+const maxSkipped = 200
+
 type Request = Pick<BuildRequest, 'env'>
 
 /** A variable that ENV sets, and its line. */
@@ -58,10 +61,12 @@ function chainOf(stage: Stage | undefined, stages: readonly Stage[]): readonly S
 }
 
 function ignoredLines(lines: readonly EnvLine[], request: Request): readonly Ignored[] {
-  const skipped = lines.filter(({ name }) => platformKeys.has(name))
-  const isFirst = (each: EnvLine, index: number) =>
-    skipped.findIndex(({ name, line }) => name === each.name && line === each.line) === index
-  return skipped.filter(isFirst).map((each) => toIgnored(each, request))
+  const skipped = new Map<string, EnvLine>()
+  for (const each of lines) {
+    if (skipped.size >= maxSkipped) break
+    if (platformKeys.has(each.name)) skipped.set(`${each.line} ${each.name}`, each)
+  }
+  return [...skipped.values()].map((each) => toIgnored(each, request))
 }
 
 function toIgnored({ name, line }: { readonly name: string; readonly line: number | null }, { env }: Request): Ignored {

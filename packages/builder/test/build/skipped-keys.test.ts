@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { plannedKeys } from '../../src/build/skipped-keys.ts'
+import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { longestPieceMs } from '../support/longest-piece.ts'
+
+const planOf = (lines: readonly string[]) => planDockerfile(['FROM scratch', ...lines].join('\n'), {})
+
+test('names each platform key once for each line, in their order', () => {
+  const found = plannedKeys(planOf(['ENV PATH=a PATH=b HOME=c', 'ENV X=1', 'ENV PATH=d']), { env: {} })
+  expect(found.map(({ instruction, line }) => [instruction, line])).toEqual([
+    ['ENV PATH', 2],
+    ['ENV HOME', 2],
+    ['ENV PATH', 4],
+  ])
+})
+
+test('is soon done with as many as a file may have, and names the first of them', () => {
+  const pairs = Array.from({ length: 25 }, (_, at) => `${at % 2 === 0 ? 'PATH' : 'HOME'}=${at}`).join(' ')
+  const plan = planOf(Array.from({ length: 1_990 }, () => `ENV ${pairs}`))
+  const before = process.threadCpuUsage()
+  const found = plannedKeys(plan, { env: {} })
+  const { user, system } = process.threadCpuUsage(before)
+  expect(found).toHaveLength(200)
+  expect(found.at(-1)?.line).toBe(101)
+  expect((user + system) / 1000).toBeLessThan(longestPieceMs)
+})
