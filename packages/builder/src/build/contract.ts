@@ -73,7 +73,7 @@ export interface BuildResult {
   readonly settings: FinalSettings
   /** The settings that a build on top of the template starts with. */
   readonly buildSettings: BuildSettings
-  /** Where it came from, for people: `docker.io/library/python@sha256:...`. */
+  /** The origin of the base, for people: `docker.io/library/python@sha256:...`. */
   readonly source: string
   readonly ignored: readonly Ignored[]
   readonly warnings: readonly string[]
@@ -96,7 +96,7 @@ export interface FinalSettings {
 export interface BuildSettings {
   /** With PATH, HOME and all. */
   readonly env: Readonly<Record<string, string>>
-  /** As USER has it: a name, numbers, with a group or not; empty is root. */
+  /** As in USER: a name or numbers, with or without a group; empty is root. */
   readonly user: string
   readonly workdir: string
   readonly shell: readonly string[]
@@ -176,7 +176,7 @@ export interface BaseImages {
   ensure(image: ResolvedImage, options: PullOptions): Promise<PulledImage>
 }
 
-/** How images are fetched. */
+/** Options for fetching images. */
 export interface PullOptions {
   readonly auth: BuildRequest['registryAuth']
   readonly onProgress: (message: string) => void
@@ -228,7 +228,7 @@ export interface CacheMount extends AsyncDisposable {
   write(tar: AsyncIterable<Uint8Array>): Promise<void>
 }
 
-/** Where a build says how it goes. None of these throws. */
+/** Receives the progress of a build. No method throws. */
 export interface BuildReport {
   status(status: BuildStatus): void
   /** All steps, whenever one changed. */

@@ -21,7 +21,9 @@ export function finalSettings(
   }
 }
 
-/** Whether a user has to be looked up in the image before a runtime can run anything as it. */
+/**
+ * Returns true if a user has to be looked up in the image before a runtime can run anything as it.
+ */
 function needsLookup(user: string): boolean {
   return user !== '' && user !== 'root' && !/^\d{1,10}(?::\d{1,10})?$/.test(user)
 }

@@ -22,7 +22,7 @@ export interface StageSteps {
 export interface FoundBase {
   readonly image: BaseImage
   readonly settings: BuildSettings
-  /** Whether something had to be fetched. */
+  /** True if something had to be fetched. */
   readonly fetched: boolean
 }
 

@@ -26,7 +26,7 @@ export interface BaseImage {
   readonly type: 'image'
   readonly imageDigest: ImageDigest
   readonly sizeBytes: number
-  /** Where it is from, for people. */
+  /** The origin of the base, for people. */
   readonly source: string
   /**
    * The platform keys of a template's runtimes. Runtimes of templates on top of it have them as

@@ -4,7 +4,10 @@ import { BuilderError } from '../errors.ts'
 import { findUser } from './find-user.ts'
 import type { ImageConfig } from './read-layout.ts'
 
-/** How a runtime works in an image's tree. What the image would have started (ENTRYPOINT, CMD) is not in it: a runtime starts nothing by itself. */
+/**
+ * The settings of runtimes from an image. ENTRYPOINT and CMD of the image are left out: a runtime
+ * starts nothing by itself.
+ */
 export interface ImageSettings {
   readonly env: Readonly<Record<string, string>>
   readonly user: string

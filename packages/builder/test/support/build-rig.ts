@@ -117,7 +117,7 @@ export async function prepareRig(images: (engine: Engine, dir: string) => Promis
   }
 }
 
-/** Where the engine keeps an image. */
+/** Returns the path at which the engine keeps an image. */
 export function fileOf(dir: string, image: ImageDigest): string {
   return join(dir, 'state', 'images', `${image.slice('sha256:'.length)}.erofs`)
 }
