@@ -10,10 +10,15 @@ import { holtFailedExitCode } from './verb.ts'
 /** The exit code of a command that took longer than it was allowed. */
 const timedOutExitCode = 124
 
-/** How a shell counts an end by SIGPIPE, which is how a command here would end when nobody reads its output any more. */
+/**
+ * The exit code of a shell for an end by SIGPIPE: the end of a local command whose output has no
+ * reader any more.
+ */
 export const brokenPipeExitCode = 141
 
-/** How a shell counts a program that cannot be executed, and one that is not found. */
+/**
+ * The exit codes of a shell for a program that cannot be executed, and for one that is not found.
+ */
 const programExitCodes: Readonly<Record<string, number>> = { program_not_executable: 126, program_not_found: 127 }
 
 /** The exit code for the shell where the command did not run. */

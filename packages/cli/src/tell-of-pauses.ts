@@ -3,7 +3,7 @@ import type { Runtime, RuntimeState } from '@holt/sdk'
 import { say } from './output/print.ts'
 import { shellWord } from './shell/shell-word.ts'
 
-/** How soon a pause that somebody else asked for is told. */
+/** The interval of checks for a pause by another client. */
 const lookEveryMs = 30_000
 /** A deadline that has come takes the service this long to act on. */
 const afterDeadlineMs = 2_000

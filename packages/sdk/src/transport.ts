@@ -35,7 +35,7 @@ export interface Request<Name extends RouteName> extends CallOptions {
   readonly accepted?: readonly number[]
 }
 
-/** How to reach a service. */
+/** Options for reaching a service. */
 export interface TransportOptions {
   readonly url: string
   readonly apiKey: string | undefined
@@ -126,7 +126,7 @@ export class Transport {
     return timeoutMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** Where a request of a route goes. */
+  /** Returns the address of a request of a route. */
   addressOf<Name extends RouteName>(name: Name, request: Request<Name>): URL {
     return this.#address(routeAddresses[name], request)
   }

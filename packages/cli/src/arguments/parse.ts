@@ -56,7 +56,10 @@ export function timeIn(text: string): number | null {
   return amount === undefined ? null : Number(amount) * secondsOf[unit as keyof typeof secondsOf]
 }
 
-/** How long a runtime runs, in whole seconds, 1 s to 30 days; `none` or `0` is an end that never comes. */
+/**
+ * Parses the lifetime of a runtime in whole seconds, 1 s to 30 days. `none` or `0` is an end that
+ * never comes.
+ */
 export function durationSecs(text: string): number | 'none' {
   if (text === 'none' || text === '0') return 'none'
   const duration = Math.ceil(seconds(text))
@@ -64,7 +67,7 @@ export function durationSecs(text: string): number | 'none' {
   return duration
 }
 
-/** How many children a fork has. */
+/** Parses the number of children of a fork. */
 export function count(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) < 1 || Number(text) > 100)
     throw new InvalidArgumentError('It must be 1 to 100.')

@@ -1,7 +1,10 @@
 import { isQuotaAmount, parseMiB, type QuotaName, quotaNames, type SetQuotas } from '@holt/protocol'
 import { InvalidArgumentError } from 'commander'
 
-/** How a quota is said: an amount (sizes with a unit as well), `none` for no limit, `default` for what the service's settings say. */
+/**
+ * The syntax of a quota: an amount (sizes also with a unit), `none` for no limit, `default` for the
+ * service's own setting.
+ */
 export const quotaFlag = '-q, --quota <name=amount...>'
 
 /** The text of `--help` about quotas. */

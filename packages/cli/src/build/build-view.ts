@@ -32,7 +32,7 @@ export function isStepTitle({ step, message }: BuildLogLine, build: Build | null
   return title !== undefined && message.replace(/^\[\d+\/\d+\] | \(cached\)$/g, '') === title
 }
 
-/** How long: `0.4s`, `12.3s`, `4m05s`. */
+/** Formats a duration: `0.4s`, `12.3s`, `4m05s`. */
 export function duration(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)}s`
   const seconds = Math.round(ms / 1000)

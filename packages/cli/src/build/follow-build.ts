@@ -9,14 +9,14 @@ import { duration } from './build-view.ts'
 import { fittingKind, type ProgressKind, viewOf } from './choose-view.ts'
 import { reportFailure } from './report-failure.ts'
 
-/** How a build is followed. */
+/** Options for following a build. */
 export interface FollowOptions {
   readonly interrupts: Interrupts
   readonly progress: ProgressKind | undefined
   readonly json: boolean
 }
 
-/** As a shell counts an end by SIGINT. */
+/** The exit code of a shell for an end by SIGINT. */
 export const interruptedExitCode = 130
 const failedExitCode = 1
 /** The end of the output that a failure is told with. */

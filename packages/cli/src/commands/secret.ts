@@ -18,7 +18,7 @@ Examples:
   holt secret set search --host api.example.com --header x-api-key --provider corporate
   holt run --include anthropic --secret anthropic -- sh -c 'echo $ANTHROPIC_API_KEY'    (a placeholder)`
 
-/** Why a short value is less safe, and what to do about it. */
+/** The risk of a short value, and the remedy. */
 const shortWarning = `Warning: the value has fewer than ${minRedactedSecretLength} characters, so the gateway does not mask it where a host sends it back. Use a longer one if you can.`
 
 interface SetOptions {

@@ -13,12 +13,12 @@ const maxSide = 10_000
 const backToNormal =
   '\u001b[?1049l\u001b[?25h\u001b[?1l\u001b>\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[0m'
 
-/** Whether a person types here. */
+/** Returns true if a person types here. */
 export function isInteractive(): boolean {
   return process.stdin.isTTY === true
 }
 
-/** How large the terminal here is; the usual size where there is none. */
+/** Returns the size of the terminal here; the usual size if there is none. */
 export function localSize(): TerminalSize {
   const screen = [process.stdout, process.stderr].find((stream) => stream.isTTY)
   const [cols, rows] = screen?.getWindowSize() ?? [0, 0]

@@ -8,15 +8,17 @@ import { holtFailedExitCode } from '../verb.ts'
 import { DetachKeys } from './detach-keys.ts'
 import { isInteractive, localSize, RawTerminal, sayOnWire } from './local-terminal.ts'
 
-/** How much may be typed ahead of a command that does not read; then the terminal here waits. */
+/**
+ * The most bytes typed ahead of a command that does not read. Beyond that, the terminal here waits.
+ */
 const maxTypedAheadBytes = 1024 * 1024
 
 const interrupt = 0x03 // Ctrl-C
 
-/** How a terminal is used. */
+/** Options for using a terminal. */
 export interface TerminalUse {
   readonly command: CommandHandle
-  /** How the runtime is called by who uses it. */
+  /** The name by which the user calls the runtime. */
   readonly runtimeName: string
   /** Type, or only watch. */
   readonly write: boolean

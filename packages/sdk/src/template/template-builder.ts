@@ -9,7 +9,7 @@ import type { WaitForBuildOptions } from './wait-for-build.ts'
 /** A template as the service describes it. */
 export type Template = TemplateData
 
-/** How a build is started. */
+/** Options for starting a build. */
 export interface BuildOptions extends CallOptions {
   /** The client. Default: `new Holt()`. */
   readonly holt?: Holt

@@ -8,7 +8,7 @@ import { planSync, type RemoteTree, type SyncPlan } from './plan-sync.ts'
 import { FewAtOnce, type TransferOptions } from './transfer.ts'
 import { sendEntries } from './upload.ts'
 
-/** How a directory of a runtime is made the same as one here. */
+/** Options for making a directory of a runtime the same as one here. */
 export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
   /** Remove what is not here. Default false. */
   readonly delete?: boolean
