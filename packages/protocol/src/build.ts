@@ -25,7 +25,7 @@ export type BuildStatus = (typeof buildStatuses)[number]
 /** The statuses that a build does not leave. */
 export const finalBuildStatuses = ['ready', 'failed', 'cancelled'] as const satisfies readonly BuildStatus[]
 
-/** Why a build failed. */
+/** The reasons why a build fails. */
 export const buildFailureCodes = [
   'image_not_found',
   'image_pull_failed',
@@ -42,7 +42,7 @@ export const buildFailureCodes = [
   'internal',
 ] as const
 
-/** Why a build failed. */
+/** A reason why a build fails. */
 export type BuildFailureCode = (typeof buildFailureCodes)[number]
 
 /** A template's tag, as container images have them. */

@@ -8,7 +8,7 @@ import { RuntimePath } from './runtime-path.ts'
 import { SessionName } from './session.ts'
 import { byteLength, maxArgumentBytes, Text, tooLongText } from './text.ts'
 
-/** How many bytes of stdout, and of stderr, a waited-for result carries, where nobody says otherwise. */
+/** The default number of bytes of stdout, and of stderr, in a waited-for result. */
 export const resultOutputBytes = 1024 * 1024
 
 const maxResultOutputBytes = 4 * 1024 * 1024
@@ -20,7 +20,7 @@ const argument = Text.superRefine((text, context) => {
 
 const side = z.number().int().min(1).max(10_000)
 
-/** How large a terminal is, in characters. */
+/** The size of a terminal, in characters. */
 export const TerminalSize = z
   .strictObject({ cols: side, rows: side })
   .meta({ id: 'TerminalSize', examples: [{ cols: 80, rows: 24 }] })

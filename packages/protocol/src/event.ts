@@ -170,5 +170,5 @@ export const EventPage = pageOf(Event)
   .meta({ id: 'EventPage' })
 export type EventPage = z.infer<typeof EventPage>
 
-/** How long events are kept, and how many of a project at the most: the newest. */
+/** The days for which events are kept, and the most events of a project: the newest. */
 export const keptEvents = { days: 30, ofProject: 1_000_000 } as const

@@ -22,7 +22,7 @@ export const runtimeStates = [
 /** A state of a runtime. */
 export type RuntimeState = (typeof runtimeStates)[number]
 
-/** How a runtime is kept apart from its host: `gvisor` for untrusted code, `container` for code you trust. */
+/** The class of isolation: `gvisor` for untrusted code, `container` for code you trust. */
 export const Isolation = z.enum(['gvisor', 'container'])
 export type Isolation = z.infer<typeof Isolation>
 
@@ -60,7 +60,7 @@ const timeoutSecs = z
   .min(1)
   .max(30 * 24 * 3600)
 
-/** How long a runtime that can be paused runs where its create does not say. */
+/** The default time in seconds that a pausable runtime runs. */
 export const defaultTimeoutSecs = 3600
 
 const deadline = {
@@ -180,7 +180,7 @@ export function metadataFilters(query: ListRuntimesQuery): readonly (readonly [k
     )
 }
 
-/** Why a runtime is in its state. */
+/** The reason for a runtime's state. */
 export const StateReason = z.object({ code: z.string(), message: z.string() })
 
 /** A runtime. */

@@ -74,9 +74,9 @@ export interface ServerOptions {
   readonly config: ServerConfig
   readonly engine: Engine
   readonly log: Log
-  /** Where traces go; default: nowhere. */
+  /** The destination of traces. Default: none. */
   readonly tracer?: Tracer
-  /** Where the base templates come from; null makes none. */
+  /** The source of the base templates; null makes none. */
   readonly baseSource: BaseSource | null
   /** Carries out builds. Default: the real builder. */
   readonly builder?: Builder
@@ -92,9 +92,9 @@ export interface ServerOptions {
   readonly freeMemoryMiB?: () => Promise<number | null>
   readonly limits?: ConnectionLimits
   readonly portLimits?: Partial<PortLimits>
-  /** How often an address may send wrong keys. */
+  /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate
-  /** How long after a failure the base templates are tried again for the first time. */
+  /** The delay before the base templates are first tried again after a failure. */
   readonly templateRetryMs?: number
 }
 
@@ -207,7 +207,8 @@ async function openKeyFiles({ config, log, now = Date.now }: ServerOptions, { db
       .where('purpose', '!=', recordsPurpose)
       .limit(1)
       .executeTakeFirst()) !== undefined
-  // Whoever has no backup of the keys goes on without what they sealed, once and knowing it.
+  // An operator without a backup of the keys can knowingly go on without the values they sealed,
+  // once.
   const areNeeded = async () => !config.adoptStore && (await hasSealed())
   const masterKeys = await openMasterKeys(config.stateDir, { now: now(), areNeeded })
   return { masterKeys, portSecret: await openPortSecret(config.stateDir, log) }
@@ -300,7 +301,7 @@ interface Opened {
   readonly masterKeys: MasterKeys
   readonly outside: Outside
   readonly closing: AbortSignal
-  /** Where the service listens; empty until it does. */
+  /** The address at which the service listens; empty until it does. */
   readonly url: () => string
 }
 
@@ -317,7 +318,10 @@ async function beginFollowing(service: Service): Promise<{ readonly ended: Promi
   return { ended }
 }
 
-/** Where clients on this machine find the service. One that listens on every address is found on loopback. */
+/**
+ * Returns the address at which clients on this machine find the service. A service that listens on
+ * every address is found on loopback.
+ */
 function urlOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`

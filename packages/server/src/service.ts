@@ -33,7 +33,7 @@ import type { TemplateProgress } from './templates/template-progress.ts'
 import type { UsageWatch } from './usage/usage-watch.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
 
-/** Where the service writes what operators should know; pino's shape. */
+/** Receives messages for operators, in pino's shape. */
 export interface Log {
   debug(facts: object, message: string): void
   info(facts: object, message: string): void

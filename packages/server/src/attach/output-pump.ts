@@ -12,9 +12,9 @@ const otherWay = new Error('the output is read in another way from here on')
 export interface PumpParts {
   readonly guest: GuestClient
   readonly commandId: string
-  /** Where to begin. */
+  /** The cursor to begin at. */
   readonly cursor: number
-  /** How far to be ahead of what the client has taken; null: as far as `send` lets. */
+  /** The most bytes sent ahead of what the client has taken; null: as much as `send` allows. */
   readonly windowBytes: number | null
   readonly gone: AbortSignal
   readonly comeback: Comeback
@@ -28,7 +28,10 @@ export class OutputPump {
   #cursor: number
   #takenCursor: number
   #stream: 'stdout' | 'stderr' = 'stdout'
-  /** Whether the command is to wait for this reader; and whether it has been told so, null before it was told anything. */
+  /**
+   * True if the command is to wait for this reader; and whether it was told so, null before it was
+   * told anything.
+   */
   #hold = false
   #told: boolean | null = null
   #retoldAt = Number.NEGATIVE_INFINITY
@@ -45,7 +48,7 @@ export class OutputPump {
     parts.gone.addEventListener('abort', () => this.#wake?.())
   }
 
-  /** Whether the command is to wait for this reader. */
+  /** Sets whether the command waits for this reader. */
   hold(hold: boolean): void {
     this.#hold = hold
     if (this.#told === null || this.#retelling !== null) return

@@ -8,7 +8,7 @@ import { type BuildRef, buildRow } from './find-build.ts'
 import { redactAll } from './redact.ts'
 import { mayFollow } from './states.ts'
 
-/** How late a change of the steps may be in the database. */
+/** The most delay of step changes in the database. */
 const stepsMs = 200
 
 /** Of whom is told what. */

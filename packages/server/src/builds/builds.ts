@@ -83,17 +83,17 @@ export class Builds {
     return [...this.#underWay.values()].filter((build) => build.templateId === templateId)
   }
 
-  /** Whether a build that has not ended was asked for with this context. */
+  /** Returns true if a build that has not ended was requested with this context. */
   needsContext(contextId: string): boolean {
     return [...this.#underWay.values()].some(({ prepared }) => prepared.request.context_id === contextId)
   }
 
-  /** How many builds wait, and how many run. */
+  /** The numbers of waiting and of running builds. */
   get counts(): { readonly waiting: number; readonly running: number } {
     return { waiting: this.#queue.waiting.length, running: this.#queue.running }
   }
 
-  /** How many builds wait: of a project, and of all. */
+  /** Returns the number of waiting builds: of a project, and of all. */
   waiting(projectId: string): { readonly ofProject: number; readonly ofAll: number } {
     const { waiting } = this.#queue
     return { ofProject: waiting.filter((build) => build.projectId === projectId).length, ofAll: waiting.length }

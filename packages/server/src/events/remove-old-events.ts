@@ -24,7 +24,8 @@ export async function removeOldEvents(
   for (const { project_id, last, removed } of logs) {
     const step = Math.min(Number(last), Number(removed) + stepEvents)
     const surplus = Number(last) - kept.ofProject
-    // What is before the first event that is young enough: a clock that was behind for a moment leaves an event that looks old at the end of the log.
+    // All events before the first young one are removed: if the clock was behind for a moment, an
+    // event at the end of the log looks old.
     const young = await store.db
       .selectFrom('events')
       .select('cursor')

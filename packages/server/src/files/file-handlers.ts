@@ -102,7 +102,8 @@ async function readFile(call: Call<'readFile'>): Promise<Answer> {
   // A range of another form is as if there were none (RFC 9110, 14.2).
   const asked = range !== null && /^bytes=(?:\d{1,16}-\d{0,16}|-\d{1,16})$/.test(range) ? range : null
   const condition = call.headers['if-range']?.toString()
-  // What cannot be an etag of ours matches none (RFC 9110, 13.1.5): all of the file comes.
+  // A condition that cannot be one of our etags matches none (RFC 9110, 13.1.5), so the whole file
+  // is sent.
   const ifRange = condition === undefined ? null : etagForm.test(condition) ? condition : '""'
   const content = await guest.readContent({ path: call.query.path, range: asked, ifRange }, call.gone)
   const headers: Record<string, string> = { 'content-type': 'application/octet-stream', 'accept-ranges': 'bytes' }

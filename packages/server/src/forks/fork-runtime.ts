@@ -56,7 +56,7 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
   }
 }
 
-/** Where not even one child may be made the runtime need not stand still for it. */
+/** Rejects if not even one child may be made, so that the runtime need not stop for it. */
 async function requireRoomForOne(service: Service, source: RuntimeRow): Promise<void> {
   const { project_id: projectId, cpu, memory_mib, disk_mib } = source
   await requireQuotas(service, service.store.db, { projectId, adds: { runtimes: 1, cpu, memory_mib, disk_mib } })

@@ -33,7 +33,7 @@ export async function readJson(request: IncomingMessage, kept: KeptFor): Promise
   return value
 }
 
-/** Whether a request announces a body. */
+/** Returns true if a request announces a body. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
@@ -73,7 +73,8 @@ async function readBytes(request: IncomingMessage, { room, payer, timeoutMs }: K
     request.off('data', onData)
     request.off('end', resolve)
     request.off('close', onBreak)
-    // What waits for errors knows of the body, and the request stays until its answer has left.
+    // Error listeners keep a reference to the body, and the request stays until its answer has
+    // left.
     body.clear()
     room.give(payer, takenBytes)
   }

@@ -4,7 +4,9 @@ import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runti
 import type { Service } from '../service.ts'
 import type { Gate } from './gate.ts'
 
-/** How often a stream that breaks for no known cause is asked for anew, and the pause before. */
+/**
+ * The most attempts to reopen a stream that breaks for no known cause, and the pause before each.
+ */
 const maxBreaks = 5
 const breakPauseMs = 50
 

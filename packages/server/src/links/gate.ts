@@ -253,7 +253,10 @@ export class Gate implements GuestLink {
     return method === 'GET' && holds !== this.#holds && !signal.aborted && isBreak(error)
   }
 
-  /** Whether anything is under way that should come to its end first: what follows something has none, and is asked for anew. */
+  /**
+   * True if anything is in progress that should end first. Followers have no end, and are opened
+   * anew.
+   */
   get #busy(): boolean {
     return [...this.#passages].some(({ request: { follows = false, method }, answered }) =>
       follows ? method !== 'GET' && !answered : true,

@@ -105,7 +105,7 @@ function hostOfRule(host: string): string | null {
   return hostForm(network) === 'network' && !host.includes(':') ? network : null
 }
 
-/** Whether the current policy has been widened since. */
+/** Returns true if the current policy has been widened since. */
 function isAllowed(rules: EffectivePolicy['rules'], host: string, port: number): boolean {
   return rules.some(
     (rule) =>

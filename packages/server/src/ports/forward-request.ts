@@ -15,7 +15,7 @@ import {
 } from './forward-headers.ts'
 import { http2Failure, isHttp2Server } from './http2-answer.ts'
 
-/** How long a program may take to close a connection after its answer. */
+/** The time for a program to close a connection after its answer. */
 const farewellMs = 1_000
 
 /** Sends the headers at once, and each byte of them as it is: `flushHeaders` would write them as UTF-8. */

@@ -11,7 +11,7 @@ import type { Service } from '../service.ts'
 import { removeOldDeliveries } from '../webhooks/remove-old-deliveries.ts'
 import { removePreviousSecrets } from '../webhooks/webhook-secrets.ts'
 
-/** How late a deadline may be. */
+/** The most delay of a deadline. */
 const sweepMs = 1000
 
 /** Old rows are looked for, and the disk's reserve is seen to, once in so many sweeps. */
@@ -20,7 +20,7 @@ const sweepsPerCleaning = 60
 /** The audit log is counted to know what is too much: some of it with each sweep, and then some of what is too much goes with each. */
 const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
 
-/** How long rows stay after what they tell of is over. */
+/** The time for which rows are kept after their subject has ended. */
 const keptMs = 7 * dayMs
 
 /** Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs. */

@@ -11,7 +11,7 @@ const usualTimeoutMs = 15_000
 /** A connection that nothing is sent over is kept for so long. */
 const idleMs = 10_000
 
-/** How much of an answer is kept, and how much is read so that the connection can be used again. */
+/** Bytes of an answer that are kept, and that are read so that the connection can be reused. */
 const keptBytes = 1024
 const readBytes = 64 * 1024
 
@@ -139,7 +139,7 @@ async function firstText(answer: IncomingMessage): Promise<string> {
       if (size > readBytes) break
     }
   } catch {
-    // What came of it is kept.
+    // The bytes that arrived before are kept.
   }
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes)).replaceAll('\0', '')
 }

@@ -15,7 +15,7 @@ const lookMs = { retrying: 1000, idle: 30_000 }
 /** After a failure of the database. */
 const failureMs = 2000
 
-/** How far the log may have been looked at, for nothing, before that is written down. */
+/** The number of log entries examined without a match before the cursor is stored. */
 const cursorStep = 1000
 
 /** The parts that all senders share. */

@@ -90,7 +90,7 @@ function idOf({ name, hit, action }: Arming): string {
   return `${name} ${hit} ${action}`
 }
 
-/** Whether a scenario is failed there: what it shares with others is theirs. */
+/** Returns true if a scenario fails there. Shared steps belong to other scenarios. */
 function concerns<Subject>({ parts, marksChanges = false }: Scenario<Subject>, name: string): boolean {
   const part = partOf(name)
   return (part === 'store' && !(marksChanges && name === 'store.committed')) || parts.some((one) => one === part)
