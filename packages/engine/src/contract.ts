@@ -57,7 +57,7 @@ export interface Engine {
 /** A runtime's id as the engine sees it. */
 export type RuntimeId = string
 
-/** How a runtime is kept apart from its host. */
+/** The class of isolation of a runtime from its host. */
 export type Isolation = 'gvisor' | 'container'
 
 /** The content digest of an image, `sha256:` and 64 hex digits. */
@@ -90,7 +90,7 @@ export interface Observed {
   readonly id: RuntimeId
   readonly spec: RuntimeSpec
   readonly state: 'preparing' | 'running' | 'ended'
-  /** Why it ended; null while it has not. */
+  /** The reason why it ended; null while it has not. */
   readonly ending: Ending | null
   /** True when it came from `spec.checkpointId`. */
   readonly restored: boolean
@@ -117,14 +117,14 @@ export interface EngineFacts {
   /** Host architecture as Node names it: `x64`, `arm64`. */
   readonly arch: string
   readonly cpus: number
-  /** How many runtimes `ensure` starts at once; more wait for their turn. */
+  /** The number of runtimes that `ensure` starts at once; more wait for their turn. */
   readonly startsAtOnce: number
   readonly memoryMiB: number
   readonly diskFreeMiB: number
   readonly isolation: Readonly<Record<Isolation, IsolationFacts>>
 }
 
-/** Whether a class of isolation is available, with what, or why not. */
+/** The availability of a class of isolation: with what, or why not. */
 export type IsolationFacts =
   | { readonly available: true; readonly runner: string; readonly canCheckpoint: boolean }
   | { readonly available: false; readonly reason: string; readonly fix: string | null }
@@ -141,7 +141,10 @@ export interface Abilities {
 
 /** Root filesystems by digest. */
 export interface ImageStore {
-  /** How images are written here. The same tar gives another image where this is another: what was kept of an older one is out of date. */
+  /**
+   * The format in which images are written here. In another format the same tar gives another
+   * image, and images kept in an older format are out of date.
+   */
   readonly format: string
   /**
    * Reads a tar stream to its end and publishes it as an image. The same content gives the same digest and is stored once. With `base` the stream is what the guest of a
@@ -155,7 +158,7 @@ export interface ImageStore {
   remove(digest: ImageDigest): Promise<void>
 }
 
-/** How a tar stream becomes an image. */
+/** Options for turning a tar stream into an image. */
 export interface ImportOptions {
   /** The image of the runtime that the stream was exported from. */
   readonly base?: ImageDigest
@@ -197,7 +200,10 @@ export interface TakeOptions {
   readonly onGoOn?: () => void
 }
 
-/** Whether a checkpoint can be restored. `absent`: there is none; `incompatible`: another engine, CPU or image; `damaged`: its files are not what was written. */
+/**
+ * The usability of a checkpoint. `absent`: there is none; `incompatible`: another engine, CPU or
+ * image; `damaged`: its files are not what was written.
+ */
 export type Usability =
   | { readonly usable: true }
   | { readonly usable: false; readonly problem: 'absent' | 'incompatible' | 'damaged'; readonly why: string }
@@ -237,7 +243,7 @@ export interface Egress {
 export interface Disks {
   /** Bytes that the runtime's disk holds: what was written since its image. Kind `not_found` when there is no such runtime, `gone` when it has ended. */
   usedBytes(id: RuntimeId): Promise<number>
-  /** Whether this host lets a disk that is in use be made larger. */
+  /** True if this host can grow a disk that is in use. */
   readonly canGrow: boolean
   /**
    * Makes the disk of a runtime that runs `diskMiB` large, which its spec has from then on. As large already is success, larger is kind `invalid`: a disk never shrinks.
@@ -272,7 +278,7 @@ export interface RuntimeUsage {
   readonly cpuUsec: number
   /** Memory in use, without what the kernel could give back. */
   readonly memoryBytes: number
-  /** As `Disks.usedBytes`. */
+  /** The same as `Disks.usedBytes`. */
   readonly diskBytes: number
   /** Processes inside; null where the host cannot tell them from those of the runner. */
   readonly processes: number | null

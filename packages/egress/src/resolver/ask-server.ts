@@ -4,7 +4,7 @@ import { GatheredBytes } from '@holt/streams'
 import { type ReceivedAnswer, readAnswer, type SentQuery } from './messages.ts'
 import type { DnsServer } from './servers.ts'
 
-/** How long one server may take over UDP before the next is asked, and over TCP. */
+/** The most time for one server over UDP before the next is asked, and over TCP. */
 const udpTimeoutMs = 1500
 const tcpTimeoutMs = 3000
 

@@ -28,7 +28,10 @@ const rounds = 2
 const maxAliases = 16
 const maxQuestions = 8
 const maxAddresses = 16
-/** How long IPv4 addresses wait for IPv6 ones (RFC 8305, 3, the other way around: most hosts have no IPv6). */
+/**
+ * The time for which IPv4 addresses wait for IPv6 ones (RFC 8305, 3, the other way around: most
+ * hosts have no IPv6).
+ */
 const secondFamilyMs = 50
 
 const maxTtlSecs = 300

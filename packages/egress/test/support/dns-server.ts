@@ -11,7 +11,7 @@ export interface ZoneEntry {
   readonly ttlSecs?: number
 }
 
-/** How a server misbehaves. */
+/** The faults of a server. */
 interface DnsQuirks {
   /** UDP answers say that they are cut off. */
   readonly truncates?: boolean

@@ -23,11 +23,11 @@ export interface BundleInput {
   readonly rootPlace: string
   /** Paths of `/proc` and `/sys` that a container may not see. */
   readonly masks: readonly string[]
-  /** As Node names it. */
+  /** The architecture, as Node names it. */
   readonly arch: string
 }
 
-/** Where the guest finds itself and its socket. */
+/** The path at which the guest finds itself and its socket. */
 const GUEST_PATH = '/run/holt-guest'
 const SOCKET_DIR = '/run/holt'
 

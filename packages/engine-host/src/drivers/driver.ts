@@ -27,7 +27,10 @@ export interface CheckpointDriver extends Driver {
   checkpoint(paths: RuntimePaths, image: ImageFiles, signal: AbortSignal): Promise<void>
 }
 
-/** Where a runtime's memory is at rest, and about how much that is: a slow disk may take its time for much. */
+/**
+ * The path of a runtime's stored memory, and its approximate size: a slow disk takes long for much
+ * of it.
+ */
 export interface ImageFiles {
   readonly dir: string
   readonly sizeBytes: number

@@ -4,7 +4,10 @@ import type { ProcessId } from '../tools/process-table.ts'
 import type { Bundle, CheckpointDriver, ImageFiles } from './driver.ts'
 import { rootFlag, runRunner, startedProcess } from './run-runner.ts'
 
-/** How a runner is told the directory of a checkpoint, by which it is known among other processes. */
+/**
+ * Returns the flag that names the directory of a checkpoint to a runner. It identifies the runner
+ * among other processes.
+ */
 export function imageFlag(dir: string): string {
   return `--image-path=${dir}`
 }

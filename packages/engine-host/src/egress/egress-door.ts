@@ -21,7 +21,7 @@ export class EgressDoor {
   #server: Server | null = null
   #accept: (connection: Socket) => void = (connection) => connection.destroy()
   #dials = { second: 0, count: 0 }
-  /** Whether it is closed for a while only. */
+  /** True while it is closed temporarily. */
   #away = false
 
   /** `owner` is the host's id of the user who dials. */
@@ -85,7 +85,8 @@ export class EgressDoor {
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('error', () => {
-      // Whoever has accepted it hears of it too; a guest that leaves is none of the daemon's failures.
+      // The code that accepted it gets the error too. A guest that leaves is no failure of the
+      // daemon.
     })
     if (this.#dials.count > DIALS_PER_SECOND_MAX) setTimeout(() => socket.destroy(), 1_000).unref()
     else this.#accept(socket)

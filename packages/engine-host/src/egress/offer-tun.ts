@@ -12,7 +12,10 @@ const TUN = { name: 'tun0', address: '198.18.0.2', mtu: 65_000 } as const
 /** Making a device takes milliseconds. */
 const READY_TIMEOUT_MS = 10_000
 
-/** How long the program waits for the guest to fetch the descriptor; then it ends by itself, with or without this process. */
+/**
+ * The time for which the program waits for the guest to fetch the descriptor. It then ends by
+ * itself, with or without this process.
+ */
 const FETCH_TIMEOUT_MS = 10_000
 
 /** The most characters kept of a failed program's output. */

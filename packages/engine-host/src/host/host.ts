@@ -20,11 +20,11 @@ export interface Host {
   readonly log: Log
   readonly cgroups: CgroupHost
   readonly cgroupParent: string
-  /** Where runtimes are frozen; null where this host cannot. */
+  /** The place for freezing runtimes; null if this host cannot freeze them. */
   readonly freezer: FreezerPlace | null
   readonly limitsSwap: boolean
   readonly openFilesMax: number
-  /** Whether a mounted disk can be made larger. */
+  /** True if a mounted disk can be made larger. */
   readonly canGrowDisks: boolean
   /** Where runners of containers find root and users, in mounts of their own. Null where the host has no directory for that. */
   readonly rootPlace: string | null
@@ -40,9 +40,12 @@ export interface Host {
   readonly observers: Observers
   /** One verb at a time for each runtime. */
   readonly locks: KeyedLock
-  /** How many runtimes start at once: more would only take turns on the same cores. */
+  /** Bounds the runtimes that start at once: more would only take turns on the same cores. */
   readonly starts: Gate
-  /** How many runtimes are removed at once: a hundred that die together starve each other, and what waits for them of the cores. */
+  /**
+   * Bounds the runtimes that are removed at once. A hundred that end together would starve each
+   * other, and the work that waits for them.
+   */
   readonly removals: Gate
 }
 

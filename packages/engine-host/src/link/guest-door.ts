@@ -16,7 +16,7 @@ const DIALS_PER_SECOND_MAX = 50
 /** The request after which the guest closes its connection. */
 const QUIESCE = '/v1/quiesce'
 
-/** How long the guest has to close its end before the host closes its own. */
+/** The time for the guest to close its end before the host closes its own. */
 const FAREWELL_TIMEOUT_MS = 1_000
 
 /**

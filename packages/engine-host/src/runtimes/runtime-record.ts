@@ -51,7 +51,7 @@ export function writeRecord(path: string, record: RuntimeRecord, durable: boolea
 export async function readRecord(path: string): Promise<RuntimeRecord | 'absent' | 'unreadable'> {
   let text: string
   try {
-    // What is no file, a FIFO say, would be waited for without end.
+    // Opening anything but a file, such as a FIFO, could wait without end.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
     if (!(await file.stat()).isFile()) return 'unreadable'
     text = await file.readFile('utf8')

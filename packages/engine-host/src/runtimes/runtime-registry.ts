@@ -18,7 +18,7 @@ export interface Runtime {
   /** The tun device that was made last for a guest to fetch. */
   tunOffer: TunOffer | null
   record: RuntimeRecord
-  /** Whether it stands still. It stands in its cgroup and nowhere else. */
+  /** True while it is frozen. Only its cgroup is frozen. */
   frozen: boolean
   /** Ends an `ensure` or a `take` that is at work on it, for it is being removed. A removal that fails puts a new one in its place. */
   cancel: AbortController

@@ -347,7 +347,7 @@ export class FakeEngine implements Engine {
   }
 }
 
-/** Why a spec cannot be restored from a checkpoint; null when it can. */
+/** Returns why a spec cannot be restored from a checkpoint; null if it can. */
 function problemOf(checkpoint: FakeCheckpoint | undefined, spec: RuntimeSpec): 'incompatible' | 'damaged' | null {
   if (checkpoint === undefined) return 'damaged'
   const { info, problem } = checkpoint

@@ -26,7 +26,7 @@ export function runscBinary(): string {
   return process.env.HOLT_RUNSC ?? 'runsc'
 }
 
-/** Whether to skip, and a note for the title that says why. */
+/** Returns whether to skip, and a note for the title with the reason. */
 export function requires(...abilities: Ability[]): { readonly skip: boolean; readonly note: string } {
   const missing = abilities.map((ability) => ABILITIES[ability]()).filter((reason) => reason !== null)
   return { skip: missing.length > 0, note: missing.length > 0 ? ` [skipped: ${missing.join(', ')}]` : '' }

@@ -133,7 +133,7 @@ function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   outgoing.on('error', reject)
   outgoing.once('close', () => reject(new Error('the upstream closed the connection')))
   promise.catch(() => {
-    // Whoever waits for it sees it; sending may have failed before anybody does.
+    // The code that awaits it sees the error; sending may fail before that.
   })
   return promise
 }
