@@ -10,7 +10,7 @@ export default defineConfig({
     globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // What is waited for comes within milliseconds, and within seconds on a machine that does much else.
+    // Awaited conditions hold within milliseconds, and within seconds on a busy machine.
     expect: { poll: { timeout: 10_000, interval: 20 } },
     // Real runtimes share two cores: more files at once only wait for each other.
     maxWorkers: 2,

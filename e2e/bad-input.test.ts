@@ -340,7 +340,7 @@ function inBounds(body: unknown): unknown {
   return body
 }
 
-/** As a path segment; lone surrogates, which have no encoding, become U+FFFD. */
+/** Returns a text as a path segment. Lone surrogates, which have no encoding, become U+FFFD. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()) || '%20'
 }

@@ -16,7 +16,7 @@ import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 /** Sequences for each class; a few thousand take some minutes. */
 const runs = Number(process.env.HOLT_PROPERTY_RUNS ?? 25)
 const seed = Number(process.env.HOLT_PROPERTY_SEED ?? testSeed() % 2 ** 31)
-/** Where fast-check says a failure can be found again at once, for example `3:0:1`. */
+/** The path at which fast-check finds a failure again at once, for example `3:0:1`. */
 const path = process.env.HOLT_PROPERTY_PATH
 
 /** A sequence is a second; what a failure takes to be made small is another twenty of them. */

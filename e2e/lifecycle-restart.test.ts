@@ -15,7 +15,8 @@ import { createRuntime, TestRuntime } from './support/test-runtime.ts'
 import { callSnapshot, deleteSnapshots, snapshotsPath } from './support/test-snapshots.ts'
 import { until } from './support/until.ts'
 
-// What a kill -9 of the daemon makes of pauses, snapshots and forks: whatever it falls into, nothing of a runtime is lost and nothing is left half made.
+// Pauses, snapshots and forks survive a kill -9 of the daemon at any step: no runtime loses
+// anything, and nothing is left half made.
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 

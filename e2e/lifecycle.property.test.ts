@@ -11,10 +11,12 @@ import { World } from './support/lifecycle/world.ts'
 /** Sequences; 200 take about half an hour. */
 const runs = Number(process.env.HOLT_PROPERTY_RUNS ?? byLength({ short: 4, long: 6, soak: 6 }))
 const seed = Number(process.env.HOLT_PROPERTY_SEED ?? testSeed() % 2 ** 31)
-/** Where fast-check says a failure can be found again at once, for example `3:0:1`. */
+/** The path at which fast-check finds a failure again at once, for example `3:0:1`. */
 const path = process.env.HOLT_PROPERTY_PATH
 
-/** Whether a sequence is done to a service with pools, as users have it; the seed says, for two of three it is. */
+/**
+ * True for a service with pools, as users have it: for two of three sequences, as the seed decides.
+ */
 const pools = fc.constantFrom(true, true, false)
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI

@@ -27,7 +27,10 @@ except RuntimeError: pass
 end.set()
 print(json.dumps(count))`
 
-/** How long another runtime may take to answer while this one misbehaves: much more than it needs, much less than a hang. */
+/**
+ * The longest answer time of another runtime while this one misbehaves: much more than it needs,
+ * and much less than a hang.
+ */
 const SERVED_WITHIN_MS = 15_000
 
 describeClasses('limits', (isolation) => {

@@ -125,10 +125,10 @@ function proofsIn(cell: string): readonly Proof[] {
   })
 }
 
-/** Why something proves nothing: it is no file of tests, or has no test of a title. */
+/** Returns why something proves nothing: it is no test file, or lacks a test with a title. */
 function lackOf({ path, titles }: Proof): readonly string[] {
   const file = join(root, path)
-  // What is not there is told of all that is named.
+  // A missing file is reported by `missingFiles`.
   if (!existsSync(file)) return []
   if (!statSync(file).isFile() || !/(?:\.test\.ts|_test\.go)$/.test(path)) return [`${path} is no file of tests`]
   const source = readFileSync(file, 'utf8')

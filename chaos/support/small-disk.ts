@@ -69,7 +69,7 @@ export class SmallDisk implements AsyncDisposable {
       for (let left = free.ffree; left > 0; left -= 1) writeFileSync(name(), '')
       return free.ffree
     }
-    // What a file as long as the room does not take is single blocks, and those of directories.
+    // A file as large as the free room leaves single blocks, which smaller files take.
     for (let bytes = free.bavail * free.bsize; bytes >= free.bsize; bytes = Math.floor(bytes / 2)) {
       const file = name()
       try {

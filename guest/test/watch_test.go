@@ -157,7 +157,8 @@ func TestWatchMissesNothingInNewDirectories(t *testing.T) {
 			want[item]++
 		}
 	}
-	// What comes after the last file in the order of events is found by then, too: looks into directories are made when their events are handled.
+	// Events after that of the last file have been handled by then, and with them the scans of
+	// directories.
 	for item, times := range want {
 		if times != 1 {
 			t.Errorf("%s: %d times", item, times)
