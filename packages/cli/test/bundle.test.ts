@@ -27,14 +27,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** The packages from npm among sources. */
+/** Returns the npm packages among sources. */
 function packagesOf(sources: readonly string[]): readonly string[] {
   const names = sources.flatMap((source) => fromNpm.exec(source)?.[0].replace(/^.*node_modules\//, '') ?? [])
   return [...new Set(names)]
 }
 
 describe('the code that a command line loads is bounded', () => {
-  /** The most sources of a verb: what parses the words, the client, and its own. Where a verb needs more, that is said here. */
+  /**
+   * The most sources of a verb: the parser, the client, and its own. A verb that needs more is
+   * listed here.
+   */
   const most = 96
   const mostOf: Readonly<Record<string, number>> = { template: 110 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }

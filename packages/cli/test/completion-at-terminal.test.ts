@@ -38,7 +38,7 @@ beforeAll(async () => {
   service.sessions.set('dev', { ...sample, name: 'dev' })
   service.sessions.set('lie', { ...sample, name: 'lie' })
   lying = createServer(async (request, response) => {
-    // The service as it was before it was told what a name is: whatever the guest says is passed on.
+    // The service of version 0.1.0, which passes on whatever the guest says.
     const answer = await fetch(service.url + request.url, { headers: { authorization: `Bearer ${service.key}` } })
     response.writeHead(answer.status, { 'content-type': 'application/json' })
     response.end((await answer.text()).replaceAll('"lie"', () => JSON.stringify(hostile)))

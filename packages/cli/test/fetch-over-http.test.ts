@@ -16,7 +16,7 @@ async function serve(listener: RequestListener): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
 }
 
-/** The global fetch, which is not to be used. */
+/** Replaces the global fetch, which must not be used. */
 const forbidFetch = () => vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('the global fetch was used'))
 const plain = { redirect: 'error' } as const
 

@@ -8,11 +8,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runHolt } from './support/run-holt.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
-/** Longer than the tick of a clock of files. */
+/** Longer than one tick of the file system's clock. */
 const tickMs = 25
 
 let root: string
-/** An installation whose programs say what they are. */
+/** An installation whose programs print their names. */
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'holt-launcher-'))
   for (const file of ['packages/cli/bin/holt', 'packages/server/bin/holtd', 'scripts/lib/run-program.sh'])

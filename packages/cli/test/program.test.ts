@@ -24,7 +24,7 @@ test.each([[[]], [['--help']], [['help', 'ls']], [['nonsense']], [['toString']]]
   },
 )
 
-/** The help of a command and of all below it, as it is printed. */
+/** Returns the printed help of a command and of all its subcommands. */
 function helpOf(command: Command): readonly string[] {
   let help = ''
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()

@@ -38,7 +38,7 @@ test.skipIf(reason !== null)(
       expect(await takeInotify(guests[1])).toBe(taken)
       watch(under.options.stateDir).close()
 
-      // The host sees that user where the container does its work, and the container's own numbers on its disk.
+      // The host sees that user for the processes, and the container's own ids on its disk.
       const runtime = join(under.options.stateDir, 'runtimes', one.id)
       expect((await stat(join(runtime, 'rootfs/etc/hostname'))).uid).toBe(users[0])
       expect((await stat(join(runtime, 'disk/upper/etc/hostname'))).uid).toBe(0)
@@ -51,7 +51,7 @@ test.skipIf(reason !== null)(
   },
 )
 
-/** The host's user of every process of a runtime (proc_pid_status(5)). */
+/** Returns the host's user of every process of a runtime (proc_pid_status(5)). */
 async function userOf(id: string): Promise<number> {
   const pids = await processesOf(id)
   const texts = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/status`, 'utf8')))

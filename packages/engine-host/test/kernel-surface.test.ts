@@ -25,7 +25,10 @@ const Surface = z.object({
   limits: z.array(z.string()),
 })
 
-/** Entries of `/proc` that programs need, or that say the same on every machine. The machine's totals are among them. */
+/**
+ * Entries of `/proc` that programs need, or that are equal on every machine. The machine's totals
+ * are among them.
+ */
 const SHOWN_IN_PROC = [
   'cgroups',
   'cpuinfo',
@@ -49,7 +52,9 @@ const SHOWN_IN_PROC = [
 const SHOWN_IN_SYS =
   /^\/sys\/(devices\/system\/(cpu|node)|devices\/virtual\/net|fs\/cgroup|kernel\/mm\/(hugepages|transparent_hugepage))(\/|$)/
 
-/** `family protocol` of the sockets that may be made: UNIX, IP by TCP, UDP, ICMP and MPTCP, netlink's routes. */
+/**
+ * `family protocol` of the allowed sockets: UNIX, IP with TCP, UDP, ICMP and MPTCP, netlink routes.
+ */
 const SOCKETS = /^(1 [01]|(2|10) (0|1|6|17|58|262)|16 0)$/
 
 const reason = await missing('root', 'go', 'runc')
@@ -81,7 +86,7 @@ test.skipIf(reason !== null)(
       expect(surface.root).toContain('nosuid')
       expect(surface.mounts).not.toContain(under.options.stateDir)
       expect(surface.limits).toEqual([])
-      // A runner in Go must not leave programs its own, raised limit.
+      // A runner in Go must not pass its own, raised limit to programs.
       expect(Number(surface.openFiles)).toBeLessThanOrEqual(65_536)
     } finally {
       await engine.close()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { CreateBuild, CreateRuntime, StartCommand } from '../src/index.ts'
 
 const limit = 131_071
-/** A text of so many bytes, of characters that have two. */
+/** Returns a text of this many bytes, with two bytes for each character. */
 const wide = (bytes: number) => 'é'.repeat(Math.floor(bytes / 2)) + 'x'.repeat(bytes % 2)
 
 describe('what a program is started with is bounded in bytes', () => {

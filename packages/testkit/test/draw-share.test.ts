@@ -3,7 +3,7 @@ import { byLength, shareOf } from '../src/index.ts'
 
 const cases = Array.from({ length: 23 }, (_, index) => `case ${index}`)
 
-/** Draws with a seed, in a run of a length. */
+/** Draws with a seed, in a run of the given length. */
 function draw(seed: number, subject = 'cases', { share = 1 / 5, length = 'short' } = {}): readonly string[] {
   vi.stubEnv('HOLT_TEST_SEED', String(seed))
   vi.stubEnv('HOLT_TEST_LENGTH', length)

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Runs the setup; returns what it prints. */
+/** Runs the setup and returns its output. */
 function printed(): string {
   const log = vi.spyOn(console, 'log').mockReturnValue()
   setup()

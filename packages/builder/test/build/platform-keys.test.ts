@@ -22,7 +22,7 @@ const plain: BuildSettings = { env: {}, user: '', workdir: '/', shell: [], label
 const ofBase = { PATH: '/workspace/.venv/bin:/usr/bin:/bin', VIRTUAL_ENV: '/workspace/.venv' }
 const all = (value: string) => Object.fromEntries(keys.map((key) => [key, value]))
 
-/** The bases that an image is built on: an image or template, and what its runtimes would have. */
+/** The bases of an image: an image or a template, with the environment of its runtimes. */
 const images: Readonly<Record<string, BuildSettings>> = {
   bare: plain,
   usual: { ...plain, env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C' } },
@@ -36,13 +36,16 @@ const template = (env: BuildSettings['env'], runtime: TemplateBase['env']): Temp
 })
 const templates: Readonly<Record<string, TemplateBase>> = {
   'base-small': template(ofBase, ofBase),
-  /** Built on a base, with an ENV line of each key. */
+  /** A template built on a base, with an ENV line for each key. */
   'on-base': template({ ...ofBase, ...all('/of/the/line') }, ofBase),
   /** Built on a container image. */
   'on-image': template({ ...all('/of/the/image'), LANG: 'C' }, { LANG: 'C' }),
 }
 
-/** Builds over a cache that has every result, so that no runtime is started: what is decided of the environment is all that is left. */
+/**
+ * Builds over a cache that has every result. No runtime is started, so only the environment is
+ * decided.
+ */
 async function settingsOf(
   request: BuildRequest,
   { told = [], findTemplate }: { told?: (readonly Ignored[])[]; findTemplate?: BuildHost['findTemplate'] } = {},
@@ -78,7 +81,7 @@ async function settingsOf(
   return runBuild(request, host, AbortSignal.timeout(10_000))
 }
 
-/** A request for each kind of source, which sets a key in a line of the image. */
+/** Requests for each kind of source. Each sets a key in a line of the image. */
 const sources = {
   dockerfile: (base: string, key: Key) => requestOf(`FROM ${base}\nENV OTHER=1 ${key}=/of/the/line`),
   'dockerfile in stages': (base: string, key: Key) =>
@@ -123,7 +126,7 @@ describe('a line of an image that sets a key of the platform', () => {
     const found = Object.fromEntries(keys.flatMap((each) => (settings.env[each] ? [[each, settings.env[each]]] : [])))
     expect(found).toEqual(platformOf(base))
     expect(settings.env.OTHER).toBe('1')
-    // The steps of the build, and of builds on top, see what the line says.
+    // The steps of the build, and of builds on top, see the value of the line.
     expect(buildSettings.env[key]).toBe('/of/the/line')
     const line = lineOf[source]
     expect(ignored.filter(({ instruction, line: at }) => instruction === `ENV ${key}` && at === line)).toEqual([
@@ -145,7 +148,8 @@ test('the keys of a container image itself are left out and listed without a lin
     ['ENV PATH', 2],
     ['ENV PATH', 4],
   ])
-  // Variables in a name are put in first. A stage that the target is not built on has no say.
+  // Variables in a name are expanded first. A stage that the target is not built on has no
+  // influence.
   expect(await listed('FROM holt/base-small\nENV NAME=HOME\nENV $NAME=/x')).toEqual([['ENV HOME', 3]])
   expect(await listed('FROM bare AS other\nENV PATH=/x\nFROM bare')).toEqual([])
 })

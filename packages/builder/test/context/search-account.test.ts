@@ -13,7 +13,7 @@ import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 const attributes = { mode: 0o644, mtimeSecs: 0, mtimeNanos: 0 }
 const unlimited = () => new SearchAccount(Number.POSITIVE_INFINITY)
 
-/** A tree of files, without an archive. */
+/** Returns a tree of files, without an archive. */
 function treeOf(paths: readonly string[]): DirectoryNode {
   const root: DirectoryNode = { type: 'directory', ...attributes, children: new Map() }
   for (const [ordinal, path] of paths.entries()) {

@@ -13,7 +13,10 @@ function readerOf(limits: Partial<ThreadLimits> = {}) {
   return reader
 }
 
-/** Milliseconds of this thread's processor that work takes, whatever else the machine does. */
+/**
+ * Returns the processor time of this thread in milliseconds that work takes, regardless of the
+ * machine's load.
+ */
 async function ownCpuMs(work: () => Promise<unknown>): Promise<number> {
   const before = process.threadCpuUsage()
   await work()

@@ -3,7 +3,7 @@ import { FairQueue } from '../../src/dockerfile/fair-queue.ts'
 
 const forever = new AbortController().signal
 
-/** A queue whose work ends when the test says so. */
+/** Returns a queue whose jobs end when the test says so. */
 function steered(options: { atOnce: number; atOnceOfOwner: number }) {
   const queue = new FairQueue(options)
   const begun: string[] = []

@@ -12,7 +12,10 @@ const unlimited = {
 }
 const nothing = { steps: 0, characters: 0 }
 
-/** Each charge is at most a value or a pattern of the file; the one that is refused is counted. */
+/**
+ * The most by which one charge can exceed the limit: a value or a pattern of the file. The refused
+ * charge is counted.
+ */
 const overshoot = 1 << 20
 
 const lines = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, at) => line(at))

@@ -1,15 +1,21 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** The most that this thread may be at one piece of work. It is time of the processor, which other programs do not lengthen. */
+/**
+ * The most milliseconds for which one piece of work may occupy this thread. It is processor time,
+ * which other programs do not lengthen.
+ */
 export const longestPieceMs = 250
 
-/** Does work, and answers the longest time of the processor that this thread was at one piece of anything meanwhile. */
+/**
+ * Does work, and returns the longest processor time of one uninterrupted piece on this thread
+ * meanwhile.
+ */
 export async function longestPieceOf(work: () => Promise<unknown>): Promise<number> {
   let [longest, ended] = [0, false]
   const done = work().finally(() => {
     ended = true
   })
-  // Its first piece ran above; the turns of the loop are the others.
+  // The first piece ran above; the turns of the event loop are the others.
   while (!ended) {
     const before = process.threadCpuUsage()
     await setImmediate()

@@ -5,7 +5,7 @@ import { styledData } from '../../src/output/print.ts'
 import { tableLines } from '../../src/output/table.ts'
 import { printable, visible } from '../../src/output/visible.ts'
 
-/** All that a terminal obeys, or that hides or turns what people read. */
+/** All characters that a terminal interprets, or that hide or reverse text. */
 const obeyed = /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Surrogate}/u
 
 const hostile = [

@@ -13,7 +13,7 @@ export interface Loaded {
   readonly files: readonly string[]
   /** The sources in those files, by their paths in the repository. */
   readonly sources: readonly string[]
-  /** True where the global fetch was loaded, which takes longer than all else. */
+  /** True if the global fetch was loaded, which takes longer than everything else. */
   readonly fetch: boolean
 }
 
@@ -30,7 +30,7 @@ export async function loadedBy(bundle: string, args: readonly string[], how: Run
   return { ended, files, sources: files.flatMap((file) => contents[file]?.sources ?? []), fetch }
 }
 
-/** A file of a bundle: the sources in it, and the files that are loaded with it and later. */
+/** A file of a bundle: its sources, and the files that load with it and later. */
 interface BundledFile {
   readonly sources: readonly string[]
   readonly imports: readonly string[]

@@ -17,11 +17,14 @@ const shells = {
 export type ShellName = keyof typeof shells
 export const shellNames = Object.keys(shells) as ShellName[]
 
-/** A line takes no longer than this, on a machine that does much else. */
+/** The most milliseconds for one line on a busy machine. */
 const lineMs = 30_000
 const quietMs = 200
 
-/** A shell at a real terminal. Its `holt` is a program of the folder, which notes in `asked` that it was asked for completion and in `ran` what it was run with. */
+/**
+ * A shell at a real terminal. Its `holt` is a program in the folder that records requests for
+ * completion in `asked` and its arguments in `ran`.
+ */
 export class ShellAtTerminal implements AsyncDisposable {
   screen = ''
   readonly #folder: string
@@ -46,7 +49,10 @@ export class ShellAtTerminal implements AsyncDisposable {
     await this.#quiet()
   }
 
-  /** Types a line, TAB and Enter; answers the words that `holt` was run with, or null where it was not. */
+  /**
+   * Types a line, TAB and Enter. Returns the words that `holt` was run with, or null if it was not
+   * run.
+   */
   async complete(line: string): Promise<readonly string[] | null> {
     const [asked, ran] = [this.#count('asked'), this.#count('ran')]
     this.#type(`${line}\t`)
@@ -54,7 +60,8 @@ export class ShellAtTerminal implements AsyncDisposable {
     await this.#quiet()
     this.#type('\r')
     const ends = await this.#until(() => this.#count('ran') > ran, 3_000)
-    // A line that is no whole command is given up. At a prompt Ctrl-C would take with it what is typed next.
+    // An incomplete command line is abandoned. At a prompt, Ctrl-C would also discard what is typed
+    // next.
     if (!ends) this.#type('\u0003')
     await this.#quiet()
     return ends ? (this.#lines('ran').at(-1)?.split('\u001f') ?? null) : null
@@ -88,14 +95,17 @@ export class ShellAtTerminal implements AsyncDisposable {
     return this.#lines(name).length
   }
 
-  /** Records end with 0x1e, as words may have line breaks. */
+  /** Returns the records of a file. They end with 0x1e, because words may have line breaks. */
   #lines(name: string): readonly string[] {
     const path = join(this.#folder, name)
     return existsSync(path) ? readFileSync(path, 'utf8').split('\u001e').slice(0, -1) : []
   }
 }
 
-/** The text of a program that stands for `holt` at a terminal: `complete` is the shell's text that answers the question for completion. */
+/**
+ * Returns a program that stands in for `holt` at a terminal. `complete` is the shell text that
+ * answers a request for completion.
+ */
 export function standIn(complete: string): string {
   return `#!/bin/bash
 folder=\${0%/*}

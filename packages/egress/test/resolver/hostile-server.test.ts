@@ -24,21 +24,21 @@ const texts = (result: LookupResult) =>
   result.type === 'found' ? result.addresses.map(({ text }) => text) : result.type
 const lookup = async () => texts(await resolver.lookup('a.example'))
 
-/** The answer with other bytes at some offset. */
+/** Returns the answer with other bytes at an offset. */
 function changed(answer: Buffer, at: number, bytes: readonly number[]): Buffer {
   const copy = Buffer.from(answer)
   copy.set(bytes, at < 0 ? copy.length + at : at)
   return copy
 }
 
-/** The answer with a record of another owner's behind it. */
+/** Returns the answer with a record of another owner appended. */
 function withRecord(answer: Buffer, record: Buffer): Buffer {
   const longer = Buffer.concat([answer, record])
   longer.writeUInt16BE(answer.readUInt16BE(6) + 1, 6)
   return longer
 }
 
-/** Bytes of the one record of an answer: a name that is written out, and what stands behind it. */
+/** Bytes of the one record of an answer: a name written out, and its data. */
 const recordBytes = '\x01a\x07example\0'.length + 14
 
 test.each<[string, (answer: Buffer) => Buffer, LookupResult['type'] | readonly string[]]>([
@@ -55,7 +55,7 @@ test.each<[string, (answer: Buffer) => Buffer, LookupResult['type'] | readonly s
   ['an address of five bytes', (answer) => changed(Buffer.concat([answer, Buffer.of(1)]), -7, [0, 5]), 'failed'],
   ['more records than it has', (answer) => changed(answer, 6, [0xff, 0xff]), 'failed'],
 ])('an answer with %s is read as it should be', async (_name, change, expected) => {
-  // Over TCP, where each connection has one answer, and so the end of the lookup is not a matter of time.
+  // Over TCP each connection has one answer, so the end of the lookup does not depend on time.
   dns.quirks = { truncates: true, overTcp: (socket, answer) => void socket.end(changeRecord(answer, change)) }
   expect(await lookup()).toEqual(expected)
 })
@@ -64,7 +64,7 @@ function pointer(offset: number): readonly number[] {
   return [0xc0 | (offset >> 8), offset & 0xff]
 }
 
-/** Changes an answer over TCP that has a record, and leaves others alone. */
+/** Changes answers over TCP that have a record, and leaves others unchanged. */
 function changeRecord(answer: Buffer, change: (answer: Buffer) => Buffer): Buffer {
   const message = answer.subarray(2)
   const sent = message.readUInt16BE(6) === 1 ? change(message) : message
@@ -75,7 +75,7 @@ test.each(['\0', '.', ' ', '\x1b[2J'])('a name with %j in a label is nobody’s'
   const owner = Buffer.concat([Buffer.from([`a${odd}example`.length]), Buffer.from(`a${odd}example\0`)])
   const rest = Buffer.from([0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 192, 0, 2, 66])
   dns.quirks = { rewrite: (answer) => withRecord(changed(answer, 6, [0, 0]), Buffer.concat([owner, rest])) }
-  // The answer's own record is not counted any more, and is read as nothing.
+  // The answer's own record is no longer counted, and is not read.
   dns.zone = { 'a.example': {} }
   expect(await lookup()).toBe('no_address')
 })
@@ -117,7 +117,8 @@ test('a server over TCP that says no length and sends without end is left at onc
   }
   expect(await lookup()).toBe('failed')
   for (const socket of connections) await closeOf(socket)
-  // A few turns of the event loop, in which both sides are: one that waits has a thousand in a second.
+  // Both sides run in a few turns of the event loop; a waiting one has a thousand turns in a
+  // second.
   for (const socket of connections) expect(socket.bytesWritten).toBeLessThan(256 * 1024)
   expect(dns.queries.filter((query) => query.startsWith('tcp')).length).toBeGreaterThan(2)
 })

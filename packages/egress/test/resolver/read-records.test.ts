@@ -54,7 +54,7 @@ test('no more than 128 records are looked at', () => {
 })
 
 test('a chain of pointers is followed for some steps only', () => {
-  // The root, and pointers each to the one before it.
+  // The root name, then pointers, each to the one before.
   const chain = Buffer.alloc(2 * 8_000)
   for (let at = 2; at < chain.length; at += 2) chain.writeUInt16BE(0xc000 + at - 2, at)
   const rest = Buffer.from([0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 192, 0, 2, 66])
@@ -67,7 +67,7 @@ test('a chain of pointers is followed for some steps only', () => {
   expect(after(7_999)).toBeInstanceOf(Error)
 })
 
-/** Only an `Error` of the reader's own counts as a refusal. */
+/** Reads records, or returns the error. Only the reader's own `Error` counts as a refusal. */
 function readOrError(bytes: Buffer, count: number, start = headerLength) {
   try {
     return readRecords(bytes, start, count)

@@ -21,7 +21,7 @@ interface DnsQuirks {
   readonly code?: number
   /** Does not answer at all. */
   readonly isSilent?: boolean
-  /** Answers over TCP in its place. Told of the answer with its length before it. */
+  /** Answers over TCP instead. It gets the answer with its length in front. */
   readonly overTcp?: (socket: Socket, answer: Buffer) => void
   /** Changes the answer's bytes. */
   readonly rewrite?: (answer: Buffer) => Buffer

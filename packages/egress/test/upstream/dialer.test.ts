@@ -57,7 +57,7 @@ test('a name that changes to an address that is not public, or adds one, is not 
   await using canary = await startCanary({ host: '127.0.0.2', port: host.port })
   let addresses = ['127.0.0.1']
   await using dns = await startDnsServer({ 'login.example.com': { A: () => addresses, ttlSecs: 0 } })
-  // The one address of loopback that counts as public here.
+  // The one loopback address that counts as public here.
   const settings = { ...none, resolvers: [dns.address], allowedNetworks: ['127.0.0.1/32'] }
   const dialer = new Dialer({ ...settings, extraCaPem: ca.certificatePem })
   const dial = async () => {
@@ -72,7 +72,7 @@ test('a name that changes to an address that is not public, or adds one, is not 
   expect(await dial()).toBe('connected')
   for (const others of [['127.0.0.2'], ['169.254.169.254', '10.0.0.1'], ['0.0.0.0', '127.0.0.2']]) {
     addresses = others
-    // The answer before is believed for a second, whatever it says.
+    // The earlier answer stays cached for a second, whatever it says.
     await expect.poll(dial, { interval: 200 }).toBe('non_public')
     addresses = ['127.0.0.2', '127.0.0.1', '10.0.0.1']
     await expect.poll(dial, { interval: 200 }).toBe('connected')

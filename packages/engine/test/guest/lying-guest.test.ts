@@ -7,7 +7,7 @@ import { liesAt, placesOf, valueAt, withLie } from '../support/lies.ts'
 const signal = AbortSignal.timeout(120_000)
 const wrong = { name: 'EngineError', kind: 'wrong_answer', message: expect.stringContaining('answered wrongly') }
 
-/** Returns a client of a guest that answers this to whatever it is asked. */
+/** Returns a client of a guest that gives this answer to every request. */
 function clientOf(answer: unknown, { status = 200, headers = {} }: { status?: number; headers?: object } = {}) {
   const lines = Array.isArray(answer) ? answer : [answer]
   const body = () => Readable.from([Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))])

@@ -1,6 +1,6 @@
 import type { GuestClient, SearchRequest } from '../../src/index.ts'
 
-/** A question to a guest, and what an honest one answers: JSON, or lines of it. */
+/** A request to a guest, and the answer of an honest one: JSON, or lines of it. */
 export interface Asked {
   readonly name: string
   readonly answer: object | readonly object[]
@@ -135,7 +135,7 @@ const part = { ...written, uploadId: 'upload-1', offset: 0, partial: true }
 const upload = { upload_id: 'upload-1', path: '/d/f', offset_bytes: 5, completed: false }
 const archive = { path: '/d/f', format: null, user: null, keepOwners: false, overwrite: false, merge: false, body }
 
-/** Everything a host asks a guest. */
+/** Every request that a host sends to a guest. */
 export const questions: readonly Asked[] = [
   {
     name: 'info',

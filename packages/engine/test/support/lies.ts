@@ -1,15 +1,18 @@
 /** The path of a value in an answer. */
 export type Place = readonly (string | number)[]
 
-/** Fields that may have any text, but for NUL, halves of surrogate pairs, and more than there may be. */
+/**
+ * Fields that may have any text without NUL, without halves of surrogate pairs, and within the
+ * length limit.
+ */
 const freeTexts: readonly string[] = ['command', 'argv', 'problems', 'symlink_target', 'text', 'message']
 
 const attack = '$(touch /tmp/PWNED)'
 
-/** Values that the host accepts for no text of a guest. */
+/** Values that are never a valid text of a guest. */
 const noText: readonly unknown[] = ['a\0b', '\ud800', 'x'.repeat(600_000), 7, true, [], {}]
 
-/** Values that the host accepts for no name of a guest. */
+/** Values that are never a valid name of a guest. */
 const noName: readonly unknown[] = [
   ...noText,
   '',
@@ -26,7 +29,7 @@ const noName: readonly unknown[] = [
   '-x\u0000',
 ]
 
-/** Values that the host accepts for no path of a guest. */
+/** Values that are never a valid path of a guest. */
 const noPath: readonly unknown[] = [
   ...noText,
   '',
@@ -40,7 +43,7 @@ const noPath: readonly unknown[] = [
   'C:\\d',
 ]
 
-/** Returns the places of all values of an answer, objects and lists left out. */
+/** Returns the places of all values of an answer, without objects and lists. */
 export function placesOf(value: unknown, at: Place = []): readonly Place[] {
   if (typeof value !== 'object' || value === null) return [at]
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -48,7 +51,7 @@ export function placesOf(value: unknown, at: Place = []): readonly Place[] {
   )
 }
 
-/** Returns what an honest guest never says at a place. */
+/** Returns values that an honest guest never gives at a place. */
 export function liesAt(place: Place, honest: unknown): readonly unknown[] {
   const field = place.findLast((part) => typeof part === 'string') ?? ''
   // A file may be from before 1970.
@@ -56,10 +59,10 @@ export function liesAt(place: Place, honest: unknown): readonly unknown[] {
   if (typeof honest === 'number') return [-1, 1.5, 2 ** 60, '7', attack, true, [], {}]
   if (typeof honest === 'boolean') return [attack, 0, [], {}]
   if (freeTexts.includes(field)) return noText
-  // A directory is as its shell tells it, so that a doubled slash is one.
+  // A shell reports its directory verbatim, so a doubled slash is valid.
   if (field === 'cwd') return [...noText, '', 'relative', '../up', 'C:\\d']
   if (field === 'shell') return noPath.filter((lie) => lie !== '/elsewhere/f')
-  // No bytes are base64, too.
+  // Zero bytes are valid base64.
   if (field === 'data') return noName.filter((lie) => lie !== '')
   return field === 'path' || field === 'from' ? noPath : noName
 }
@@ -73,7 +76,7 @@ export function withLie<Answer>(answer: Answer, place: Place, lie: unknown): Ans
   return copy
 }
 
-/** Returns what is at a place of an answer. */
+/** Returns the value at a place of an answer. */
 export function valueAt(answer: unknown, place: Place): unknown {
   return place.reduce<unknown>((value, part) => (value as Record<string | number, unknown>)[part], answer)
 }

@@ -10,12 +10,16 @@ interface HostileMember {
   readonly content: number
   /** The size in the header; null for the true size. */
   readonly size: string | null
-  /** The header before the member that gives it a longer name, another size, or a sparse map; null for none. */
+  /**
+   * The header before the member with a longer name, another size, or a sparse map; null for none.
+   */
   readonly before: { readonly type: string; readonly text: string } | null
   readonly checksum: 'right' | 'wrong' | 'signed'
 }
 
-/** Names that lead out, twice to the same place, to the root, through links, or nowhere. */
+/**
+ * Names that lead out, name one place twice, name the root, lead through links, or lead nowhere.
+ */
 const names = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('a', 'b', 'd', 'd/a', 'd/d/a', 'l', 'l/a', './a', 'a/a', 'd//a') },
   {
@@ -27,7 +31,7 @@ const names = fc.oneof(
 
 const octal = (value: number) => `${value.toString(8).padStart(11, '0')}\0`
 
-/** Sizes that nothing has, that no number can hold, and that are no numbers. */
+/** Sizes that no file has, that no number can hold, and that are not numbers. */
 const sizes = fc.constantFrom(
   octal(0),
   octal(1),
@@ -44,7 +48,7 @@ const sizes = fc.constantFrom(
   '\0'.repeat(12),
 )
 
-/** Without empty values, which take a record back (POSIX.1-2024, pax): Python takes them for the value. */
+/** Without empty values, which revoke a record (POSIX.1-2024, pax): Python takes them as values. */
 const paxRecords = fc.oneof(
   fc.constantFrom('path', 'linkpath').chain((key) => names.map((name) => pax([[key, name === '' ? 'e' : name]]))),
   fc.constantFrom('0', '3', '600', '9007199254740993', '-1', '1e3', ' 5').map((size) => pax([['size', size]])),
@@ -85,7 +89,10 @@ const member: fc.Arbitrary<HostileMember> = fc.record({
   ),
 })
 
-/** Archives that lie: about sizes, names, links, sparse maps and checksums, with members behind their end. */
+/**
+ * Archives with false sizes, names, links, sparse maps and checksums, and with members after their
+ * end.
+ */
 export const hostileTar: fc.Arbitrary<Buffer> = fc
   .record({
     members: fc.array(member, { minLength: 1, maxLength: 6 }),

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { run } from './run.ts'
 import { scratch } from './scratch.ts'
 
-/** A member as a reader sees it. Names have one character per byte, and no slash at the end. */
+/** A member as a reader sees it. Names have one character per byte, and no trailing slash. */
 export interface Listed {
   readonly name: string
   readonly type: 'file' | 'directory' | 'symlink' | 'hardlink' | 'other'
@@ -24,7 +24,10 @@ def members(path):
     except Exception: return None
 print(json.dumps([members(f'{sys.argv[1]}/{n}') for n in range(int(sys.argv[2]))]))`
 
-/** Lists archives as Python's `tarfile` reads them; null for one that it cannot read. It ends an archive without a word where a later header is damaged. */
+/**
+ * Lists archives as Python's `tarfile` reads them; null for one that it cannot read. It silently
+ * ends an archive at a damaged later header.
+ */
 export async function listWithPython(archives: readonly Uint8Array[]): Promise<readonly (readonly Listed[] | null)[]> {
   await using dir = await scratch()
   for (const [index, archive] of archives.entries()) await writeFile(`${dir.path}/${index}`, archive)

@@ -10,18 +10,18 @@ import { hostileTar } from '../support/hostile-tar.ts'
 import { type Listed, listWithPython } from '../support/python-tar.ts'
 import { scratch } from '../support/scratch.ts'
 
-/** `HOLT_FUZZ_SEED` makes the same archives again. */
+/** The seed of the archives. `HOLT_FUZZ_SEED` repeats them. */
 const seed = Number(process.env.HOLT_FUZZ_SEED ?? randomInt(2 ** 31))
 
 const archives = fc.sample(hostileTar, { numRuns: 400, seed })
 
-/** Small enough that a size that lies cannot fill the disk. */
+/** Small limits, so that a false size cannot fill the disk. */
 const limits = { maxBytes: 1 << 22, maxEntries: 1000, maxMetadataBytes: 1 << 20 }
 
 const python = requires('python3')
 const checker = requires('fsck.erofs')
 
-/** Fewer than these mean that the archives test nothing. */
+/** The least number of archives of a kind; with fewer, the test proves nothing. */
 const enough = 40
 
 describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python.note}`, () => {
@@ -64,7 +64,7 @@ describe.skipIf(checker.skip)(`images of hostile archives of HOLT_FUZZ_SEED=${se
   }, 120_000)
 })
 
-/** Lists an archive; null where it is an input error. Content is read to its end, as a writer does. */
+/** Lists an archive; null if it is an input error. Content is read to its end, as a writer does. */
 async function list(archive: Buffer): Promise<readonly Listed[] | null> {
   const listed: Listed[] = []
   try {

@@ -7,13 +7,13 @@ import { hostileTar } from '../../../erofs/test/support/hostile-tar.ts'
 import { type Listed, listWithPython } from '../../../erofs/test/support/python-tar.ts'
 import { readTar, type TarComment, type TarMember } from '../../src/tar/read-tar.ts'
 
-/** `HOLT_FUZZ_SEED` makes the same archives again. */
+/** The seed of the archives. `HOLT_FUZZ_SEED` repeats them. */
 const seed = Number(process.env.HOLT_FUZZ_SEED ?? randomInt(2 ** 31))
 
 const archives = fc.sample(hostileTar, { numRuns: 400, seed })
 const python = requires('python3')
 
-/** Fewer than these mean that the archives test nothing. */
+/** The least number of archives of a kind; with fewer, the test proves nothing. */
 const enough = 20
 
 describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python.note}`, () => {
@@ -33,7 +33,7 @@ describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python
   }, 120_000)
 })
 
-/** A name that is not UTF-8 is null, as the caller is told. */
+/** The SDK reports a name that is not UTF-8 as null. */
 type Own = Omit<Listed, 'name' | 'target'> & { readonly name: string | null; readonly target: string | null }
 
 async function list(archive: Buffer): Promise<readonly Own[] | null> {
@@ -60,7 +60,7 @@ async function listedOf({ path, type, target, sizeBytes, content }: TarMember): 
   return { name: latin(path)?.replace(/\/+$/, '') ?? null, type, size, target: isLink ? latin(target) : '' }
 }
 
-/** One character for each byte, as the other reader's names are. */
+/** Returns a text with one character for each byte, as in the other reader's names. */
 function latin(text: string | null): string | null {
   return text === null ? null : Buffer.from(text, 'utf8').toString('latin1')
 }

@@ -111,7 +111,9 @@ test('a symlink that leads out is not made, and is told', async () => {
 
 describe('what cannot be sent', () => {
   const lossy = '\uFFFD'
-  /** A tree with a thing of each kind that cannot be sent, and a file beside and below each. */
+  /**
+   * Makes a tree with an entry of each kind that cannot be sent, and a file beside and below each.
+   */
   async function makeUnsendable(root: string): Promise<void> {
     await mkdir(join(root, 'sub'), { recursive: true })
     await writeFile(join(root, 'a.txt'), 'a')

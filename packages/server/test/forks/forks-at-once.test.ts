@@ -7,7 +7,9 @@ import { startTestServer, type TestServer } from '../support/start-test-server.t
 
 const forks = 30
 
-/** Starts a server whose first checkpoint waits until so many forks are asked for. Counts checkpoints. */
+/**
+ * Starts a server whose first checkpoint waits for a number of fork requests. Counts checkpoints.
+ */
 async function serverThatWaits(fail: () => boolean = () => false) {
   const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>()
   const counts = { taken: 0, restoring: 0, mostRestoring: 0 }
@@ -34,7 +36,7 @@ async function serverThatWaits(fail: () => boolean = () => false) {
   return { server, counts, goOn, waiting }
 }
 
-/** Returns the requests that have come in and are not answered. */
+/** Returns the number of requests that have arrived and are not answered. */
 async function openRequests({ ask }: TestServer): Promise<number> {
   const metric = readMetrics((await ask('GET', '/metrics')).text).get('holt_http_requests_open')
   return (metric?.samples ?? []).reduce((total, { value }) => total + value, 0)

@@ -4,10 +4,10 @@ import { startTestServer, type TestServer } from '../support/start-test-server.t
 
 const requests = 60
 
-/** The sweep of the service, which makes changes of its own. */
+/** The most transactions of the service's own sweep. */
 const othersAtMost = 10
 
-/** Returns how many transactions the store has seen. */
+/** Returns the number of transactions that the store has seen. */
 async function transactionsOf({ ask }: TestServer): Promise<number> {
   const metrics = readMetrics((await ask('GET', '/metrics')).text)
   const samples = metrics.get('holt_store_change_duration_seconds')?.samples ?? []

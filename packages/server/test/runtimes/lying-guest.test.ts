@@ -7,7 +7,10 @@ import { startTestServer } from '../support/start-test-server.ts'
 const attack = '$(touch /tmp/PWNED)'
 const lastMomentMs = 253_402_300_799_999
 
-/** A route, what the guest is asked for it, where in the guest's answer the list is that names things, and the schema of the API's own answer. */
+/**
+ * A route, its request to the guest, the place of the named list in the guest's answer, and the
+ * schema of the API's answer.
+ */
 const routes: readonly {
   readonly url: string
   readonly asked: string

@@ -52,7 +52,10 @@ function fastClocks(): Pick<ServerOptions, 'now' | 'monotonic'> {
   return { now, monotonic: now }
 }
 
-/** Does a scenario once for each step of it that can fail, by an error and by `kill -9`; in a short run for a fifth of these failures. */
+/**
+ * Runs a scenario once for each step that can fail, by an error and by `kill -9`. A short run draws
+ * a fifth of these failures.
+ */
 export async function expectEverywhere<Subject>(scenario: Scenario<Subject>): Promise<void> {
   const failpoints = new Failpoints(process.env.HOLT_FAILPOINTS)
   using _ = catchKills()
@@ -67,7 +70,7 @@ export async function expectEverywhere<Subject>(scenario: Scenario<Subject>): Pr
   const certain = new Set(armingsOf(answered.filter((name) => partOf(name) !== 'store')).map(idOf))
   const all = armingsOf(hits).filter(({ name }) => concerns(scenario, name))
   const drawn = shareOf(all, shortShare, scenario.name)
-  // Some failures in the background may not come about. Where all are tried, one at each step has to.
+  // Some background failures may not happen. If all are tried, one at each step must happen.
   const unfailed = new Set(drawn.length === all.length ? hits.filter(own) : [])
   for (const arming of drawn) {
     try {

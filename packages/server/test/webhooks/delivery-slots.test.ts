@@ -5,7 +5,7 @@ import { DeliverySlots, type Destination } from '../../src/webhooks/delivery-slo
 const limits = { all: 6, ofProject: 4, ofHost: 2 }
 const never = new AbortController().signal
 
-/** Asks for a slot. Tells when it was given. */
+/** Asks for a slot, and reports when it was given. */
 function ask(slots: DeliverySlots, destination: Destination, signal = never) {
   const asked = { isIn: false, entered: slots.enter(destination, signal) }
   asked.entered.then(

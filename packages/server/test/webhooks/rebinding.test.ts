@@ -7,10 +7,13 @@ import { keepingLog } from '../support/start-test-server.ts'
 
 const name = 'rebind.example.com'
 
-/** The network that stands for the public: what is in no other may be reached. */
+/** The network that stands for the public one: addresses outside all others may be reached. */
 const [open, inner] = ['127.0.0.2', '127.0.0.1'] as const
 
-/** Starts a host that may be reached and one that may not, on the same port, and a resolver that answers what `addresses` says. */
+/**
+ * Starts an allowed host and a forbidden one on the same port, and a resolver that answers with
+ * `addresses`.
+ */
 async function setUp(addresses: () => readonly string[], redirectsTo: string | null = null) {
   const stack = new AsyncDisposableStack()
   onTestFinished(() => stack.disposeAsync())
@@ -25,7 +28,7 @@ async function setUp(addresses: () => readonly string[], redirectsTo: string | n
   const dns = stack.use(await startDnsServer({ [name]: { A: addresses, ttlSecs: 0 } }))
   const egress = { resolvers: [dns.address], allowedNetworks: [`${open}/32`], overrides: [], caFile: null }
   const asked = () => dns.queries.filter((query) => query.startsWith('A ')).length
-  /** Sends a message over a connection of its own, to a resolver whose answers nobody remembers. */
+  /** Sends a message over a new connection, with a resolver whose answers are not cached. */
   const post = async () => {
     const { dialWebhook } = await openOutside({ egress }, keepingLog().log)
     const receiver = new Receiver(dialWebhook, `http://${name}:${canary.port}/in`)

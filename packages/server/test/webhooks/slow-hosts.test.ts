@@ -7,7 +7,10 @@ import { startTestServer } from '../support/start-test-server.ts'
 
 const slowHooks = 20
 
-/** Starts a host on loopback that does `serve` with each connection, until the test ends. Returns how to reach it, and its connections. */
+/**
+ * Starts a host on loopback that runs `serve` for each connection until the test ends. Returns its
+ * address and its connections.
+ */
 async function startHost(serve: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -26,7 +29,7 @@ async function startHost(serve: (socket: Socket) => void) {
 
 const silent = (socket: Socket) => void socket.resume()
 
-/** Sends something and a byte of what follows every 10 ms. */
+/** Sends a beginning, and then one byte every 10 ms. */
 const dripping = (begin: string) => (socket: Socket) => {
   socket.resume().write(begin)
   const timer = setInterval(() => socket.write('x'), 10)

@@ -11,7 +11,7 @@ const redactions = redactionOf({ text: secret, placeholder: 'placeholder' })
 const mask = 'placeholder'.padEnd(secret.length, '*')
 const longForms = { short: 0, '16 bits': 126, '64 bits': 127 } as const
 
-/** A frame of a server, its length written in one of the three ways. */
+/** Returns a frame of a server, with its length in one of the three forms. */
 function frame(first: number, content: string, form: keyof typeof longForms = 'short'): Buffer {
   const bytes = Buffer.from(content)
   if (form === 'short') return Buffer.concat([Buffer.from([first, bytes.length]), bytes])

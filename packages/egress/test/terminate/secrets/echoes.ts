@@ -5,10 +5,13 @@ import type { AddressInfo, Server } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { hostName, makePassage, type Passage, secretOf, upstreamContext } from '../harness.ts'
 
-/** A request under way to a host that sends back what comes, with the secret put in. */
+/** An open request to a host that echoes everything, with the secret inserted. */
 export interface Echo {
   send(bytes: Buffer): void
-  /** Told of each piece of the answer as a program sees it: a chunk, a DATA frame, or what came of a WebSocket at once. */
+  /**
+   * Called with each piece of the answer as a program sees it: a chunk, a DATA frame, or the
+   * WebSocket data that arrived at once.
+   */
   onPiece: (piece: Buffer) => void
 }
 
@@ -107,7 +110,7 @@ async function echoOfWebSocket(): Promise<() => Promise<Echo>> {
 
 const lineEnd = Buffer.from('\r\n')
 
-/** A connection on which a request was sent and the head of its answer read. */
+/** Returns a connection after the request was sent and the head of its answer read. */
 async function opened(passage: Passage, lines: readonly string[]) {
   const socket = await passage.enter()
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)

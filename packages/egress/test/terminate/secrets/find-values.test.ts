@@ -28,13 +28,15 @@ test('takes as long for a text that repeats the beginning of a value as for any 
   const finder = new ValueFinder(value.length, [{ at: 0, bytes: Buffer.from(value) }])
   const texts = ['x', 's', value.slice(0, -1)].map((fill) => Buffer.alloc(2 ** 15, fill))
   const fastest = texts.map(() => Number.POSITIVE_INFINITY)
-  // The least of many short ones in turn: other work of the machine only adds, and some of them fall between it.
+  // The shortest of many short runs in turn: other work of the machine only adds time, and some
+  // runs are undisturbed.
   for (let round = 0; round < 1_000; round++)
     for (const [at, text] of texts.entries()) {
       const started = performance.now()
       finder.read(text, value.length, () => {})
       fastest[at] = Math.min(fastest[at] ?? 0, performance.now() - started)
     }
-  // A search by letters (`Buffer.indexOf`) takes about ten times as long for the second as for the first.
+  // A search by letters (`Buffer.indexOf`) takes about ten times as long for the second as for the
+  // first.
   expect(Math.max(...fastest) / Math.min(...fastest)).toBeLessThan(3)
 })

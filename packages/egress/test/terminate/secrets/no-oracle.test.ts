@@ -3,24 +3,27 @@ import { type Echo, protocols } from './echoes.ts'
 
 const secret = 'sk-the-real-value-0123456789'
 
-/** The most by which right and wrong guesses may differ. Chance makes 0.1 at most; holding back exactly what begins a secret makes 1. */
+/**
+ * The most by which right and wrong guesses may differ. Chance gives at most 0.1. Holding back
+ * exactly the beginning of a secret gives 1.
+ */
 const maxDifference = 0.25
 const probes = 2_000
 const lanes = 8
-/** More than is ever held back of this secret. */
+/** Longer than the gateway ever holds back for this secret. */
 const long = 'x'.repeat(300)
 
 /** The observations that a program makes of one guess. */
 interface Seen {
   readonly isRight: boolean
-  /** Bytes that had not come before anything was sent behind the guess. */
+  /** Bytes that had not arrived before anything was sent after the guess. */
   readonly withheld: number
   readonly pieces: number
   readonly earlyMs: number
   readonly allMs: number
 }
 
-/** A guess of one letter, where those before it are known. */
+/** A guess of one letter, with the letters before it known. */
 interface Guess {
   readonly isRight: boolean
   readonly first: Buffer
@@ -56,7 +59,7 @@ function guessOver(protocol: string, at: number): Guess {
   const isRight = Math.random() < 0.5
   const known = 3 + Math.floor(Math.random() * (secret.length - 4))
   const next = secret.charCodeAt(known)
-  // In the alphabet, and not the right one.
+  // A letter of the alphabet, but not the right one.
   const letter = isRight ? next : next === 0x7a ? 0x61 : next + 1
   const before = at % 2 === 0 ? '\n#' : long
   const text = Buffer.from(before + secret.slice(0, known) + String.fromCharCode(letter))

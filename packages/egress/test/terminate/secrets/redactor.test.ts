@@ -9,7 +9,7 @@ const secret = 'sk-the-real-value-0123456789'
 const redactions = redactionOf({ text: secret, placeholder: 'placeholder' })
 const mask = 'placeholder'.padEnd(secret.length, '*')
 
-/** A redactor, and all that it has given out. */
+/** Returns a redactor, and its output so far. */
 function redactor(options?: { isWhole: boolean }) {
   const stream = new Redactor(new Masker(redactions), options)
   const given = { text: '' }
@@ -71,14 +71,14 @@ describe('a stream without a secret', () => {
   test('takes a reader that reads nothing for no pause of the sender', async () => {
     const stream = new Redactor(new Masker(redactions))
     stream.write(`${'x\n'.repeat(40_000)}${secret.slice(0, 20)}`)
-    // However long that is: just before, and just after, any timer that may repeat.
+    // For any duration: just before and just after any timer that may repeat.
     await vi.advanceTimersByTimeAsync(pauseMs * 40 - 1)
     let text = ''
     stream.on('data', (part: Buffer) => {
       text += part.toString()
     })
     await turns()
-    // The reader has read all; the sender can go on from now.
+    // The reader has read everything, so the sender can continue.
     expect(text.endsWith('x\n')).toBe(true)
     await vi.advanceTimersByTimeAsync(2)
     stream.end(secret.slice(20))
