@@ -13,11 +13,14 @@ Exit codes: 0 success, 1 failure, 2 wrong usage. run, exec, shell and attach: th
 
 /** Makes the program without its verbs. */
 export function emptyProgram(): Command {
-  return new Command('holt')
-    .description('Runs code that an agent wrote, safely, on your own machine.')
-    .version(version, '-V, --version')
-    .enablePositionalOptions()
-    .showHelpAfterError('(add --help for the options and examples)')
-    .exitOverride()
-    .addHelpText('after', environment)
+  return (
+    new Command('holt')
+      .description('Runs code that an agent wrote, safely, on your own machine.')
+      .version(version, '-V, --version')
+      .enablePositionalOptions()
+      // What is wrong with a command line is told by src/usage, which knows the words of other tools.
+      .configureOutput({ outputError: () => undefined })
+      .exitOverride()
+      .addHelpText('after', environment)
+  )
 }

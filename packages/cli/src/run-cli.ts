@@ -1,17 +1,19 @@
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { ignoreClosedPipes } from './output/print.ts'
 import { reportError } from './output/report-error.ts'
 import { buildProgram } from './program.ts'
+import { inKnownNumber } from './usage/plurals.ts'
 import { ExitStatus, UsageError } from './verb.ts'
 
 /** The exit code of a command line that is wrong. */
 const usageExitCode = 2
 
 /** Runs one command line and answers the exit code. */
-export async function runCli(args: readonly string[]): Promise<number> {
+export async function runCli(given: readonly string[]): Promise<number> {
   ignoreClosedPipes()
+  const args = inKnownNumber(given)
+  const program = await buildProgram(args)
   try {
-    const program = await buildProgram(args)
     await program.parseAsync([...args], { from: 'user' })
     return 0
   } catch (error) {
@@ -19,8 +21,20 @@ export async function runCli(args: readonly string[]): Promise<number> {
       if (error.cause !== undefined) reportError(error.cause, error.command)
       return error.cause instanceof UsageError ? usageExitCode : error.exitCode
     }
-    // Commander has printed the help or what is wrong.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode
+    if (error instanceof CommanderError) return endOf(error, { args, program })
     throw error
   }
+}
+
+/** Tells what is wrong with a command line; the help, commander has printed. */
+async function endOf(
+  error: CommanderError,
+  refused: { readonly args: readonly string[]; readonly program: Command },
+): Promise<number> {
+  if (error.exitCode === 0) return 0
+  if (error.message.startsWith('error:')) {
+    const { explainUsage } = await import('./usage/explain-usage.ts')
+    explainUsage(error, refused)
+  }
+  return usageExitCode
 }

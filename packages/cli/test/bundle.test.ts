@@ -56,7 +56,19 @@ describe('the code that a command line loads is bounded', () => {
     expect(sources.length).toBeLessThanOrEqual(mostOf[verb] ?? most)
   })
 
-  test.each([[['--help']], [['nonsense']], [['__complete', '--', 'cr']]])(
+  test('the words of other tools are looked up where a command line is wrong, and nowhere else', async () => {
+    const wordsOfOthers = (sources: readonly string[]) =>
+      sources.filter((source) => /\/usage\/(?:other|explain)-/.test(source))
+    expect(wordsOfOthers((await loadedBy(bundle, ['ls', '--help'])).sources)).toEqual([])
+    const { ended, sources } = await loadedBy(bundle, ['ls', '--label', 'a=b'])
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('--metadata') })
+    expect(wordsOfOthers(sources)).not.toEqual([])
+    expect(sources.filter((source) => source.startsWith('packages/cli/src/commands/'))).toEqual([
+      'packages/cli/src/commands/ls.ts',
+    ])
+  })
+
+  test.each([[['--help']], [['nonsense']], [['list']], [['__complete', '--', 'cr']]])(
     '%j, which tells of every verb',
     async (args) => {
       const { sources } = await loadedBy(bundle, args)

@@ -1,0 +1,88 @@
+import type { Command, CommanderError } from 'commander'
+import { say } from '../output/print.ts'
+import { printable } from '../output/visible.ts'
+import { shellWord } from '../shell/shell-word.ts'
+import { insteadOfOption, insteadOfOptionOf } from './other-options.ts'
+import { groupVerbsFor, insteadInGroup, insteadOf, mainVerbOf, verbFor } from './other-words.ts'
+
+/** A command line that commander refused, and the program that it was for. */
+interface Refused {
+  readonly args: readonly string[]
+  readonly program: Command
+}
+
+const similar = /\n(\(Did you mean [^\n]*\?\))$/
+
+/** Tells what is wrong with a command line, and the words that Holt has for those of other tools. */
+export function explainUsage(error: CommanderError, refused: Refused): void {
+  const [, spelling] = similar.exec(error.message) ?? []
+  say(printable(error.message.replace(similar, '')))
+  const advice = adviceFor(error, refused, spelling !== undefined) ?? spelling
+  if (advice !== undefined) say(printable(advice))
+  say('(add --help for the options and examples)')
+}
+
+/** What to type instead; undefined where nothing is known. `isSpelling`: the words are nearly right as they are. */
+function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelling: boolean): string | undefined {
+  const args = refused.args[0] === '--' ? refused.args.slice(1) : refused.args
+  const [verb = '', second = ''] = args
+  const [, word = ''] = /'([^']*)'/.exec(message) ?? []
+  if (code === 'commander.unknownCommand')
+    return word === verb ? insteadOfVerb(word) : insteadInside({ program: refused.program, verb, word, isSpelling })
+  if (code === 'commander.unknownOption') return insteadOfFlag(verb, word)
+  if (code === 'commander.excessArguments') return insteadOfArguments(verb, second)
+  if (code === 'commander.missingArgument' && verb === 'ps' && args.length === 1)
+    return didYouMean('ls, which lists the runtimes')
+  return undefined
+}
+
+function insteadOfVerb(word: string): string | undefined {
+  const known = own(verbFor, word)
+  return known === undefined ? hint(own(insteadOf, word)) : didYouMean(known)
+}
+
+function insteadInside({
+  program,
+  verb,
+  word,
+  isSpelling,
+}: {
+  program: Command
+  verb: string
+  word: string
+  isSpelling: boolean
+}): string | undefined {
+  const instead = own(insteadInGroup, `${verb} ${word}`)
+  if (instead !== undefined) return hint(instead)
+  const names = program.commands.find((one) => one.name() === verb)?.commands.map((one) => one.name()) ?? []
+  const same = own(groupVerbsFor, word)?.find((name) => names.includes(name))
+  if (same !== undefined) return didYouMean(`${verb} ${same}`)
+  const main = own(mainVerbOf, verb)
+  return main === undefined || isSpelling ? undefined : didYouMean(`${verb} ${main} ${shellWord(word)}`)
+}
+
+function insteadOfFlag(verb: string, flag: string): string | undefined {
+  const name = flag.startsWith('--') ? (flag.split('=')[0] ?? flag) : flag
+  const ofVerb = own(insteadOfOptionOf, verb.startsWith('-') ? '' : verb) ?? {}
+  // Of several letters together, the first one is the one that is not known.
+  const found = [name, name.slice(0, 2)].map((one) => own(ofVerb, one) ?? own(insteadOfOption, one))
+  return hint(found.find((one) => one !== undefined))
+}
+
+function insteadOfArguments(verb: string, second: string): string | undefined {
+  if (verb === 'create' && !second.startsWith('-')) return didYouMean(`create -n ${shellWord(second)}`)
+  return undefined
+}
+
+function didYouMean(words: string): string {
+  return `(Did you mean holt ${words}?)`
+}
+
+function hint(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : `hint: ${text}`
+}
+
+/** A value of a table; words that every object has are none of its keys. */
+function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined
+}

@@ -1,0 +1,105 @@
+/** The verb for a word of docker, fly, e2b or kubectl that means the same. */
+export const verbFor: Readonly<Record<string, string>> = {
+  list: 'ls',
+  inspect: 'get',
+  show: 'get',
+  info: 'get',
+  describe: 'get',
+  stop: 'pause',
+  suspend: 'pause',
+  halt: 'pause',
+  start: 'resume',
+  unpause: 'resume',
+  wake: 'resume',
+  delete: 'rm',
+  destroy: 'rm',
+  remove: 'rm',
+  terminate: 'rm',
+  'kill-runtime': 'rm',
+  ssh: 'shell',
+  connect: 'shell',
+  console: 'shell',
+  bash: 'shell',
+  sh: 'shell',
+  top: 'stats',
+  usage: 'stats',
+  images: 'template ls',
+  image: 'template',
+  build: 'template build',
+  pull: 'template pull',
+  clone: 'fork',
+  restore: 'create --snapshot SNAPSHOT',
+  commit: 'snapshot create',
+  checkpoint: 'snapshot create',
+  url: 'port',
+  expose: 'port',
+  forward: 'port --forward',
+  'port-forward': 'port --forward',
+  copy: 'cp',
+  scp: 'cp',
+  rsync: 'sync',
+  new: 'create',
+  spawn: 'create',
+  launch: 'create',
+  version: '--version',
+  update: 'set',
+  jobs: 'ps',
+  network: 'net',
+  acl: 'policy',
+  token: 'key',
+  serve: 'up',
+  history: 'events',
+}
+
+/** What to do instead of a verb that Holt has under no other name. */
+export const insteadOf: Readonly<Record<string, string>> = {
+  login: 'There is no login: set HOLT_URL and HOLT_API_KEY. Which key is in use: holt whoami',
+  logout: 'There is no login: unset HOLT_API_KEY. Which key is in use: holt whoami',
+  cat: 'Print a file of a runtime: holt cp RUNTIME:/FILE -',
+  edit: 'Edit it in a terminal: holt shell RUNTIME',
+  prune: 'Ended runtimes need no room. Delete those that go on: holt rm $(holt ls -q)',
+  rename: 'A runtime keeps the name of its start: holt create -n NAME',
+  restart:
+    'Runtimes go on where they were: holt pause RUNTIME, then holt resume RUNTIME. For a fresh start: holt create',
+  wait: 'holt exec and holt run wait for their command. For a server inside: holt port RUNTIME PORT --wait 30',
+  open: 'Open a port in the browser: holt port RUNTIME PORT --open',
+  config: 'Settings are variables of the environment: holt --help. What the service runs with: holt status',
+  volume: 'There are no volumes: holt cp copies, holt sync follows changes, and holt snapshot create keeps the disk',
+}
+
+/** The words for a command of a group, the best first; the group has one of them or none. */
+export const groupVerbsFor: Readonly<Record<string, readonly string[]>> = {
+  list: ['ls'],
+  inspect: ['get', 'ls'],
+  show: ['get', 'ls'],
+  info: ['get', 'ls'],
+  describe: ['get', 'ls'],
+  delete: ['rm'],
+  remove: ['rm'],
+  destroy: ['rm'],
+  revoke: ['rm'],
+  new: ['create', 'set', 'build'],
+  add: ['create', 'set', 'build'],
+  create: ['set', 'build'],
+  put: ['set', 'create'],
+  update: ['set', 'build'],
+  edit: ['set', 'build'],
+  get: ['ls'],
+  set: ['create', 'build'],
+}
+
+/** The command of a group for what is none of its words, as the name of a runtime. */
+export const mainVerbOf: Readonly<Record<string, string>> = {
+  snapshot: 'create',
+  template: 'build',
+  net: 'get',
+  session: 'ls',
+}
+
+/** What to do instead of a command of a group. */
+export const insteadInGroup: Readonly<Record<string, string>> = {
+  'net allow': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',
+  'net deny': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',
+  'secret get': 'Values are never shown. Which secrets there are: holt secret ls',
+  'secret show': 'Values are never shown. Which secrets there are: holt secret ls',
+}
