@@ -68,7 +68,7 @@ describeClasses('holt run', (isolation) => {
 
 describe('holt ends with 125 when Holt itself failed', () => {
   it.each([
-    ['for want of the template', ['run', '-t', 'nothing', '--', 'true'], {}, 'no such template'],
+    ['for want of the template', ['run', '-t', 'nothing', '--', 'true'], {}, 'no template is named nothing'],
     ['for want of the runtime', ['exec', 'nothing', '--', 'true'], {}, 'nothing'],
     ['for a wrong key', ['run', '--', 'true'], { HOLT_API_KEY: 'wrong' }, 'HOLT_API_KEY'],
     ['for want of the service', ['run', '--', 'true'], { HOLT_URL: 'http://127.0.0.1:9' }, '127.0.0.1:9'],

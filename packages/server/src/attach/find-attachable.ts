@@ -2,6 +2,7 @@ import type { GuestClient, GuestProcess } from '@holt/engine'
 import { type AttachQuery, HoltError, isIdParam, isSet } from '@holt/protocol'
 import { type Caller, requireScope } from '../auth/authenticate.ts'
 import { within } from '../http/call.ts'
+import { idNotFound } from '../missing/not-found.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import type { Service } from '../service.ts'
 
@@ -33,7 +34,7 @@ export async function findAttachable(
   const { caller, params, query, gone } = request
   if (wantsToWrite(query)) requireScope(caller, 'runtime:write')
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
-  if (!isIdParam('command_id', params.command_id)) throw new HoltError('command_not_found', 'There is no such command.')
+  if (!isIdParam('command_id', params.command_id)) throw idNotFound('command_not_found', params.command_id)
   const process = await guest.getProcess(params.command_id, within({ gone }, answerTimeoutMs))
   if (query.cursor > process.cursor)
     throw new HoltError('invalid_request', `The cursor is after the output's end, ${process.cursor}.`)

@@ -40,10 +40,14 @@ export async function authenticate(service: Service, header: string | undefined)
   }
 }
 
-/** Refuses a caller whose key lacks a scope. `admin` has every one of its project. */
+/** Returns true if the scopes of a key include one. `admin` has every one of its project. */
+export function hasScopeOf(scopes: ReadonlySet<Scope>, scope: Scope): boolean {
+  return scopes.has(scope) || (scopes.has('admin') && scope !== 'operator')
+}
+
+/** Refuses a caller whose key lacks a scope. */
 export function requireScope(caller: Caller, scope: Scope | 'any'): void {
-  if (scope === 'any' || caller.scopes.has(scope)) return
-  if (caller.scopes.has('admin') && scope !== 'operator') return
+  if (scope === 'any' || hasScopeOf(caller.scopes, scope)) return
   throw new HoltError('forbidden', `This key lacks the scope ${scope}.`, { details: { scope } })
 }
 

@@ -114,7 +114,7 @@ async function findBase(service: Service, build: BuildUnderWay, reference: strin
   } catch (error) {
     if (!(error instanceof HoltError)) throw error
     const missing = error.code === 'template_not_found'
-    throw new BuildError('image_not_found', missing ? `There is no template ${reference}.` : error.message, {
+    throw new BuildError('image_not_found', error.message, {
       hint: missing ? 'Build it first, or name another one: GET /v1/agents/template lists them.' : error.hint,
       cause: error,
     })
@@ -140,7 +140,7 @@ async function findFiles(
   } catch (error) {
     if (!(error instanceof HoltError)) throw error
     const hint = 'GET /v1/agents/snapshot?kind=filesystem lists those that there are.'
-    throw new BuildError('image_not_found', `The snapshot ${reference}: ${error.message}`, { hint, cause: error })
+    throw new BuildError('image_not_found', error.message, { hint, cause: error })
   }
 }
 

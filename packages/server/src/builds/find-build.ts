@@ -1,4 +1,5 @@
-import { HoltError, isIdParam } from '@holt/protocol'
+import { isIdParam } from '@holt/protocol'
+import { idNotFound } from '../missing/not-found.ts'
 import { readableBy } from '../projects/system-project.ts'
 import type { BuildRow } from '../store/build-tables.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -19,7 +20,7 @@ export async function findBuild(db: Queries, { projectId, buildId }: BuildRef): 
         .where('build_id', '=', buildId)
         .executeTakeFirst()
     : undefined
-  if (row === undefined) throw new HoltError('build_not_found', 'There is no such build.')
+  if (row === undefined) throw idNotFound('build_not_found', buildId)
   return row
 }
 

@@ -1,4 +1,5 @@
-import { HoltError, isIdParam } from '@holt/protocol'
+import { isIdParam } from '@holt/protocol'
+import { idNotFound } from '../missing/not-found.ts'
 import type { BuildContextRow } from '../store/build-tables.ts'
 import type { Queries } from '../store/open-store.ts'
 
@@ -16,7 +17,7 @@ export async function findContext(
         .executeTakeFirst()
     : undefined
   if (row === undefined)
-    throw new HoltError('context_not_found', 'There is no such build context.', {
+    throw idNotFound('context_not_found', contextId, {
       hint: 'Upload it again: a context that no build uses is kept for a day.',
     })
   return row

@@ -4,6 +4,7 @@ import { findAttachable } from '../attach/find-attachable.ts'
 import { roomsOf } from '../attach/rooms.ts'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
 import { Comeback } from '../links/come-back.ts'
+import { idNotFound } from '../missing/not-found.ts'
 import { type OpenRuntime, openGuest } from '../runtimes/open-guest.ts'
 import { decodeOutput } from './decode-output.ts'
 import { type Followed, followOutput } from './follow-output.ts'
@@ -61,7 +62,7 @@ async function openCommand(call: CommandCall): Promise<{ runtime: OpenRuntime; i
   const { service, caller, params } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   const runtime = await openGuest(service, ref, call)
-  if (!isIdParam('command_id', params.command_id)) throw new HoltError('command_not_found', 'There is no such command.')
+  if (!isIdParam('command_id', params.command_id)) throw idNotFound('command_not_found', params.command_id)
   return { runtime, id: params.command_id }
 }
 

@@ -1,6 +1,7 @@
 import type { GuestSession } from '@holt/engine'
-import { HoltError, type Id, isIdParam, type Session, SessionName } from '@holt/protocol'
+import { type Id, isIdParam, type Session, SessionName } from '@holt/protocol'
 import { type Answer, type Call, type Handlers, within } from '../http/call.ts'
+import { sessionNotFound } from '../missing/not-found.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import { moment } from '../store/moment.ts'
 import { pageOfGuest } from './list-page.ts'
@@ -19,7 +20,7 @@ async function listSessions({ service, caller, params, query, gone }: Call<'list
 
 async function endSession({ service, caller, params, gone }: Call<'endSession'>): Promise<Answer> {
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
-  if (!SessionName.safeParse(params.name).success) throw new HoltError('session_not_found', 'There is no such session.')
+  if (!SessionName.safeParse(params.name).success) throw sessionNotFound(params.name)
   await guest.endSession(params.name, within({ gone }, answerTimeoutMs))
   return { status: 204 }
 }

@@ -1,10 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Scope } from '@holt/protocol'
 import { noteFound, type OpenEntry } from '../audit/audit-entry.ts'
 
 /** The request that something is done for. */
 interface Acting {
   readonly projectId: string
   readonly keyId: string
+  readonly scopes: ReadonlySet<Scope>
   /** Where it is written down; null where it changes nothing. */
   readonly entry: OpenEntry | null
   /** False when it has been answered: what goes on after that, the service does by itself. */

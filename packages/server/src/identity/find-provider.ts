@@ -1,5 +1,6 @@
-import { HoltError, isIdParam, type ProviderSettings } from '@holt/protocol'
+import { type HoltError, isIdParam, type ProviderSettings } from '@holt/protocol'
 import { foundFor } from '../events/acting.ts'
+import { comparedNames, idNotFound, nameNotFound } from '../missing/not-found.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { ProviderRow } from '../store/tables.ts'
 
@@ -14,7 +15,7 @@ export async function findProvider(db: Queries, projectId: string, reference: st
     .where('project_id', '=', projectId)
     .where(isIdParam('provider_id', reference) ? 'provider_id' : 'name', '=', reference)
     .executeTakeFirst()
-  if (row === undefined) throw new HoltError('provider_not_found', 'There is no such identity provider.')
+  if (row === undefined) throw await notFound(db, projectId, reference)
   foundFor(reference, row.provider_id)
   return row
 }
@@ -22,4 +23,13 @@ export async function findProvider(db: Queries, projectId: string, reference: st
 /** What of a provider is no secret. */
 export function settingsOf({ settings_json }: Pick<ProviderRow, 'settings_json'>): ProviderSettings {
   return JSON.parse(settings_json)
+}
+
+async function notFound(db: Queries, projectId: string, reference: string): Promise<HoltError> {
+  if (isIdParam('provider_id', reference)) return idNotFound('provider_not_found', reference)
+  return nameNotFound('provider_not_found', reference, async () => {
+    const named = db.selectFrom('providers').select('name').where('project_id', '=', projectId)
+    const rows = await named.orderBy('created_at', 'desc').limit(comparedNames).execute()
+    return rows.map(({ name }) => name)
+  })
 }

@@ -1,5 +1,6 @@
 import { HoltError, isIdParam } from '@holt/protocol'
 import type { Caller } from '../auth/authenticate.ts'
+import { idNotFound } from '../missing/not-found.ts'
 import { findProject } from '../projects/find-project.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
@@ -16,7 +17,7 @@ export async function findKey(db: Queries, caller: Caller, keyId: string): Promi
   const row = isIdParam('key_id', keyId)
     ? await keysOf(db, caller).where('key_id', '=', keyId).executeTakeFirst()
     : undefined
-  if (row === undefined) throw new HoltError('key_not_found', 'There is no such key.')
+  if (row === undefined) throw idNotFound('key_not_found', keyId)
   return row
 }
 

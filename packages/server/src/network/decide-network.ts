@@ -1,9 +1,9 @@
 import { makeRuntimeCa, type RuntimeCa, type SyntheticAddress } from '@holt/egress'
-import { type CreateRuntime, HoltError, type PolicyBody, randomText, type WantedPolicy } from '@holt/protocol'
+import { type CreateRuntime, type PolicyBody, randomText, type WantedPolicy } from '@holt/protocol'
 import { invalidField } from '../http/field-issues.ts'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import { putSealed } from '../sealing/sealed-values.ts'
-import { secretOf } from '../secrets/find-secret.ts'
+import { secretNotFound, secretOf } from '../secrets/find-secret.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../store/tables.ts'
@@ -48,9 +48,7 @@ export async function decideNetwork(
     const row = await secretOf(store.db, projectId, name)
     const pointer = `/secrets/${index}`
     if (row === undefined)
-      throw new HoltError('secret_not_found', `There is no secret named ${name}.`, {
-        details: { issues: [{ pointer, message: 'names no secret' }] },
-      })
+      throw await secretNotFound(store.db, projectId, name, { issues: [{ pointer, message: 'names no secret' }] })
     if (variables.has(row.env_name))
       throw invalidField(pointer, `needs the variable ${row.env_name}, which is set by something else as well`)
     variables.add(row.env_name)

@@ -1,6 +1,7 @@
 import { inspectionOf, makeEffectivePolicy } from '@holt/egress'
-import { HoltError, isIdParam, type Policy, type PolicyBody, type PolicyContent } from '@holt/protocol'
+import { type HoltError, isIdParam, type Policy, type PolicyBody, type PolicyContent } from '@holt/protocol'
 import { foundFor } from '../events/acting.ts'
+import { comparedNames, idNotFound, nameNotFound } from '../missing/not-found.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { PolicyRow } from '../store/tables.ts'
@@ -13,7 +14,7 @@ export async function findPolicy(db: Queries, projectId: string, reference: stri
     .where('project_id', '=', projectId)
     .where(isIdParam('policy_id', reference) ? 'policy_id' : 'name', '=', reference)
     .executeTakeFirst()
-  if (row === undefined) throw new HoltError('policy_not_found', 'There is no such network policy.')
+  if (row === undefined) throw await notFound(db, projectId, reference)
   foundFor(reference, row.policy_id)
   return row
 }
@@ -51,4 +52,13 @@ export function presentPolicy(row: PolicyRow): Policy {
     created_at: moment(row.created_at),
     updated_at: moment(row.updated_at),
   }
+}
+
+async function notFound(db: Queries, projectId: string, reference: string): Promise<HoltError> {
+  if (isIdParam('policy_id', reference)) return idNotFound('policy_not_found', reference)
+  return nameNotFound('policy_not_found', reference, async () => {
+    const named = db.selectFrom('policies').select('name').where('project_id', '=', projectId)
+    const rows = await named.orderBy('created_at', 'desc').limit(comparedNames).execute()
+    return rows.map(({ name }) => name)
+  })
 }

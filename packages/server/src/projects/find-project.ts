@@ -1,5 +1,6 @@
-import { HoltError, isIdParam, type Project } from '@holt/protocol'
+import { type HoltError, isIdParam, type Project } from '@holt/protocol'
 import { foundFor } from '../events/acting.ts'
+import { comparedNames, idNotFound, nameNotFound } from '../missing/not-found.ts'
 import type { Service } from '../service.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -22,9 +23,17 @@ export async function findProject(db: Queries, reference: string): Promise<Proje
   const row = await projectsIn(db)
     .where(isIdParam('project_id', reference) ? 'project_id' : 'name', '=', reference)
     .executeTakeFirst()
-  if (row === undefined) throw new HoltError('project_not_found', 'There is no such project.')
+  if (row === undefined) throw await notFound(db, reference)
   foundFor(reference, row.project_id)
   return row
+}
+
+async function notFound(db: Queries, reference: string): Promise<HoltError> {
+  if (isIdParam('project_id', reference)) return idNotFound('project_not_found', reference)
+  return nameNotFound('project_not_found', reference, async () => {
+    const rows = await projectsIn(db).orderBy('created_at', 'desc').limit(comparedNames).execute()
+    return rows.map(({ name }) => name)
+  })
 }
 
 /** How the API shows some projects. */

@@ -1,4 +1,5 @@
 import { HoltError, isIdParam, StateReason } from '@holt/protocol'
+import { idNotFound } from '../missing/not-found.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
@@ -26,7 +27,7 @@ export async function findRuntime(
         .where('runtime_id', '=', runtimeId)
         .executeTakeFirst()
     : undefined
-  if (row === undefined) throw new HoltError('runtime_not_found', 'There is no such runtime.')
+  if (row === undefined) throw idNotFound('runtime_not_found', runtimeId)
   return row
 }
 

@@ -1,5 +1,6 @@
-import { HoltError, isIdParam, type Secret } from '@holt/protocol'
+import { type FieldIssue, type HoltError, isIdParam, type Secret } from '@holt/protocol'
 import { foundFor } from '../events/acting.ts'
+import { comparedNames, idNotFound, nameNotFound } from '../missing/not-found.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { SecretRow } from '../store/tables.ts'
@@ -21,9 +22,29 @@ export async function secretOf(db: Queries, projectId: string, reference: string
 /** A project's secret. One of another project is the same as none. */
 export async function findSecret(db: Queries, projectId: string, reference: string): Promise<SecretRow> {
   const row = await secretOf(db, projectId, reference)
-  if (row === undefined) throw new HoltError('secret_not_found', 'There is no such secret.')
+  if (row === undefined) throw await secretNotFound(db, projectId, reference)
   foundFor(reference, row.secret_id)
   return row
+}
+
+/** Returns the error for a secret that a project does not have, with the fields of the request that name it. */
+export async function secretNotFound(
+  db: Queries,
+  projectId: string,
+  reference: string,
+  issues: { readonly issues?: readonly FieldIssue[] } = {},
+): Promise<HoltError> {
+  if (isIdParam('secret_id', reference)) return idNotFound('secret_not_found', reference, issues)
+  const names = async () => {
+    const named = db.selectFrom('secrets').select('name').where('project_id', '=', projectId)
+    const rows = await named
+      .where('deleted_at', 'is', null)
+      .orderBy('created_at', 'desc')
+      .limit(comparedNames)
+      .execute()
+    return rows.map(({ name }) => name)
+  }
+  return nameNotFound('secret_not_found', reference, names, issues)
 }
 
 /** A secret as the API shows it: nothing of its value. */

@@ -1,6 +1,7 @@
 import { HoltError, isIdParam } from '@holt/protocol'
 import { foundFor } from '../events/acting.ts'
 import { lacksFiles } from '../missing/files-missing.ts'
+import { comparedNames, idNotFound, nameNotFound } from '../missing/not-found.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { SnapshotRow } from '../store/tables.ts'
 
@@ -14,9 +15,23 @@ export async function findSnapshot(
     ? snapshots.where('snapshot_id', '=', reference)
     : snapshots.where('name', '=', reference).where('state', '!=', 'failed')
   ).executeTakeFirst()
-  if (row === undefined) throw new HoltError('snapshot_not_found', 'There is no such snapshot.')
+  if (row === undefined) throw await notFound(db, projectId, reference)
   foundFor(reference, row.snapshot_id)
   return row
+}
+
+async function notFound(db: Queries, projectId: string, reference: string): Promise<HoltError> {
+  if (isIdParam('snapshot_id', reference)) return idNotFound('snapshot_not_found', reference)
+  return nameNotFound('snapshot_not_found', reference, async () => {
+    const named = db.selectFrom('snapshots').select('name').where('project_id', '=', projectId)
+    const rows = await named
+      .where('name', 'is not', null)
+      .where('state', '!=', 'failed')
+      .orderBy('created_at', 'desc')
+      .limit(comparedNames)
+      .execute()
+    return rows.map(({ name }) => name)
+  })
 }
 
 /** Refuses a snapshot that nothing can be made from. */

@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import { foundFor } from '../events/acting.ts'
+import { comparedNames, nameNotFound } from '../missing/not-found.ts'
 import { readableBy } from '../projects/system-project.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -29,9 +30,22 @@ export async function findTemplate(
   const isNamed = (row: TemplateRow) => row.name === name && row.tag === tag
   const named = found.filter(isNamed)
   const row = named.find((one) => one.project_id === projectId) ?? named[0] ?? found[0]
-  if (row === undefined) throw new HoltError('template_not_found', 'There is no such template.')
+  if (row === undefined) throw await notFound(store.db, projectId, reference)
   foundFor(reference, row.template_id)
   return row
+}
+
+async function notFound(db: Queries, projectId: string, reference: string): Promise<HoltError> {
+  return nameNotFound('template_not_found', reference, async () => {
+    const names: string[] = []
+    // Each on its own: many templates of the project hide none of those that Holt provides.
+    for (const id of readableBy(projectId)) {
+      const named = db.selectFrom('templates').select(['name', 'tag']).where('project_id', '=', id)
+      const rows = await named.orderBy('created_at', 'desc').limit(comparedNames).execute()
+      names.push(...rows.map(templateName))
+    }
+    return names
+  })
 }
 
 /** The image of a template that runtimes can be made of. One that is being made is worth waiting for. */

@@ -1,6 +1,7 @@
 import { HoltError, isIdParam, makeId } from '@holt/protocol'
 import { type Answer, answerPage, type Call, type Handlers } from '../http/call.ts'
 import { limitReached } from '../limits/limit-reached.ts'
+import { idNotFound } from '../missing/not-found.ts'
 import type { DeliveryRow } from '../store/event-tables.ts'
 import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -101,7 +102,7 @@ async function redeliver({ service, caller, params, newId }: Call<'redeliver'>):
 
 async function findDelivery(changes: Queries, webhook: WebhookRef, deliveryId: string): Promise<DeliveryRow> {
   const row = isIdParam('delivery_id', deliveryId) ? await deliveryRow(changes, webhook, deliveryId) : undefined
-  if (row === undefined) throw new HoltError('delivery_not_found', 'There is no such delivery.')
+  if (row === undefined) throw idNotFound('delivery_not_found', deliveryId)
   return row
 }
 

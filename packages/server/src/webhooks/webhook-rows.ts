@@ -1,4 +1,5 @@
-import { type DeliveryAttempt, HoltError, isIdParam, type Webhook, type WebhookDelivery } from '@holt/protocol'
+import { type DeliveryAttempt, isIdParam, type Webhook, type WebhookDelivery } from '@holt/protocol'
+import { idNotFound } from '../missing/not-found.ts'
 import type { DeliveryRow, WebhookRow } from '../store/event-tables.ts'
 import { moment, momentOrNull } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -13,7 +14,7 @@ export interface WebhookRef {
 /** Finds a webhook of a project. */
 export async function findWebhook(db: Queries, { projectId, webhookId }: WebhookRef): Promise<WebhookRow> {
   const row = isIdParam('webhook_id', webhookId) ? await webhookRow(db, { projectId, webhookId }) : undefined
-  if (row === undefined) throw new HoltError('webhook_not_found', 'There is no such webhook.')
+  if (row === undefined) throw idNotFound('webhook_not_found', webhookId)
   return row
 }
 

@@ -16,6 +16,12 @@ const lists = guarded.filter(
   ([name, { path, scope }]) => name.startsWith('list') && !path.includes('{') && scope !== 'operator',
 )
 
+/** An answer's error, but for what is another with each request, and for the names that it asked for. */
+function lasting(answer: Parameters<typeof withoutRequest>[0], asked: readonly string[]): string {
+  const text = JSON.stringify(withoutRequest(answer))
+  return asked.reduce((told, name) => told.replaceAll(name, 'what was asked for'), text)
+}
+
 /** Something of each kind in the first project, and an admin key of another. */
 async function setUp() {
   const server = await startTestServer({ builder: new FakeBuilder() })
@@ -33,7 +39,9 @@ test('what belongs to another project is the same 404 as what is not there, on e
       await ask(method, fillPath(path, noThings) + query, request),
     ]
     expect([name, theirs.status]).toEqual([name, 404])
-    expect([name, withoutRequest(theirs)]).toEqual([name, withoutRequest(none)])
+    const params = [...path.matchAll(/\{(\w+)\}/g)].map(([, param]) => param as keyof typeof noThings)
+    const askedOf = (things: Partial<typeof noThings>) => params.map((param) => things[param] ?? '')
+    expect([name, lasting(theirs, askedOf(own))]).toEqual([name, lasting(none, askedOf(noThings))])
     expect([name, theirs.json.error.code]).not.toEqual([name, 'route_not_found'])
   }
   const runtime = `/v1/agents/runtime/${own.runtime_id}`
@@ -65,7 +73,7 @@ test('what a create names of another project is the same 404 as what is not ther
     ] as const) {
       const create = (named: string) => ask('POST', `/v1/agents/${path}`, { key: foreign, json: body(named) })
       const [theirs, none] = [await create(mine), await create(nobodys)]
-      expect([id, theirs.status, withoutRequest(theirs)]).toEqual([id, 404, withoutRequest(none)])
+      expect([id, theirs.status, lasting(theirs, [mine])]).toEqual([id, 404, lasting(none, [nobodys])])
     }
   }
   expect((await ask('GET', '/v1/agents/runtime', { key: foreign })).json.data).toEqual([])
