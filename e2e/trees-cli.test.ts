@@ -94,7 +94,7 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('/srv/evil/socket'
     const there = () => runtime.sh('cd /srv/synced; find . -type f')
     await until('it is there', async () => (await there()) === './new/deep/f', 60_000)
     following.child.kill('SIGINT')
-    expect(await following.code).toBe(0)
+    expect(await following.code).toBe(130)
     expect(following.stderr()).toContain('holt: ended; followed changes')
   })
 

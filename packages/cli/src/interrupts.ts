@@ -1,5 +1,8 @@
 import { say } from './output/print.ts'
 
+/** The exit code of what Ctrl-C ended, as a shell counts an end by SIGINT. */
+export const interruptedExitCode = 130
+
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type Passed = (typeof signals)[number]
 /** Takes a signal that came, and how many have come with it. */
@@ -21,6 +24,11 @@ export class Interrupts implements Disposable {
     return this.#first
   }
 
+  /** The exit code of what goes on until a signal: 130 after Ctrl-C, 0 where it was ended in another way. */
+  get endCode(): number {
+    return this.#first === 'SIGINT' ? interruptedExitCode : 0
+  }
+
   /** Gives each signal to a receiver from now on, those that came before as well. */
   passOn(receiver: Receiver): void {
     this.#receiver = receiver
@@ -36,7 +44,7 @@ export class Interrupts implements Disposable {
     this.#first ??= signal
     if (this.#count > 2) {
       say('holt: ended at once; what was begun may still be there: holt ls')
-      process.exit(130)
+      process.exit(interruptedExitCode)
     }
     if (this.#receiver !== null) void this.#receiver(signal, this.#count)
   }

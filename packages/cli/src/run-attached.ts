@@ -27,6 +27,27 @@ export function failureExitCode(error: unknown): number {
   return programExitCodes[String(reason)] ?? holtFailedExitCode
 }
 
+/** Runs something with a command. Where that is a shell line in one argument, the error for a program of that name says how a line is run. */
+export async function explainingLines<Result>(
+  argv: readonly string[],
+  verb: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    const [line = '', ...more] = argv
+    const isMissing = error instanceof HoltError && error.details?.reason === 'program_not_found'
+    if (!isMissing || more.length > 0 || !/\s/.test(line)) throw error
+    const hint = `It has spaces. A line for a shell is run with: ${verb} -- sh -c '...'`
+    throw new HoltError(error.code, error.message, { hint, cause: error, ...detailsOf(error) })
+  }
+}
+
+function detailsOf({ details }: HoltError) {
+  return details === undefined ? {} : { details }
+}
+
 /** A command that is run as if it were here. */
 export interface Attached {
   readonly runtime: Runtime

@@ -1,5 +1,5 @@
 import { BuildFailed, type BuildHandle, type BuildLogLine } from '@holt/sdk'
-import type { Interrupts } from '../interrupts.ts'
+import { type Interrupts, interruptedExitCode } from '../interrupts.ts'
 import { print, printJson, say, styled } from '../output/print.ts'
 import { mib } from '../output/table.ts'
 import { printable } from '../output/visible.ts'

@@ -6,9 +6,10 @@ import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
 import { print, printJson } from '../output/print.ts'
-import { exitCodeOf, failureExitCode, runAttached, tellNotKept } from '../run-attached.ts'
+import { exitCodeOf, explainingLines, failureExitCode, runAttached, tellNotKept } from '../run-attached.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { tellOfDenials } from '../tell-of-denials.ts'
-import { localSize } from '../terminal/local-terminal.ts'
+import { isInteractive, localSize } from '../terminal/local-terminal.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
 import { act, UsageError } from '../verb.ts'
 
@@ -62,7 +63,14 @@ export function addExec(program: Command, passThrough: boolean): void {
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)
-  act(command, execInRuntime, { failure: failureExitCode })
+  act(
+    command,
+    (text: string, argv: string[], options: ExecOptions) =>
+      explainingLines(argv, `holt exec ${shellWord(text)}`, () => execInRuntime(text, argv, options)),
+    {
+      failure: failureExitCode,
+    },
+  )
 }
 
 async function execInRuntime(text: string, argv: string[], options: ExecOptions): Promise<number> {
@@ -89,9 +97,12 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
   return exitCode
 }
 
-/** Runs it in a terminal, with this one as its screen and keyboard where there is one. */
+/** Runs it in a terminal, with this one as its screen and keyboard; with `--background` nobody has to be at one. */
 async function execInTerminal(text: string, argv: string[], options: ExecOptions): Promise<number> {
   if (options.json === true) throw new UsageError('A terminal shows its output: give one of --tty and --json.')
+  // Without a terminal here, the end of the input would be typed, and be lost where the command does not read yet.
+  if (options.background !== true && !isInteractive())
+    throw new UsageError(`stdin is no terminal. Without one, leave --tty out: holt exec ${shellWord(text)} -- COMMAND`)
   const runtime = await findRuntime(connect(), text)
   const command = await runtime.commands.start(argv, { ...howOf(options), pty: localSize() })
   if (options.background !== true) return useTerminal({ command, runtimeName: text, write: true, takeover: false })

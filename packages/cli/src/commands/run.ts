@@ -10,10 +10,10 @@ import {
 import { seconds } from '../arguments/parse.ts'
 import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { createRuntime } from '../create-runtime.ts'
-import { Interrupts } from '../interrupts.ts'
+import { Interrupts, interruptedExitCode } from '../interrupts.ts'
 import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
-import { exitCodeOf, failureExitCode, runAttached } from '../run-attached.ts'
+import { exitCodeOf, explainingLines, failureExitCode, runAttached } from '../run-attached.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { tellOfDenials } from '../tell-of-denials.ts'
 import { act, holtFailedExitCode, UsageError } from '../verb.ts'
@@ -53,7 +53,13 @@ export function addRun(program: Command, passThrough: boolean): void {
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)
-  act(command, runInNewRuntime, { failure: failureExitCode })
+  act(
+    command,
+    (argv: string[], options: RunOptions) => explainingLines(argv, 'holt run', () => runInNewRuntime(argv, options)),
+    {
+      failure: failureExitCode,
+    },
+  )
 }
 
 async function runInNewRuntime(argv: string[], options: RunOptions): Promise<number> {

@@ -56,8 +56,7 @@ export function addSync(program: Command): void {
     const job = { runtime, from: resolve(directory), to: path.replace(/(?<=.)\/+$/, ''), options }
     const first = await syncOnce(job)
     report(first, options)
-    if (options.watch === true) await stay(job, first)
-    return 0
+    return options.watch === true ? stay(job, first) : 0
   })
 }
 
@@ -92,8 +91,8 @@ async function syncOnce({ runtime, from, to, options }: Job, signal?: AbortSigna
   }
 }
 
-/** Follows what changes here until Ctrl-C. A round that fails is told, and what it left is the next one's. */
-async function stay(job: Job, first: Round): Promise<void> {
+/** Follows what changes here until Ctrl-C, and returns the exit code. A round that fails is told, and what it left is the next one's. */
+async function stay(job: Job, first: Round): Promise<number> {
   const stop = new AbortController()
   using interrupts = new Interrupts()
   interrupts.passOn(async () => stop.abort())
@@ -115,6 +114,7 @@ async function stay(job: Job, first: Round): Promise<void> {
   const told = new Set(first.skipped.map(({ path }) => path))
   await followChanges(job.from, { look, signal: stop.signal })
   say(`holt: ended; followed changes: ${sent} sent, ${removed} removed`)
+  return interrupts.endCode
 }
 
 function report(round: Round, { json = false, watch = false, dryRun = false }: Options): void {

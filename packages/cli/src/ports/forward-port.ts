@@ -29,7 +29,7 @@ export async function forwardPort(runtime: Runtime, { local, port }: Forwarding)
   await new Promise<void>((resolve) => interrupts.passOn(async () => resolve()))
   server.close()
   for (const socket of open) socket.destroy()
-  return 0
+  return interrupts.endCode
 }
 
 async function carry(runtime: Runtime, port: number, socket: Socket): Promise<void> {

@@ -16,7 +16,7 @@ const similar = /\n(\(Did you mean [^\n]*\?\))$/
 /** Tells what is wrong with a command line, and the words that Holt has for those of other tools. */
 export function explainUsage(error: CommanderError, refused: Refused): void {
   const [, spelling] = similar.exec(error.message) ?? []
-  say(printable(error.message.replace(similar, '')))
+  say(printable(withoutSecret(error.message.replace(similar, ''), refused.args)))
   const advice = adviceFor(error, refused, spelling !== undefined) ?? spelling
   if (advice !== undefined) say(printable(advice))
   say('(add --help for the options and examples)')
@@ -31,9 +31,13 @@ function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelli
     return word === verb ? insteadOfVerb(word) : insteadInside({ program: refused.program, verb, word, isSpelling })
   if (code === 'commander.unknownOption') return insteadOfFlag(verb, word)
   if (code === 'commander.excessArguments') return insteadOfArguments(verb, second)
-  if (code === 'commander.missingArgument' && verb === 'ps' && args.length === 1)
-    return didYouMean('ls, which lists the runtimes')
+  if (code === 'commander.missingArgument') return insteadOfFewer(args)
   return undefined
+}
+
+/** A value that was given to `secret set` is not repeated, as the log of a job would keep it. */
+function withoutSecret(message: string, [verb, second]: readonly string[]): string {
+  return verb === 'secret' && second === 'set' ? message.replace(/( but got \d+): .*$/s, '$1.') : message
 }
 
 function insteadOfVerb(word: string): string | undefined {
@@ -71,7 +75,18 @@ function insteadOfFlag(verb: string, flag: string): string | undefined {
 
 function insteadOfArguments(verb: string, second: string): string | undefined {
   if (verb === 'create' && !second.startsWith('-')) return didYouMean(`create -n ${shellWord(second)}`)
+  if (verb === 'secret' && second === 'set') return hint(valueElsewhere)
   return undefined
+}
+
+const valueElsewhere =
+  'A value is no argument, as the process list and the history of the shell would show it: pipe it to stdin, or name a variable with --from-env'
+
+function insteadOfFewer([verb = '', runtime]: readonly string[]): string | undefined {
+  if (verb === 'ps' && runtime === undefined) return didYouMean('ls, which lists the runtimes')
+  if (verb !== 'kill' || runtime === undefined || runtime.startsWith('-')) return undefined
+  const name = shellWord(runtime)
+  return hint(`Its commands: holt ps ${name}. To end the runtime: holt rm ${name}`)
 }
 
 function didYouMean(words: string): string {

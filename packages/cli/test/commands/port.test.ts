@@ -59,6 +59,14 @@ describe('wrong usage exits 2', () => {
   })
 })
 
+test('forwards until Ctrl-C, which ends it as it ends any command', async () => {
+  const child = startHolt(['port', 'mine', '--forward', '0:3000'], { service })
+  const ended = endOf(child)
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  child.kill('SIGINT')
+  expect((await ended).code).toBe(130)
+})
+
 test('forwards until it is told to stop', async () => {
   const child = startHolt(['port', 'mine', '--forward', '0:3000'], { service })
   const ended = endOf(child)

@@ -106,6 +106,28 @@ describe('run', () => {
     expect(ended.stderr).toContain('error: A fault of the test')
   })
 
+  test.each([
+    [['run', '--', 'echo hi && id'], 'holt run -- sh -c'],
+    [['exec', 'mine', '--', 'echo hi && id'], 'holt exec mine -- sh -c'],
+    [['run', '--', 'no-such-program'], null],
+    [['run', '--', 'no such program', 'argument'], null],
+  ])('%j: one argument with spaces, as for a shell, is told how it is run', async (args, hint) => {
+    await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+    const details = { reason: 'program_not_found' }
+    service.faults.push({ route: 'startCommand', type: 'refuse', code: 'invalid_request', details })
+    const ended = await runHolt(args, { service })
+    expect(ended.code).toBe(127)
+    if (hint === null) expect(ended.stderr).not.toContain('sh -c')
+    else expect(ended.stderr).toContain(`hint: It has spaces. A line for a shell is run with: ${hint} '...'`)
+  })
+
+  test.each([['-t'], ['-it']])('exec %s needs a terminal here, and starts nothing without one', async (flags) => {
+    await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+    const ended = await runHolt(['exec', flags, 'mine', 'sh'], { service })
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('holt exec mine -- COMMAND') })
+    expect(service.calls.filter(({ route }) => route === 'startCommand')).toEqual([])
+  })
+
   test('passes limits on', async () => {
     const ulimits = ['--ulimit', 'nofile=64', '--ulimit', 'cpu=1:unlimited', '--ulimit', 'nofile=32']
     await runHolt(['run', ...ulimits, '--', 'true'], { service })

@@ -91,7 +91,7 @@ describe('holt sync', () => {
     await vi.waitFor(async () => expect(await runtime.files.readText('/t/a')).toBe('changed'), 30_000)
     child.kill('SIGINT')
     const { code, stderr } = await ended
-    expect(code).toBe(0)
+    expect(code).toBe(130)
     expect(stderr).toContain('holt: following')
     expect(stderr).toMatch(/holt: ended; followed changes: \d+ sent, 1 removed/)
   })

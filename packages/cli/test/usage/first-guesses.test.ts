@@ -38,7 +38,7 @@ const firstGuesses: readonly (readonly [line: string, answer: string | typeof wo
   ['inspect box', 'holt get'],
   ['get box --format {{.State}}', '--json'],
   ['exec box ls', works],
-  ['exec -it box bash', works],
+  ['exec -it box bash', 'holt exec box -- COMMAND'],
   ['exec -u root box -- id', works],
   ['exec -e A=1 box -- env', works],
   ['exec -w /tmp box -- pwd', works],
@@ -71,7 +71,7 @@ const firstGuesses: readonly (readonly [line: string, answer: string | typeof wo
   ['build .', 'holt template build'],
   ['policy create web --allow example.com', works],
   ['net allow box example.com', 'holt net set RUNTIME --allow HOST'],
-  ['secret set k v', nothing],
+  ['secret set k v', '--from-env'],
   ['key create ci --scope runtime:read', works],
   ['events -n 3', works],
   ['version', 'holt --version'],
@@ -128,6 +128,16 @@ test.each(['templates', 'snapshots', 'keys', 'secrets', 'policies', 'providers',
   'holt %s lists them',
   async (plural) => expect((await told(plural)).text).toContain('127.0.0.1:2'),
 )
+
+test('a command that is missing for kill may mean the runtime', async () => {
+  expect((await told('kill box')).text).toContain('To end the runtime: holt rm box')
+})
+
+test('a value on the command line is not repeated', async () => {
+  const { text } = await told('secret set k v-of-the-secret')
+  expect(text).toContain("too many arguments for 'set'")
+  expect(text).not.toContain('v-of-the-secret')
+})
 
 test('a word that is nearly right is told as before, and one that is not known gets no advice', async () => {
   expect((await told('lss')).text).toContain('(Did you mean ls?)')
