@@ -17,6 +17,7 @@ import { freeMemoryMiB } from './free-memory.ts'
 import { agentTemplatesDir, baseRecipeDir } from './installed-files.ts'
 import { makeLog } from './make-log.ts'
 import { openEngine } from './open-engine.ts'
+import { isPortTaken, portTaken } from './port-taken.ts'
 import { findManager } from './tell-manager.ts'
 
 /** A stop that takes longer than this is a kill; nothing is lost by it. */
@@ -40,8 +41,8 @@ export async function serve(config: ServerConfig): Promise<void> {
   const agentTemplates = await readAgentTemplates(agentTemplatesDir)
   const tracer = await openTracer(config, { log, installationId })
   const server = await createServer({ config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB }).catch(
-    (cause) => {
-      throw isDiskFull(cause) ? fullDisk(config.stateDir, cause) : cause
+    async (cause) => {
+      throw await explainedStart(config, cause)
     },
   )
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
@@ -57,6 +58,15 @@ export async function serve(config: ServerConfig): Promise<void> {
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())
+}
+
+/** Returns the error of a start that failed, in words that say what to do where the reason is a known one. */
+export async function explainedStart(
+  config: Pick<ServerConfig, 'stateDir' | 'port'>,
+  cause: unknown,
+): Promise<unknown> {
+  if (isDiskFull(cause)) return fullDisk(config.stateDir, cause)
+  return isPortTaken(cause) ? portTaken(config, cause) : cause
 }
 
 /** Takes away what builds that were killed have left on the disk, beside the start: nothing waits for it, and nothing fails by it. */

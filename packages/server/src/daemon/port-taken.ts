@@ -1,0 +1,71 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { ServerConfig } from '../config/config.ts'
+
+/** `TCP_LISTEN` of the kernel's include/net/tcp_states.h. */
+const listens = '0A'
+const lastPort = 65_535
+
+/** The programs of the service by their paths, as its launchers start them. */
+const ownProgram = /(?:^|\/)(?:holtd|holtd\.mjs|packages\/server\/src\/main\.ts)$/
+
+/** Returns true if a start failed because something else has the port. */
+export function isPortTaken(error: unknown): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  return error instanceof Error && code === 'EADDRINUSE' && syscall === 'listen'
+}
+
+/** Returns the error for a port that something else has, with the process where it can be found. Reads all of /proc: for a start that has failed. */
+export async function portTaken({ port }: Pick<ServerConfig, 'port'>, cause: unknown): Promise<Error> {
+  const pid = await listenerOf(port)
+  const by = pid === null ? 'another process' : `process ${pid} (${await nameOf(pid)})`
+  const other = port < lastPort ? port + 1 : port - 1
+  return new Error(`Port ${port} is taken by ${by}. Choose another: HOLT_PORT=${other} holt up`, { cause })
+}
+
+/** Returns the process that listens on a port here; null where none is found, as of another user. */
+async function listenerOf(port: number): Promise<number | null> {
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => textOf(`/proc/net/${name}`)))
+  const sockets = new Set(tables.flatMap((table) => listenersIn(table, port)).map((inode) => `socket:[${inode}]`))
+  if (sockets.size === 0) return null
+  for (const name of await namesIn('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    for (const fd of await namesIn(`/proc/${name}/fd`)) {
+      const target = await readlink(`/proc/${name}/fd/${fd}`).catch(() => '') // Closed, or gone.
+      if (sockets.has(target)) return Number(name)
+    }
+  }
+  return null
+}
+
+/** The inodes of the sockets that listen on a port, of a table in the form of proc_pid_net(5). */
+function listenersIn(table: string, port: number): readonly string[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0')
+  return table.split('\n').flatMap((line) => {
+    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
+    return state === listens && local.endsWith(`:${hex}`) ? [inode] : []
+  })
+}
+
+/** A process by its program. Its arguments are left out, as they may hold secrets; of another service, its state directory tells which. */
+async function nameOf(pid: number): Promise<string> {
+  const words = (await textOf(`/proc/${pid}/cmdline`)).split('\0')
+  if (!words.some((word) => ownProgram.test(word))) return shown(basename(words[0] ?? '')) || 'of another user'
+  const set = (await textOf(`/proc/${pid}/environ`)).split('\0').find((one) => one.startsWith('HOLT_STATE_DIR='))
+  const directory = set?.slice('HOLT_STATE_DIR='.length) ?? ''
+  return directory === '' ? 'holtd' : `holtd of the state directory ${shown(directory)}`
+}
+
+/** The line goes to a terminal, and a process names itself. */
+function shown(text: string): string {
+  return text.replaceAll(/[^\u0020-\u007e]/g, '?')
+}
+
+/** What cannot be read, another user's or a process that has ended, tells nothing. */
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '')
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  return readdir(path).catch(() => [])
+}
