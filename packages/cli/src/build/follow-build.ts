@@ -16,8 +16,6 @@ export interface FollowOptions {
   readonly json: boolean
 }
 
-/** The exit code of a shell for an end by SIGINT. */
-export const interruptedExitCode = 130
 const failedExitCode = 1
 /** The end of the output that a failure is told with. */
 const keptLines = 15

@@ -97,9 +97,6 @@ function deadlineOf(options: RunOptions): Pick<CreateRuntimeInput, 'timeout_secs
   return { timeout_secs: timeout > 0 ? Math.ceil(timeout) + runtimeMarginSecs : null, on_timeout: 'terminate' }
 }
 
-/** The exit code of a shell for an end by SIGINT. */
-const interruptedExitCode = 130
-
 /** The command's own end is what the exit code says; a runtime that could not be deleted is told beside it. */
 function tellKept(runtimeId: string, error: unknown): void {
   reportError(error)
