@@ -192,7 +192,9 @@ describe('what is no HTTP, or more than there should be,', () => {
   })
 })
 
-/** Requests of each route. The service's own tests send as many to each over the fake engine in every run. */
+/**
+ * Requests of each route. The service's own tests send as many over the fake engine in every run.
+ */
 const numRuns = byLength({ short: 10, long: 60, soak: 60 })
 
 describe('requests made from the contract itself', () => {

@@ -244,7 +244,10 @@ const mountPoints: Readonly<Record<IsolationClass, readonly string[]>> = {
   ].sort(),
 }
 
-/** With version 1 cgroups `/sys/fs/cgroup` is an empty tmpfs of the runtime's own, which a read-only mount of itself covers. */
+/**
+ * Mounts that are writable. With cgroup v1, `/sys/fs/cgroup` is the runtime's own empty tmpfs,
+ * covered by a read-only mount of itself.
+ */
 const writableMounts = ['/', '/dev', '/dev/mqueue', '/dev/pts', '/dev/shm', '/proc', '/sys/fs/cgroup', ...plainDevices]
 
 /** Numbers of capabilities(7). */

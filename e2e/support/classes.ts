@@ -16,12 +16,15 @@ const ofTheClass: readonly string[] = [
   ...['egress', 'egress-bypass', 'egress-clients'],
 ]
 
-/** The share of the other files that a short run has in the class `container` too. Most of them try the same guest. */
+/**
+ * The share of the other files that a short run also runs in `container`. Most test the same guest.
+ */
 const containerShare = 1 / 3
 
 /**
- * Runs the same tests in both classes; in a short run most files in `gvisor` alone. A class that this machine cannot run
- * is skipped with the reason in the title. In CI it runs and fails, since nothing may be skipped there.
+ * Runs the same tests in both classes. A short run has most files in `gvisor` only. A class that
+ * this machine cannot run is skipped with the reason in the title. In CI it runs and fails, because
+ * nothing may be skipped there.
  */
 export function describeClasses(name: string, tests: (isolation: IsolationClass) => void): void {
   const onlyGvisor = service.unavailable.gvisor === null && !isInBoth(testName())
@@ -39,7 +42,10 @@ function testName(): string {
   return basename(path, '.test.ts')
 }
 
-/** Returns true if this run has the file in both classes. The chaos tests are few, and always have both. */
+/**
+ * Returns true if this run has the file in both classes. The chaos tests are few, and always run in
+ * both.
+ */
 function isInBoth(name: string): boolean {
   const files = readdirSync(join(import.meta.dirname, '..')).filter((file) => file.endsWith('.test.ts'))
   const others = files.map((file) => basename(file, '.test.ts')).filter((file) => !ofTheClass.includes(file))

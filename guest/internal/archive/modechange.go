@@ -39,7 +39,8 @@ type modeStep struct {
 }
 
 // ParseModeChange reads a mode as chmod(1) does: octal digits, or clauses like `u+rwX,g=r,o-w`.
-// Source: POSIX.1-2024, chmod, "Operands"; that directories keep set-id bits which are not named is GNU's.
+// Source: POSIX.1-2024, chmod, "Operands". As in GNU chmod, directories keep set-id bits that are
+// not named.
 func ParseModeChange(text string) (ModeChange, error) {
 	if bits, err := strconv.ParseUint(text, 8, 32); err == nil && bits <= allBits {
 		return func(uint32, bool) uint32 { return uint32(bits) }, nil

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// chmodOracle lets chmod(1) change files and directories of all these modes, and answers what they have then; nil where it refuses.
+// chmodOracle changes files and directories of all these modes with chmod(1), and returns the new
+// modes; nil if it refuses.
 func chmodOracle(t *testing.T, dir, change string, modes []uint32) []uint32 {
 	t.Helper()
 	var names []string

@@ -27,7 +27,7 @@ function plainRequest({ method, headers = {}, body, signal, redirect }: RequestI
 }
 
 function send(url: URL, { method = 'GET', headers, body, signal }: PlainRequest): Promise<Response> {
-  // Not imported: an import reads every name of the module, and that of WebSocket loads the global fetch.
+  // Not imported: an import reads every name of the module, and WebSocket loads the global fetch.
   const { request } = process.getBuiltinModule('node:http')
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, ...(signal === undefined ? {} : { signal }) }, (message) => {

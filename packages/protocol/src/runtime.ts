@@ -32,7 +32,10 @@ export type OnTimeout = z.infer<typeof OnTimeout>
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/
 
-/** Environment variables: at most 256, 256 KiB together, each at most 131,071 bytes with its name and `=`; no NUL. */
+/**
+ * Environment variables: at most 256, together 256 KiB. Each has at most 131,071 bytes with its
+ * name and `=`, and no NUL.
+ */
 export const Env = z
   .record(
     z.string().regex(variableName, 'must be a variable name: letters, digits and _, not beginning with a digit'),

@@ -18,8 +18,9 @@ const sourcePattern = '**/{*.go,go.mod,go.sum}'
 const buildMs = 600_000
 
 /**
- * Returns the path of the guest of this repository, `guest/holt-guest`. It is built only if a source is newer, as
- * `scripts/lib/go.sh` does. Other tests read the same file: a test that changes it copies it first.
+ * Returns the path of the guest of this repository, `guest/holt-guest`. It is built only if a
+ * source is newer, as in `scripts/lib/go.sh`. Other tests read the same file, so a test that
+ * changes it copies it first.
  */
 export async function builtGuest(): Promise<string> {
   const dir = join(repository, 'guest')

@@ -27,7 +27,10 @@ const options = {
   import: ['--keep-webhooks', 'let webhooks go on sending'],
 } as const
 
-/** Adds `holt export`: writes the store of the service on this machine to a file that any store of this version or a newer one takes in. */
+/**
+ * Adds `holt export`: writes the store of the service on this machine to a file. Any store of this
+ * version or a newer one can import it.
+ */
 export function addExport(program: Command): void {
   addTransfer(program, 'export')
 }

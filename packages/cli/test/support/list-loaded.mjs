@@ -1,4 +1,4 @@
-// Preloaded into a program: writes to LOADED_FILE, when it ends, which files it has loaded, and which modules of Node.
+// Preloaded into a program. At its end it writes the loaded files and Node modules to LOADED_FILE.
 import { writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 

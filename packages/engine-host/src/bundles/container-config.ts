@@ -43,7 +43,8 @@ export function containerConfig(input: BundleInput): OciConfig {
     ociVersion: '1.0.2',
     process: guestProcess({
       capabilities: CONTAINER_CAPABILITIES,
-      // Set before the runner starts (`holt-guest contain`), which lets the guest lower the first of the two.
+      // Open files and core dumps are limited before the runner starts (`holt-guest contain`). The
+      // guest then lowers the soft limit of open files.
       rlimits: [],
       env: [`HOLT_OPEN_FILES=${openFilesOf(input.openFilesMax).soft}`],
       noNewPrivileges: true,

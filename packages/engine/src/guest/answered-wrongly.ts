@@ -1,7 +1,10 @@
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
 
-/** Returns the error for an answer that the protocol does not allow. `what` is Holt's own text and has no words of the guest. */
+/**
+ * Returns the error for an answer that the protocol does not allow. `what` is Holt's own text,
+ * without words of the guest.
+ */
 export function answeredWrongly(what: string, options?: ErrorOptions): EngineError {
   return new EngineError('wrong_answer', `the guest answered wrongly: ${what}`, options)
 }

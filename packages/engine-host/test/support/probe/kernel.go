@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// kernel prints what of the host's kernel code inside reaches: terminals it can open, sockets it can make, and what /proc and /sys show, as JSON.
+// kernel prints as JSON the parts of the host's kernel that code inside reaches: terminals,
+// sockets, and the entries of /proc and /sys.
 func kernel() {
 	mounts, _ := os.ReadFile("/proc/self/mounts")
 	json.NewEncoder(os.Stdout).Encode(map[string]any{
@@ -68,7 +69,8 @@ func sockets() []string {
 	return made
 }
 
-// pairs lists the families of which a pair can be made, or is refused by something other than the filter.
+// pairs lists the families of which a socket pair can be made, or is refused by something other
+// than the filter.
 func pairs() []int {
 	made := []int{}
 	for family := 1; family < families; family++ {
@@ -115,7 +117,7 @@ func procShows() []string {
 	return shown
 }
 
-// sysShows lists the directories of /sys in which there is a file that can be read, shortened to three names.
+// sysShows lists the directories of /sys with a readable file, shortened to three names.
 func sysShows() []string {
 	found := map[string]bool{}
 	filepath.WalkDir("/sys", func(path string, entry fs.DirEntry, err error) error {
@@ -189,7 +191,8 @@ func changesLimits() []string {
 	return changed
 }
 
-// takeInotify takes every inotify instance that this user may have, says how many there were, and keeps them.
+// takeInotify takes every inotify instance that this user may have, prints their number, and keeps
+// them.
 func takeInotify() {
 	count := 0
 	for count < 1<<16 {
