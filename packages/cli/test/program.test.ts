@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
+import type { CommandOutline } from '../src/outline/outline-of.ts'
 import { verbOutlines } from '../src/outline/verb-outlines.ts'
 import { buildProgram } from '../src/program.ts'
 import { verbGroups } from '../src/verbs.ts'
@@ -23,6 +24,24 @@ test.each([[[]], [['--help']], [['help', 'ls']], [['nonsense']], [['toString']]]
     expect((await buildProgram(args)).commands).toHaveLength(verbs.length)
   },
 )
+
+/** The commands without commands of their own, with the words that lead to them. */
+function leavesOf(outline: CommandOutline, before: readonly string[] = []): readonly [string, CommandOutline][] {
+  const words = [...before, outline.name]
+  if (outline.commands.length === 0) return [[words.join(' '), outline]]
+  return outline.commands.flatMap((one) => leavesOf(one, words))
+}
+
+test('every list can be printed as what names its things, one on a line', () => {
+  const lists = verbOutlines
+    .flatMap((outline) => leavesOf(outline))
+    .filter(
+      ([, { description, options }]) => /^list /.test(description) && options.some(({ flags }) => flags === '--json'),
+    )
+  expect(lists.map(([words]) => words)).toEqual(expect.arrayContaining(['ls', 'ps', 'secret ls', 'template builds']))
+  for (const [words, { options }] of lists)
+    expect([words, options.map(({ flags }) => flags)]).toEqual([words, expect.arrayContaining(['-q, --quiet'])])
+})
 
 /** Returns the printed help of a command and of all its subcommands. */
 function helpOf(command: Command): readonly string[] {

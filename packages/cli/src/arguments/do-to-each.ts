@@ -19,8 +19,8 @@ export async function doToEach(
   for (const text of texts) {
     try {
       const { told, object } = await act(text)
-      if (json) objects.push(object)
-      else say(told)
+      if (!json) say(told)
+      else if (object !== undefined) objects.push(object)
     } catch (error) {
       // The others are done all the same; the exit code says that one was not.
       failed.push(text)

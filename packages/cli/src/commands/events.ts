@@ -3,6 +3,7 @@ import type { Event, EventItem } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntimeId } from '../arguments/find-runtime.ts'
+import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { collected } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
@@ -14,6 +15,7 @@ const examples = `
 Examples:
   holt events                            the newest 50, the newest last
   holt events -f --type 'runtime.*'      what comes, as it happens
+  holt events --since 2h                 the newest 50 of the last two hours
   holt events mine                       what happened to one runtime
   holt events --cursor 120 -f --json     everything after the event 120, one JSON object per line`
 
@@ -21,6 +23,7 @@ interface EventsOptions {
   readonly follow?: boolean
   readonly type?: string[]
   readonly cursor?: number
+  readonly since?: string
   readonly limit: number
   readonly json?: boolean
 }
@@ -35,6 +38,7 @@ export function addEvents(program: Command): void {
     .option('-f, --follow', 'stay, and show what comes')
     .addOption(types.argParser(collected))
     .option('--cursor <cursor>', 'only what came after this event', Number)
+    .option('--since <when>', 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h')
     .addOption(limitOption())
     .option('--json', 'print the events, one JSON object per line where it follows')
     .addHelpText('after', examples)
@@ -44,6 +48,7 @@ export function addEvents(program: Command): void {
 async function showEvents(runtime: string | undefined, options: EventsOptions): Promise<number> {
   const { follow, type: types, cursor, limit, json } = options
   requireValues(options)
+  const since = momentOf('--since', options.since, 'ago')
   const holt = connect()
   const subject = runtime === undefined ? undefined : await findRuntimeId(holt, runtime)
   const filter = dropUndefined({ types, subject })
@@ -58,7 +63,7 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
   }
   const order = cursor === undefined ? 'desc' : 'asc'
   const events = await firstOf(limit, (page) =>
-    holt.events.list({ ...filter, order, ...page, ...dropUndefined({ cursor }) }),
+    from(since, holt.events.list({ ...filter, order, ...page, ...dropUndefined({ cursor }) })),
   )
   if (order === 'desc') events.reverse()
   if (json === true) printJson({ data: events, next_cursor: null })
@@ -66,7 +71,15 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
   return 0
 }
 
-function requireValues({ type = [], cursor, limit }: EventsOptions): void {
+/** Ends a list of events, the newest first, at the first that is older. They are numbered in the order of their times. */
+async function* from(since: string | undefined, events: AsyncIterable<Event>): AsyncIterable<Event> {
+  for await (const event of events) {
+    if (since !== undefined && Date.parse(event.at) < Date.parse(since)) return
+    yield event
+  }
+}
+
+function requireValues({ type = [], cursor, since, follow, limit }: EventsOptions): void {
   const wrong = type.find((text) => !isEventTypePattern(text))
   if (wrong !== undefined)
     throw new UsageError(
@@ -74,6 +87,8 @@ function requireValues({ type = [], cursor, limit }: EventsOptions): void {
     )
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an event')
+  if (since !== undefined && (cursor !== undefined || follow === true))
+    throw new UsageError('--since is for events that are kept: leave --follow and --cursor out')
   requireLimit(limit)
 }
 

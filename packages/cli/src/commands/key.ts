@@ -3,6 +3,7 @@ import type { NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
 import { findKeyId } from '../arguments/find-key.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
@@ -50,12 +51,14 @@ export function addKey(program: Command): void {
     .command('ls')
     .description('list keys, without their secrets')
     .option('--project <project>', 'of which project (needs the scope operator)')
+    .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
-  act(list, async ({ project, json }: { project?: string; json?: boolean }) => {
+  act(list, async ({ project, quiet, json }: ListOptions & { project?: string }) => {
     const keys = await connect()
       .keys.list({ limit: 100, ...(project === undefined ? {} : { project }) })
       .all()
     if (json === true) printJson({ data: keys, next_cursor: null })
+    else if (quiet === true) for (const one of keys) print(one.key_id)
     else {
       printTable(keys, [
         ['KEY', (key) => key.key_id],

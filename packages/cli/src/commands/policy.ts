@@ -1,6 +1,7 @@
 import type { Policy, PolicyBodyInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -57,10 +58,15 @@ function withFile(command: Command): Command {
 }
 
 function addReaders(group: Command): void {
-  const list = group.command('ls').description('list policies').option('--json', 'print the list as JSON')
-  act(list, async ({ json }: { json?: boolean }) => {
+  const list = group
+    .command('ls')
+    .description('list policies')
+    .option('-q, --quiet', 'only the ids')
+    .option('--json', 'print the list as JSON')
+  act(list, async ({ quiet, json }: ListOptions) => {
     const policies = await connect().policies.list({ limit: 100 }).all()
     if (json === true) printJson({ data: policies, next_cursor: null })
+    else if (quiet === true) for (const one of policies) print(one.policy_id)
     else if (policies.length === 0) say('No policies. Make one: holt policy create NAME --include npm')
     else {
       printTable(policies, [

@@ -18,6 +18,7 @@ interface PortOptions {
   readonly expires?: number
   readonly open?: boolean
   readonly forward?: Forwarding
+  readonly quiet?: boolean
   readonly json?: boolean
 }
 
@@ -44,6 +45,7 @@ export function addPort(program: Command): void {
     .option('--expires <duration>', 'how long the token is valid (default: 24 hours)', seconds)
     .option('--open', 'open the address in the browser of this machine')
     .option('--forward <[local:]port>', 'listen on 127.0.0.1:LOCAL and carry its connections to the port', forwarding)
+    .option('-q, --quiet', 'only the numbers of the ports that are listed')
     .option('--json', 'print the port as JSON')
     .addHelpText('after', examples)
   act(command, reachPort)
@@ -77,9 +79,10 @@ async function showPort(runtime: Runtime, port: number, options: PortOptions): P
   return options.wait !== undefined && !found.listening ? 1 : 0
 }
 
-async function listPorts(runtime: Runtime, { json }: PortOptions): Promise<number> {
+async function listPorts(runtime: Runtime, { quiet, json }: PortOptions): Promise<number> {
   const ports = await runtime.ports.list()
   if (json === true) printJson({ data: ports })
+  else if (quiet === true) for (const one of ports) print(String(one.port))
   else if (ports.length === 0) say('Nothing listens.')
   else {
     printTable(ports, [

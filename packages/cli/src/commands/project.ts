@@ -1,6 +1,7 @@
 import { type Project, quotaNames, type SetQuotas } from '@holt/protocol'
 import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
 import { connect } from '../connect.ts'
 import { print, printJson } from '../output/print.ts'
@@ -38,10 +39,15 @@ export function addProject(program: Command): void {
     return 0
   })
 
-  const list = group.command('ls').description('list projects').option('--json', 'print the list as JSON')
-  act(list, async ({ json }: { json?: boolean }) => {
+  const list = group
+    .command('ls')
+    .description('list projects')
+    .option('-q, --quiet', 'only the ids')
+    .option('--json', 'print the list as JSON')
+  act(list, async ({ quiet, json }: ListOptions) => {
     const projects = await connect().projects.list({ limit: 100 }).all()
     if (json === true) printJson({ data: projects, next_cursor: null })
+    else if (quiet === true) for (const one of projects) print(one.project_id)
     else
       printTable(projects, [
         ['NAME', (project) => project.name],

@@ -2,10 +2,11 @@ import { type CreateProviderInput, HoltError, type Provider, type ReplaceProvide
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { doToEach } from '../arguments/do-to-each.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { connect } from '../connect.ts'
-import { printJson, say } from '../output/print.ts'
+import { print, printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
 import { act, UsageError } from '../verb.ts'
 
@@ -56,10 +57,15 @@ export function addProvider(program: Command): void {
     .option('--json', 'print the provider as JSON')
   act(set, setProvider)
 
-  const list = group.command('ls').description('list providers').option('--json', 'print the list as JSON')
-  act(list, async ({ json }: { json?: boolean }) => {
+  const list = group
+    .command('ls')
+    .description('list providers')
+    .option('-q, --quiet', 'only the ids')
+    .option('--json', 'print the list as JSON')
+  act(list, async ({ quiet, json }: ListOptions) => {
     const providers = await connect().secrets.providers.list({ limit: 100 }).all()
     if (json === true) printJson({ data: providers, next_cursor: null })
+    else if (quiet === true) for (const one of providers) print(one.provider_id)
     else if (providers.length === 0) say('No providers. Store one: holt provider set NAME --type oauth2')
     else {
       printTable(providers, [

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { connect } from '../connect.ts'
-import { printJson, say } from '../output/print.ts'
+import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act } from '../verb.ts'
 
@@ -17,12 +18,14 @@ export function addPs(program: Command): void {
     .description("list a runtime's commands, newest first")
     .argument('<runtime>', 'id, beginning of an id, or name')
     .addOption(new Option('-s, --state <state>', 'only this state').choices(['running', 'exited']))
+    .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
     .addHelpText('after', examples)
-  act(command, async (text: string, { state, json }: { state?: 'running' | 'exited'; json?: boolean }) => {
+  act(command, async (text: string, { state, quiet, json }: ListOptions & { state?: 'running' | 'exited' }) => {
     const runtime = await findRuntime(connect(), text)
     const commands = await runtime.commands.list({ limit: 100, ...(state === undefined ? {} : { state }) }).all()
     if (json === true) printJson({ data: commands, next_cursor: null })
+    else if (quiet === true) for (const one of commands) print(one.command_id)
     else if (commands.length === 0) say('No commands.')
     else {
       printTable(commands, [

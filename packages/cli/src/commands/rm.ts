@@ -1,29 +1,67 @@
+import { type Holt, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
-import { findRuntime } from '../arguments/find-runtime.ts'
+import { findRuntime, liveRuntimes } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
 import { labelOf } from '../output/runtime-words.ts'
-import { act } from '../verb.ts'
+import { isInteractive } from '../terminal/local-terminal.ts'
+import { act, UsageError } from '../verb.ts'
 
 const examples = `
 Examples:
   holt rm mine
-  holt rm $(holt ls -q)`
+  holt rm -f mine             succeeds where it is gone already
+  holt rm -f $(holt ls -q)    succeeds where there are none
+  holt rm --all               every runtime of the project; asks before`
+
+interface RmOptions {
+  readonly force?: boolean
+  readonly all?: boolean
+  readonly json?: boolean
+}
 
 /** Adds `holt rm`: delete runtimes. */
 export function addRm(program: Command): void {
   const command = program
     .command('rm')
     .description('delete runtimes')
-    .argument('<runtime...>', 'ids, beginnings of ids, or names')
+    .argument('[runtime...]', 'ids, beginnings of ids, or names')
+    .option('-f, --force', 'do not ask, and do not fail for a runtime that is not there')
+    .option('--all', 'every runtime of the project')
     .option('--json', 'print the deleted runtimes as JSON')
     .addHelpText('after', examples)
-  act(command, (texts: string[], options: { json?: boolean }) =>
-    doToEach(texts, options, async (text) => {
-      const runtime = await findRuntime(connect(), text)
+  act(command, removeRuntimes)
+}
+
+async function removeRuntimes(named: string[], options: RmOptions): Promise<number> {
+  const { force = false, all = false, json = false } = options
+  if (all && named.length > 0) throw new UsageError('Name runtimes, or give --all')
+  if (!all && !force && named.length === 0) throw new UsageError('Name the runtimes, or give --all: holt ls')
+  const holt = connect()
+  const texts = all ? await allOf(holt, force) : named
+  return doToEach(texts, options, async (text) => {
+    try {
+      const runtime = await findRuntime(holt, text)
       await runtime.delete()
-      if (options.json === true) await runtime.refresh()
+      if (json) await runtime.refresh()
       return { told: `Deleted ${labelOf(runtime)}`, object: runtime }
-    }),
-  )
+    } catch (error) {
+      // With --force, gone is what was asked for.
+      if (!force || !(error instanceof HoltError) || error.code !== 'runtime_not_found') throw error
+      return { told: `${text} is not there` }
+    }
+  })
+}
+
+/** Lists the ids of all runtimes that have not ended, once a person has agreed to that many. */
+async function allOf(holt: Holt, force: boolean): Promise<readonly string[]> {
+  if (!force && !isInteractive())
+    throw new UsageError('--all asks before it deletes, and stdin is no terminal. Without one: holt rm --all -f')
+  const ids = (await liveRuntimes(holt)).map(({ runtime_id }) => runtime_id)
+  if (force || ids.length === 0) return ids
+  const { confirm } = await import('@clack/prompts')
+  const message = `Delete ${ids.length === 1 ? 'the one runtime' : `all ${ids.length} runtimes`} of the project?`
+  // Cancelled is a symbol, not an answer.
+  if ((await confirm({ message, initialValue: false, output: process.stderr })) === true) return ids
+  throw new UsageError('Nothing was deleted.')
 }

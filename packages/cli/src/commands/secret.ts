@@ -3,10 +3,11 @@ import type { CreateSecretInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { doToEach } from '../arguments/do-to-each.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { collected } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { connect } from '../connect.ts'
-import { printJson, say } from '../output/print.ts'
+import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act, UsageError } from '../verb.ts'
 
@@ -55,23 +56,27 @@ export function addSecret(program: Command): void {
   act(set, setSecret)
 
   const list = group.command('ls').description('list secrets, without their values')
-  act(list.option('--json', 'print the list as JSON'), async ({ json }: { json?: boolean }) => {
-    const secrets = await connect().secrets.list({ limit: 100 }).all()
-    if (json === true) printJson({ data: secrets, next_cursor: null })
-    else if (secrets.length === 0) say('No secrets. Store one: holt secret set NAME --host HOST')
-    else {
-      printTable(secrets, [
-        ['SECRET', (secret) => secret.name],
-        ['VERSION', (secret) => String(secret.version)],
-        ['HOSTS', (secret) => (secret.env ? 'inside runtimes' : secret.hosts.join(','))],
-        ['HEADER', (secret) => secret.header ?? ''],
-        ['VARIABLE', (secret) => secret.env_name],
-        ['FROM', (secret) => secret.provider?.name ?? 'stored'],
-        ['CHANGED', (secret) => `${ageOf(secret.updated_at)} ago`],
-      ])
-    }
-    return 0
-  })
+  act(
+    list.option('-q, --quiet', 'only the ids').option('--json', 'print the list as JSON'),
+    async ({ quiet, json }: ListOptions) => {
+      const secrets = await connect().secrets.list({ limit: 100 }).all()
+      if (json === true) printJson({ data: secrets, next_cursor: null })
+      else if (quiet === true) for (const one of secrets) print(one.secret_id)
+      else if (secrets.length === 0) say('No secrets. Store one: holt secret set NAME --host HOST')
+      else {
+        printTable(secrets, [
+          ['SECRET', (secret) => secret.name],
+          ['VERSION', (secret) => String(secret.version)],
+          ['HOSTS', (secret) => (secret.env ? 'inside runtimes' : secret.hosts.join(','))],
+          ['HEADER', (secret) => secret.header ?? ''],
+          ['VARIABLE', (secret) => secret.env_name],
+          ['FROM', (secret) => secret.provider?.name ?? 'stored'],
+          ['CHANGED', (secret) => `${ageOf(secret.updated_at)} ago`],
+        ])
+      }
+      return 0
+    },
+  )
 
   const remove = group
     .command('rm')

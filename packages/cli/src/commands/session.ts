@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { connect } from '../connect.ts'
-import { printJson, say } from '../output/print.ts'
+import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act } from '../verb.ts'
 
@@ -21,11 +22,13 @@ export function addSession(program: Command): void {
     .command('ls')
     .description("list a runtime's sessions, newest first")
     .argument('<runtime>', 'id, beginning of an id, or name')
+    .option('-q, --quiet', 'only the names')
     .option('--json', 'print the list as JSON')
-  act(list, async (text: string, { json }: { json?: boolean }) => {
+  act(list, async (text: string, { quiet, json }: ListOptions) => {
     const runtime = await findRuntime(connect(), text)
     const sessions = await runtime.commands.sessions({ limit: 100 }).all()
     if (json === true) printJson({ data: sessions, next_cursor: null })
+    else if (quiet === true) for (const one of sessions) print(one.name)
     else if (sessions.length === 0) say('No sessions.')
     else {
       printTable(sessions, [

@@ -2,6 +2,7 @@ import type { Webhook, WebhookDelivery } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { doToEach } from '../arguments/do-to-each.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { printFields } from '../output/fields.ts'
@@ -109,10 +110,15 @@ function addMakers(group: Command): void {
 }
 
 function addReaders(group: Command): void {
-  const list = group.command('ls').description('list webhooks').option('--json', 'print the list as JSON')
-  act(list, async ({ json }: { json?: boolean }) => {
+  const list = group
+    .command('ls')
+    .description('list webhooks')
+    .option('-q, --quiet', 'only the ids')
+    .option('--json', 'print the list as JSON')
+  act(list, async ({ quiet, json }: ListOptions) => {
     const webhooks = await connect().webhooks.list({ limit: 100 }).all()
     if (json === true) printJson({ data: webhooks, next_cursor: null })
+    else if (quiet === true) for (const one of webhooks) print(one.webhook_id)
     else if (webhooks.length === 0) say('No webhooks. Make one: holt webhook create URL')
     else {
       printTable(webhooks, [
@@ -145,14 +151,16 @@ function addReaders(group: Command): void {
     .argument('<webhook>', 'its id')
     .option('--failed', 'only what never arrived')
     .option('--retrying', 'only what is tried again')
+    .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
-  act(deliveries, async (id: string, options: { failed?: boolean; retrying?: boolean; json?: boolean }) => {
+  act(deliveries, async (id: string, options: ListOptions & { failed?: boolean; retrying?: boolean }) => {
     if (options.failed === true && options.retrying === true) throw new UsageError('Say --failed or --retrying')
     const state = options.failed === true ? 'failed' : options.retrying === true ? 'retrying' : undefined
     const found = await connect()
       .webhooks.deliveries(id, { limit: 100, ...dropUndefined({ state } as const) })
       .all()
     if (options.json === true) printJson({ data: found, next_cursor: null })
+    else if (options.quiet === true) for (const one of found) print(one.delivery_id)
     else if (found.length === 0) say('Nothing.')
     else printDeliveries(found)
     return 0

@@ -57,7 +57,7 @@ export const insteadOf: Readonly<Record<string, string>> = {
   logout: 'There is no login: unset HOLT_API_KEY. Which key is in use: holt whoami',
   cat: 'Print a file of a runtime: holt cp RUNTIME:/FILE -',
   edit: 'Edit it in a terminal: holt shell RUNTIME',
-  prune: 'Ended runtimes need no room. Delete those that go on: holt rm $(holt ls -q)',
+  prune: 'Ended runtimes need no room. Delete those that go on: holt rm --all',
   rename: 'A runtime keeps the name of its start: holt create -n NAME',
   restart:
     'Runtimes go on where they were: holt pause RUNTIME, then holt resume RUNTIME. For a fresh start: holt create',

@@ -32,6 +32,20 @@ describe('events', () => {
     expect((await run(['events'])).stdout).toContain(` ${told}\n`)
   })
 
+  test('shows what happened since a moment', async () => {
+    const hourMs = 3_600_000
+    for (const hours of [30, 3, 1])
+      Object.assign(addEvent(service, 'runtime.running', subject), {
+        at: new Date(Date.now() - hours * hourMs).toISOString(),
+      })
+    const cursors = async (...args: readonly string[]) =>
+      JSON.parse((await run(['events', '--json', ...args])).stdout).data.map(({ cursor }: { cursor: number }) => cursor)
+    expect(await cursors('--since', '2h')).toEqual([3])
+    expect(await cursors('--since', '1d')).toEqual([2, 3])
+    expect(await cursors('--since', '1d', '-n', '1')).toEqual([3])
+    expect(await run(['events', '--since', '2h', '-f'])).toMatchObject({ code: 2 })
+  })
+
   test('follows, one JSON object per line', async () => {
     addEvent(service, 'runtime.starting', subject)
     const child = startHolt(['events', '-f', '--cursor', '0', '--json', '--type', 'runtime.*'], { service })

@@ -52,6 +52,53 @@ describe('ls', () => {
   })
 })
 
+describe('rm', () => {
+  const states = () => [...service.runtimes.values()].map(({ state }) => state)
+
+  test('needs runtimes, or --all; with --force none are enough', async () => {
+    expect(await runHolt(['rm'], { service })).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') })
+    expect(await runHolt(['rm', '-f'], { service })).toMatchObject({ code: 0, stdout: '' })
+  })
+
+  test('with --force does not fail for what is gone, and deletes the others', async () => {
+    await holt.runtimes.create({ name: 'mine' })
+    expect(await runHolt(['rm', 'gone', 'mine', '-f'], { service })).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^gone is not there\nDeleted mine/),
+    })
+    expect(states()).toEqual(['terminated'])
+    expect(JSON.parse((await runHolt(['rm', 'gone', '-f', '--json'], { service })).stdout).data).toEqual([])
+    expect((await runHolt(['rm', 'gone'], { service })).code).toBe(1)
+  })
+
+  test('deletes all of them, where --force says so', async () => {
+    for (const name of ['a', 'b']) await holt.runtimes.create({ name })
+    const refused = await runHolt(['rm', '--all'], { service })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('holt rm --all -f') })
+    expect(await runHolt(['rm', '--all', '-f', 'a'], { service })).toMatchObject({ code: 2 })
+    expect(states()).toEqual(['running', 'running'])
+    expect(await runHolt(['rm', '--all', '-f'], { service })).toMatchObject({ code: 0 })
+    expect(states()).toEqual(['terminated', 'terminated'])
+  })
+})
+
+test('logs --tail shows the last lines, and with --follow what comes after them', async () => {
+  await holt.runtimes.create({ name: 'mine' })
+  await runHolt(['exec', 'mine', '--', 'sh', '-c', 'seq 1 5'], { service })
+  expect((await runHolt(['logs', 'mine', '-n', '2'], { service })).stdout).toBe('4\n5\n')
+  expect((await runHolt(['logs', 'mine', '--tail', '1', '-f'], { service })).stdout).toBe('5\n')
+  expect(await runHolt(['logs', 'mine', '--tail', 'x'], { service })).toMatchObject({ code: 2 })
+})
+
+test.each([
+  ['secret', async () => (await holt.secrets.set({ name: 's', value: 'x', hosts: ['a.example.com'] })).secret_id],
+  ['policy', async () => (await holt.policies.create({ name: 'p', allow: [] })).policy_id],
+])('%s ls -q prints the ids alone', async (verb, make) => {
+  expect((await runHolt([verb, 'ls', '-q'], { service })).stdout).toBe('')
+  const id = await make()
+  expect((await runHolt([verb, 'ls', '-q'], { service })).stdout).toBe(`${id}\n`)
+})
+
 describe('a runtime is named', () => {
   test.each([
     ['by name', () => 'mine'],

@@ -2,6 +2,7 @@ import type { BuildHandle, BuildLogLine } from '@holt/sdk'
 import type { Command } from 'commander'
 import { nameAndTag } from '../../arguments/build-options.ts'
 import { findBuild } from '../../arguments/find-build.ts'
+import type { ListOptions } from '../../arguments/list-options.ts'
 import { duration, plainText } from '../../build/build-view.ts'
 import { connect } from '../../connect.ts'
 import { print, printJson, say } from '../../output/print.ts'
@@ -32,11 +33,13 @@ export function addBuildReaders(group: Command): void {
     .command('builds')
     .description('list builds, newest first')
     .argument('[template]', 'only of this template: name or name:tag')
+    .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
     .addHelpText('after', listExamples)
-  act(list, async (text: string | undefined, { json }: { json?: boolean }) => {
+  act(list, async (text: string | undefined, { quiet, json }: ListOptions) => {
     const builds = await buildsOf(text)
     if (json === true) printJson({ data: builds, next_cursor: null })
+    else if (quiet === true) for (const one of builds) print(one.build_id)
     else if (builds.length === 0) say('No builds. Begin one: holt template build -t NAME DIR')
     else printBuilds(builds)
     return 0

@@ -1,10 +1,11 @@
 import type { Template } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { doToEach } from '../../arguments/do-to-each.ts'
+import type { ListOptions } from '../../arguments/list-options.ts'
 import { connect } from '../../connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
 import { printFields } from '../../output/fields.ts'
-import { printJson } from '../../output/print.ts'
+import { print, printJson } from '../../output/print.ts'
 import { ageOf, mib, printTable } from '../../output/table.ts'
 import { act } from '../../verb.ts'
 
@@ -31,14 +32,16 @@ export function addTemplateReaders(group: Command): void {
     .command('ls')
     .description('list templates')
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(['system', 'agent', 'custom']))
+    .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
     .addHelpText('after', listExamples)
-  act(list, async ({ kind, json }: { kind?: Template['kind']; json?: boolean }) => {
+  act(list, async ({ kind, quiet, json }: ListOptions & { kind?: Template['kind'] }) => {
     const filter = kind === undefined ? {} : { kind }
     const templates = await connect()
       .templates.list({ limit: 100, ...filter })
       .all()
     if (json === true) printJson({ data: templates, next_cursor: null })
+    else if (quiet === true) for (const one of templates) print(one.template_id)
     else printTemplates(templates)
     return 0
   })
