@@ -166,7 +166,7 @@ describe('where the state directory has no credentials', () => {
   })
 
   test('so may one that wants a key', () => {
-    expect(told(answered('unauthenticated', 'The request has no valid API key.'))).toContain(hint)
+    expect(told(answered('unauthenticated', 'The request has no API key.'))).toContain(hint)
   })
 
   test('unless it was named', () => {
@@ -176,6 +176,6 @@ describe('where the state directory has no credentials', () => {
 
   test('and a key that was given is wrong', () => {
     vi.stubEnv('HOLT_API_KEY', 'holt_x')
-    expect(told(answered('unauthenticated', 'The request has no valid API key.'))).toContain('hint: Set HOLT_API_KEY')
+    expect(told(answered('unauthenticated', 'The API key is not known here.'))).toContain('hint: Set HOLT_API_KEY')
   })
 })

@@ -2,9 +2,10 @@ import { timingSafeEqual } from 'node:crypto'
 import { HoltError, type Scope } from '@holt/protocol'
 import { scopesOf } from '../keys/key-scopes.ts'
 import type { Service } from '../service.ts'
+import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
-import { sentDigest } from './key-secret.ts'
+import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
 
 /** Who sent a request: the project comes from the key. */
 export interface Caller {
@@ -19,15 +20,20 @@ export interface Caller {
 /** `last_used_at` is written at most this often per key, so that reading does not mean writing. */
 const lastUsedStepMs = 60_000
 
-/** Finds the caller of a request by its `Authorization` header. A missing key and a wrong one get the same answer. */
+/**
+ * Finds the caller of a request by its `Authorization` header. A key that is revoked, replaced or damaged gets the answer of one that never was. That a key has
+ * expired is told only to a client that sends its whole secret.
+ */
 export async function authenticate(service: Service, header: string | undefined): Promise<Caller> {
-  const digest = sentDigest(header)
-  if (digest === null) throw unauthenticated()
-  const key = await findKey(service, digest)
+  const secret = sentSecret(header)
+  if (secret === null) throw new HoltError('unauthenticated', 'The request has no API key.')
+  const digest = digestOf(secret)
+  const row = await findKey(service, digest)
+  const key = row !== null && isValid(row, digest, service.now()) ? row : null
   const scopes = key === null ? null : scopesOf(key)
   if (key === null || scopes === null) {
     service.likelyProjects.forget(digest)
-    throw unauthenticated()
+    throw row !== null && hasExpired(row, digest, service.now()) ? expired(row) : unknown(secret)
   }
   service.likelyProjects.note(digest, key.project_id)
   noteUse(service, digest, key)
@@ -51,6 +57,7 @@ export function requireScope(caller: Caller, scope: Scope | 'any'): void {
   throw new HoltError('forbidden', `This key lacks the scope ${scope}.`, { details: { scope } })
 }
 
+/** Returns the key that has or had a secret, valid or not; null where there is none. */
 async function findKey({ store, recentKeys, now, log }: Service, digest: string): Promise<KeyRow | null> {
   const recent = recentKeys.get(digest)
   const row =
@@ -60,7 +67,8 @@ async function findKey({ store, recentKeys, now, log }: Service, digest: string)
       .selectAll()
       .where(({ eb, or }) => or([eb('digest', '=', digest), eb('previous_digest', '=', digest)]))
       .executeTakeFirst())
-  if (row === undefined || !isValid(row, digest, now())) return null
+  if (row === undefined) return null
+  if (!isValid(row, digest, now())) return row
   recentKeys.set(digest, row)
   if (recent === null && scopesOf(row) === null)
     log.error({ key_id: row.key_id }, 'a key is damaged and opens nothing: revoke it, and make another one')
@@ -95,6 +103,21 @@ function noteUse({ store, recentKeys, now, log }: Service, digest: string, key: 
   })
 }
 
-function unauthenticated(): HoltError {
-  return new HoltError('unauthenticated', 'The request has no valid API key.')
+/** Returns true if nothing but its expiry keeps a key from opening the service. */
+function hasExpired(row: KeyRow, digest: string, now: number): boolean {
+  return row.expires_at !== null && row.expires_at <= now && isValid({ ...row, expires_at: null }, digest, now)
+}
+
+function expired({ prefix, expires_at }: KeyRow): HoltError {
+  const at = moment(expires_at ?? 0)
+  return new HoltError('unauthenticated', `The API key ${prefix}... expired at ${at}.`, {
+    hint: 'Use another key: one that has expired stays so.',
+    details: { expired_at: at },
+  })
+}
+
+function unknown(secret: string): HoltError {
+  // Of what is no secret of a key, as a password that was sent by mistake, nothing is repeated.
+  const which = isSecret(secret) ? ` ${prefixOf(secret)}...` : ''
+  return new HoltError('unauthenticated', `The API key${which} is not known here.`)
 }

@@ -9,15 +9,25 @@ export function makeSecret(): string {
   return `holt_${randomText(40)}`
 }
 
+/** Returns true if a text has the form of a key's secret. */
+export function isSecret(text: string): boolean {
+  return /^holt_[a-z0-9]{40}$/.test(text)
+}
+
 /** The digest under which a secret is stored. The secret is random, so one round of SHA-256 is enough. */
 export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 
+/** The secret in an `Authorization` header; null where there is none. */
+export function sentSecret(header: string | undefined): string | null {
+  return /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1] ?? null
+}
+
 /** The digest of the secret in an `Authorization` header; null where there is none. */
 export function sentDigest(header: string | undefined): string | null {
-  const secret = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
-  return secret === undefined ? null : digestOf(secret)
+  const secret = sentSecret(header)
+  return secret === null ? null : digestOf(secret)
 }
 
 /** The part of a secret that may be shown. */

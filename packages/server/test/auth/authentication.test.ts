@@ -8,9 +8,9 @@ const pathOf = ({ path }: Route) => path.replaceAll('{runtime_id}', `rt${'a'.rep
 const withoutId = (text: string) => text.replace(/rq[a-z0-9]{20}/, '')
 
 describe('every route with a scope', () => {
-  test('refuses a missing and a wrong key with the same 401', async () => {
+  test('refuses a missing key and an unknown one with a 401 each, and says no more', async () => {
     const { ask } = await startTestServer()
-    const bodies = new Set<string>()
+    const messages = new Set<string>()
     for (const [, route] of guarded) {
       for (const authorization of [
         undefined,
@@ -29,10 +29,13 @@ describe('every route with a scope', () => {
         })
         expect(answer.status).toBe(401)
         expect(answer.headers.get('www-authenticate')).toBe('Bearer')
-        bodies.add(withoutId(answer.text))
+        messages.add(`${authorization === 'Bearer holt_wrong'}: ${withoutId(answer.text)}`)
       }
     }
-    expect(bodies.size).toBe(1)
+    expect([...messages].map((text) => text.replace(/^(\w+): .*"message":"([^"]*)".*$/, '$1: $2')).toSorted()).toEqual([
+      'false: The request has no API key.',
+      'true: The API key is not known here.',
+    ])
   })
 
   test('refuses a key without its scope, and names the scope', async () => {
@@ -92,11 +95,46 @@ describe('a key', () => {
     const { key } = (await ask('POST', '/v1/agents/key', { json: { name: 'short', expires_at } })).json
     expect((await ask('GET', '/v1/agents/runtime', { key })).status).toBe(200)
     now += 60_000
-    expect((await ask('GET', '/v1/agents/runtime', { key })).status).toBe(401)
+    const refused = await ask('GET', '/v1/agents/runtime', { key })
+    expect([refused.status, refused.json.error]).toMatchObject([
+      401,
+      {
+        code: 'unauthenticated',
+        message: `The API key ${key.slice(0, 12)}... expired at ${expires_at}.`,
+        details: { expired_at: expires_at },
+      },
+    ])
+    // Known by its first characters alone, it is one that never was.
+    const guessed = `${key.slice(0, 12)}${'a'.repeat(33)}`
+    expect((await ask('GET', '/v1/agents/runtime', { key: guessed })).json.error).toMatchObject({
+      message: `The API key ${key.slice(0, 12)}... is not known here.`,
+    })
     expect(
       (await ask('POST', '/v1/agents/key', { json: { name: 'past', expires_at } })).json.error.details.issues[0]
         .pointer,
     ).toBe('/expires_at')
+  })
+
+  test('that was revoked, or replaced, is as one that never was, also once it would have expired', async () => {
+    let now = Date.now()
+    const { ask } = await startTestServer({ now: () => now })
+    const make = async (name: string) => {
+      const expires_at = new Date(now + 60_000).toISOString()
+      return (await ask('POST', '/v1/agents/key', { json: { name, expires_at } })).json
+    }
+    const [revoked, replaced] = [await make('revoked'), await make('replaced')]
+    await ask('DELETE', `/v1/agents/key/${revoked.key_id}`)
+    await ask('POST', `/v1/agents/key/${replaced.key_id}/rotate`, { json: { overlap_secs: 0 } })
+    for (const afterMs of [0, 60_000]) {
+      now += afterMs
+      for (const { key } of [revoked, replaced]) {
+        const { error } = (await ask('GET', '/v1/agents/runtime', { key })).json
+        expect([error.message, error.details]).toEqual([
+          `The API key ${key.slice(0, 12)}... is not known here.`,
+          undefined,
+        ])
+      }
+    }
   })
 
   test('is shown once and listed without its secret', async () => {
