@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { makeBundle } from './bundle/make-bundle.ts'
+import { useBundle } from './bundle/use-bundle.ts'
 
 /**
  * Milliseconds by which the file system's time of a change may lag: one tick of the kernel (10 ms
  * at 100 ticks a second), doubled.
  */
 const tickMs = 20
-/**
- * Bundles that are kept: a running program loads the rest of its code from the bundle that it
- * started with.
- */
-const keptBundles = 3
 
 /**
  * Bundles `holt` and `holtd` into a new directory below dist/bundle, and links `current` to it:
@@ -30,15 +26,6 @@ async function main(given: string | undefined): Promise<void> {
   await setTimeout(tickMs)
   await makeBundle({ root, outDir, id })
   if (given === undefined) await useBundle(bundles, id)
-}
-
-/** Links `current` to a bundle in one step, and removes the oldest ones. */
-async function useBundle(bundles: string, id: string): Promise<void> {
-  const link = join(bundles, `${id}.link`)
-  await symlink(id, link)
-  await rename(link, join(bundles, 'current'))
-  const made = (await readdir(bundles)).filter((name) => name !== 'current').toSorted()
-  for (const name of made.slice(0, -keptBundles)) await rm(join(bundles, name), { recursive: true, force: true })
 }
 
 await main(process.argv[2])

@@ -33,7 +33,8 @@ run_program() {
 	shift 4
 	find_node "$root"
 	if bundle_is_fresh "$root"; then
-		program=$root/dist/bundle/current/$name.mjs
+		# By its own name: scripts/bundle.ts keeps a bundle that a process was started with.
+		program=$(readlink -f "$root/dist/bundle/current")/$name.mjs
 	elif [ -d "$root/node_modules/@holt" ]; then
 		program=$root/$source
 	else
