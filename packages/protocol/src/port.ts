@@ -47,7 +47,11 @@ export const Port = z
   .object({
     runtime_id: idSchema('runtime'),
     ...state,
-    url: z.string().describe('The host form: an origin of its own, for browsers. Private: add the token.'),
+    url: z
+      .string()
+      .describe(
+        'The host form: an origin of its own, for browsers and curl. Private: add the token. Node and Python do not resolve it: use `path_url`.',
+      ),
     path_url: z.string().describe('The path form, below the address of the service; an API key opens it as well.'),
     token: z.string().describe('Opens this port: as the header `X-Holt-Port-Token`, or in the query as `holt_token`.'),
     expires_at: Timestamp.describe(

@@ -1,5 +1,12 @@
 import type { Duplex } from 'node:stream'
-import { HoltError, type Port, type PortState, portTokenHeader, type Runtime as RuntimeData } from '@holt/protocol'
+import {
+  HoltError,
+  type Port,
+  type PortState,
+  portTokenField,
+  portTokenHeader,
+  type Runtime as RuntimeData,
+} from '@holt/protocol'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** How a port is asked for. */
@@ -46,6 +53,21 @@ export class Ports {
     return this.#reachedFromHere(answer)
   }
 
+  /**
+   * Returns the address of a path of the program's, which every HTTP client opens as it is: below the service's own address, where the port is private with a new
+   * token in the query. The token opens the port for `expiresInSecs` to anyone who has the address.
+   */
+  async url(port: number, path = '/', options: PortOptions = {}): Promise<string> {
+    return (await this.#openAddress(port, path, options)).href
+  }
+
+  /** Returns the address of a WebSocket of the program's, `ws:` or `wss:` as the service's own is `http:` or `https:`, with a token as that of `url`. */
+  async webSocketUrl(port: number, path = '/', options: PortOptions = {}): Promise<string> {
+    const address = await this.#openAddress(port, path, options)
+    address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:'
+    return address.href
+  }
+
   /** Lets anyone in who knows the address, or no longer. */
   async setPublic(port: number, isPublic: boolean, options: CallOptions = {}): Promise<Port> {
     const params = this.#params(port)
@@ -85,6 +107,16 @@ export class Ports {
 
   #place(port: number): string {
     return `v1/agents/runtime/${encodeURIComponent(this.#runtimeId)}/ports/${encodeURIComponent(String(port))}`
+  }
+
+  async #openAddress(port: number, path: string, options: PortOptions): Promise<URL> {
+    const address = this.#address(port, path)
+    const found = await this.get(port, options)
+    if (found.public) return address
+    // The program's own fields stay as they are written.
+    const own = address.search === '' ? '' : `${address.search}&`
+    address.search = `${own}${portTokenField}=${encodeURIComponent(found.token)}`
+    return address
   }
 
   /** The address of a path of the program's. One that leads out of it would carry the key to somewhere else. */

@@ -32,6 +32,36 @@ test('a port is had with its token, and its path form is where this client finds
   expect(await runtime.ports.list()).toEqual([{ port: 3000, public: false, listening: true }])
 })
 
+test.each([
+  ['/', '/', ''],
+  ['/a b?x=%20&y', '/a%20b', 'x=%20&y'],
+  ['events', '/events', ''],
+])('an address of %j opens by itself, over HTTP and as a WebSocket', async (path, place, query) => {
+  const base = `${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy`
+  const own = query === '' ? '?' : `?${query}&`
+  expect(await runtime.ports.url(3000, path, { expiresInSecs: 60 })).toBe(`${base}${place}${own}holt_token=token-0`)
+  expect(sent.at(-1)?.url).toContain('expires_in_secs=60')
+  expect(await runtime.ports.webSocketUrl(3000, path)).toBe(
+    `${base.replace('http:', 'ws:')}${place}${own}holt_token=token-0`,
+  )
+  await runtime.ports.setPublic(3000, true)
+  expect(await runtime.ports.url(3000, path)).toBe(`${base}${place}${query === '' ? '' : `?${query}`}`)
+})
+
+test('an address leads nowhere but to the port, and over TLS to a secure WebSocket', async () => {
+  await expect(runtime.ports.url(3000, '/../../x')).rejects.toMatchObject({ code: 'invalid_request' })
+  const answer = { ...(await runtime.ports.get(3000)) }
+  const secure = new Holt({
+    url: 'https://holt.example.com',
+    apiKey: service.key,
+    fetch: async (input) => Response.json(String(input).includes('/ports/') ? answer : runtime.toJSON()),
+  })
+  const reached = await secure.runtimes.get(runtime.runtime_id)
+  expect(await reached.ports.webSocketUrl(3000, '/feed')).toBe(
+    `wss://holt.example.com/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy/feed?holt_token=token-0`,
+  )
+})
+
 test('what is public is known of the runtime once it is read again', async () => {
   expect((await runtime.ports.setPublic(3000, true)).public).toBe(true)
   expect(runtime.ports.public).toEqual([])

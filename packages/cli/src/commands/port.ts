@@ -1,3 +1,4 @@
+import { portTokenField } from '@holt/protocol'
 import type { Port, Runtime } from '@holt/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
@@ -17,6 +18,7 @@ interface PortOptions {
   readonly wait?: number
   readonly expires?: number
   readonly open?: boolean
+  readonly path?: boolean
   readonly forward?: Forwarding
   readonly quiet?: boolean
   readonly json?: boolean
@@ -25,7 +27,8 @@ interface PortOptions {
 const examples = `
 Examples:
   holt port mine                      what listens in the runtime
-  curl "$(holt port mine 3000)"       the address has a token in it, for 24 hours
+  curl "$(holt port mine 3000)"       for curl and browsers; the address has a token in it, for 24 hours
+  holt port mine 3000 --path          an address that Node, Python and all else opens too
   holt port mine 3000 --wait 30       waits until something listens; fails when nothing does
   holt port mine 3000 --public        anyone who knows the address gets in; --private ends that
   holt port mine 3000 --rotate        earlier tokens open nothing any more, and what is open is cut
@@ -44,6 +47,7 @@ export function addPort(program: Command): void {
     .option('--wait <duration>', 'wait until something listens', seconds)
     .option('--expires <duration>', 'how long the token is valid (default: 24 hours)', seconds)
     .option('--open', 'open the address in the browser of this machine')
+    .option('--path', 'print the address below that of the service, for programs that do not resolve *.localhost')
     .option('--forward <[local:]port>', 'listen on 127.0.0.1:LOCAL and carry its connections to the port', forwarding)
     .option('-q, --quiet', 'only the numbers of the ports that are listed')
     .option('--json', 'print the port as JSON')
@@ -56,7 +60,7 @@ async function reachPort(text: string, port: number | undefined, options: PortOp
   const runtime = await findRuntime(connect(), text)
   if (options.forward !== undefined) return forwardPort(runtime, options.forward)
   if (port === undefined) {
-    const changing = ['public', 'private', 'rotate', 'wait', 'expires', 'open'] as const
+    const changing = ['public', 'private', 'rotate', 'wait', 'expires', 'open', 'path'] as const
     const given = changing.find((name) => options[name] !== undefined)
     if (given !== undefined)
       throw new UsageError(`--${given} needs a port: holt port ${shellWord(text)} PORT --${given}`)
@@ -73,9 +77,9 @@ async function showPort(runtime: Runtime, port: number, options: PortOptions): P
     ...(options.expires === undefined ? {} : { expiresInSecs: options.expires }),
   })
   if (options.json === true) printJson(found)
-  else print(addressOf(found))
+  else print(addressOf(found, options))
   if (!found.listening) say(`Nothing listens on port ${port} yet.`)
-  if (options.open === true && found.listening) openInBrowser(addressOf(found))
+  if (options.open === true && found.listening) openInBrowser(addressOf(found, options))
   return options.wait !== undefined && !found.listening ? 1 : 0
 }
 
@@ -95,8 +99,9 @@ async function listPorts(runtime: Runtime, { quiet, json }: PortOptions): Promis
 }
 
 /** The address that works by itself, without a header or a cookie. */
-function addressOf({ url, token, public: isPublic }: Port): string {
-  return isPublic ? url : `${url}?holt_token=${token}`
+function addressOf({ url, path_url, token, public: isPublic }: Port, { path = false }: PortOptions): string {
+  const address = path ? path_url : url
+  return isPublic ? address : `${address}?${portTokenField}=${token}`
 }
 
 function forwarding(text: string): Forwarding {

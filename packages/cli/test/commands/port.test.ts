@@ -21,6 +21,11 @@ test('prints an address that works by itself, and that alone on stdout', async (
   expect((await runHolt(['port', 'mine', '3000', '--public'], { service })).stdout).toBe(
     `http://3000-${runtime.runtime_id}.localhost:1/\n`,
   )
+  const path = `${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy/`
+  expect((await runHolt(['port', 'mine', '3000', '--path'], { service })).stdout).toBe(`${path}\n`)
+  expect((await runHolt(['port', 'mine', '3000', '--path', '--private'], { service })).stdout).toBe(
+    `${path}?holt_token=token-0\n`,
+  )
   expect((await runHolt(['port', 'mine', '3000', '--private', '--rotate'], { service })).stdout).toContain('token-1')
 })
 
@@ -50,6 +55,7 @@ describe('wrong usage exits 2', () => {
     [['mine', '03000'], 'It must be a port'],
     [['mine', '3000', '--public', '--private'], 'Give one of --public and --private'],
     [['mine', '--rotate'], '--rotate needs a port'],
+    [['mine', '--path'], '--path needs a port'],
     [['mine', '--forward', 'x'], 'It must be LOCAL:PORT'],
     [['mine', '--forward', '1:70000'], 'It must be a port'],
   ])('%j', async (args, told) => {
