@@ -18,7 +18,7 @@ export function emptyProgram(): Command {
       .description('Runs code that an agent wrote, safely, on your own machine.')
       .version(version, '-V, --version')
       .enablePositionalOptions()
-      // What is wrong with a command line is told by src/usage, which knows the words of other tools.
+      // src/usage tells errors of the command line, as it knows the words of other tools.
       .configureOutput({ outputError: () => undefined })
       .exitOverride()
       .addHelpText('after', environment)

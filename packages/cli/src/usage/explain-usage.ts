@@ -13,7 +13,7 @@ interface Refused {
 
 const similar = /\n(\(Did you mean [^\n]*\?\))$/
 
-/** Tells what is wrong with a command line, and the words that Holt has for those of other tools. */
+/** Prints the error of a command line, and the words that Holt has for those of other tools. */
 export function explainUsage(error: CommanderError, refused: Refused): void {
   const [, spelling] = similar.exec(error.message) ?? []
   say(printable(withoutSecret(error.message.replace(similar, ''), refused.args)))
@@ -22,7 +22,7 @@ export function explainUsage(error: CommanderError, refused: Refused): void {
   say('(add --help for the options and examples)')
 }
 
-/** What to type instead; undefined where nothing is known. `isSpelling`: the words are nearly right as they are. */
+/** Returns the words to type instead; undefined where none are known. `isSpelling`: the words are nearly right as they are. */
 function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelling: boolean): string | undefined {
   const args = refused.args[0] === '--' ? refused.args.slice(1) : refused.args
   const [verb = '', second = ''] = args
@@ -35,7 +35,7 @@ function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelli
   return undefined
 }
 
-/** A value that was given to `secret set` is not repeated, as the log of a job would keep it. */
+/** Returns the message without the value that was given to `secret set`, as the log of a job would keep it. */
 function withoutSecret(message: string, [verb, second]: readonly string[]): string {
   return verb === 'secret' && second === 'set' ? message.replace(/( but got \d+): .*$/s, '$1.') : message
 }
@@ -97,7 +97,7 @@ function hint(text: string | undefined): string | undefined {
   return text === undefined ? undefined : `hint: ${text}`
 }
 
-/** A value of a table; words that every object has are none of its keys. */
+/** Returns a value of a table. Names that every object has, such as `toString`, are none of its keys. */
 function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined
 }

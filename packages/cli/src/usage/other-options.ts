@@ -6,7 +6,7 @@ const json = 'Print a field: --json | jq -r .state'
 const filter = 'Filter by --state, --template, --name or --metadata'
 const noTerminal = 'For a terminal: holt shell RUNTIME, or holt exec -it RUNTIME -- COMMAND'
 
-/** What to say instead of an option of docker or another tool, for any verb that has no such option. */
+/** The advice for an option of docker or another tool, for any verb that has no such option. */
 export const insteadOfOption: Readonly<Record<string, string>> = {
   '-p': publish,
   '--publish': publish,
@@ -40,7 +40,7 @@ export const insteadOfOption: Readonly<Record<string, string>> = {
   '--restart': 'A runtime is not started again by itself. What ends it: --timeout, --on-timeout, --idle-timeout',
 }
 
-/** What to say instead of an option of one verb. */
+/** The advice for an option of one verb. */
 export const insteadOfOptionOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': { '-v': 'The version: holt --version' },
   create: {

@@ -51,7 +51,7 @@ export const verbFor: Readonly<Record<string, string>> = {
   history: 'events',
 }
 
-/** What to do instead of a verb that Holt has under no other name. */
+/** The advice for a verb that Holt has under no other name. */
 export const insteadOf: Readonly<Record<string, string>> = {
   login: 'There is no login: set HOLT_URL and HOLT_API_KEY. Which key is in use: holt whoami',
   logout: 'There is no login: unset HOLT_API_KEY. Which key is in use: holt whoami',
@@ -88,7 +88,7 @@ export const groupVerbsFor: Readonly<Record<string, readonly string[]>> = {
   set: ['create', 'build'],
 }
 
-/** The command of a group for what is none of its words, as the name of a runtime. */
+/** The command of a group that is suggested for an unknown word, such as the name of a runtime. */
 export const mainVerbOf: Readonly<Record<string, string>> = {
   snapshot: 'create',
   template: 'build',
@@ -96,7 +96,7 @@ export const mainVerbOf: Readonly<Record<string, string>> = {
   session: 'ls',
 }
 
-/** What to do instead of a command of a group. */
+/** The advice for a command of a group. */
 export const insteadInGroup: Readonly<Record<string, string>> = {
   'net allow': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',
   'net deny': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',

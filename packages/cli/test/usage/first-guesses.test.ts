@@ -26,7 +26,7 @@ async function told(line: string): Promise<{ readonly code: number; readonly tex
 
 /** The command line is understood: what fails is the connection to the service. */
 const works = Symbol('works')
-/** What newcomers typed first for 46 tasks, and what they get for it. */
+/** The first guesses of newcomers for 46 tasks, with the answers. */
 const firstGuesses: readonly (readonly [line: string, answer: string | typeof works])[] = [
   ['run -- echo hi', works],
   ['create box2', 'holt create -n box2'],

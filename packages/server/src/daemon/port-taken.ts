@@ -47,7 +47,7 @@ function listenersIn(table: string, port: number): readonly string[] {
   })
 }
 
-/** A process by its program. Its arguments are left out, as they may hold secrets; of another service, its state directory tells which. */
+/** Returns the program of a process, without its arguments, as they may hold secrets. Another service is told with its state directory. */
 async function nameOf(pid: number): Promise<string> {
   const words = (await textOf(`/proc/${pid}/cmdline`)).split('\0')
   if (!words.some((word) => ownProgram.test(word))) return shown(basename(words[0] ?? '')) || 'of another user'
@@ -61,7 +61,7 @@ function shown(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]/g, '?')
 }
 
-/** What cannot be read, another user's or a process that has ended, tells nothing. */
+/** Returns the text of a file; empty where it cannot be read, as of a process that has ended. */
 async function textOf(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '')
 }

@@ -36,7 +36,7 @@ type NamedCode = keyof typeof readScopes
 /** A name is repeated in the answer up to this many characters, which is more than a valid one has. */
 const shownLength = 200
 
-/** So many names are compared, so that the cost of a wrong name does not grow with the project. */
+/** Bounds the names that are compared, so that the cost of a wrong name does not grow with the project. */
 export const comparedNames = 200
 
 /** A name with more wrong characters than this is another one, not a misspelt one. */
