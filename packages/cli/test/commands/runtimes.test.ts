@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Holt } from '../../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
@@ -88,6 +89,25 @@ test('logs --tail shows the last lines, and with --follow what comes after them'
   expect((await runHolt(['logs', 'mine', '-n', '2'], { service })).stdout).toBe('4\n5\n')
   expect((await runHolt(['logs', 'mine', '--tail', '1', '-f'], { service })).stdout).toBe('5\n')
   expect(await runHolt(['logs', 'mine', '--tail', 'x'], { service })).toMatchObject({ code: 2 })
+})
+
+test.each([
+  ['logs mine -f', 'readOutput'],
+  ['events -f', 'listEvents'],
+  ['watch mine:/tmp', 'watchFiles'],
+  ['net log mine -f', 'readNetworkLog'],
+  ['stats mine -f', 'runtimeMetrics'],
+])('Ctrl-C ends holt %s with the code of an end by SIGINT', async (line, route) => {
+  const runtime = await holt.runtimes.create({ name: 'mine' })
+  const command = await runtime.commands.start('sleep 60')
+  const child = startHolt(line.split(' '), { service })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  await vi.waitFor(() => expect(service.calls.map((call) => call.route)).toContain(route), 30_000)
+  child.kill('SIGINT')
+  const [code, signal] = await ended
+  expect(code ?? signal).toBe(code === null ? 'SIGINT' : 130)
+  await command.kill()
 })
 
 test.each([
