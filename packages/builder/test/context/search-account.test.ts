@@ -1,3 +1,4 @@
+import { longestPieceMs, longestPieceOf } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BuildError } from '../../src/build/contract.ts'
@@ -8,7 +9,6 @@ import { selectSources } from '../../src/context/select-sources.ts'
 import { packSelection } from '../../src/context/selection.ts'
 import { sortNames } from '../../src/context/sort-names.ts'
 import { contextOfFiles } from '../support/context-archive.ts'
-import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 
 const attributes = { mode: 0o644, mtimeSecs: 0, mtimeNanos: 0 }
 const unlimited = () => new SearchAccount(Number.POSITIVE_INFINITY)

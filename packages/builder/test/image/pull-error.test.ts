@@ -1,6 +1,6 @@
+import { longestPieceMs } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { pullError } from '../../src/image/pull-image.ts'
-import { longestPieceMs } from '../support/longest-piece.ts'
 
 /** What skopeo 1.9 writes, with ports and names that look like a status. */
 const line = (message: string) => `time="2026-01-01T04:04:03Z" level=fatal msg="${message}"\n`

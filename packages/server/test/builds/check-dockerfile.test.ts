@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import { longestPieceMs, longestPieceOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
-import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 import { makeProject } from '../support/own-project.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 

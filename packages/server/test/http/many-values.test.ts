@@ -1,5 +1,5 @@
+import { longestPieceMs, longestPieceOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
-import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 
 const many = <Value>(count: number, value: Value): Value[] => Array.from({ length: count }, () => value)

@@ -1,10 +1,10 @@
 import type { Decision } from '@holt/egress'
 import { PolicyBody } from '@holt/protocol'
+import { longestPieceMs, longestPieceOf } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loggedDecision } from '../../src/network/logged-decision.ts'
 import { suggestPolicy } from '../../src/network/suggest-policy.ts'
-import { longestPieceMs, longestPieceOf } from '../support/longest-piece.ts'
 
 const ref = { projectId: 'pr1', runtimeId: 'rt1' }
 

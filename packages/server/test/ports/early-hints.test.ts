@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { earlyHints } from '../../src/ports/early-hints.ts'
 
-/** What earlier answers with these `Link` headers give to Node, and whether Node takes it. */
+/** Passes on an early answer with these `Link` headers, and returns what Node gets and whether it takes it. */
 function given(...headers: readonly string[]): { readonly links: unknown[]; readonly isTaken: boolean } {
   const request = new IncomingMessage(new Socket())
   request.httpVersion = '1.1'

@@ -54,7 +54,7 @@ export class FrameMasker implements Masking {
     return Buffer.concat(this.#give())
   }
 
-  /** What may go on by now. */
+  /** Returns the output that may be sent by now. */
   #give(): Buffer[] {
     const given: Buffer[] = []
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
