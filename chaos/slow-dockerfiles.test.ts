@@ -41,7 +41,9 @@ beforeAll(async () => {
   attacker = await makeProject(`slow-dockerfiles-${Date.now()}`)
 })
 afterAll(async () => {
-  if (attacker !== undefined) await deleteProject(attacker.projectId)
+  if (attacker === undefined) return
+  await call('DELETE', `${path}/slow`, { key: attacker.key })
+  await deleteProject(attacker.projectId)
 })
 
 it.each(Object.entries(dockerfiles))(

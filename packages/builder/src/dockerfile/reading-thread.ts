@@ -6,13 +6,15 @@ import type { ReadingAnswer, ReadingJob } from './reading-job.ts'
 export interface ThreadLimits {
   readonly timeoutMs: number
   readonly heapMiB: number
+  /** Milliseconds after which a thread without work ends. */
+  readonly idleMs: number
 }
 
 /**
  * A megabyte of any text is read within a second and about 100 MiB. The rest is a reserve for a
- * busy machine.
+ * busy machine. An idle thread keeps memory and descriptors, so it ends after ten seconds.
  */
-export const threadLimits: ThreadLimits = { timeoutMs: 30_000, heapMiB: 256 }
+export const threadLimits: ThreadLimits = { timeoutMs: 30_000, heapMiB: 256, idleMs: 10_000 }
 
 /**
  * A thread that reads one Dockerfile at a time, with its own heap. It has no environment variables,
@@ -21,6 +23,7 @@ export const threadLimits: ThreadLimits = { timeoutMs: 30_000, heapMiB: 256 }
 export class ReadingThread {
   readonly #limits: ThreadLimits
   #worker: Worker | null = null
+  #idleTimer: NodeJS.Timeout | undefined
 
   constructor(limits: ThreadLimits) {
     this.#limits = limits
@@ -32,6 +35,7 @@ export class ReadingThread {
    */
   async read(job: ReadingJob, signal: AbortSignal): Promise<ReadingAnswer> {
     signal.throwIfAborted()
+    clearTimeout(this.#idleTimer)
     const worker = this.#open()
     const { promise, resolve, reject } = Promise.withResolvers<ReadingAnswer>()
     const onAbort = () => reject(signal.reason)
@@ -53,11 +57,13 @@ export class ReadingThread {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
       worker.off('message', resolve).off('error', onError).off('exit', onExit)
+      this.#idleTimer = setTimeout(() => void this.close(), this.#limits.idleMs).unref()
     }
   }
 
   /** Ends the thread at once. The next job gets a new one. */
   async close(): Promise<void> {
+    clearTimeout(this.#idleTimer)
     const worker = this.#worker
     this.#worker = null
     await worker?.terminate()

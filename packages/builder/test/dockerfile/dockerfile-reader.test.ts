@@ -1,10 +1,11 @@
+import { readdirSync, readlinkSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { DockerfileReader } from '../../src/dockerfile/dockerfile-reader.ts'
 import { checkDockerfile, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import type { ThreadLimits } from '../../src/dockerfile/reading-thread.ts'
 
-const generous: ThreadLimits = { timeoutMs: 60_000, heapMiB: 256 }
+const generous: ThreadLimits = { timeoutMs: 60_000, heapMiB: 256, idleMs: 60_000 }
 const wanted = { projectId: 'p', signal: new AbortController().signal }
 
 function readerOf(limits: Partial<ThreadLimits> = {}) {
@@ -100,4 +101,25 @@ test('a reading that is no longer wanted ends, waiting or begun', async () => {
   first.abort(new Error('begun'))
   await expect(begun).rejects.toThrow('begun')
   expect(await reader.check('FROM scratch', {}, wanted)).toMatchObject({ ok: true })
+})
+
+/** Returns the number of event loops of this process: each thread has one. */
+function eventLoops(): number {
+  const links = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return '' // It was closed meanwhile.
+    }
+  })
+  return links.filter((link) => link === 'anon_inode:[eventpoll]').length
+}
+
+test('a thread without work ends, and the next Dockerfile has a new one', async () => {
+  const before = eventLoops()
+  const reader = readerOf({ idleMs: 50 })
+  for (let round = 0; round < 2; round += 1) {
+    expect((await reader.check('FROM debian\n', {}, wanted)).ok).toBe(true)
+    await vi.waitFor(() => expect(eventLoops()).toBe(before), { timeout: 10_000 })
+  }
 })
