@@ -32,7 +32,7 @@ async function serverThatWaits(fail: () => boolean = () => false) {
   const server = await startTestServer({ engine })
   begun = true
   const waiting = async (count: number) =>
-    vi.waitFor(async () => expect(await openRequests(server)).toBeGreaterThanOrEqual(count), { timeout: 10_000 })
+    vi.waitFor(async () => expect(await openRequests(server)).toBeGreaterThan(count), { timeout: 10_000 })
   return { server, counts, goOn, waiting }
 }
 
