@@ -1,6 +1,6 @@
 import { say } from './output/print.ts'
 
-/** The exit code of what Ctrl-C ended, as a shell counts an end by SIGINT. */
+/** The exit code after Ctrl-C, as a shell reports an end by SIGINT. */
 export const interruptedExitCode = 130
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -24,7 +24,7 @@ export class Interrupts implements Disposable {
     return this.#first
   }
 
-  /** The exit code of what goes on until a signal: 130 after Ctrl-C, 0 where it was ended in another way. */
+  /** Returns the exit code of a verb that runs until a signal: 130 after Ctrl-C, else 0. */
   get endCode(): number {
     return this.#first === 'SIGINT' ? interruptedExitCode : 0
   }

@@ -3,7 +3,7 @@ import { say } from './output/print.ts'
 import { printable } from './output/visible.ts'
 
 /** Time for which a failed command may wait for its reason in the network log. */
-const patienceMs = 5_000
+const logTimeoutMs = 5_000
 
 /** The most by which the clocks of a runtime and the service may differ. */
 const clockMarginMs = 1_000
@@ -31,7 +31,7 @@ export async function tellOfDenials({ runtime, startedAt }: FailedCommand): Prom
   const denied: Decision[] = []
   try {
     const since = startedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(startedAt) - clockMarginMs
-    for await (const item of runtime.network.log({ denied: true, signal: AbortSignal.timeout(patienceMs) }))
+    for await (const item of runtime.network.log({ denied: true, signal: AbortSignal.timeout(logTimeoutMs) }))
       if ('rule' in item && item.type !== 'close' && !item.allowed && Date.parse(item.at) >= since) denied.push(item)
   } catch {
     return // The command's own failure is what counts; this is advice on it.

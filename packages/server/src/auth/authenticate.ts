@@ -21,8 +21,9 @@ export interface Caller {
 const lastUsedStepMs = 60_000
 
 /**
- * Finds the caller of a request by its `Authorization` header. A key that is revoked, replaced or damaged gets the answer of one that never was. That a key has
- * expired is told only to a client that sends its whole secret.
+ * Finds the caller of a request by its `Authorization` header. A revoked, replaced or damaged key
+ * gets the answer of an unknown one. Only a client that sends the whole secret of an expired key
+ * is told that it expired.
  */
 export async function authenticate(service: Service, header: string | undefined): Promise<Caller> {
   const secret = sentSecret(header)

@@ -59,8 +59,8 @@ export function sessionNotFound(name: string): HoltError {
 }
 
 /**
- * Returns the error for a thing that a request names by its name, with the nearest name. `names` lists those of the project, and is not called for a key that
- * may not list them.
+ * Returns the error for a thing that a request names by its name, with the nearest name. `names`
+ * lists those of the project, and is not called for a key that may not list them.
  */
 export async function nameNotFound(
   code: NamedCode,
