@@ -2,13 +2,17 @@ package copytree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"holt.dev/guest/internal/fault"
 )
 
 func TestSameKindFindsRunsOfEmptyBlocks(t *testing.T) {
@@ -62,6 +66,51 @@ func TestLinkDeepReachesPathsThatAreTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "link")); err != nil || info.Sys() == nil {
+		t.Fatal(err)
+	}
+}
+
+// A directory tells of a mount point what is below it: a regular file, where a device is mounted.
+func TestNamesADeviceThatIsMountedOnAFile(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("mounts are made by root")
+	}
+	dir := t.TempDir()
+	mounted := filepath.Join(dir, "tree", "device")
+	if err := os.Mkdir(filepath.Dir(mounted), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mounted, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	result := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with its mounts
+		result <- func() error {
+			if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_FS); err != nil {
+				return err
+			}
+			if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+				return err
+			}
+			if err := unix.Mount("/dev/null", mounted, "", unix.MS_BIND, ""); err != nil {
+				return err
+			}
+			fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			if err := Copy(context.Background(), Place{fd, "tree", "/tree"}, Place{fd, "copy", "/copy"}); fault.As(err).Code != fault.NotAFile {
+				return fmt.Errorf("the copy ended with %v", err)
+			}
+			if exists(Place{fd, "copy", "/copy"}) {
+				return errors.New("a part of the copy is left")
+			}
+			return nil
+		}()
+	}()
+	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
 }

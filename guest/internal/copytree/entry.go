@@ -8,7 +8,8 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// entry copies one entry that is no directory; for a directory it answers isDir and does nothing.
+// entry copies one entry that is no directory; for a directory it answers isDir and does nothing. kind is one of
+// unix.DT_*, as its directory gave it, or DT_UNKNOWN.
 func (c *copier) entry(srcDir, dstDir int, srcName, dstName string, kind uint8) (isDir bool, err error) {
 	var st unix.Stat_t
 	if kind != unix.DT_REG {
@@ -34,6 +35,9 @@ func (c *copier) entry(srcDir, dstDir int, srcName, dstName string, kind uint8) 
 		return false, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		if kind == unix.DT_REG { // a directory tells what is below a mount point (getdents(2)), not what is mounted there
+			return c.entry(srcDir, dstDir, srcName, dstName, unix.DT_UNKNOWN)
+		}
 		return false, unix.ESTALE // replaced between the two looks at it
 	}
 	if done, err := c.linked(dstDir, dstName, &st); done || err != nil {
