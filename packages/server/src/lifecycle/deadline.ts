@@ -1,4 +1,4 @@
-import { type CreateRuntime, defaultTimeoutSecs, HoltError, type OnTimeout } from '@holt/protocol'
+import { type CreateRuntime, defaultTimeoutSecs, type FieldIssue, HoltError, type OnTimeout } from '@holt/protocol'
 
 /** How long a runtime lives, as its row has it. */
 export interface DeadlineColumns {
@@ -26,15 +26,19 @@ export function decideDeadline(request: DeadlineRequest, { canPause }: { canPaus
 
 /** Refuses settings that want a pause of a runtime that cannot be paused. */
 export function requireNoPause({ on_timeout, idle_timeout_secs }: DeadlineRequest): void {
-  if (on_timeout === 'pause') throw wantsPause('/on_timeout', 'must be `terminate`')
-  if (idle_timeout_secs != null) throw wantsPause('/idle_timeout_secs', 'must be null')
+  const issues = [
+    ...(on_timeout === 'pause' ? [wantsPause('/on_timeout', 'must be `terminate`')] : []),
+    ...(idle_timeout_secs != null ? [wantsPause('/idle_timeout_secs', 'must be null')] : []),
+  ]
+  if (issues.length === 0) return
+  throw new HoltError('unsupported_setting', 'This runtime cannot be paused.', {
+    hint: 'Only runtimes of the class gvisor can be, and no runtime that has the value of a secret inside.',
+    details: { issues },
+  })
 }
 
-function wantsPause(pointer: string, message: string): HoltError {
-  return new HoltError('unsupported_setting', 'This runtime cannot be paused.', {
-    hint: 'Only runtimes of the class gvisor can be, and no runtime that has the value of a secret inside.',
-    details: { issues: [{ pointer, message: `${message}: this runtime cannot be paused` }] },
-  })
+function wantsPause(pointer: string, message: string): FieldIssue {
+  return { pointer, message: `${message}: this runtime cannot be paused` }
 }
 
 /** When a runtime that runs from `at` on has its deadline; null for none. Milliseconds since 1970 UTC. */

@@ -77,7 +77,9 @@ async function begin(
       to: 'pausing',
       reason,
       set: { pause_checkpoint_id: checkpointId },
-      require: (changes) => requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } }),
+      require: async (changes) => {
+        await requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } })
+      },
     })
     // Where somebody has changed the row meanwhile, as with another deadline, it may need no pause any more.
     if (pausing !== null) return pausing

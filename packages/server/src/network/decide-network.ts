@@ -2,6 +2,7 @@ import { makeRuntimeCa, type RuntimeCa, type SyntheticAddress } from '@holt/egre
 import { type CreateRuntime, type PolicyBody, randomText, type WantedPolicy } from '@holt/protocol'
 import { invalidField } from '../http/field-issues.ts'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import { attempt, type Refuse } from '../runtimes/refuse.ts'
 import { putSealed } from '../sealing/sealed-values.ts'
 import { secretNotFound, secretOf } from '../secrets/find-secret.ts'
 import type { Service } from '../service.ts'
@@ -20,7 +21,13 @@ export interface ChosenPolicy {
   readonly body: PolicyBody
 }
 
-/** Everything of a new runtime's network that is decided before there is a row. */
+/** What a new runtime may reach, and the secrets that it gets. */
+export interface ChosenNetwork {
+  readonly policy: ChosenPolicy | null
+  readonly secrets: readonly SecretRow[]
+}
+
+/** A chosen network with what is made for it before there is a row. */
 export interface DecidedNetwork {
   readonly policy: ChosenPolicy | null
   readonly ca: RuntimeCa | null
@@ -29,36 +36,48 @@ export interface DecidedNetwork {
   readonly addresses: readonly SyntheticAddress[]
 }
 
-/** What is wanted of a new runtime's network. `former`: what its programs know from before; null where it has none. */
-type WantedNetwork = Pick<CreateRuntime, 'secrets' | 'env'> & {
-  readonly network_policy: WantedPolicy
-  readonly former: FormerNetwork | null
-}
+/** What is wanted of a new runtime's network. `network_policy` is undefined where it is not known. */
+type WantedNetwork = Pick<CreateRuntime, 'secrets' | 'env'> & { readonly network_policy: WantedPolicy | undefined }
 
 /** Finds what a create asks for, and refuses what cannot work: a secret without a way to its hosts, two that want one variable. */
-export async function decideNetwork(
-  { store }: Service,
+export async function chooseNetwork(
+  { store }: Pick<Service, 'store'>,
   projectId: string,
-  { network_policy, secrets, env, former }: WantedNetwork,
-): Promise<DecidedNetwork> {
-  const policy = network_policy === null ? null : await choosePolicy(store.db, projectId, network_policy)
+  { network_policy, secrets, env }: WantedNetwork,
+  refuse: Refuse,
+): Promise<ChosenNetwork> {
+  const named = network_policy ?? null
+  const policy = named === null ? null : await attempt(refuse, () => choosePolicy(store.db, projectId, named))
+  // Nothing is said of the ways of a policy that is not known.
+  const isKnown = network_policy !== undefined && (named === null || policy !== null)
   const found: SecretRow[] = []
   const variables = new Set(Object.keys(env))
   for (const [index, name] of secrets.entries()) {
     const row = await secretOf(store.db, projectId, name)
     const pointer = `/secrets/${index}`
-    if (row === undefined)
-      throw await secretNotFound(store.db, projectId, name, { issues: [{ pointer, message: 'names no secret' }] })
+    if (row === undefined) {
+      refuse(await secretNotFound(store.db, projectId, name, { issues: [{ pointer, message: 'names no secret' }] }))
+      continue
+    }
     if (variables.has(row.env_name))
-      throw invalidField(pointer, `needs the variable ${row.env_name}, which is set by something else as well`)
+      refuse(invalidField(pointer, `needs the variable ${row.env_name}, which is set by something else as well`))
     variables.add(row.env_name)
-    if (row.inside === 0) requireWay(row, policy?.body ?? null, pointer)
+    if (row.inside === 0 && isKnown) requireWay(row, policy?.body ?? null, { pointer, refuse })
     found.push(row)
   }
+  return { policy, secrets: found }
+}
+
+/** Makes what a chosen network needs. `former`: what its programs know from before; null where it has none. */
+export async function decideNetwork(
+  projectId: string,
+  { policy, secrets }: ChosenNetwork,
+  former: FormerNetwork | null,
+): Promise<DecidedNetwork> {
   return {
     policy,
     ca: former?.ca ?? (policy === null ? null : await makeRuntimeCa(`Holt ${projectId}`)),
-    secrets: found.map((row) => ({ row, placeholder: row.inside === 1 ? null : placeholderOf(row, former) })),
+    secrets: secrets.map((row) => ({ row, placeholder: row.inside === 1 ? null : placeholderOf(row, former) })),
     addresses: former?.addresses ?? [],
   }
 }
@@ -125,14 +144,20 @@ export async function putCaKey(
 }
 
 /** Refuses a secret that the gateway would never put in anywhere: its program would fail inside with nothing to tell why. */
-function requireWay(secret: SecretRow, policy: PolicyBody | null, pointer: string): void {
+function requireWay(
+  secret: SecretRow,
+  policy: PolicyBody | null,
+  { pointer, refuse }: { pointer: string; refuse: Refuse },
+): void {
   const hosts = JSON.parse(secret.hosts_json) as string[]
   const named = hosts.join(', ')
-  if (policy === null)
-    throw invalidField(pointer, `is for ${named}, and without a network_policy nothing can be reached`)
+  if (policy === null) {
+    refuse(invalidField(pointer, `is for ${named}, and without a network_policy nothing can be reached`))
+    return
+  }
   const { inspection } = contentOf(policy, [{ name: secret.name, hosts }])
   if (inspection.some(({ secrets }) => secrets.includes(secret.name))) return
-  throw invalidField(pointer, `is for ${named}, which the network policy does not allow over TLS`)
+  refuse(invalidField(pointer, `is for ${named}, which the network policy does not allow over TLS`))
 }
 
 /** What a runtime has in place of a value: worth nothing outside of it, and nothing to any other runtime but those that go on with its programs. */

@@ -1,5 +1,6 @@
 import { HoltError, type QuotaName, type QuotaUse } from '@holt/protocol'
 import { limitReached } from '../limits/limit-reached.ts'
+import { type Refuse, throwRefusal } from '../runtimes/refuse.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import { quotaUse } from './quota-use.ts'
@@ -21,16 +22,25 @@ const words: Readonly<Record<keyof QuotaUse, string>> = {
   builds: 'builds',
 }
 
+/** A quota of a project, and what the project has and would have of it. */
+export interface QuotaDemand {
+  readonly quota: keyof QuotaUse
+  readonly limit: number
+  readonly used: number
+  readonly wanted: number
+}
+
 /**
- * Refuses what would give a project more than its quotas allow. Asked in the transaction that adds it, it is exact: transactions run one after another. Asked outside of one it is
- * a forecast.
+ * Refuses what would give a project more than its quotas allow, and returns the quotas that limit it. Asked in the transaction that adds it, it is exact: transactions run one
+ * after another. Asked outside of one it is a forecast.
  */
 export async function requireQuotas(
   { projects }: Pick<Service, 'projects'>,
   db: Queries,
   { projectId, adds }: { projectId: string; adds: QuotaAdds },
-): Promise<void> {
-  if (projectId === systemProjectId) return
+  refuse: Refuse = throwRefusal,
+): Promise<readonly QuotaDemand[]> {
+  if (projectId === systemProjectId) return []
   const project = await db
     .selectFrom('projects')
     .select('quotas_json')
@@ -40,27 +50,28 @@ export async function requireQuotas(
   if (project === undefined) throw new HoltError('unauthenticated', 'The project was deleted.')
   const quotas = quotasOf(project, projects.defaults)
   const limited = (Object.keys(adds) as (keyof QuotaUse)[]).filter((name) => quotas[name] !== null)
-  if (limited.length === 0) return
+  if (limited.length === 0) return []
   const used = (await quotaUse(db, [projectId]))(projectId)
-  for (const quota of limited)
-    requireQuota({ quota, limit: quotas[quota] ?? 0, used: used[quota], wanted: adds[quota] ?? 0 })
-}
-
-interface Demand {
-  readonly quota: keyof QuotaUse
-  readonly limit: number
-  readonly used: number
-  readonly wanted: number
+  const demands = limited.map((quota) => ({
+    quota,
+    limit: quotas[quota] ?? 0,
+    used: used[quota],
+    wanted: adds[quota] ?? 0,
+  }))
+  for (const demand of demands) requireQuota(demand, refuse)
+  return demands
 }
 
 /** vCPUs are sums of thousandths, in floating point. */
 const leeway = 1e-6
 
-function requireQuota({ quota, limit, used, wanted }: Demand): void {
+function requireQuota({ quota, limit, used, wanted }: QuotaDemand, refuse: Refuse): void {
   if (wanted <= 0 || used + wanted <= limit + leeway) return
-  throw quotaExceeded(
-    `The project may have ${limit} ${words[quota]}; it has ${used}, and ${wanted} more would be too many.`,
-    { quota, limit, used },
+  refuse(
+    quotaExceeded(
+      `The project may have ${limit} ${words[quota]}; it has ${used}, and ${wanted} more would be too many.`,
+      { quota, limit, used },
+    ),
   )
 }
 

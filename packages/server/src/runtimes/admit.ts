@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { type Refuse, throwRefusal } from './refuse.ts'
 import { type ReserveSettings, reservedMemoryMiB } from './system-reserve.ts'
 
 /** What one runtime takes of the host before its own programs run: the engine's process and the guest. */
@@ -26,37 +27,52 @@ export interface Admission {
 }
 
 /** Refuses a runtime that the host cannot take: one that never fits as what is asked for wrongly, one that does not fit now as what may be tried again. A limit is not a use, so limits may add up to `overcommit` times the memory. */
-export function admit(admission: Admission): void {
-  const { hostMemoryMiB, freeMemoryMiB, promisedMiB, starting, overcommit, memoryMiB, diskFreeMiB } = admission
-  const { reserve, isBack = false, broughtBackMiB = 0, arrivingMiB = 0 } = admission
-  requireDisk(diskFreeMiB, reserve)
+export function admit(admission: Admission, refuse: Refuse = throwRefusal): void {
+  const { diskFreeMiB, memoryMiB, reserve, isBack = false } = admission
+  requireDisk(diskFreeMiB, reserve, refuse)
+  const { usableMiB, promisableMiB, canStart } = measure(admission)
+  if (memoryMiB > usableMiB) {
+    refuse(
+      new HoltError(
+        isBack ? 'capacity_exhausted' : 'unsupported_setting',
+        `The host can give a runtime ${usableMiB} MiB of memory at the most.`,
+        {
+          hint: isBack
+            ? 'Add memory to the host, or lower HOLT_RESERVE_MEMORY.'
+            : 'Ask for less memory, or take another template or snapshot.',
+          details: { available_mib: usableMiB },
+        },
+      ),
+    )
+  } else if (memoryMiB > promisableMiB || !canStart) refuse(exhausted())
+}
+
+function measure(admission: Admission) {
+  const { hostMemoryMiB, freeMemoryMiB, promisedMiB, starting, overcommit, reserve } = admission
+  const { broughtBackMiB = 0, arrivingMiB = 0 } = admission
   const reserveMiB = reservedMemoryMiB(reserve, hostMemoryMiB)
   const usableMiB = hostMemoryMiB - reserveMiB
-  if (memoryMiB > usableMiB) {
-    throw new HoltError(
-      isBack ? 'capacity_exhausted' : 'unsupported_setting',
-      `The host can give a runtime ${usableMiB} MiB of memory at the most.`,
-      {
-        hint: isBack
-          ? 'Add memory to the host, or lower HOLT_RESERVE_MEMORY.'
-          : 'Ask for less memory, or take another template or snapshot.',
-        details: { available_mib: usableMiB },
-      },
-    )
+  const neededMiB = reserveMiB + broughtBackMiB + arrivingMiB + (starting + 1) * startCostMiB
+  return {
+    usableMiB,
+    promisableMiB: Math.floor(usableMiB * overcommit) - promisedMiB,
+    canStart: freeMemoryMiB === null || freeMemoryMiB >= neededMiB,
   }
-  if (promisedMiB + memoryMiB > usableMiB * overcommit) throw exhausted()
-  if (freeMemoryMiB === null) return
-  const leftMiB = freeMemoryMiB - arrivingMiB - starting * startCostMiB
-  if (leftMiB < reserveMiB + broughtBackMiB + startCostMiB) throw exhausted()
 }
 
 /** Refuses what would write to a disk that has nothing left beside what is kept for running work. */
-export function requireDisk(diskFreeMiB: number, { diskMiB: reserveMiB }: ReserveSettings): void {
+export function requireDisk(
+  diskFreeMiB: number,
+  { diskMiB: reserveMiB }: ReserveSettings,
+  refuse: Refuse = throwRefusal,
+): void {
   if (diskFreeMiB >= reserveMiB) return
-  throw new HoltError(
-    'disk_full',
-    `The host has ${Math.max(0, diskFreeMiB)} MiB of disk left; ${reserveMiB} MiB are kept for what runs.`,
-    { hint: "Free space on the disk of the service's state directory." },
+  refuse(
+    new HoltError(
+      'disk_full',
+      `The host has ${Math.max(0, diskFreeMiB)} MiB of disk left; ${reserveMiB} MiB are kept for what runs.`,
+      { hint: "Free space on the disk of the service's state directory." },
+    ),
   )
 }
 

@@ -1,16 +1,15 @@
 import { failpoint } from '@holt/engine'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
-import { hasCheckpoints } from '../lifecycle/can-pause.ts'
-import { decideDeadline } from '../lifecycle/deadline.ts'
+import { imageToUse } from '../agents/pull-agent-template.ts'
 import { decideNetwork } from '../network/decide-network.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { claimRuntime } from './claim-runtime.ts'
-import { decideSize } from './decide-size.ts'
-import { findSource } from './find-source.ts'
 import { newRuntimeRow, type RowCreation } from './new-runtime-row.ts'
+import { planRuntime } from './plan-runtime.ts'
+import { throwRefusal } from './refuse.ts'
+import { requirePlace } from './require-place.ts'
 import { reserveRuntime } from './reserve-runtime.ts'
-import { broughtBackMiB } from './restores-under-way.ts'
 import { startRuntime } from './start-runtime.ts'
 import { isAlive } from './states.ts'
 
@@ -27,7 +26,7 @@ const maxTries = 5
  * Until the row is written nothing exists; from then on the row says what became of it.
  */
 export async function createRuntime(service: Service, creation: Creation): Promise<RuntimeRow> {
-  requirePlace(service, creation.request)
+  requirePlace(service, creation.request, throwRefusal)
   const earlier = await findEarlier(service, creation)
   if (earlier !== null) return earlier
   const startedAt = performance.now()
@@ -42,17 +41,11 @@ export async function createRuntime(service: Service, creation: Creation): Promi
 /** Decides all of a runtime, and takes one that waits in a pool or makes one. Null where its source was changed in between, so that its image may be gone. */
 async function make(service: Service, creation: Creation): Promise<RuntimeRow | null> {
   const { projectId, request } = creation
-  const facts = await service.engine.describe()
-  const { source, defaultPolicy, former } = await findSource(service, projectId, { request, facts })
-  const size = decideSize(request, source)
-  const { network_policy = defaultPolicy } = request
-  const network = await decideNetwork(service, projectId, { ...request, network_policy, former })
-  const freeMemoryMiB = await service.freeMemoryMiB()
-  const secretsInside = network.secrets.some(({ row }) => row.inside === 1)
-  const deadline = decideDeadline(request, { canPause: hasCheckpoints(facts, source.isolation) && !secretsInside })
+  const plan = await planRuntime(service, projectId, { request, imageOf: imageToUse, refuse: throwRefusal })
+  const { source, size, deadline, host } = plan
+  const network = await decideNetwork(projectId, plan.network, plan.former)
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
-  const broughtBack = broughtBackMiB(source.checkpointBytes, size.memoryMiB)
-  const reservation = { facts, freeMemoryMiB, network, broughtBackMiB: broughtBack }
+  const reservation = { ...host, network }
   await failpoint('create.decided')
   const claimed = await claimRuntime(service, { row, source, reservation })
   if (claimed !== null) return claimed
@@ -81,16 +74,4 @@ async function findEarlier({ store }: Service, { projectId, runtimeId }: Creatio
   throw new HoltError('unavailable', 'The service stopped while it made this runtime.', {
     hint: 'Send it again under another Idempotency-Key.',
   })
-}
-
-function requirePlace({ config }: Service, { cloud, region }: CreateRuntime): void {
-  for (const [name, asked, served] of [
-    ['cloud', cloud, config.cloud],
-    ['region', region, config.region],
-  ] as const) {
-    if (asked === undefined || asked === served) continue
-    throw new HoltError('unsupported_setting', `This server serves the ${name} ${served} only.`, {
-      details: { issues: [{ pointer: `/${name}`, message: `must be ${served}` }] },
-    })
-  }
 }

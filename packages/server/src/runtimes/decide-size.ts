@@ -1,4 +1,5 @@
 import { type CreateRuntime, HoltError } from '@holt/protocol'
+import type { Refuse } from './refuse.ts'
 
 /** What a runtime gets of the machine. */
 export interface Size {
@@ -7,17 +8,24 @@ export interface Size {
   readonly diskMiB: number
 }
 
+/** A size, of which a refusal may leave a part open. */
+export type SizeOr<Refused extends null> = { readonly [Part in keyof Size]: number | Refused }
+
 /** The size of a runtime: what is asked for, else its source's. A disk may only grow. */
-export function decideSize(
+export function decideSize<Refused extends null>(
   { cpu, memory, disk }: Pick<CreateRuntime, 'cpu' | 'memory' | 'disk'>,
-  source: Size & { readonly snapshotId: string | null },
-): Size {
+  source: (Size & { readonly snapshotId: string | null }) | Refused,
+  refuse: Refuse<Refused>,
+): SizeOr<Refused> {
+  if (source === null) return { cpu: cpu ?? source, memoryMiB: memory ?? source, diskMiB: disk ?? source }
   if (disk !== undefined && disk < source.diskMiB) {
     const what = source.snapshotId === null ? 'template' : 'snapshot'
-    throw new HoltError('disk_too_small', `The disk has ${disk} MiB; the ${what} needs ${source.diskMiB} MiB.`, {
-      details: { required_mib: source.diskMiB },
-      hint: `Ask for a disk of ${source.diskMiB} MiB or more, or leave it out.`,
-    })
+    refuse(
+      new HoltError('disk_too_small', `The disk has ${disk} MiB; the ${what} needs ${source.diskMiB} MiB.`, {
+        details: { required_mib: source.diskMiB },
+        hint: `Ask for a disk of ${source.diskMiB} MiB or more, or leave it out.`,
+      }),
+    )
   }
   return { cpu: cpu ?? source.cpu, memoryMiB: memory ?? source.memoryMiB, diskMiB: disk ?? source.diskMiB }
 }

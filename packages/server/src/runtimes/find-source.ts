@@ -1,32 +1,47 @@
 import type { EngineFacts } from '@holt/engine'
 import { type CreateRuntime, defaultTemplate } from '@holt/protocol'
-import { imageToUse } from '../agents/pull-agent-template.ts'
 import { vendorPolicy } from '../agents/vendor-policy.ts'
 import type { Service } from '../service.ts'
 import { snapshotSource } from '../snapshots/snapshot-source.ts'
+import type { TemplateRow } from '../store/tables.ts'
 import { findTemplate, templateName } from '../templates/find-template.ts'
 import { commandsOf } from '../templates/start-command.ts'
+import { attempt, type Refuse } from './refuse.ts'
 import { type FoundSource, type RuntimeSource, requireIsolation } from './runtime-source.ts'
 
+/** How a source is looked for. */
+export interface SourceSearch<Refused extends null> {
+  readonly request: CreateRuntime
+  readonly facts: EngineFacts
+  /** Returns the digest of a template's image. Throws while the template has none. */
+  readonly imageOf: (service: Service, template: TemplateRow) => Promise<string>
+  readonly refuse: Refuse<Refused>
+}
+
 /** Finds what a create is made from. */
-export async function findSource(
+export async function findSource<Refused extends null>(
   service: Service,
   projectId: string,
-  { request, facts }: { request: CreateRuntime; facts: EngineFacts },
-): Promise<FoundSource> {
+  search: SourceSearch<Refused>,
+): Promise<FoundSource<Refused>> {
+  const { request, facts, imageOf, refuse } = search
   const { snapshot } = request
-  if (snapshot !== undefined) return snapshotSource(service, projectId, { reference: snapshot, request, facts })
-  const template = await findTemplate(service, { projectId, reference: request.template ?? defaultTemplate })
-  const isolation = request.isolation ?? service.config.isolation ?? 'gvisor'
-  requireIsolation(facts, isolation)
+  if (snapshot !== undefined) return snapshotSource(service, projectId, { reference: snapshot, request, facts, refuse })
+  const reference = request.template ?? defaultTemplate
+  const template = await attempt(refuse, () => findTemplate(service, { projectId, reference }))
+  const wanted = request.isolation ?? service.config.isolation ?? 'gvisor'
+  const isolation = await attempt(refuse, () => requireIsolation(facts, wanted))
+  if (template === null) return { source: template, isolation, defaultPolicy: null, former: null }
+  const imageDigest = await attempt(refuse, () => imageOf(service, template))
   const source: RuntimeSource = {
     templateId: template.template_id,
     templateName: templateName(template),
     snapshotId: null,
     parentId: null,
-    isolation,
-    imageDigest: await imageToUse(service, template),
-    checkpointId: isolation === 'gvisor' ? template.checkpoint_id : null,
+    isolation: wanted,
+    // Nothing is made of a template whose image was refused.
+    imageDigest: imageDigest ?? '',
+    checkpointId: wanted === 'gvisor' ? template.checkpoint_id : null,
     checkpointBytes: null,
     restoreOnly: false,
     renew: false,
@@ -38,5 +53,5 @@ export async function findSource(
     workdir: template.workdir,
     commands: commandsOf(template),
   }
-  return { source, defaultPolicy: vendorPolicy(service, template, request.secrets), former: null }
+  return { source, isolation, defaultPolicy: vendorPolicy(service, template, request.secrets), former: null }
 }

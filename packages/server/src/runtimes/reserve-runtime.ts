@@ -1,23 +1,15 @@
-import type { EngineFacts } from '@holt/engine'
-import { HoltError, type RuntimeState } from '@holt/protocol'
+import type { RuntimeState } from '@holt/protocol'
 import { recordEvent } from '../events/record-event.ts'
 import { type DecidedNetwork, storeNetwork } from '../network/decide-network.ts'
-import { requireQuotas } from '../projects/require-quotas.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../store/tables.ts'
-import { admit } from './admit.ts'
-import { notEnded } from './not-ended.ts'
-import { promisedMiB } from './promised.ts'
+import { type HostFacts, requireRoom } from './require-room.ts'
 import { isCurrent } from './runtime-source.ts'
 
 /** What a reservation goes by. */
-export interface Reservation {
-  readonly facts: EngineFacts
-  readonly freeMemoryMiB: number | null
+export interface Reservation extends HostFacts {
   readonly network: DecidedNetwork
-  /** What it is restored with of somebody's memory; 0 where it begins with none. */
-  readonly broughtBackMiB: number
   /** Where the runtime is one that waited in a pool; `running`: it is all that the create wants already. */
   readonly claimed?: { readonly running: boolean }
 }
@@ -30,25 +22,12 @@ export async function mayReserve(
   service: Service,
   db: Queries,
   row: NewRuntimeRow,
-  { facts, freeMemoryMiB, broughtBackMiB }: Reservation,
+  reservation: Reservation,
 ): Promise<boolean> {
-  const { starts, restores, transitions, config } = service
   if (!(await isCurrent(db, row))) return false
-  await requireFreeRuntimeName(db, row)
-  const { project_id: projectId, cpu, memory_mib, disk_mib } = row
-  await requireQuotas(service, db, { projectId, adds: { runtimes: 1, cpu, memory_mib, disk_mib } })
-  admit({
-    hostMemoryMiB: facts.memoryMiB,
-    diskFreeMiB: facts.diskFreeMiB,
-    freeMemoryMiB,
-    promisedMiB: await promisedMiB(db),
-    starting: starts.size + transitions.resuming,
-    overcommit: config.memoryOvercommit,
-    reserve: config.reserve,
-    memoryMiB: row.memory_mib,
-    broughtBackMiB,
-    arrivingMiB: restores.memoryMiB(row.runtime_id),
-  })
+  const { runtime_id: runtimeId, project_id: projectId, name = null, cpu, memory_mib, disk_mib: diskMiB } = row
+  const size = { cpu, memoryMiB: memory_mib, diskMiB }
+  await requireRoom(service, db, { wanted: { projectId, runtimeId, name, size }, host: reservation })
   return true
 }
 
@@ -101,17 +80,4 @@ async function tell(
     data: { from, to, reason: null },
     at,
   })
-}
-
-async function requireFreeRuntimeName(changes: Queries, { name, project_id }: NewRuntimeRow): Promise<void> {
-  if (name === null || name === undefined) return
-  const taken = await changes
-    .selectFrom('runtimes')
-    .select('runtime_id')
-    .where('project_id', '=', project_id)
-    .where('name', '=', name)
-    .where(notEnded)
-    .executeTakeFirst()
-  if (taken === undefined) return
-  throw new HoltError('name_taken', `A runtime named ${name} exists.`, { details: { runtime_id: taken.runtime_id } })
 }

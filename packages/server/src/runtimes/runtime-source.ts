@@ -30,19 +30,21 @@ export interface RuntimeSource extends SourceSettings {
   readonly workdir: string
 }
 
-/** A source, and what a create goes by beside it. */
-export interface FoundSource {
-  readonly source: RuntimeSource
+/** A source, and what a create goes by beside it. A refusal may leave the source open, or its class. */
+export interface FoundSource<Refused extends null = never> {
+  readonly source: RuntimeSource | Refused
+  /** The class of isolation that the host has for it. */
+  readonly isolation: Isolation | Refused
   /** What its runtimes may reach where the create says nothing of the network. */
   readonly defaultPolicy: PolicyBody | null
   /** What programs that go on in it know of the network; null where none does. */
   readonly former: FormerNetwork | null
 }
 
-/** Refuses a class of isolation that the host has not. */
-export function requireIsolation(facts: EngineFacts, isolation: Isolation): void {
+/** Returns a class of isolation, and refuses one that the host has not. */
+export function requireIsolation(facts: EngineFacts, isolation: Isolation): Isolation {
   const fact = facts.isolation[isolation]
-  if (fact.available) return
+  if (fact.available) return isolation
   throw new HoltError(
     'not_supported_here',
     `The isolation ${isolation} is not available on this host: ${fact.reason}`,

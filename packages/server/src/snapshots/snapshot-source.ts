@@ -4,6 +4,7 @@ import { vendorPolicy } from '../agents/vendor-policy.ts'
 import { caPurpose } from '../network/decide-network.ts'
 import type { FormerNetwork } from '../network/former-network.ts'
 import { readableBy } from '../projects/system-project.ts'
+import { attempt, type Refuse } from '../runtimes/refuse.ts'
 import { type FoundSource, type RuntimeSource, requireIsolation } from '../runtimes/runtime-source.ts'
 import { readSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
@@ -12,31 +13,36 @@ import { findSnapshot, requireWritten } from './find-snapshot.ts'
 import { type SnapshotSettings, snapshotSettingsOf } from './snapshot-settings.ts'
 
 /** A create of a snapshot. */
-interface SnapshotCreate {
+interface SnapshotCreate<Refused extends null> {
   readonly reference: string
   readonly request: CreateRuntime
   readonly facts: EngineFacts
+  readonly refuse: Refuse<Refused>
 }
 
 /** What a runtime of a snapshot is made from. One of memory goes on as it was, at its own size; one of files boots in any class and size. */
-export async function snapshotSource(
+export async function snapshotSource<Refused extends null>(
   service: Service,
   projectId: string,
-  { reference, request, facts }: SnapshotCreate,
-): Promise<FoundSource> {
-  const row = await findSnapshot(service.store.db, { projectId, reference })
-  requireWritten(row)
-  if (row.kind === 'memory') requireSameSize(row, request)
-  const isolation =
+  { reference, request, facts, refuse }: SnapshotCreate<Refused>,
+): Promise<FoundSource<Refused>> {
+  const row = await attempt(refuse, async () => {
+    const found = await findSnapshot(service.store.db, { projectId, reference })
+    requireWritten(found)
+    return found
+  })
+  if (row === null) return { source: row, isolation: row, defaultPolicy: null, former: null }
+  if (row.kind === 'memory') await attempt(refuse, () => requireSameSize(row, request))
+  const wanted =
     row.kind === 'memory' ? row.isolation : (request.isolation ?? service.config.isolation ?? row.isolation)
-  requireIsolation(facts, isolation)
+  const isolation = await attempt(refuse, () => requireIsolation(facts, wanted))
   const settings = snapshotSettingsOf(row)
   const source: RuntimeSource = {
     templateId: row.template_id,
     templateName: row.template_name,
     snapshotId: row.snapshot_id,
     parentId: null,
-    isolation,
+    isolation: wanted,
     imageDigest: row.image_digest,
     checkpointId: row.checkpoint_id,
     checkpointBytes: row.checkpoint_id === null ? null : row.size_bytes,
@@ -52,6 +58,7 @@ export async function snapshotSource(
   }
   return {
     source,
+    isolation,
     defaultPolicy: await defaultPolicyOf(service, row, request.secrets),
     former: await formerOf(service, row, settings),
   }
