@@ -5,6 +5,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 
@@ -23,20 +24,24 @@ func main() {
 	if sudo.IsCalled(os.Args) {
 		os.Exit(sudo.Main())
 	}
-	if len(os.Args) > 1 && os.Args[1] == "supervise" {
-		os.Exit(supervise.Main())
-	}
 	if supervise.IsLimit(os.Args) {
 		os.Exit(supervise.LimitMain(os.Args))
 	}
-	if len(os.Args) > 1 && os.Args[1] == "tun" {
-		os.Exit(tun.Main(os.Args[2:]))
+	if len(os.Args) == 1 {
+		os.Exit(initd.Main())
 	}
-	if len(os.Args) > 1 && os.Args[1] == "contain" {
-		os.Exit(contain.Main(os.Args[2:]))
+	switch verb, args := os.Args[1], os.Args[2:]; verb {
+	case "supervise":
+		os.Exit(supervise.Main())
+	case "tun":
+		os.Exit(tun.Main(args))
+	case "contain":
+		os.Exit(contain.Main(args))
+	case "launch":
+		os.Exit(launch.Main(args))
+	default:
+		// It must not become an init process: a service that is newer than this program would wait for it.
+		fmt.Fprintf(os.Stderr, "holt-guest: unknown verb %q: this program may be older than the service\n", verb)
+		os.Exit(2)
 	}
-	if len(os.Args) > 1 && os.Args[1] == "launch" {
-		os.Exit(launch.Main(os.Args[2:]))
-	}
-	os.Exit(initd.Main())
 }

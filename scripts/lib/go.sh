@@ -33,12 +33,13 @@ go_is_new() {
 	at_least "${version#go}" "$MIN_GO"
 }
 
+guest_is_fresh() {
+	[ -x guest/holt-guest ] &&
+		[ -z "$(find guest \( -name '*.go' -o -name go.mod -o -name go.sum \) -newer guest/holt-guest -print -quit)" ]
+}
+
 build_guest() {
-	if [ -x guest/holt-guest ] &&
-		[ -z "$(find guest \( -name '*.go' -o -name go.mod -o -name go.sum \) -newer guest/holt-guest -print -quit)" ]; then
-		return
-	fi
 	say 'building the guest'
 	(cd guest && CGO_ENABLED=0 timeout 600 go build -trimpath -ldflags='-s -w' -o holt-guest.new . && mv holt-guest.new holt-guest) ||
-		fix 'the guest cannot be built (see above: the Go module mirror may be out of reach)' 'cd guest && CGO_ENABLED=0 go build -o holt-guest .'
+		fix 'the guest cannot be built (see above: Go is missing, or the Go module mirror is out of reach)' 'bash scripts/lib/setup.sh'
 }

@@ -58,7 +58,7 @@ ensure_runsc
 ensure_npm_packages
 ensure_go
 stop_on_problems
-[ "$HOLT_CHECK_ONLY" = 1 ] || build_guest
+[ "$HOLT_CHECK_ONLY" = 1 ] || guest_is_fresh || build_guest
 [ "$HOLT_CHECK_ONLY" = 1 ] || build_bundle
 stop_on_problems
 say 'This machine is ready for Holt.'

@@ -2,9 +2,9 @@ package api
 
 import "strings"
 
-// stamp has the guest's own version in a form that "holt doctor" finds in the program's file: it does not run what is meant to be the first process of a runtime. A
-// release sets it when it is linked.
-var stamp = "holt-guest version 0.1.0\n"
+// stamp holds the guest's version in a form that the service finds in the program's file. It starts
+// only with a guest of its own version (packages/server/src/doctor/check-guest.ts).
+var stamp = "holt-guest version 0.1.1\n"
 
 // version is the guest's own.
 func version() string {

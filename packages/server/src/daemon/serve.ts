@@ -8,6 +8,7 @@ import { noteSettings } from '../config/running-settings.ts'
 import { ownUnit } from '../config/service-unit.ts'
 import { version } from '../config/version.ts'
 import { createServer } from '../create-server.ts'
+import { requireGuest } from '../doctor/check-guest.ts'
 import type { Log } from '../service.ts'
 import { isDiskFull } from '../store/disk-full.ts'
 import { openTracer } from '../telemetry/open-tracer.ts'
@@ -30,6 +31,7 @@ export async function serve(config: ServerConfig): Promise<void> {
   endAtSurprise(log)
 
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
+  await requireGuest(config)
   const installationId = await openInstallation(config.stateDir)
   const unit = await ownUnit()
   await takeLock(config.stateDir, unit)

@@ -63,10 +63,17 @@ test('wrong settings end it before anything is made, each named on a line', asyn
   expect(await readdir(dir)).toEqual([])
 })
 
-test('doctor without a guest names the command that builds it, and makes nothing', async () => {
+test('a start without a fitting guest fails at once with the command that corrects it', async () => {
+  const { code, stderr, dir } = await holtd(['serve'], { HOLT_GUEST: '/nowhere/holt-guest' })
+  expect(code).toBe(1)
+  expect(stderr).toBe('error: The guest /nowhere/holt-guest is not there. To correct it: unset HOLT_GUEST\n')
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('doctor without a guest names the command that corrects it, and makes nothing', async () => {
   const { code, stdout, dir } = await holtd(['doctor'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect(code).toBe(1)
-  expect(stdout).toMatch(/^FIX: cd \/nowhere && CGO_ENABLED=0 go build/m)
+  expect(stdout).toMatch(/^FIX: unset HOLT_GUEST {4}# guest: \/nowhere\/holt-guest is not there$/m)
   expect(await readdir(dir)).toEqual([])
 })
 

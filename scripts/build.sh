@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds what holt runs and git does not hold: the guest, and the bundle of holt and holtd.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# shellcheck source=scripts/lib/report.sh
+. scripts/lib/report.sh
+# shellcheck source=scripts/lib/go.sh
+. scripts/lib/go.sh
+
+export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin
+build_guest
+say 'bundling holt and holtd'
+node scripts/bundle.ts
+stop_on_problems
