@@ -22,8 +22,15 @@ const runnerUmask = 0o022
 // "--". The caller must lock its thread, because it moves between namespaces. Errors are written to
 // the runner's log. Main returns only after a failure.
 func Main(args []string) int {
-	if len(args) == 1 && args[0] == holdVerb {
-		return hold()
+	if len(args) > 0 {
+		switch args[0] {
+		case holdVerb:
+			return hold()
+		case probeVerb:
+			return probe(args[1:])
+		case proveVerb:
+			return prove()
+		}
 	}
 	r, err := parse(args)
 	if err == nil {

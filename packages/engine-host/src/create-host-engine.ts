@@ -102,7 +102,8 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
     endLauncher()
     return claim.release()
   }
-  return new HostEngine(host, { stateDir: layout.stateDir, cgroups, runsc, runc, rootPlace }, { release })
+  const described = { stateDir: layout.stateDir, cgroups, runsc, runc, rootPlace, guest: guest?.path ?? null }
+  return new HostEngine(host, described, { release })
 }
 
 /** Takes up or takes away what an earlier process has left. */

@@ -5,6 +5,7 @@ import { findMissingLimit } from '../cgroups/check-limits.ts'
 import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
 import { findProgram } from '../tools/find-program.ts'
 import { ROOT_PLACES } from './find-root-place.ts'
+import { type ContainerLack as Lack, probeContainers } from './probe-containers.ts'
 import { probeRunc, probeRunsc, type Runner } from './probe-runners.ts'
 
 /** This engine's name and version. */
@@ -21,9 +22,9 @@ export interface DescribeInput {
   readonly runc: string | null
   /** Where a runner of containers finds their roots. */
   readonly rootPlace: string | null
+  /** The guest's binary. Null where the engine makes no runtimes: a start of a container is not tried. */
+  readonly guest: string | null
 }
-
-type Lack = { readonly reason: string; readonly fix: string | null }
 
 /** Looks at the host: what is there, and for what is not, why and what to do. */
 export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
@@ -49,7 +50,7 @@ async function describeGvisor(path: string | null): Promise<Runner | Lack> {
   return probeRunsc(path)
 }
 
-async function describeContainer({ runc: path, rootPlace }: DescribeInput): Promise<Runner | Lack> {
+async function describeContainer({ runc: path, rootPlace, stateDir, guest }: DescribeInput): Promise<Runner | Lack> {
   if (path === null) return { reason: 'neither runc nor crun is installed', fix: 'apt-get install runc' }
   if (rootPlace === null)
     return { reason: `none of ${ROOT_PLACES.join(', ')} is free for roots of containers`, fix: 'mkdir /mnt' }
@@ -68,7 +69,9 @@ async function describeContainer({ runc: path, rootPlace }: DescribeInput): Prom
     if ((await findProgram(tool)) === null)
       return { reason: `${tool} is not installed`, fix: 'apt-get install util-linux iproute2' }
   }
-  return probeRunc(path)
+  const runner = await probeRunc(path)
+  if ('reason' in runner || guest === null) return runner
+  return (await probeContainers({ guest, stateDir, rootPlace })) ?? runner
 }
 
 /**

@@ -32,8 +32,8 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
   const facts = await readMachineFacts()
   const disk = await readDiskFacts(stateDir)
   const guest = await checkGuest(config, facts.arch)
-  const isolation =
-    daemon !== null ? await askDaemon(config, daemon) : guest.status === 'ok' ? ownChecks(await askEngine(config)) : []
+  const own = async () => (guest.status === 'ok' ? ownChecks(await askEngine(config, 'needed')) : [])
+  const isolation = daemon !== null ? await askDaemon(config, daemon) : await own()
   const hierarchies = [...new Set(facts.cgroups.controllers.values())]
   return [
     ok('holt', version),
@@ -87,20 +87,20 @@ async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promi
 /** The runners that a daemon beside this process has; none where it was told to take others, or they cannot be asked. */
 async function runnersBeside(config: ServerConfig): Promise<Readonly<Record<string, string>>> {
   const changed = await changedSettings(config.stateDir, process.env)
-  const own = changed.some(({ name }) => name === 'HOLT_RUNSC') ? null : await askEngine(config)
+  const own = changed.some(({ name }) => name === 'HOLT_RUNSC') ? null : await askEngine(config, 'none')
   return own === null || 'problem' in own ? {} : runnersOf(own.isolation)
 }
 
 /** What an engine of this doctor's own says, or why there is none. */
 type OwnEngine = { readonly isolation: EngineFacts['isolation'] } | { readonly problem: string }
 
-/** An engine is opened over a place of its own, asked, and closed. */
-async function askEngine(config: ServerConfig): Promise<OwnEngine> {
+/** Opens an engine over a place of its own, asks it, and closes it. With a guest it also tries what the start of a container needs. */
+async function askEngine(config: ServerConfig, guest: 'needed' | 'none'): Promise<OwnEngine> {
   const place = await mkdtemp(join(tmpdir(), 'holt-doctor-'))
   try {
     const own = { ...config, stateDir: join(place, 's'), runDir: join(place, 'r') }
     const log = makeLog({ logLevel: 'silent' })
-    const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log, guest: 'none' })
+    const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log, guest })
     const { isolation } = await engine.describe()
     await engine.close()
     return { isolation }
