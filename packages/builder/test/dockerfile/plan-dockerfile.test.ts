@@ -279,6 +279,10 @@ describe('a here-document with the line ends of Windows', () => {
     ['RUN <<EOF cat >/x\na\nEOF\n', { form: { type: 'shell', script: '<<EOF cat >/x\na\r\nEOF' } }],
     ['RUN cat <<A <<B >/x\na\nA\nb\nB\n', { form: { type: 'shell', script: 'cat <<A <<B >/x\na\r\nA\nb\r\nB' } }],
     ['COPY <<"a.txt" /\n1\n\n2\na.txt\n', { heredocs: [{ name: 'a.txt', content: '1\r\n\r\n2\r\n' }] }],
+    ['RUN <<EOF\n#!/bin/sh\nx\nEOF\n', { form: { type: 'heredoc', script: '#!/bin/sh\r\nx\r\n' } }],
+    ['RUN <<EOF\na\r\nEOF\r\n', { form: { type: 'heredoc', script: 'a\r\r\n' } }],
+    ['RUN <<EOF\na\rEOF\nEOF\n', { form: { type: 'heredoc', script: 'a\rEOF\r\n' } }],
+    ['RUN <<-EOF\n\ta\r\tb\n\tEOF\n', { form: { type: 'heredoc', script: 'a\r\tb\r\n' } }],
   ])('%j is read as BuildKit reads it', (text, expected) => {
     expect(crlf(`FROM a\n${text}`).stages[0]?.instructions).toMatchObject([expected])
   })
