@@ -14,6 +14,8 @@ interface BundleOptions {
   readonly outDir: string
   /** A unique id of this bundle. */
   readonly id: string
+  /** See `keepPlacesOfSources`: for a release only. */
+  readonly released?: Readonly<Record<string, string>> | undefined
 }
 
 /** A file of the bundle: its sources, and the files that load with it and later. */
@@ -28,8 +30,8 @@ interface BundledFile {
  * that is loaded later. `files.json` lists the sources in each file. The two are bundled
  * separately, so that the command does not carry code of the service.
  */
-export async function makeBundle({ root, outDir, id }: BundleOptions): Promise<void> {
-  const places = keepPlacesOfSources({ root, outDir, programs })
+export async function makeBundle({ root, outDir, id, released }: BundleOptions): Promise<void> {
+  const places = keepPlacesOfSources({ root, outDir, programs, released })
   const facts = keepFactsAsData(root, {
     'packages/cli/src/bundle-id.ts': { bundleId: id },
     'packages/cli/src/outline/verb-outlines.ts': null,

@@ -18,11 +18,11 @@ async function put(path: string, text: string): Promise<void> {
   await writeFile(join(root, path), text)
 }
 
-/** Bundles packages/a/src/main.ts and runs it. */
-async function bundleAndRun(): Promise<string> {
+/** Bundles packages/a/src/main.ts and runs it. `released` has the places of files in a release. */
+async function bundleAndRun(released?: Readonly<Record<string, string>>): Promise<string> {
   const outDir = join(root, 'out', 'one')
   const programs = { 'packages/a/src/main.ts': 'main.mjs' }
-  const plugins = [keepPlacesOfSources({ root, outDir, programs })]
+  const plugins = [keepPlacesOfSources({ root, outDir, programs, released })]
   await using bundle = await rolldown({
     cwd: root,
     input: join(root, 'packages/a/src/main.ts'),
@@ -72,4 +72,25 @@ test('data is found where it lies beside the sources', async () => {
 test('a program that is not there ends the bundling', async () => {
   await put('packages/a/src/main.ts', `console.log(new URL('./gone.ts', import.meta.url))`)
   await expect(bundleAndRun()).rejects.toThrow('packages/a/src/main.ts names ./gone.ts, which is not there')
+})
+
+const readsTemplate = `import { readFileSync } from 'node:fs'
+  console.log(readFileSync(new URL('../../../templates/t/one.txt', import.meta.url), 'utf8'))`
+
+test('a bundle of a release finds files in their places there', async () => {
+  await put('share/t/one.txt', 'a template')
+  await put('packages/a/src/main.ts', readsTemplate)
+  expect(await bundleAndRun({ templates: '../../share' })).toBe('a template\n')
+})
+
+test('a file that a release lacks ends the bundling', async () => {
+  await put('packages/a/src/main.ts', readsTemplate)
+  await expect(bundleAndRun({ guest: '../guest' })).rejects.toThrow(
+    'packages/a/src/main.ts names templates/t/one.txt, which is not in the release',
+  )
+})
+
+test('a source that computes a path from its own place ends the bundling of a release', async () => {
+  await put('packages/a/src/main.ts', `const path = './x'; console.log(new URL(path, import.meta.url))`)
+  await expect(bundleAndRun({})).rejects.toThrow('packages/a/src/main.ts needs a place that the release lacks')
 })

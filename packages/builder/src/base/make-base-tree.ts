@@ -9,7 +9,7 @@ import { hostMirrors, sourceLines } from './mirror.ts'
 import { type BuildProgress, ProgressReader } from './progress.ts'
 import { loadRecipe, type Recipe } from './recipe.ts'
 import { type BaseFacts, readFacts } from './release.ts'
-import { FETCHES, fetchToolchain } from './toolchain.ts'
+import { type Command, FETCHES, fetchToolchain } from './toolchain.ts'
 
 /** How a base tree is made. */
 export interface BaseTreeOptions {
@@ -20,6 +20,11 @@ export interface BaseTreeOptions {
   readonly onProgress?: (progress: BuildProgress) => void
   readonly signal: AbortSignal
   readonly env?: NodeJS.ProcessEnv
+  /**
+   * The npm client that an installation brings, with its arguments. No download stays in the user's
+   * caches then. Default: `npm` on PATH.
+   */
+  readonly npm?: Command | undefined
 }
 
 /** A finished tree: read `entries` once, then dispose. */
@@ -32,7 +37,7 @@ export interface BaseTree extends AsyncDisposable {
 
 /** Makes the base template's tree from distribution packages. Needs root; nothing of it stays on the host. */
 export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> {
-  const { recipeDir, signal, env = process.env } = options
+  const { recipeDir, signal, npm, env = process.env } = options
   if (process.getuid?.() !== 0) throw new BuilderError('tool_failed', 'Making the base template needs root.')
   const recipe = await loadRecipe(recipeDir)
   const reader = new ProgressReader({ fetches: FETCHES, steps: recipe.hooks.length })
@@ -45,7 +50,7 @@ export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> 
     reader.fetched()
     report()
   }
-  const toolchain = await fetchToolchain({ recipe, dir: scratch.assets, env, signal, onFetched })
+  const toolchain = await fetchToolchain({ recipe, dir: scratch.assets, env, signal, npm, onFetched })
   const plan = {
     recipe,
     recipeDir,

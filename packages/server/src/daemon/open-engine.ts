@@ -3,19 +3,20 @@ import type { Engine } from '@holt/engine'
 import { createHostEngine } from '@holt/engine-host'
 import type { ServerConfig } from '../config/config.ts'
 import type { Log } from '../service.ts'
-import { builtGuest } from './installed-files.ts'
+import { builtGuest, releasedRunsc } from './installed-files.ts'
 
 /** Opens this machine's engine for an installation. Without a guest it can only find and remove. */
 export function openEngine(
   config: ServerConfig,
   { installationId, log, guest }: { installationId: string; log: Log; guest: 'needed' | 'none' },
 ): Promise<Engine> {
+  const runsc = config.runsc ?? releasedRunsc
   return createHostEngine({
     stateDir: config.stateDir,
     runDir: runDirOf(config, installationId),
     installationId,
     guestBinary: guest === 'none' ? null : (config.guest ?? builtGuest),
-    ...(config.runsc === null ? {} : { runscPath: config.runsc }),
+    ...(runsc === null ? {} : { runscPath: runsc }),
     platform: config.gvisorPlatform,
     log,
   })

@@ -15,7 +15,7 @@ import { openTracer } from '../telemetry/open-tracer.ts'
 import { imageSource, recipeSource } from '../templates/recipe-source.ts'
 import { endAtSurprise } from './end-at-surprise.ts'
 import { freeMemoryMiB } from './free-memory.ts'
-import { agentTemplatesDir, baseRecipeDir } from './installed-files.ts'
+import { agentTemplatesDir, baseRecipeDir, releasedNpm } from './installed-files.ts'
 import { makeLog } from './make-log.ts'
 import { openEngine } from './open-engine.ts'
 import { isPortTaken, portTaken } from './port-taken.ts'
@@ -38,7 +38,7 @@ export async function serve(config: ServerConfig): Promise<void> {
   await noteSettings(config.stateDir, process.env, unit)
   const engine = await openEngine(config, { installationId, log, guest: 'needed' })
   const baseSource =
-    config.baseImage === null ? recipeSource(baseRecipeDir) : imageSource(config.baseImage, baseRecipeDir)
+    config.baseImage === null ? recipeSource(baseRecipeDir, releasedNpm) : imageSource(config.baseImage, baseRecipeDir)
   void sweep(log)
   const agentTemplates = await readAgentTemplates(agentTemplatesDir)
   const tracer = await openTracer(config, { log, installationId })

@@ -6,14 +6,17 @@ import type { BaseSource } from './base-source.ts'
 
 const distribution = 'distribution packages'
 
-/** The base templates from distribution packages, as a recipe directory says. */
-export function recipeSource(recipeDir: string): BaseSource {
+/**
+ * The base templates from distribution packages, as a recipe directory says. `npm` is the client
+ * that an installation brings, or null for the machine's own.
+ */
+export function recipeSource(recipeDir: string, npm: readonly [string, ...string[]] | null): BaseSource {
   return {
     name: distribution,
     digest: () => digestOfTree(recipeDir),
     make: async ({ onProgress, signal }) => {
       const tell = ({ message, done, total }: BuildProgress) => onProgress({ phase: message, done, total })
-      const tree = await makeBaseTree({ recipeDir, onProgress: tell, signal })
+      const tree = await makeBaseTree({ recipeDir, npm: npm ?? undefined, onProgress: tell, signal })
       const { env, user, workdir } = tree.recipe
       return {
         tar: writeTar(tree.entries),
