@@ -4,6 +4,7 @@ import { reportError } from './output/report-error.ts'
 import { buildProgram } from './program.ts'
 import { inKnownNumber } from './usage/plurals.ts'
 import { ExitStatus, UsageError } from './verb.ts'
+import { warnOfSettings } from './warn-of-settings.ts'
 
 /** The exit code of a command line that is wrong. */
 const usageExitCode = 2
@@ -13,6 +14,8 @@ export async function runCli(given: readonly string[]): Promise<number> {
   ignoreClosedPipes()
   const args = inKnownNumber(given)
   const program = await buildProgram(args)
+  // A shell that completes a word shows what is written beside the word.
+  if (args[0] !== '__complete') await warnOfSettings()
   try {
     await program.parseAsync([...args], { from: 'user' })
     return 0

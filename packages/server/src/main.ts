@@ -14,7 +14,7 @@ const usage = `holtd: the Holt service
   holtd version          print the version
 
 Settings come from the environment: HOLT_STATE_DIR HOLT_HOST HOLT_PORT HOLT_ALLOW_REMOTE HOLT_PORT_DOMAIN HOLT_ISOLATION
-HOLT_BASE_IMAGE HOLT_DEBIAN_MIRROR HOLT_RUN_DIR HOLT_LOG_LEVEL HOLT_CLOUD HOLT_REGION HOLT_RUNSC HOLT_GVISOR_PLATFORM HOLT_GUEST
+HOLT_BASE_IMAGE HOLT_DEBIAN_MIRROR HOLT_DEBIAN_SECURITY_MIRROR HOLT_RUN_DIR HOLT_LOG_LEVEL HOLT_CLOUD HOLT_REGION HOLT_RUNSC HOLT_GVISOR_PLATFORM HOLT_GUEST
 HOLT_MEMORY_OVERCOMMIT HOLT_EGRESS_RESOLVERS HOLT_EGRESS_ALLOWED_NETWORKS HOLT_EGRESS_OVERRIDES HOLT_EGRESS_CA_FILE HOLT_ISSUER
 HOLT_BUILDS_AT_ONCE HOLT_BUILD_CACHE_SIZE HOLT_BUILD_CONTEXTS_SIZE HOLT_POOL_MIN HOLT_POOL_MAX HOLT_REGISTRY_MIRRORS HOLT_REGISTRY_INSECURE
 HOLT_RESERVE_MEMORY HOLT_RESERVE_DISK HOLT_PROJECT_QUOTAS HOLT_DATABASE_URL HOLT_ADOPT_STORE
@@ -24,12 +24,16 @@ OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_SDK_DISABLED
 /** The option that a verb takes. */
 const optionOf: Readonly<Record<string, string>> = { doctor: '--json', export: '--force', import: '--keep-webhooks' }
 
+/** The verbs that warn of unknown settings on stderr. The service itself warns in its log. */
+const warningVerbs = ['doctor', 'halt', 'purge', 'export', 'import']
+
 /** Exit codes: 0 done, 1 failed, 2 wrong arguments or settings. */
 async function main([verb = 'serve', ...options]: readonly string[]): Promise<number | null> {
   process.umask(0o077)
   const words = options.filter((option) => option !== optionOf[verb])
   const has = words.length < options.length
   const [file] = verb === 'export' || verb === 'import' ? words : []
+  if (warningVerbs.includes(verb)) await warnOfSettings()
   if (words.length > (file === undefined ? 0 : 1) || file?.startsWith('--') === true) return misused()
   switch (verb) {
     case 'version':
@@ -56,6 +60,11 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
     default:
       return misused()
   }
+}
+
+async function warnOfSettings(): Promise<void> {
+  const { settingWarnings } = await import('./config/unknown-settings.ts')
+  for (const warning of settingWarnings(process.env)) process.stderr.write(`warning: ${warning}\n`)
 }
 
 function misused(): number {

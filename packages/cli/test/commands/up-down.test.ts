@@ -145,6 +145,23 @@ test('a template that cannot be made is told with its reason', async () => {
   expect(ended.stderr).toContain('error: The template base-small cannot be made: no mirror answers')
 })
 
+test('a variable that is no setting is told, once, by each command', async () => {
+  const misspelt = { HOLT_POOL_MINN: '5', HOLT_FOO: '1' }
+  const warnings = `warning: Holt has no setting HOLT_FOO.
+warning: Holt has no setting HOLT_POOL_MINN. Did you mean HOLT_POOL_MIN?
+`
+  const started = await holt(['up'], misspelt)
+  expect(started.code).toBe(0)
+  expect(started.stderr.startsWith(warnings)).toBe(true)
+  expect((await holt(['status'], misspelt)).stderr).toBe(warnings)
+  expect(await holt(['doctor'], { ...misspelt, FAKE_DAEMON: 'names' })).toMatchObject({
+    stderr: warnings,
+    stdout: expect.not.stringContaining('HOLT_FOO'),
+  })
+  expect((await holt(['__complete', '--', 'cr'], misspelt)).stderr).toBe('')
+  expect((await holt(['status'])).stderr).toBe('')
+})
+
 test('status says whether it runs', async () => {
   expect(await holt(['status'])).toMatchObject({ code: 1, stdout: expect.stringContaining('does not answer') })
   await holt(['up'])

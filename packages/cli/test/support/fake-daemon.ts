@@ -5,7 +5,7 @@ import { TestService } from '../../../sdk/test/support/test-service.ts'
 /**
  * A service's program for tests: keeps the state directory as the real one does, and is ready after being asked a few
  * times. FAKE_DAEMON makes it fail: `end` at once, `template` while it makes the template, `die` after it has shown how far it is;
- * `stubborn` does not stop.
+ * `stubborn` does not stop. With `names`, doctor prints the names of its environment.
  */
 const stateDir = process.env.HOLT_STATE_DIR ?? ''
 const mode = process.env.FAKE_DAEMON
@@ -14,7 +14,10 @@ const questionsUntilReady = 3
 const verbs: Readonly<Record<string, () => Promise<void>>> = {
   serve,
   purge: async () => writeFile(join(stateDir, 'purged'), ''),
-  doctor: async () => console.log(process.argv.includes('--json') ? '{"checks":[]}' : 'ok node'),
+  doctor: async () => {
+    if (mode === 'names') console.log(Object.keys(process.env).join('\n'))
+    else console.log(process.argv.includes('--json') ? '{"checks":[]}' : 'ok node')
+  },
   settings: async () => console.log(process.env.FAKE_CHANGED ?? '{"changed":[],"since_last_start":[]}'),
   export: async () => console.log(`the rows, for ${process.argv[3]}`),
   import: async () => void process.stdin.pipe(process.stdout),

@@ -6,6 +6,7 @@ import { fullDisk, releaseLock, takeLock } from '../config/daemon-lock.ts'
 import { openInstallation } from '../config/installation.ts'
 import { noteSettings } from '../config/running-settings.ts'
 import { ownUnit } from '../config/service-unit.ts'
+import { settingWarnings } from '../config/unknown-settings.ts'
 import { version } from '../config/version.ts'
 import { createServer } from '../create-server.ts'
 import { requireGuest } from '../doctor/check-guest.ts'
@@ -30,6 +31,7 @@ export async function serve(config: ServerConfig): Promise<void> {
   const tellManager = findManager(process.env, log)
   endAtSurprise(log)
 
+  for (const warning of settingWarnings(process.env)) log.warn({}, warning)
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
   await requireGuest(config)
   const installationId = await openInstallation(config.stateDir)

@@ -97,6 +97,18 @@ test('halt refuses while the service runs', async () => {
   expect([code, stderr]).toEqual([1, 'error: holtd runs: stop it first (systemctl stop holtd.service)\n'])
 })
 
+test.each([
+  ['doctor', 'stderr', /^warning: Holt has no setting HOLT_POOL_MINN\. Did you mean HOLT_POOL_MIN\?$/m],
+  ['serve', 'stdout', /"level":40,.*"msg":"Holt has no setting HOLT_POOL_MINN\. Did you mean HOLT_POOL_MIN\?"/],
+] as const)('%s warns of a variable that is no setting on %s', async (verb, stream, warning) => {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-main-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  // The service that runs here ends the start of another one.
+  await takeLock(dir, null)
+  const ended = await holtd([verb], { HOLT_STATE_DIR: dir, HOLT_POOL_MINN: '5' })
+  expect(ended[stream]).toMatch(warning)
+})
+
 test('purge needs no guest', async () => {
   const { code, stderr } = await holtd(['purge'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect([code, stderr]).toEqual([0, ''])
