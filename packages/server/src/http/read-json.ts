@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { HoltError, maxBuildArgs } from '@holt/protocol'
 import { WholeBytes } from '@holt/streams'
 import type { BodyRoom } from './body-room.ts'
+import type { BodyTurns } from './body-turns.ts'
 import { invalidField } from './field-issues.ts'
 import { refuseOddShape } from './json-shape.ts'
 import type { KeptByRequest } from './kept-memory.ts'
@@ -9,28 +10,41 @@ import type { KeptByRequest } from './kept-memory.ts'
 /** The largest JSON body. */
 const maxJsonBytes = 4 * 1024 * 1024
 
+/** A body of at most this many bytes is parsed at once. */
+const smallBytes = 4 * 1024
+
+/** The bytes of one body that are received before other bodies have their turns. */
+const bytesPerTurn = 128 * 1024
+
 /** The most fields of one object. `build_args` is the largest that a schema takes. */
 const maxFields = maxBuildArgs
 
 /** On whose account a body is kept until it is whole, and then until its request is answered; and how long it may take to come. */
 export interface KeptFor {
   readonly room: BodyRoom
+  readonly turns: BodyTurns
   /** The project, or nothing where a route takes no key. */
   readonly payer: string
   readonly request: KeptByRequest
   readonly timeoutMs: number
 }
 
-/** Reads and parses a JSON body. Nothing at all is `{}`: every field at its default. */
-export async function readJson(request: IncomingMessage, kept: KeptFor): Promise<unknown> {
-  if (!hasBody(request) && request.headers['content-type'] === undefined) return {}
+/**
+ * Reads and parses a JSON body, and returns what `use` makes of the value. An absent body is `{}`:
+ * every field at its default. Parsing and `use` wait for a turn if the body is large. Throws an
+ * error of the catalogue.
+ */
+export async function readJson<Result>(
+  request: IncomingMessage,
+  kept: KeptFor,
+  use: (value: unknown) => Result,
+): Promise<Result> {
+  if (!hasBody(request) && request.headers['content-type'] === undefined) return use({})
   requireJsonType(request.headers['content-type'])
-  const bytes = await readBytes(request, kept)
-  kept.request.takeBody(bytes.length)
-  refuseOddShape(bytes)
-  const value = parse(bytes)
-  refuseOddObjects(value)
-  return value
+  const pieces = await readPieces(request, kept)
+  kept.request.takeBody(pieces.length)
+  const read = () => use(parse(pieces.take()))
+  return pieces.length <= smallBytes ? read() : kept.turns.run(kept.payer, read)
 }
 
 /** Returns true if a request announces a body. */
@@ -43,10 +57,13 @@ function requireJsonType(type: string | undefined): void {
   throw new HoltError('unsupported_media_type', 'The body must be application/json in UTF-8.')
 }
 
-async function readBytes(request: IncomingMessage, { room, payer, timeoutMs }: KeptFor): Promise<Buffer> {
+/** Returns the whole body. The caller takes it from there, or clears it. */
+async function readPieces(request: IncomingMessage, { room, turns, payer, timeoutMs }: KeptFor): Promise<WholeBytes> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
   const body = new WholeBytes()
   let takenBytes = 0
+  let bytesOfTurn = 0
+  let isOver = false
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(
     () => reject(new HoltError('timeout', `The body did not arrive within ${timeoutMs / 1000} seconds.`)),
@@ -61,26 +78,44 @@ async function readBytes(request: IncomingMessage, { room, payer, timeoutMs }: K
     }
     takenBytes += chunk.length
     body.add(chunk)
+    bytesOfTurn += chunk.length
+    if (bytesOfTurn < bytesPerTurn) return
+    bytesOfTurn = 0
+    request.pause()
+    void turns.next(payer).then(() => {
+      if (!isOver) request.resume()
+    })
   }
   const onBreak = () => reject(invalidField('', 'broke off'))
   request.on('data', onData).once('end', resolve).once('error', onBreak).once('close', onBreak)
   if (request.closed) onBreak()
   try {
     await promise
-    return body.take()
+    return body
+  } catch (error) {
+    // Error listeners keep a reference to the body, and the request stays until its answer has
+    // left.
+    body.clear()
+    throw error
   } finally {
+    isOver = true
     clearTimeout(timer)
     request.off('data', onData)
     request.off('end', resolve)
     request.off('close', onBreak)
-    // Error listeners keep a reference to the body, and the request stays until its answer has
-    // left.
-    body.clear()
     room.give(payer, takenBytes)
   }
 }
 
+/** Returns the value of a body, which has a shape that a schema may take. */
 function parse(bytes: Buffer): unknown {
+  refuseOddShape(bytes)
+  const value = parseText(bytes)
+  refuseOddObjects(value)
+  return value
+}
+
+function parseText(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {

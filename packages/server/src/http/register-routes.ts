@@ -14,6 +14,7 @@ import type { Service } from '../service.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
 import { noteCaller } from '../telemetry/request-context.ts'
 import { BodyRoom } from './body-room.ts'
+import { BodyTurns } from './body-turns.ts'
 import type { Answer, Call, Handlers } from './call.ts'
 import { recognise } from './connections.ts'
 import { invalidRequest } from './field-issues.ts'
@@ -35,6 +36,7 @@ export function registerRoutes(app: FastifyInstance, service: Service, handlers:
   const { limits } = service
   const inFlight = new RequestsInFlight(limits.maxRequestsPerProject)
   const bodies = new BodyRoom()
+  const turns = new BodyTurns()
   const kept = new KeptMemory()
   for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
     // The handler's own parameter type is the one of `name`; the parsed call below has exactly that shape.
@@ -63,6 +65,7 @@ export function registerRoutes(app: FastifyInstance, service: Service, handlers:
         const payer = caller?.projectId ?? ''
         const memory = {
           room: bodies,
+          turns,
           payer,
           request: kept.open(payer, end),
           timeoutMs: limits.bodyTimeoutMs,
@@ -177,12 +180,17 @@ function storable(params: Readonly<Record<string, string>>): Record<string, stri
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.replaceAll('\0', '\uFFFD')]))
 }
 
+/** Reads a JSON body and compares it with the schema of its route. */
+async function readBody({ body }: Route, { raw }: FastifyRequest, kept: KeptFor) {
+  if (body.type !== 'json') return { json: undefined, body: null }
+  return readJson(raw, kept, (json) => ({ json, body: body.schema.safeParse(json, requestParsing) }))
+}
+
 /** Parses everything of a request; all that is wrong with it is one error. */
 async function parseRequest(route: Route, request: FastifyRequest, kept: KeptFor) {
   const params = route.params?.safeParse(storable(request.params as Readonly<Record<string, string>>), requestParsing)
   const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'), requestParsing)
-  const json = route.body.type === 'json' ? await readJson(request.raw, kept) : undefined
-  const body = route.body.type === 'json' ? route.body.schema.safeParse(json, requestParsing) : null
+  const { json, body } = await readBody(route, request, kept)
   const errors = [
     { result: params, prefix: '/path' as const },
     { result: query, prefix: '/query' as const },

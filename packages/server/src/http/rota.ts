@@ -1,5 +1,5 @@
-/** What is begun in one turn of the event loop. */
-const perTurn = 8
+/** The number of things that are begun in one turn of the event loop, unless told otherwise. */
+const usuallyPerTurn = 8
 
 /** So long what has come waits for more that comes. */
 const maxArrivingMs = 20
@@ -14,8 +14,13 @@ type Begin = () => boolean
  */
 export class Rota {
   readonly #waiting = new Map<string, Begin[]>()
+  readonly #perTurn: number
   #arrived = false
   #begunAt = 0
+
+  constructor(perTurn = usuallyPerTurn) {
+    this.#perTurn = perTurn
+  }
 
   /** Notes that a connection has come in. */
   noteArrival(): void {
@@ -39,7 +44,7 @@ export class Rota {
   }
 
   #beginSome(): void {
-    for (let left = perTurn; left > 0; ) {
+    for (let left = this.#perTurn; left > 0; ) {
       const next = this.#take()
       if (next === undefined) break
       if (next()) left -= 1

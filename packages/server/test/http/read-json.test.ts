@@ -1,13 +1,17 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Pieces } from '../../../streams/test/support/pieces.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
+import { BodyTurns } from '../../src/http/body-turns.ts'
 import { KeptByRequest } from '../../src/http/kept-memory.ts'
 import { readJson } from '../../src/http/read-json.ts'
 import { ProjectRoom } from '../../src/limits/project-room.ts'
 
 const mib = 2 ** 20
+
+const asIs = (value: unknown) => value
 
 /** A request whose body is to come in pieces, and on whose account it is read. */
 function arriving() {
@@ -15,13 +19,14 @@ function arriving() {
   request.headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
   const rooms = { maxBytes: mib, maxBytesOfProject: mib }
   const room = new BodyRoom()
-  const kept = { room, payer: 'p', request: new KeptByRequest(new ProjectRoom(rooms), 'p'), timeoutMs: 30_000 }
+  const turns = new BodyTurns()
+  const kept = { room, turns, payer: 'p', request: new KeptByRequest(new ProjectRoom(rooms), 'p'), timeoutMs: 30_000 }
   return { request, room, kept }
 }
 
 test('a body that comes in pieces of one byte is kept as one', async () => {
   const { request, kept } = arriving()
-  const read = readJson(request, kept)
+  const read = readJson(request, kept, asIs)
   const pieces = new Pieces()
   await pieces.countKept() // It flows.
   for (let n = 0; n < 20_000; n += 1) request.push(pieces.next())
@@ -34,13 +39,51 @@ test('a body that comes in pieces of one byte is kept as one', async () => {
 test('of a body that is refused nothing is kept while its request waits for the answer', async () => {
   const { request, room, kept } = arriving()
   room.take('p', 61 * mib) // Others of the project send as well.
-  const read = readJson(request, kept)
+  const read = readJson(request, kept, asIs)
   const pieces = new Pieces(mib)
   for (let n = 0; n < 4; n += 1) request.push(pieces.next())
   await expect(read).rejects.toMatchObject({ code: 'rate_limited' })
   request.resume()
   expect(await pieces.countKept()).toBeLessThanOrEqual(1) // The one that was refused is in its turn still.
   expect(request.readableFlowing).toBe(true)
+})
+
+test('a large body arrives in parts, and others have turns between them', async () => {
+  const { request, kept } = arriving()
+  const read = readJson(request, kept, asIs)
+  await nextTurn() // It flows.
+  const part = Buffer.alloc(128 * 1024, ' ')
+  for (const _ of [1, 2, 3]) {
+    request.push(part)
+    expect(request.isPaused()).toBe(true)
+    expect(request.push(part)).toBe(false) // Node reads no more from the socket.
+    await expect.poll(() => request.readableLength).toBe(0)
+  }
+  request.push('{"a":1}')
+  request.push(null)
+  expect(await read).toEqual({ a: 1 })
+})
+
+test('large bodies are parsed one in a turn, and small ones at once', async () => {
+  const parsedIn = async (text: string) => {
+    const { turns } = arriving().kept
+    let turn = 0
+    const bodies = [1, 2, 3].map(async (n) => {
+      const { request, kept } = arriving()
+      const parsed = readJson(request, { ...kept, turns, payer: `p${n}` }, () => turn)
+      request.push(text)
+      request.push(null)
+      return parsed
+    })
+    let isOver = false
+    const all = Promise.all(bodies).finally(() => {
+      isOver = true
+    })
+    for (; !isOver; turn += 1) await nextTurn()
+    return new Set(await all).size
+  }
+  expect(await parsedIn('{"a":1}')).toBe(1)
+  expect(await parsedIn(`{"a":${' '.repeat(5_000)}1}`)).toBe(3)
 })
 
 test('a body that broke off before it is read is not waited for', async () => {
@@ -50,5 +93,5 @@ test('a body that broke off before it is read is not waited for', async () => {
   request.push(null)
   request.destroy()
   await new Promise((resolve) => request.once('close', resolve))
-  await expect(readJson(request, kept)).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(readJson(request, kept, asIs)).rejects.toMatchObject({ code: 'invalid_request' })
 })
