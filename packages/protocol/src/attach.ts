@@ -67,53 +67,81 @@ export const AttachServerFrame = z
   .discriminatedUnion('type', [
     z
       .object({
-        type: z.literal('start'),
-        command_id: idSchema('command'),
-        pid: count,
-        pty: TerminalSize.nullable(),
+        type: z.literal('start').describe('The first frame of an attachment.'),
+        command_id: idSchema('command').describe('The attached command.'),
+        pid: count.describe('The process id inside the runtime.'),
+        pty: TerminalSize.nullable().describe('The size of the terminal; null where the command has none.'),
         cursor,
         replay_end: count.describe('Output up to this cursor was written before this attachment came.'),
       })
       .describe('The first frame. The bytes of the binary frames that follow count from its cursor.'),
     z
-      .object({ type: z.literal('stream'), stream: z.enum(['stdout', 'stderr']), cursor })
+      .object({
+        type: z.literal('stream').describe('The stream of the following binary frames changes.'),
+        stream: z.enum(['stdout', 'stderr']).describe('The stream that the following binary frames belong to.'),
+        cursor,
+      })
       .describe('The binary frames that follow are of this stream. They begin with stdout; a terminal has no other.'),
     z
-      .object({ type: z.literal('dropped'), cursor, dropped_bytes: count })
+      .object({
+        type: z.literal('dropped').describe('Output was lost before the cursor.'),
+        cursor,
+        dropped_bytes: count.describe('The number of lost bytes.'),
+      })
       .describe('Output that is no longer kept. What follows begins at the cursor.'),
     z
       .object({
-        type: z.literal('writer'),
-        writing: z.boolean(),
-        reason: z.enum(['granted', 'taken', 'lost', 'forbidden']),
+        type: z.literal('writer').describe('Says whether this attachment may write.'),
+        writing: z.boolean().describe('True if this attachment may write from now on.'),
+        reason: z
+          .enum(['granted', 'taken', 'lost', 'forbidden'])
+          .describe(
+            'Why: `granted`, `taken` (another attachment writes), `lost` (another one took over) or `forbidden` (the key lacks `runtime:write`).',
+          ),
       })
       .describe(
         'Whether this attachment writes: `granted`; `taken`: another one does, ask with `takeover`; `lost`: another one has taken over; `forbidden`: the key lacks `runtime:write`.',
       ),
     z
-      .object({ type: z.literal('input'), taken_bytes: count })
+      .object({
+        type: z.literal('input').describe('Acknowledges input.'),
+        taken_bytes: count.describe("Bytes of this attachment's input that are done with, since it began."),
+      })
       .describe(
         'How many bytes of input of this attachment are done with, all together: the command has been given them, or they were refused, which an `error` before this frame says.',
       ),
-    z.object({ type: z.literal('resize'), cols: count, rows: count }).describe('The terminal has another size.'),
     z
       .object({
-        type: z.literal('error'),
-        about: z.enum(['input', 'resize', 'signal']),
-        code: z.enum(Object.keys(errorCatalogue) as [keyof typeof errorCatalogue]),
-        message: z.string(),
+        type: z.literal('resize').describe('The terminal has a new size.'),
+        cols: count.describe('The width in characters.'),
+        rows: count.describe('The height in characters.'),
+      })
+      .describe('The terminal has another size.'),
+    z
+      .object({
+        type: z.literal('error').describe('A request of this attachment failed. The attachment goes on.'),
+        about: z.enum(['input', 'resize', 'signal']).describe('The kind of request that failed.'),
+        code: z
+          .enum(Object.keys(errorCatalogue) as [keyof typeof errorCatalogue])
+          .describe('The error code, from the catalogue.'),
+        message: z.string().describe('What happened, in a sentence.'),
       })
       .describe('Something that this attachment asked for could not be done, input to a closed stdin say.'),
     z
       .object({
-        type: z.literal('exit'),
+        type: z.literal('exit').describe('The command has ended.'),
         cursor,
-        exit_code: z.number().int().nullable(),
-        signal: z.string().nullable(),
-        timed_out: z.boolean(),
+        exit_code: z.number().int().nullable().describe('The exit status; 128 + n for a signal n. Null: not known.'),
+        signal: z.string().nullable().describe('The signal that ended the command, such as `SIGKILL`; else null.'),
+        timed_out: z.boolean().describe('True if the command was killed at its time limit.'),
       })
       .describe('The command has ended.'),
-    z.object({ type: z.literal('end'), cursor }).describe('Nothing follows; then the connection is closed with 1000.'),
+    z
+      .object({
+        type: z.literal('end').describe('The last frame. The service then closes the connection with 1000.'),
+        cursor,
+      })
+      .describe('Nothing follows; then the connection is closed with 1000.'),
   ])
   .meta({ id: 'AttachServerFrame' })
 export type AttachServerFrame = z.infer<typeof AttachServerFrame>
@@ -121,17 +149,38 @@ export type AttachServerFrame = z.infer<typeof AttachServerFrame>
 /** A text frame of a client. Input goes in binary frames between them. */
 export const AttachClientFrame = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('resize'), ...TerminalSize.shape }).describe('Writer only.'),
-    z.strictObject({ type: z.literal('signal'), signal: SignalName }).describe('Writer only.'),
     z
-      .strictObject({ type: z.literal('eof') })
+      .strictObject({
+        type: z.literal('resize').describe('Sets the size of the terminal. Writer only.'),
+        ...TerminalSize.shape,
+      })
+      .describe('Writer only.'),
+    z
+      .strictObject({
+        type: z.literal('signal').describe('Sends a signal to the command. Writer only.'),
+        signal: SignalName.describe('The signal by name, such as `SIGINT`.'),
+      })
+      .describe('Writer only.'),
+    z
+      .strictObject({ type: z.literal('eof').describe('Closes stdin. Writer only.') })
       .describe('Writer only. Closes stdin after what came before; in a terminal it types the end-of-file character.'),
     z
-      .strictObject({ type: z.literal('write'), takeover: z.boolean().default(false) })
+      .strictObject({
+        type: z.literal('write').describe('Asks to write from now on.'),
+        takeover: z
+          .boolean()
+          .default(false)
+          .describe('True: take over from the attachment that writes now. Default false.'),
+      })
       .describe('Ask to write from now on; a `writer` frame answers.'),
-    z.strictObject({ type: z.literal('watch') }).describe('Let somebody else write; a `writer` frame answers.'),
     z
-      .strictObject({ type: z.literal('taken'), cursor: count })
+      .strictObject({ type: z.literal('watch').describe('Stops writing, and goes on watching.') })
+      .describe('Let somebody else write; a `writer` frame answers.'),
+    z
+      .strictObject({
+        type: z.literal('taken').describe('Acknowledges output, for the flow control of `window`.'),
+        cursor: count.describe('Output up to this cursor has been used.'),
+      })
       .describe('Output up to this cursor has been used; see `window`.'),
   ])
   .meta({ id: 'AttachClientFrame' })

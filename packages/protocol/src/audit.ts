@@ -12,12 +12,19 @@ export const auditKinds = ['change', 'inside', 'auth_failed'] as const
 /** Who did what, with which key, from where. Nobody can change it; nothing of bodies or secrets is in it. */
 export const AuditEntry = z
   .object({
-    audit_id: idSchema('audit'),
-    kind: z.enum(auditKinds),
+    audit_id: idSchema('audit').describe('The id of the entry.'),
+    kind: z
+      .enum(auditKinds)
+      .describe(
+        '`change`: of what the service keeps. `inside`: in a runtime. `auth_failed`: calls without a valid key.',
+      ),
     at: Timestamp.describe('When the call began. Entries are in the order in which they were written, a little later.'),
     project_id: idSchema('project').nullable().describe('Null: of no project.'),
     key: z
-      .object({ key_id: idSchema('key'), name: z.string() })
+      .object({
+        key_id: idSchema('key').describe('The id of the key.'),
+        name: z.string().describe('The name that the key had at the time.'),
+      })
       .nullable()
       .describe('Which key, by its name then.'),
     address: z
@@ -36,7 +43,10 @@ export const AuditEntry = z
       .int()
       .nullable()
       .describe('The HTTP status of the answer; null: under way, or the service or the client was gone before.'),
-    request_id: z.string().nullable(),
+    request_id: z
+      .string()
+      .nullable()
+      .describe('The id of the request, as in `X-Request-Id`; null where there was none.'),
     count: z.number().int().describe('How many calls it stands for.'),
     last_at: Timestamp.describe('When it ended, or the last of several.'),
   })
@@ -51,7 +61,7 @@ export const ListAuditQuery = z.strictObject({
     .describe(
       'The id or the name of a project, or `all`; needs the scope `operator`. Default: the project of the key.',
     ),
-  kind: z.enum(auditKinds).optional(),
+  kind: z.enum(auditKinds).optional().describe('Only entries of this kind.'),
   key_id: Text.max(100).optional().describe('Only what was done with this key.'),
   route: Text.max(100).optional().describe('Only calls of this route.'),
   subject: Text.max(200)
@@ -59,8 +69,8 @@ export const ListAuditQuery = z.strictObject({
     .describe(
       'Only what was done to the thing with this id or name, or inside it: the commands and files of a runtime.',
     ),
-  since: z.iso.datetime({ offset: true }).optional(),
-  until: z.iso.datetime({ offset: true }).optional(),
+  since: z.iso.datetime({ offset: true }).optional().describe('Only entries from this time on (RFC 3339).'),
+  until: z.iso.datetime({ offset: true }).optional().describe('Only entries before this time (RFC 3339).'),
 })
 export type ListAuditQuery = z.output<typeof ListAuditQuery>
 

@@ -73,18 +73,28 @@ const modeText = z.string().max(256).regex(modePattern, 'must be a mode such as 
 /** One step on top of an image or a template: what a line of a Dockerfile does. */
 export const BuildStep = z
   .union([
-    z.strictObject({ run: commandText }),
     z.strictObject({
-      copy: z.strictObject({
-        source: z.union([pathText, z.array(pathText).min(1).max(1000)]),
-        destination: pathText,
-        chown: ownerText.optional(),
-        chmod: modeText.optional(),
-      }),
+      run: commandText.describe('A command line for `/bin/sh -c`, as RUN of a Dockerfile. At most 131,071 bytes.'),
     }),
-    z.strictObject({ env: Env }),
-    z.strictObject({ workdir: pathText }),
-    z.strictObject({ user: ownerText }),
+    z.strictObject({
+      copy: z
+        .strictObject({
+          source: z
+            .union([pathText, z.array(pathText).min(1).max(1000)])
+            .describe('One or more paths in the build context. Patterns with `*` are allowed.'),
+          destination: pathText.describe('The path in the image. With several sources it must end with `/`.'),
+          chown: ownerText.optional().describe('The owner: a user, or `user:group`, by name or number. Default root.'),
+          chmod: modeText.optional().describe('The mode, such as `755` or `u+rwX,g=r`. Default: that of the source.'),
+        })
+        .describe('Copies files of the build context into the image, as COPY of a Dockerfile.'),
+    }),
+    z.strictObject({ env: Env.describe('Environment variables for later steps and for runtimes.') }),
+    z.strictObject({
+      workdir: pathText.describe('The working directory of later steps and of runtimes. It is made if missing.'),
+    }),
+    z.strictObject({
+      user: ownerText.describe('The user of later steps and of runtimes: a name or a number, with `:group` if wanted.'),
+    }),
   ])
   .meta({ id: 'BuildStep' })
 export type BuildStep = z.output<typeof BuildStep>
@@ -122,7 +132,7 @@ export const CreateBuild = z
     name: nameBesideId('template')
       .refine((name) => !takenNames.includes(name), 'is a word of the API')
       .describe("The template's name."),
-    tag: Tag.default('latest'),
+    tag: Tag.default('latest').describe("The template's tag. Default `latest`."),
     from_image: Text.min(1).max(512).optional().describe('A container image: `python:3.12-slim`.'),
     from_template: Text.min(1).max(200).optional().describe('A template by name, `name:tag` or id.'),
     from_snapshot: z
@@ -137,7 +147,7 @@ export const CreateBuild = z
       .describe("A Dockerfile's text."),
     steps: z.array(BuildStep).max(1000).optional().describe('With from_image, from_template or from_snapshot.'),
     context_id: Text.max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
-    build_args: BuildArgs.default({}),
+    build_args: BuildArgs.default({}).describe('Values for ARG instructions of the Dockerfile, by name.'),
     target: Text.min(1).max(128).optional().describe('The stage to stop at, by name or number.'),
     build_secrets: z
       .record(names, noNul(maxSecretLength))
@@ -145,19 +155,26 @@ export const CreateBuild = z
       .describe('For `RUN --mount=type=secret,id=NAME`. Kept in memory only, and in nothing that is built.'),
     registry_auth: z
       .strictObject({
-        username: noNul(1024),
-        password: noNul(64 * 1024),
+        username: noNul(1024).describe('The user name at the registry.'),
+        password: noNul(64 * 1024).describe('The password or the access token.'),
         registry: z
           .string()
           .max(255)
           .optional()
           .describe('Host and port; default: that of from_image or of the first FROM.'),
       })
-      .optional(),
+      .optional()
+      .describe('The login for a private registry. It is kept in memory only.'),
     start_cmd: commandText.optional().describe('Started in the finished image; it is running in each runtime.'),
     ready_cmd: commandText.optional().describe('Tried again until it exits 0; then the checkpoint is taken.'),
     on_restore: commandText.optional().describe('Run in each new runtime before it is handed over.'),
-    ready_timeout_secs: z.number().int().min(1).max(3600).default(600),
+    ready_timeout_secs: z
+      .number()
+      .int()
+      .min(1)
+      .max(3600)
+      .default(600)
+      .describe('The most seconds until `ready_cmd` exits 0. Default 600.'),
     timeout_secs: z
       .number()
       .int()
@@ -178,7 +195,10 @@ export const CreateBuild = z
     network_policy: WantedPolicy.optional().describe(
       "What the build's own steps may reach; default the public Internet, null nothing.",
     ),
-    no_cache: z.boolean().default(false),
+    no_cache: z
+      .boolean()
+      .default(false)
+      .describe('True: run every step, even if its result is in the cache. Default false.'),
   })
   .superRefine((body, context) => {
     const given = sources.filter((source) => body[source] !== undefined)
@@ -213,46 +233,58 @@ export const BuildStepState = z.object({
   text: z.string().describe('What is done: `RUN npm ci`.'),
   stage: z.string().nullable().describe('The stage of a Dockerfile that it belongs to.'),
   line: z.number().int().nullable().describe('The line of the Dockerfile, from 1.'),
-  state: z.enum(stepStates),
-  duration_ms: z.number().int().nullable(),
+  state: z
+    .enum(stepStates)
+    .describe('`cached`: the result of an earlier build was used. `skipped`: nothing needed it.'),
+  duration_ms: z.number().int().nullable().describe('How long the step ran, in milliseconds; null until it has ended.'),
 })
 export type BuildStepState = z.infer<typeof BuildStepState>
 
 /** Something of a build that was left out, and why. */
 export const Ignored = z.object({
-  instruction: z.string(),
-  line: z.number().int().nullable(),
-  reason: z.string(),
+  instruction: z.string().describe('The instruction of the Dockerfile, such as `HEALTHCHECK`.'),
+  line: z.number().int().nullable().describe('The line of the Dockerfile, from 1; null where there is none.'),
+  reason: z.string().describe('Why it has no effect.'),
 })
 export type Ignored = z.infer<typeof Ignored>
 
 /** A build. */
 export const Build = z
   .object({
-    build_id: idSchema('build'),
-    template_id: idSchema('template'),
-    name: z.string(),
-    tag: z.string(),
-    status: z.enum(buildStatuses),
+    build_id: idSchema('build').describe('The id of the build.'),
+    template_id: idSchema('template').describe('The template that the build makes or replaces.'),
+    name: z.string().describe("The template's name."),
+    tag: z.string().describe("The template's tag."),
+    status: z.enum(buildStatuses).describe('The current phase. `ready`, `failed` and `cancelled` are final.'),
     reason: z
       .object({
-        code: z.enum(buildFailureCodes),
-        step: z.number().int().nullable(),
-        message: z.string(),
-        hint: z.string().nullable(),
-        details: z.record(z.string(), z.unknown()),
+        code: z.enum(buildFailureCodes).describe('The kind of failure, for programs.'),
+        step: z.number().int().nullable().describe('The failed step, from 1; null where no step failed.'),
+        message: z.string().describe('What happened, in a sentence.'),
+        hint: z.string().nullable().describe('What to do next; null where nothing is known.'),
+        details: z
+          .record(z.string(), z.unknown())
+          .describe('Facts for programs, such as the `exit_code` and the `output` of a step.'),
       })
       .nullable()
       .describe('Why it failed.'),
-    warnings: z.array(z.string()),
-    ignored: z.array(Ignored),
-    steps: z.array(BuildStepState),
-    image_digest: z.string().nullable(),
-    size_bytes: z.number().int().nullable(),
-    created_at: Timestamp,
-    started_at: Timestamp.nullable(),
-    ended_at: Timestamp.nullable(),
-    duration_ms: z.number().int().nullable(),
+    warnings: z.array(z.string()).describe('Remarks on the Dockerfile that do not stop the build.'),
+    ignored: z.array(Ignored).describe('Instructions that have no effect.'),
+    steps: z.array(BuildStepState).describe('The steps in the order in which they run.'),
+    image_digest: z.string().nullable().describe('The digest of the finished image; null until it is exported.'),
+    size_bytes: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The size of the finished image and checkpoint in bytes; null until it is ready.'),
+    created_at: Timestamp.describe('When the build was requested (RFC 3339 UTC with milliseconds).'),
+    started_at: Timestamp.nullable().describe('When it left the queue (RFC 3339 UTC with milliseconds); null before.'),
+    ended_at: Timestamp.nullable().describe('When it ended (RFC 3339 UTC with milliseconds); null before.'),
+    duration_ms: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Milliseconds from its start to its end; null until it has ended.'),
   })
   .meta({ id: 'Build' })
 export type Build = z.infer<typeof Build>
@@ -260,27 +292,34 @@ export type Build = z.infer<typeof Build>
 /** The answer to a build's start. */
 export const BuildStarted = z
   .object({
-    build_id: idSchema('build'),
-    template_id: idSchema('template'),
-    name: z.string(),
-    tag: z.string(),
-    status: z.enum(buildStatuses),
+    build_id: idSchema('build').describe('The id of the build.'),
+    template_id: idSchema('template').describe('The template that the build makes or replaces.'),
+    name: z.string().describe("The template's name."),
+    tag: z.string().describe("The template's tag."),
+    status: z.enum(buildStatuses).describe('The current phase. `ready`, `failed` and `cancelled` are final.'),
   })
   .meta({ id: 'BuildStarted' })
 export type BuildStarted = z.infer<typeof BuildStarted>
 
 /** The body of a pull: how an agent template is built. */
-export const PullTemplate = z.strictObject({ no_cache: z.boolean().default(false) }).meta({ id: 'PullTemplate' })
+export const PullTemplate = z
+  .strictObject({
+    no_cache: z
+      .boolean()
+      .default(false)
+      .describe('True: run every step, even if its result is in the cache. Default false.'),
+  })
+  .meta({ id: 'PullTemplate' })
 export type PullTemplateInput = z.input<typeof PullTemplate>
 
 /** A line of a build's log. */
 export const BuildLogLine = z.object({
-  type: z.literal('log'),
-  cursor: z.number().int(),
-  at: Timestamp,
-  level: z.enum(['debug', 'info', 'warn', 'error']),
-  step: z.number().int().nullable(),
-  message: z.string(),
+  type: z.literal('log').describe('A line of the log.'),
+  cursor: z.number().int().describe('Resume after this item with ?cursor=.'),
+  at: Timestamp.describe('When the line was written (RFC 3339 UTC with milliseconds).'),
+  level: z.enum(['debug', 'info', 'warn', 'error']).describe('The severity. Output of steps is `info`.'),
+  step: z.number().int().nullable().describe('The step that wrote it, from 1; null: the build itself.'),
+  message: z.string().describe('The text, without its line break.'),
 })
 export type BuildLogLine = z.infer<typeof BuildLogLine>
 
@@ -289,11 +328,15 @@ export const BuildLogItem = z
   .discriminatedUnion('type', [
     BuildLogLine,
     z.object({
-      type: z.literal('gap'),
-      cursor: z.number().int(),
+      type: z.literal('gap').describe('Lines were lost before the cursor.'),
+      cursor: z.number().int().describe('Resume after this item with ?cursor=.'),
       lost: z.number().int().describe('Lines that were dropped.'),
     }),
-    z.object({ type: z.literal('end'), cursor: z.number().int(), status: z.enum(buildStatuses) }),
+    z.object({
+      type: z.literal('end').describe('The build has ended, and every line was given.'),
+      cursor: z.number().int().describe('Resume after this item with ?cursor=.'),
+      status: z.enum(buildStatuses).describe('The final status of the build.'),
+    }),
   ])
   .meta({ id: 'BuildLogItem' })
 export type BuildLogItem = z.infer<typeof BuildLogItem>
@@ -301,9 +344,11 @@ export type BuildLogItem = z.infer<typeof BuildLogItem>
 /** The body of a check. */
 export const CheckDockerfile = z
   .strictObject({
-    dockerfile: noNul(1024 * 1024).min(1),
-    build_args: BuildArgs.default({}),
-    target: Text.min(1).max(128).optional(),
+    dockerfile: noNul(1024 * 1024)
+      .min(1)
+      .describe('The text of the Dockerfile, at most 1 MiB.'),
+    build_args: BuildArgs.default({}).describe('Values for ARG instructions, by name.'),
+    target: Text.min(1).max(128).optional().describe('The stage to stop at, by name or number. Default: the last one.'),
   })
   .meta({ id: 'CheckDockerfile', examples: [{ dockerfile: 'FROM python:3.12-slim' }] })
 export type CheckDockerfileInput = z.input<typeof CheckDockerfile>
@@ -311,11 +356,13 @@ export type CheckDockerfileInput = z.input<typeof CheckDockerfile>
 /** The effect of one instruction in a build. */
 export const CheckedLine = z.object({
   line: z.number().int().describe('From 1.'),
-  end_line: z.number().int(),
-  instruction: z.string(),
+  end_line: z.number().int().describe('The last line of the instruction, from 1.'),
+  instruction: z.string().describe('The instruction, such as `RUN`.'),
   text: z.string().describe('The instruction on one line, shortened.'),
-  verdict: z.enum(['supported', 'ignored', 'refused']),
-  reason: z.string().nullable(),
+  verdict: z
+    .enum(['supported', 'ignored', 'refused'])
+    .describe('`supported`: it has its effect. `ignored`: it has none. `refused`: the build would not begin.'),
+  reason: z.string().nullable().describe('Why it is ignored or refused; else null.'),
   fix: z.string().nullable().describe('What to do instead.'),
 })
 export type CheckedLine = z.infer<typeof CheckedLine>
@@ -324,8 +371,8 @@ export type CheckedLine = z.infer<typeof CheckedLine>
 export const DockerfileCheck = z
   .object({
     ok: z.boolean().describe('True when a build would begin: nothing is refused.'),
-    lines: z.array(CheckedLine),
-    warnings: z.array(z.string()),
+    lines: z.array(CheckedLine).describe('The instructions in order.'),
+    warnings: z.array(z.string()).describe('Remarks that do not stop a build.'),
     images: z.array(z.string()).describe('Container images that it is made from.'),
     templates: z.array(z.string()).describe('Templates that it is made from.'),
   })
@@ -335,10 +382,10 @@ export type DockerfileCheck = z.infer<typeof DockerfileCheck>
 /** A stored build context. */
 export const BuildContext = z
   .object({
-    context_id: idSchema('context'),
+    context_id: idSchema('context').describe('The id of the context, for `context_id` of a build.'),
     sha256: z.string().describe('Of the bytes that were sent.'),
-    size_bytes: z.number().int(),
-    entries: z.number().int(),
+    size_bytes: z.number().int().describe('The size of the archive in bytes, as it was sent.'),
+    entries: z.number().int().describe('How many files, directories and links it has.'),
     expires_at: Timestamp.describe('When it is forgotten, unless a build uses it before.'),
   })
   .meta({ id: 'BuildContext' })

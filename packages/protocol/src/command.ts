@@ -22,7 +22,7 @@ const side = z.number().int().min(1).max(10_000)
 
 /** The size of a terminal, in characters. */
 export const TerminalSize = z
-  .strictObject({ cols: side, rows: side })
+  .strictObject({ cols: side.describe('The width in characters.'), rows: side.describe('The height in characters.') })
   .meta({ id: 'TerminalSize', examples: [{ cols: 80, rows: 24 }] })
 export type TerminalSize = z.infer<typeof TerminalSize>
 
@@ -100,30 +100,33 @@ export const commandStates = ['running', 'exited'] as const
 /** A command, running or ended. `exit_code` is null while it runs and where it is not known. */
 export const Command = z
   .object({
-    command_id: idSchema('command'),
-    pid: z.number().int(),
-    state: z.enum(commandStates),
-    command: z.string().nullable(),
-    argv: z.array(z.string()).nullable(),
-    cwd: z.string(),
-    user: z.string(),
+    command_id: idSchema('command').describe('The id of the command.'),
+    pid: z.number().int().describe('The process id inside the runtime.'),
+    state: z.enum(commandStates).describe('`running`, or `exited` however it ended.'),
+    command: z.string().nullable().describe('The command line that was given; null where `argv` was.'),
+    argv: z.array(z.string()).nullable().describe('The program and its arguments; null where `command` was given.'),
+    cwd: z.string().describe('The directory that it was started in.'),
+    user: z.string().describe('The user that it runs as.'),
     exit_code: z
       .number()
       .int()
       .nullable()
       .describe('128 + n for a signal n; null while it runs, or where it is not known.'),
-    signal: z.string().nullable(),
-    timed_out: z.boolean(),
-    started_at: Timestamp,
-    ended_at: Timestamp.nullable(),
-    duration_ms: z.number().int().nullable(),
-    stdout_bytes: z.number().int().describe('Bytes written so far.'),
-    stderr_bytes: z.number().int(),
+    signal: z.string().nullable().describe('The signal that ended it, such as `SIGKILL`; else null.'),
+    timed_out: z.boolean().describe('True if it was killed at its `timeout_secs`.'),
+    started_at: Timestamp.describe('When it was started (RFC 3339 UTC with milliseconds).'),
+    ended_at: Timestamp.nullable().describe('When it ended (RFC 3339 UTC with milliseconds); null while it runs.'),
+    duration_ms: z.number().int().nullable().describe('Milliseconds from its start to its end; null while it runs.'),
+    stdout_bytes: z.number().int().describe('Bytes that it has written to stdout so far.'),
+    stderr_bytes: z.number().int().describe('Bytes that it has written to stderr so far.'),
     dropped_bytes: z.number().int().describe('Bytes that are no longer kept.'),
     dropped: z
-      .object({ stdout: z.number().int(), stderr: z.number().int() })
+      .object({
+        stdout: z.number().int().describe('Bytes of stdout that are no longer kept.'),
+        stderr: z.number().int().describe('Bytes of stderr that are no longer kept.'),
+      })
       .describe('The same, each stream by itself.'),
-    session: z.string().nullable(),
+    session: z.string().nullable().describe('The name of its shell session; null outside of one.'),
     session_kept: z
       .boolean()
       .nullable()
@@ -137,10 +140,13 @@ export type Command = z.infer<typeof Command>
 
 /** A command with its output, as a waited-for command answers. Output is decoded as UTF-8 with U+FFFD for what is not. */
 export const CommandResult = Command.extend({
-  stdout: z.string(),
-  stderr: z.string(),
+  stdout: z.string().describe('The first bytes of stdout, decoded as UTF-8. See `truncated`.'),
+  stderr: z.string().describe('The first bytes of stderr, decoded as UTF-8. See `truncated`.'),
   truncated: z
-    .object({ stdout: z.boolean(), stderr: z.boolean() })
+    .object({
+      stdout: z.boolean().describe('True if bytes of stdout are missing here.'),
+      stderr: z.boolean().describe('True if bytes of stderr are missing here.'),
+    })
     .describe('True where bytes are missing; the output route has what is kept.'),
 }).meta({ id: 'CommandResult' })
 export type CommandResult = z.infer<typeof CommandResult>
@@ -150,18 +156,34 @@ const cursor = z.number().int().describe('Resume after this item with ?cursor=.'
 /** An item of a command's stream. Bytes that are not UTF-8 travel as `encoding: "base64"`. */
 export const OutputItem = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('start'), cursor, command_id: idSchema('command'), pid: z.number().int() }),
-    z.object({ type: z.enum(['stdout', 'stderr']), cursor, data: z.string(), encoding: z.enum(['utf-8', 'base64']) }),
-    z.object({ type: z.literal('dropped'), cursor, dropped_bytes: z.number().int() }),
     z.object({
-      type: z.literal('exit'),
+      type: z.literal('start').describe('The first item: the command was started.'),
       cursor,
-      exit_code: z.number().int().nullable(),
-      signal: z.string().nullable(),
-      timed_out: z.boolean(),
+      command_id: idSchema('command').describe('The id of the command.'),
+      pid: z.number().int().describe('The process id inside the runtime.'),
+    }),
+    z.object({
+      type: z.enum(['stdout', 'stderr']).describe('Output on this stream. A terminal has only `stdout`.'),
+      cursor,
+      data: z.string().describe('The output, as text or as base64.'),
+      encoding: z
+        .enum(['utf-8', 'base64'])
+        .describe('How `data` is to be read: `base64` where the bytes are not UTF-8.'),
+    }),
+    z.object({
+      type: z.literal('dropped').describe('Output was lost before the cursor.'),
+      cursor,
+      dropped_bytes: z.number().int().describe('The number of lost bytes.'),
+    }),
+    z.object({
+      type: z.literal('exit').describe('The command has ended.'),
+      cursor,
+      exit_code: z.number().int().nullable().describe('The exit status; 128 + n for a signal n. Null: not known.'),
+      signal: z.string().nullable().describe('The signal that ended the command, such as `SIGKILL`; else null.'),
+      timed_out: z.boolean().describe('True if the command was killed at its time limit.'),
       session_kept: z.boolean().optional().describe('In a session: whether it has what the command left.'),
     }),
-    z.object({ type: z.literal('end'), cursor }),
+    z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),
   ])
   .meta({ id: 'OutputItem' })
 export type OutputItem = z.infer<typeof OutputItem>
@@ -178,8 +200,9 @@ export const WriteStdin = z
     data: z
       .string()
       .max(1024 * 1024)
-      .default(''),
-    encoding: z.enum(['utf-8', 'base64']).default('utf-8'),
+      .default('')
+      .describe('The bytes to write, at most 1 MiB of text. Default: none.'),
+    encoding: z.enum(['utf-8', 'base64']).default('utf-8').describe('How `data` is to be read. Default `utf-8`.'),
     eof: z.boolean().default(false).describe('Close stdin after the data.'),
     offset: z
       .number()
@@ -265,5 +288,7 @@ export function isSignalName(text: string): text is SignalName {
 }
 
 /** The body of a signal. */
-export const SendSignal = z.strictObject({ signal: SignalName }).meta({ id: 'SendSignal' })
+export const SendSignal = z
+  .strictObject({ signal: SignalName.describe('The signal by name, such as `SIGTERM`.') })
+  .meta({ id: 'SendSignal' })
 export type SendSignalInput = z.input<typeof SendSignal>

@@ -123,13 +123,18 @@ export class HoltError extends Error {
 /** The schema of an error answer. */
 export const ErrorBody = z
   .object({
-    error: z.object({
-      code: z.string().describe('The contract; see the catalogue.'),
-      message: z.string(),
-      hint: z.string().optional(),
-      details: z.record(z.string(), z.unknown()).optional(),
-      request_id: z.string(),
-    }),
+    error: z
+      .object({
+        code: z.string().describe('The error code, from the catalogue: the contract for programs.'),
+        message: z.string().describe('What happened, in a sentence for people.'),
+        hint: z.string().optional().describe('What to do next.'),
+        details: z
+          .record(z.string(), z.unknown())
+          .optional()
+          .describe('Facts for programs, such as `issues` with the wrong fields.'),
+        request_id: z.string().describe('The id of the request, for the operator.'),
+      })
+      .describe('What went wrong.'),
   })
   .meta({ id: 'Error' })
 

@@ -92,8 +92,11 @@ const kinds = Object.keys(idPrefixes) as [keyof typeof idPrefixes, ...(keyof typ
 /** The actor that caused something: a key, or the service itself. */
 export const Actor = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('key'), key_id: idSchema('key') }),
-    z.object({ type: z.literal('service') }),
+    z.object({
+      type: z.literal('key').describe('A request with a key.'),
+      key_id: idSchema('key').describe('The id of the key.'),
+    }),
+    z.object({ type: z.literal('service').describe('The service itself.') }),
   ])
   .meta({ id: 'Actor' })
 export type Actor = z.infer<typeof Actor>
@@ -101,15 +104,20 @@ export type Actor = z.infer<typeof Actor>
 /** Something that happened to a thing of a project. */
 export const Event = z
   .object({
-    type: z.enum(eventTypes),
+    type: z.enum(eventTypes).describe('What happened: the kind of thing and its change, such as `runtime.paused`.'),
     cursor: z.number().int().describe("Its place in the project's log: 1, 2, 3 and so on, without gaps."),
-    event_id: idSchema('event'),
-    at: Timestamp,
-    subject: z.object({ kind: z.enum(kinds), id: z.string() }).describe('What it happened to.'),
+    event_id: idSchema('event').describe('The id of the event.'),
+    at: Timestamp.describe('When it happened (RFC 3339 UTC with milliseconds).'),
+    subject: z
+      .object({
+        kind: z.enum(kinds).describe('The kind of thing, such as `runtime`.'),
+        id: z.string().describe('The id of the thing.'),
+      })
+      .describe('What it happened to.'),
     data: z
       .record(z.string(), z.unknown())
       .describe('What is known of it; of a change of state `from`, `to` and `reason`.'),
-    actor: Actor,
+    actor: Actor.describe('The key that caused it, or the service itself.'),
   })
   .meta({ id: 'Event' })
 export type Event = z.infer<typeof Event>
@@ -120,8 +128,12 @@ const cursor = z.number().int().describe('Resume after this item with ?cursor=.'
 export const EventItem = z
   .union([
     Event,
-    z.object({ type: z.literal('dropped'), cursor, dropped_items: z.number().int() }),
-    z.object({ type: z.literal('end'), cursor }),
+    z.object({
+      type: z.literal('dropped').describe('Events were lost before the cursor.'),
+      cursor,
+      dropped_items: z.number().int().describe('The number of lost events.'),
+    }),
+    z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),
   ])
   .meta({ id: 'EventItem' })
 export type EventItem = z.infer<typeof EventItem>

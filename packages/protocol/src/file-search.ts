@@ -35,7 +35,7 @@ const walked = {
 
 const howToMatch = {
   regex: z.boolean().default(false).describe("A regular expression in RE2's syntax; else plain text."),
-  case_sensitive: z.boolean().default(true),
+  case_sensitive: z.boolean().default(true).describe('False: capital and small letters are equal. Default true.'),
 }
 
 /** The body of a search. */
@@ -46,13 +46,15 @@ export const SearchFiles = z
     type: z.enum(['file', 'directory', 'symlink', 'fifo', 'socket']).optional().describe('Only files of this type.'),
     content: z
       .strictObject({
-        pattern: pattern.refine((text) => !text.includes('\n'), 'must not contain a line break: lines are searched'),
+        pattern: pattern
+          .refine((text) => !text.includes('\n'), 'must not contain a line break: lines are searched')
+          .describe('The text, or the regular expression, that a line has to contain.'),
         ...howToMatch,
       })
       .optional()
       .describe('What a line has to hold. Without it names are searched for.'),
     max_depth: z.number().int().min(1).max(256).default(64).describe('How many levels down.'),
-    max_results: z.number().int().min(1).max(10_000).default(1_000),
+    max_results: z.number().int().min(1).max(10_000).default(1_000).describe('The most matches. Default 1000.'),
     timeout_secs: z
       .number()
       .min(0.1)
@@ -75,12 +77,12 @@ export const SearchMatch = z
   .object({
     path: z.string().describe('U+FFFD stands for bytes that are not UTF-8.'),
     path_base64: z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.'),
-    type: z.enum(fileTypes),
+    type: z.enum(fileTypes).describe('The type of the file.'),
     line: z.number().int().nullable().describe('From 1.'),
     column: z.number().int().nullable().describe('Of the first match in the line, in characters from 1.'),
     length: z.number().int().nullable().describe('Of the first match in the line, in characters.'),
     text: z.string().nullable().describe('The line; of one longer than 1,000 bytes the part around the match.'),
-    text_truncated: z.boolean(),
+    text_truncated: z.boolean().describe('True if `text` is only a part of the line.'),
   })
   .meta({ id: 'SearchMatch' })
 export type SearchMatch = z.infer<typeof SearchMatch>
@@ -95,16 +97,22 @@ const searchEnd = {
 }
 
 /** The answer of a search. */
-export const SearchResult = z.object({ data: z.array(SearchMatch), ...searchEnd }).meta({ id: 'SearchResult' })
+export const SearchResult = z
+  .object({ data: z.array(SearchMatch).describe('The matches, in the order of the walk.'), ...searchEnd })
+  .meta({ id: 'SearchResult' })
 export type SearchResult = z.infer<typeof SearchResult>
 
-const cursor = z.number().int()
+const cursor = z.number().int().describe('The place in the results, counted from 1.')
 
 /** An item of a search that is streamed. */
 export const SearchItem = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('match'), cursor, match: SearchMatch }),
-    z.object({ type: z.literal('end'), cursor, ...searchEnd }),
+    z.object({
+      type: z.literal('match').describe('A match.'),
+      cursor,
+      match: SearchMatch.describe('The file, and the place in it.'),
+    }),
+    z.object({ type: z.literal('end').describe('The last item: the search has ended.'), cursor, ...searchEnd }),
   ])
   .meta({ id: 'SearchItem' })
 export type SearchItem = z.infer<typeof SearchItem>
@@ -115,7 +123,7 @@ export const ReplaceInFiles = z
     paths: z.array(RuntimePath).min(1).max(1000).optional().describe('Text files.'),
     path: RuntimePath.optional().describe('A text file, or a directory whose text files are gone through.'),
     ...walked,
-    pattern,
+    pattern: pattern.describe('The text, or the regular expression, to replace.'),
     replacement: z
       .string()
       .max(64 * 1024)
@@ -139,19 +147,24 @@ export type ReplaceInFilesInput = z.input<typeof ReplaceInFiles>
 /** The answer of a replacement: the files in which the pattern was, and how often. */
 export const ReplaceResult = z
   .object({
-    files: z.array(
-      z.object({
-        path: z.string(),
-        path_base64: z.string().optional(),
-        count: z.number().int(),
-        error: z
-          .object({ code: z.string(), message: z.string() })
-          .nullable()
-          .describe('Why this file has not been changed.'),
-      }),
-    ),
+    files: z
+      .array(
+        z.object({
+          path: z.string().describe('The path. U+FFFD stands for bytes that are not UTF-8.'),
+          path_base64: z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.'),
+          count: z.number().int().describe('How often the pattern is in the file.'),
+          error: z
+            .object({
+              code: z.string().describe('The error code, from the catalogue.'),
+              message: z.string().describe('What happened, in a sentence.'),
+            })
+            .nullable()
+            .describe('Why this file has not been changed.'),
+        }),
+      )
+      .describe('The files that contain the pattern.'),
     total_count: z.number().int().describe('Replaced in all; in a dry run, found in all.'),
-    dry_run: z.boolean(),
+    dry_run: z.boolean().describe('True if nothing was changed.'),
   })
   .meta({ id: 'ReplaceResult' })
 export type ReplaceResult = z.infer<typeof ReplaceResult>

@@ -16,7 +16,10 @@ const flag = z.enum(['true', 'false', '1', '0']).default('false')
 /** The query of a download of a tree. */
 export const ArchiveQuery = z.strictObject({
   path: RuntimePath.describe('A directory. The archive has it as `./` and everything below.'),
-  format: z.enum(archiveFormats).default('tar'),
+  format: z
+    .enum(archiveFormats)
+    .default('tar')
+    .describe('The format of the archive: `tar` or `tar.gz`. Default `tar`.'),
 })
 
 /** The query of an upload of a tree. */
@@ -30,7 +33,13 @@ export const ExtractQuery = z
     merge: flag.describe(
       'Into the directory that is there: files are replaced, directories keep what they have. Excludes `overwrite`.',
     ),
-    max_entries: z.coerce.number().int().min(1).max(10_000_000).default(defaultMaxEntries),
+    max_entries: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(10_000_000)
+      .default(defaultMaxEntries)
+      .describe('The most entries that the archive may have. Default 200,000.'),
     max_bytes: z.coerce
       .number()
       .int()
@@ -52,12 +61,12 @@ export const ExtractQuery = z
 /** The answer of an upload of a tree. */
 export const TreeExtracted = z
   .object({
-    success: z.literal(true),
-    path: z.string(),
-    entry: FileInfo,
+    success: z.literal(true).describe('Always true.'),
+    path: z.string().describe('The directory that the archive became.'),
+    entry: FileInfo.describe('The directory itself.'),
     files: z.number().int().describe('Everything but directories.'),
     directories: z.number().int().describe('Below the path.'),
-    symlinks: z.number().int(),
+    symlinks: z.number().int().describe('Symlinks among the files.'),
     size_bytes: z.number().int().describe('Of the contents of all files.'),
   })
   .meta({ id: 'TreeExtracted' })
@@ -87,10 +96,18 @@ export const changeTypes = ['created', 'modified', 'attributes', 'removed'] as c
 /** An item of a watch. */
 export const WatchItem = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('start'), cursor }).describe('All that changes after this is told.'),
-    z.object({ type: z.enum(changeTypes), cursor, path, path_base64: raw, directory }),
+    z
+      .object({ type: z.literal('start').describe('The first item: changes from now on are reported.'), cursor })
+      .describe('All that changes after this is told.'),
     z.object({
-      type: z.literal('moved'),
+      type: z.enum(changeTypes).describe('What happened. `attributes`: mode, owner or times changed.'),
+      cursor,
+      path,
+      path_base64: raw,
+      directory,
+    }),
+    z.object({
+      type: z.literal('moved').describe('Something was renamed or moved.'),
       cursor,
       path: path.describe('Where it is now.'),
       path_base64: raw,
@@ -99,10 +116,13 @@ export const WatchItem = z
       directory,
     }),
     z
-      .object({ type: z.literal('overflow'), cursor })
+      .object({
+        type: z.literal('overflow').describe('Changes were lost before the cursor. Read the directory again.'),
+        cursor,
+      })
       .describe('Changes before this were lost: look at everything anew.'),
     z.object({
-      type: z.literal('end'),
+      type: z.literal('end').describe('The last item: nothing follows.'),
       cursor,
       reason: z
         .enum(['removed', 'too_many_directories', 'closed'])

@@ -36,13 +36,16 @@ export function partsNeedId(
 export const partsAreSound = ifSound('upload_id', 'offset', 'partial')
 
 /** The query of routes about an upload. */
-export const UploadQuery = z.strictObject({ path: RuntimePath, upload_id: uploadId })
+export const UploadQuery = z.strictObject({
+  path: RuntimePath.describe('The absolute path of the file.'),
+  upload_id: uploadId,
+})
 
 /** How far an upload in parts is. */
 export const Upload = z
   .object({
-    upload_id: z.string(),
-    path: z.string(),
+    upload_id: z.string().describe('The id that the client chose.'),
+    path: z.string().describe('The absolute path of the file.'),
     offset_bytes: z.number().int().describe('What has come so far; the next part begins here.'),
     completed: z.boolean().describe('The file is whole and in its place.'),
   })

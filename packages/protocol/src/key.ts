@@ -28,12 +28,17 @@ export type Scope = (typeof scopes)[number]
 /** The body of a new key. */
 export const CreateKey = z
   .strictObject({
-    name: Text.trim().min(1).max(100),
+    name: Text.trim().min(1).max(100).describe('What the key is for, in 1 to 100 characters.'),
     scopes: z
       .array(z.enum(scopes))
       .min(1)
-      .default(['runtime:read', 'runtime:write', 'template:read', 'policy:read', 'secret:read', 'event:read']),
-    expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
+      .default(['runtime:read', 'runtime:write', 'template:read', 'policy:read', 'secret:read', 'event:read'])
+      .describe('What the key may do. Default: everything in runtimes, and reading of the rest.'),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .nullable()
+      .default(null)
+      .describe('When it stops opening the service (RFC 3339). Default null: never.'),
     project: Text.min(1)
       .max(63)
       .optional()
@@ -45,13 +50,15 @@ export type CreateKeyInput = z.input<typeof CreateKey>
 /** A key without its secret. */
 export const Key = z
   .object({
-    key_id: idSchema('key'),
-    project_id: idSchema('project'),
-    name: z.string(),
+    key_id: idSchema('key').describe('The id of the key.'),
+    project_id: idSchema('project').describe('The project that it opens.'),
+    name: z.string().describe('What the key is for.'),
     prefix: z.string().describe('The first characters of the secret, to recognise it.'),
-    scopes: z.array(z.enum(scopes)),
-    expires_at: Timestamp.nullable(),
-    created_at: Timestamp,
+    scopes: z.array(z.enum(scopes)).describe('What the key may do.'),
+    expires_at: Timestamp.nullable().describe(
+      'When it stops opening the service (RFC 3339 UTC with milliseconds); null: never.',
+    ),
+    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
     last_used_at: Timestamp.nullable().describe('Written at most once a minute.'),
     rotated_at: Timestamp.nullable().describe('When it got the secret that it has.'),
     previous_until: Timestamp.nullable().describe('Until when the secret before that opens the service as well.'),
@@ -83,10 +90,15 @@ export type RotateKeyInput = z.input<typeof RotateKey>
 /** Who asks: the key, its project, what that may have and has. */
 export const Identity = z
   .object({
-    key: Key,
-    project: z.object({ project_id: idSchema('project'), name: Name }),
-    quotas: Quotas,
-    use: QuotaUse,
+    key: Key.describe('The key of this request.'),
+    project: z
+      .object({
+        project_id: idSchema('project').describe('The id of the project.'),
+        name: Name.describe('The name of the project.'),
+      })
+      .describe('The project of the key.'),
+    quotas: Quotas.describe('The limits of the project.'),
+    use: QuotaUse.describe('What the project uses now.'),
   })
   .meta({ id: 'Identity' })
 export type Identity = z.infer<typeof Identity>

@@ -34,28 +34,34 @@ const bytes = z.number().int().min(0)
 /** What a runtime takes at one moment. */
 export const RuntimeSample = z
   .object({
-    at: Timestamp,
-    cpu: z.object({
-      used_usec: bytes.describe(
-        'Processor time in microseconds since the runtime came to its host: since it was made, or resumed last.',
-      ),
-      rate: z
-        .number()
-        .min(0)
-        .nullable()
-        .describe('vCPUs that were busy, on average since the sample before; null where there is none.'),
-    }),
-    memory: z.object({ used_bytes: bytes.describe('Without what the kernel could give back.') }),
-    disk: z.object({ used_bytes: bytes.describe('Written since its image.') }),
+    at: Timestamp.describe('When it was measured (RFC 3339 UTC with milliseconds).'),
+    cpu: z
+      .object({
+        used_usec: bytes.describe(
+          'Processor time in microseconds since the runtime came to its host: since it was made, or resumed last.',
+        ),
+        rate: z
+          .number()
+          .min(0)
+          .nullable()
+          .describe('vCPUs that were busy, on average since the sample before; null where there is none.'),
+      })
+      .describe('Use of the processor.'),
+    memory: z
+      .object({ used_bytes: bytes.describe('Bytes in use, without what the kernel could give back.') })
+      .describe('Use of memory.'),
+    disk: z.object({ used_bytes: bytes.describe('Bytes written since its image.') }).describe('Use of the disk.'),
     processes: bytes
       .nullable()
       .describe(
         'Processes inside. Null where nobody could be asked: in samples of the past, and while a runtime of `gvisor` stands still.',
       ),
-    network: z.object({
-      sent_bytes: bytes.describe('Out of the runtime by the gateway, since the service or the runtime was started.'),
-      received_bytes: bytes,
-    }),
+    network: z
+      .object({
+        sent_bytes: bytes.describe('Bytes out of the runtime, since the service or the runtime was started.'),
+        received_bytes: bytes.describe('Bytes into the runtime, since the service or the runtime was started.'),
+      })
+      .describe('Traffic through the gateway.'),
   })
   .meta({ id: 'RuntimeSample' })
 export type RuntimeSample = z.infer<typeof RuntimeSample>
@@ -63,15 +69,17 @@ export type RuntimeSample = z.infer<typeof RuntimeSample>
 /** What a runtime takes of its host, as the host sees it. */
 export const RuntimeMetrics = z
   .object({
-    runtime_id: idSchema('runtime'),
-    state: z.enum(runtimeStates),
-    limits: z.object({
-      cpu: z.number().describe('vCPUs.'),
-      memory_bytes: bytes,
-      disk_bytes: bytes,
-    }),
+    runtime_id: idSchema('runtime').describe('The id of the runtime.'),
+    state: z.enum(runtimeStates).describe('The state of the runtime.'),
+    limits: z
+      .object({
+        cpu: z.number().describe('vCPUs.'),
+        memory_bytes: bytes.describe('The most bytes of memory.'),
+        disk_bytes: bytes.describe('The most bytes on its disk.'),
+      })
+      .describe('The size of the runtime.'),
     now: RuntimeSample.nullable().describe('Null where the runtime is not on its host, as one that is paused.'),
-    step_secs: z.number().int(),
+    step_secs: z.number().int().describe('Seconds from one sample to the next.'),
     samples: z
       .array(RuntimeSample)
       .describe(

@@ -66,7 +66,7 @@ export const PolicyRule = z
     host: Host.describe(
       'A name; `*.name` for every name below it, never the name itself; a network (CIDR); `*` for every public host, with `allow_all_hosts`.',
     ),
-    ports: z.array(Port).min(1).max(64).default([443]),
+    ports: z.array(Port).min(1).max(64).default([443]).describe('The ports, 1 to 65535. Default 443.'),
     protocol: RuleProtocol.optional().describe('Default by the port: 443 is `tls`, 80 is `http`, any other `tcp`.'),
     methods: z
       .array(Method)
@@ -89,8 +89,12 @@ export type PolicyRule = z.output<typeof PolicyRule>
 /** What a runtime may reach. Nothing is allowed but what stands here. */
 export const PolicyBody = z
   .strictObject({
-    allow: z.array(PolicyRule).max(256).default([]),
-    include: z.array(z.enum(presetNames)).max(presetNames.length).default([]).describe('Presets.'),
+    allow: z.array(PolicyRule).max(256).default([]).describe('The rules. Default: none.'),
+    include: z
+      .array(z.enum(presetNames))
+      .max(presetNames.length)
+      .default([])
+      .describe('Presets: named groups of hosts, such as `npm`. Default: none.'),
     allow_all_hosts: z
       .boolean()
       .default(false)

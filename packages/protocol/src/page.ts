@@ -8,7 +8,10 @@ export const pageQuery = {
 
 /** The answer of a list: a page of items, newest first, and where the next one begins. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ data: z.array(item), next_cursor: z.string().nullable() })
+  return z.object({
+    data: z.array(item).describe('The items of this page.'),
+    next_cursor: z.string().nullable().describe('The `cursor` of the next page; null: this is the last one.'),
+  })
 }
 
 /** A page of items. */

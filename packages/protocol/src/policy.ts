@@ -17,8 +17,10 @@ export const RuleInspection = z
   .object({
     rule: z.string().describe('The name of the rule, as the log has it.'),
     host: z.string().describe("The rule's host, or the narrower host of a secret below it."),
-    ports: z.array(z.number().int()),
-    inspection: Inspection,
+    ports: z.array(z.number().int()).describe('The ports of the rule.'),
+    inspection: Inspection.describe(
+      'What the gateway sees. `none`: bytes pass unread. `sni`: the name that TLS asks for. `host`: each request of plain HTTP. `terminated`: TLS ends at the gateway, which reads each request.',
+    ),
     secrets: z.array(z.string()).describe('The secrets that are put in there, by name.'),
     unseen: z.string().describe('What cannot be seen, in a sentence.'),
   })
@@ -41,27 +43,30 @@ export const ReplacePolicy = PolicyBody.safeExtend({
 export type ReplacePolicyInput = z.input<typeof ReplacePolicy>
 
 const policyFields = {
-  allow: z.array(PolicyRule),
-  include: z.array(z.enum(presetNames)),
-  allow_all_hosts: z.boolean(),
+  allow: z.array(PolicyRule).describe('The rules.'),
+  include: z.array(z.enum(presetNames)).describe('Presets: named groups of hosts, such as `npm`.'),
+  allow_all_hosts: z.boolean().describe('True if a rule may allow `*`, every public host.'),
 }
 
 /** What a policy allows, and what of it the gateway can see. */
 export const PolicyContent = z
-  .object({ ...policyFields, inspection: z.array(RuleInspection) })
+  .object({
+    ...policyFields,
+    inspection: z.array(RuleInspection).describe('For each rule, what the gateway sees of its connections.'),
+  })
   .meta({ id: 'PolicyContent' })
 export type PolicyContent = z.infer<typeof PolicyContent>
 
 /** A stored policy. */
 export const Policy = z
   .object({
-    policy_id: idSchema('policy'),
-    name: z.string(),
+    policy_id: idSchema('policy').describe('The id of the policy.'),
+    name: z.string().describe("Unique among the project's policies."),
     ...policyFields,
-    inspection: z.array(RuleInspection),
+    inspection: z.array(RuleInspection).describe('For each rule, what the gateway sees of its connections.'),
     revision: z.number().int().describe('1 at first, one more with each replacement.'),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    created_at: Timestamp.describe('When it was stored (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When it was replaced last (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Policy' })
 export type Policy = z.infer<typeof Policy>
@@ -69,8 +74,16 @@ export type Policy = z.infer<typeof Policy>
 /** A preset: hosts that belong together, under a name that policies include. */
 export const PolicyPreset = z
   .object({
-    name: z.enum(presetNames),
-    hosts: z.array(z.object({ host: z.string(), ports: z.array(z.number().int()), why: z.string() })),
+    name: z.enum(presetNames).describe('The name of the preset, for `include`.'),
+    hosts: z
+      .array(
+        z.object({
+          host: z.string().describe('A host name; `*.name` for every name below it.'),
+          ports: z.array(z.number().int()).describe('The ports.'),
+          why: z.string().describe('What the host is for.'),
+        }),
+      )
+      .describe('What the preset allows.'),
   })
   .meta({ id: 'PolicyPreset' })
 export type PolicyPreset = z.infer<typeof PolicyPreset>
@@ -79,11 +92,11 @@ export type PolicyPreset = z.infer<typeof PolicyPreset>
 export const PolicyRef = z
   .discriminatedUnion('type', [
     z.object({
-      type: z.literal('stored'),
-      policy_id: idSchema('policy'),
-      name: z.string().nullable().describe('Null where it has been deleted since the runtime ended.'),
+      type: z.literal('stored').describe('A stored policy.'),
+      policy_id: idSchema('policy').describe('The id of the policy.'),
+      name: z.string().nullable().describe('Its name; null where it has been deleted since the runtime ended.'),
     }),
-    z.object({ type: z.literal('inline') }),
+    z.object({ type: z.literal('inline').describe('A policy that the runtime alone has.') }),
   ])
   .meta({ id: 'PolicyRef' })
 export type PolicyRef = z.infer<typeof PolicyRef>

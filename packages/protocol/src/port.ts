@@ -33,7 +33,7 @@ export const UpdatePort = z
 export type UpdatePortInput = z.input<typeof UpdatePort>
 
 const state = {
-  port: z.number().int().min(1).max(65_535),
+  port: z.number().int().min(1).max(65_535).describe('The port inside the runtime, 1 to 65535.'),
   public: z.boolean().describe('Anyone who knows the address gets in.'),
   listening: z.boolean().describe('Something listens on it now.'),
 }
@@ -45,7 +45,7 @@ export type PortState = z.infer<typeof PortState>
 /** A port, and how to reach it. */
 export const Port = z
   .object({
-    runtime_id: idSchema('runtime'),
+    runtime_id: idSchema('runtime').describe('The id of the runtime.'),
     ...state,
     url: z
       .string()

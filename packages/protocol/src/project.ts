@@ -43,10 +43,12 @@ const quotaFields = {
   ),
   paused_runtimes: count.describe('Runtimes that are paused.'),
   cpu: z.number().min(0).max(mostOf.cpu).describe('vCPUs together of the runtimes that have memory.'),
-  memory_mib: bytes.describe('Memory together of the runtimes that have memory.'),
-  disk_mib: bytes.describe('Disks together of all runtimes that have not ended, paused ones among them.'),
-  snapshot_bytes: bytes.describe('Snapshots together.'),
-  template_bytes: bytes.describe('Images and checkpoints together of the templates that the project has built.'),
+  memory_mib: bytes.describe('MiB of memory together of the runtimes that have memory.'),
+  disk_mib: bytes.describe('MiB of disk together of all runtimes that have not ended, paused ones among them.'),
+  snapshot_bytes: bytes.describe('Bytes of all snapshots together.'),
+  template_bytes: bytes.describe(
+    'Bytes of the images and checkpoints together of the templates that the project has built.',
+  ),
   builds: count.describe('Builds that run at the same time. More of them wait for their turn.'),
   requests_per_sec: z.number().positive().max(mostOf.requests_per_sec).describe('Requests a second, as a mean.'),
   request_burst: z
@@ -65,14 +67,19 @@ export function usualBurst(requestsPerSec: number): number {
 /** The schema of each quota's value. */
 export const quotaSchemas: Readonly<Record<QuotaName, z.ZodType<number>>> = quotaFields
 
-const nullable = Object.fromEntries(Object.entries(quotaFields).map(([name, schema]) => [name, schema.nullable()])) as {
+const nullable = Object.fromEntries(
+  Object.entries(quotaFields).map(([name, schema]) => [name, schema.nullable().describe(schema.description ?? '')]),
+) as {
   [Quota in QuotaName]: z.ZodNullable<(typeof quotaFields)[Quota]>
 }
 
 const settable = Object.fromEntries(
   Object.entries(quotaFields).map(([name, schema]) => [
     name,
-    z.union([schema, z.null(), z.literal('default')]).optional(),
+    z
+      .union([schema, z.null(), z.literal('default')])
+      .optional()
+      .describe(schema.description ?? ''),
   ]),
 ) as {
   [Quota in QuotaName]: z.ZodOptional<z.ZodUnion<[(typeof quotaFields)[Quota], z.ZodNull, z.ZodLiteral<'default'>]>>
@@ -89,13 +96,13 @@ export type SetQuotas = z.infer<typeof SetQuotas>
 /** The use of a project, in the units of its quotas. */
 export const QuotaUse = z
   .object({
-    runtimes: count,
-    paused_runtimes: count,
-    cpu: z.number(),
-    memory_mib: bytes,
-    disk_mib: bytes,
-    snapshot_bytes: bytes,
-    template_bytes: bytes,
+    runtimes: count.describe('Runtimes that have memory: neither paused nor ended.'),
+    paused_runtimes: count.describe('Runtimes that are paused.'),
+    cpu: z.number().describe('vCPUs together of the runtimes that have memory.'),
+    memory_mib: bytes.describe('MiB of memory together of the runtimes that have memory.'),
+    disk_mib: bytes.describe('MiB of disk together of all runtimes that have not ended.'),
+    snapshot_bytes: bytes.describe('Bytes of all snapshots together.'),
+    template_bytes: bytes.describe('Bytes of the images and checkpoints that the project has built.'),
     builds: count.describe('Those that run or wait.'),
   })
   .meta({ id: 'QuotaUse' })
@@ -104,26 +111,32 @@ export type QuotaUse = z.infer<typeof QuotaUse>
 /** A project: whom everything belongs to. */
 export const Project = z
   .object({
-    project_id: idSchema('project'),
-    name: Name,
-    quotas: Quotas,
-    use: QuotaUse,
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    project_id: idSchema('project').describe('The id of the project.'),
+    name: Name.describe('Unique in the installation.'),
+    quotas: Quotas.describe('The limits of the project.'),
+    use: QuotaUse.describe('What the project uses now.'),
+    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When it was changed last (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Project' })
 export type Project = z.infer<typeof Project>
 
 /** The body of a new project. */
 export const CreateProject = z
-  .strictObject({ name: nameBesideId('project'), quotas: SetQuotas.default({}) })
+  .strictObject({
+    name: nameBesideId('project').describe('Unique in the installation.'),
+    quotas: SetQuotas.default({}).describe("Limits. What is left out is as the service's settings say."),
+  })
   .meta({ id: 'CreateProject' })
 export type CreateProject = z.infer<typeof CreateProject>
 export type CreateProjectInput = z.input<typeof CreateProject>
 
 /** The body of a changed project. What is left out stays. */
 export const UpdateProject = z
-  .strictObject({ name: nameBesideId('project').optional(), quotas: SetQuotas.default({}) })
+  .strictObject({
+    name: nameBesideId('project').optional().describe('Renames it.'),
+    quotas: SetQuotas.default({}).describe('Changes of limits. What is left out stays.'),
+  })
   .meta({ id: 'UpdateProject', examples: [{ quotas: { runtimes: 20 } }] })
 export type UpdateProject = z.infer<typeof UpdateProject>
 export type UpdateProjectInput = z.input<typeof UpdateProject>

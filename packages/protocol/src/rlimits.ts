@@ -22,7 +22,13 @@ const value = z.union(
 )
 
 const Rlimit = z.union(
-  [value, z.strictObject({ soft: value, hard: value.optional().describe('Default: the soft one.') })],
+  [
+    value,
+    z.strictObject({
+      soft: value.describe('The limit that applies.'),
+      hard: value.optional().describe('The most that the command may raise it to. Default: the soft one.'),
+    }),
+  ],
   'must be a whole number, 0 or more, "unlimited", or {soft, hard} of those',
 )
 

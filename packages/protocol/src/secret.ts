@@ -138,22 +138,34 @@ export type ReplaceSecret = z.output<typeof ReplaceSecret>
 /** A secret without its value. */
 export const Secret = z
   .object({
-    secret_id: idSchema('secret'),
-    name: z.string(),
+    secret_id: idSchema('secret').describe('The id of the secret.'),
+    name: z.string().describe("Unique among the project's secrets."),
     version: z.number().int().describe('1 at first, one more with each change.'),
-    provider: z.object({ provider_id: idSchema('provider'), name: z.string() }).nullable(),
-    hosts: z.array(z.string()),
-    header: z.string().nullable(),
-    format: z.string().nullable(),
-    env: z.boolean(),
-    env_name: z.string(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    provider: z
+      .object({
+        provider_id: idSchema('provider').describe('The id of the provider.'),
+        name: z.string().describe('The name of the provider.'),
+      })
+      .nullable()
+      .describe('The identity provider that makes the value; null where the value is stored.'),
+    hosts: z.array(z.string()).describe('The only hosts that the value is sent to.'),
+    header: z.string().nullable().describe('The header that the value is put into; null where it is inside runtimes.'),
+    format: z
+      .string()
+      .nullable()
+      .describe('What the header is, with `{value}` in it; null where it is inside runtimes.'),
+    env: z.boolean().describe('True if the real value is in the environment of runtimes.'),
+    env_name: z.string().describe('The variable in the runtime.'),
+    created_at: Timestamp.describe('When it was stored (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Secret' })
 export type Secret = z.infer<typeof Secret>
 
 /** The answer of a rotation of the key that secrets are encrypted with. */
 export const KeyRotated = z
-  .object({ resealed: z.number().int().describe('How many values were encrypted anew.'), rotated_at: Timestamp })
+  .object({
+    resealed: z.number().int().describe('How many values were encrypted anew.'),
+    rotated_at: Timestamp.describe('When it was done (RFC 3339 UTC with milliseconds).'),
+  })
   .meta({ id: 'KeyRotated' })

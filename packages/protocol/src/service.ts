@@ -1,18 +1,24 @@
 import { z } from 'zod'
 
 /** The answer of `/healthz`: the process answers. */
-export const Health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
+export const Health = z.object({ status: z.literal('ok').describe('Always `ok`.') }).meta({ id: 'Health' })
 
 /** The answer of `/readyz`: whether runtimes can be made, and if not, why. */
 export const Readiness = z
   .object({
-    status: z.enum(['ready', 'not_ready']),
-    version: z.string(),
+    status: z.enum(['ready', 'not_ready']).describe('`ready` if runtimes can be made.'),
+    version: z.string().describe('The version of the service.'),
     reasons: z.array(z.string()).describe('What is missing; empty when ready.'),
-    isolation: z.record(
-      z.string(),
-      z.object({ available: z.boolean(), reason: z.string().nullable(), fix: z.string().nullable() }),
-    ),
+    isolation: z
+      .record(
+        z.string(),
+        z.object({
+          available: z.boolean().describe('True if runtimes of this class can be made.'),
+          reason: z.string().nullable().describe('Why it is not available; null where it is.'),
+          fix: z.string().nullable().describe('What to do about it; null where nothing is needed or known.'),
+        }),
+      )
+      .describe('The classes of isolation, by name.'),
   })
   .meta({ id: 'Readiness' })
 export type Readiness = z.infer<typeof Readiness>

@@ -10,14 +10,14 @@ export const SessionName = z
 /** A shell session: commands that name it run one after another, each with what the one before left. */
 export const Session = z
   .object({
-    name: SessionName,
+    name: SessionName.describe('The name that commands use.'),
     shell: z.string().describe('The program: bash where the runtime has one, else sh.'),
-    user: z.string(),
+    user: z.string().describe('The user of its shell.'),
     cwd: z.string().describe('Where the next command begins.'),
     commands: z.number().int().describe('How many have been started in it.'),
     command_id: idSchema('command').nullable().describe('The command that runs in it now.'),
-    created_at: Timestamp,
-    last_used_at: Timestamp,
+    created_at: Timestamp.describe('When its first command was started (RFC 3339 UTC with milliseconds).'),
+    last_used_at: Timestamp.describe('When its last command was started (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Session' })
 export type Session = z.infer<typeof Session>

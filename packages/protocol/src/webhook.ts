@@ -15,11 +15,15 @@ const WebhookUrl = Text.max(2048)
   )
 
 const types = z.array(EventTypePattern).max(100).describe('Which events: `build.ready`, `runtime.*`. Empty: every one.')
-const description = Text.trim().max(200)
+const description = Text.trim().max(200).describe('A note of your own, at most 200 characters. Default: empty.')
 
 /** The body of a new webhook. */
 export const CreateWebhook = z
-  .strictObject({ url: WebhookUrl, types: types.default([]), description: description.default('') })
+  .strictObject({
+    url: WebhookUrl,
+    types: types.default([]).describe('Which events: `build.ready`, `runtime.*`. Default empty: every one.'),
+    description: description.default(''),
+  })
   .meta({ id: 'CreateWebhook', examples: [{ url: 'https://hooks.example.com/holt' }] })
 export type CreateWebhookInput = z.input<typeof CreateWebhook>
 
@@ -51,13 +55,16 @@ export type RotateWebhookSecretInput = z.input<typeof RotateWebhookSecret>
 /** Where events are sent to. */
 export const Webhook = z
   .object({
-    webhook_id: idSchema('webhook'),
-    url: z.string(),
-    types: z.array(z.string()),
-    description: z.string(),
-    state: z.enum(['active', 'disabled']),
+    webhook_id: idSchema('webhook').describe('The id of the webhook.'),
+    url: z.string().describe('Where events are sent.'),
+    types: z.array(z.string()).describe('Which events: `build.ready`, `runtime.*`. Empty: every one.'),
+    description: z.string().describe('A note of your own.'),
+    state: z.enum(['active', 'disabled']).describe('`disabled`: nothing is sent until it is set to `active` again.'),
     state_reason: z
-      .object({ code: z.enum(['by_request', 'gone', 'failing', 'imported']), message: z.string() })
+      .object({
+        code: z.enum(['by_request', 'gone', 'failing', 'imported']).describe('The kind of reason, for programs.'),
+        message: z.string().describe('What happened, in a sentence.'),
+      })
       .nullable()
       .describe('Why it is disabled.'),
     cursor: z
@@ -67,8 +74,8 @@ export const Webhook = z
     retrying: z.number().int().describe('How many deliveries wait to be tried again.'),
     failing_since: Timestamp.nullable().describe('Since when nothing has arrived.'),
     previous_secret_until: Timestamp.nullable().describe('Until when the secret of before a rotation signs as well.'),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Webhook' })
 export type Webhook = z.infer<typeof Webhook>
@@ -82,9 +89,9 @@ export type NewWebhook = z.infer<typeof NewWebhook>
 /** What became of one try. */
 export const DeliveryAttempt = z
   .object({
-    at: Timestamp,
+    at: Timestamp.describe('When it was sent (RFC 3339 UTC with milliseconds).'),
     status: z.number().int().nullable().describe('What the receiver answered; null: it did not.'),
-    duration_ms: z.number().int(),
+    duration_ms: z.number().int().describe('How long it took, in milliseconds.'),
     error: z.string().nullable().describe('Why there was no answer.'),
     response: z.string().describe('The first bytes of the answer, as text.'),
   })
@@ -94,17 +101,23 @@ export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>
 /** An event sent to a webhook. */
 export const WebhookDelivery = z
   .object({
-    delivery_id: idSchema('delivery'),
-    webhook_id: idSchema('webhook'),
+    delivery_id: idSchema('delivery').describe('The id of the delivery.'),
+    webhook_id: idSchema('webhook').describe('The webhook that it is for.'),
     event_id: idSchema('event').describe('The `webhook-id` of the message, the same in every try.'),
     event_cursor: z.number().int().nullable().describe('Null: a test, which is in no log.'),
-    type: z.string(),
-    state: z.enum(['retrying', 'delivered', 'failed']),
-    redelivery_of: idSchema('delivery').nullable(),
+    type: z.string().describe('The type of the event.'),
+    state: z
+      .enum(['retrying', 'delivered', 'failed'])
+      .describe('`retrying` until it is `delivered`, or every try has `failed`.'),
+    redelivery_of: idSchema('delivery').nullable().describe('The delivery that it repeats by request; else null.'),
     attempts: z.array(DeliveryAttempt).describe('Every try, the first one first.'),
-    next_attempt_at: Timestamp.nullable(),
-    created_at: Timestamp,
-    ended_at: Timestamp.nullable(),
+    next_attempt_at: Timestamp.nullable().describe(
+      'When it is tried next (RFC 3339 UTC with milliseconds); null: no more.',
+    ),
+    created_at: Timestamp.describe('When it was queued (RFC 3339 UTC with milliseconds).'),
+    ended_at: Timestamp.nullable().describe(
+      'When it was delivered or given up (RFC 3339 UTC with milliseconds); null before.',
+    ),
   })
   .meta({ id: 'WebhookDelivery' })
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>
@@ -112,7 +125,7 @@ export type WebhookDelivery = z.infer<typeof WebhookDelivery>
 /** The query of a list of deliveries. */
 export const ListDeliveriesQuery = z.strictObject({
   ...pageQuery,
-  state: WebhookDelivery.shape.state.optional(),
+  state: WebhookDelivery.shape.state.optional().describe('Only deliveries in this state.'),
 })
 
 /** How long, and how many deliveries of a webhook that have ended are kept: the newest. */

@@ -68,3 +68,37 @@ test('bodies refuse unknown fields', () => {
     expect(schemas[name]?.additionalProperties, name).toBe(false)
   }
 })
+
+test('every property, parameter and frame says what it means', () => {
+  const described = [...fieldsOf(description)]
+  expect(described.length).toBeGreaterThan(1000)
+  expect(described.filter(({ text }) => !isDescription(text)).map(({ at }) => at)).toEqual([])
+})
+
+interface Field {
+  readonly at: string
+  readonly text: unknown
+}
+
+/** Yields each property of a schema, and each parameter, with its description. */
+function* fieldsOf(value: unknown, at = '#'): Generator<Field> {
+  if (typeof value !== 'object' || value === null) return
+  const { properties, parameters } = value as { properties?: unknown; parameters?: unknown }
+  if (isSchemas(properties)) {
+    for (const [name, { description: text }] of Object.entries(properties)) yield { at: `${at}.${name}`, text }
+  }
+  if (Array.isArray(parameters)) {
+    for (const { name, description: text } of parameters) yield { at: `${at}?${name}`, text }
+  }
+  for (const [key, inner] of Object.entries(value)) yield* fieldsOf(inner, `${at}/${key}`)
+}
+
+/** True for the `properties` of a schema; false for a property of that name. */
+function isSchemas(value: unknown): value is Record<string, { description?: unknown }> {
+  return typeof value === 'object' && value !== null && Object.values(value).every((inner) => typeof inner === 'object')
+}
+
+/** True for a sentence, or a phrase that ends as one. */
+function isDescription(text: unknown): boolean {
+  return typeof text === 'string' && /^\S.{3,}[.:]$/s.test(text)
+}

@@ -16,7 +16,7 @@ import { Text } from '../text.ts'
 import { answer, json, none } from './parts.ts'
 
 const base = '/v1/agents/template'
-const buildParams = z.strictObject({ build_id: z.string() })
+const buildParams = z.strictObject({ build_id: z.string().describe('The id of the build.') })
 
 /** Builds of templates. */
 export const buildRoutes = {
@@ -49,8 +49,8 @@ export const buildRoutes = {
     scope: 'template:read',
     query: z.strictObject({
       ...pageQuery,
-      name: Text.max(63).optional(),
-      template_id: idSchema('template').optional(),
+      name: Text.max(63).optional().describe('Only builds of the template with this name.'),
+      template_id: idSchema('template').optional().describe('Only builds of this template.'),
     }),
     body: none,
     answers: { 200: answer(pageOf(Build).meta({ id: 'BuildPage' }), 'A page of builds, newest first.') },
@@ -85,7 +85,12 @@ export const buildRoutes = {
     scope: 'template:read',
     params: buildParams,
     query: z.strictObject({
-      cursor: z.coerce.number().int().min(0).default(0),
+      cursor: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(0)
+        .describe('Give what follows this cursor. Default 0: everything.'),
       follow: z.enum(['true', 'false', '1', '0']).default('false').describe('Stay until the build has ended.'),
     }),
     body: none,
@@ -99,7 +104,7 @@ export const buildRoutes = {
     description:
       'Builds the template from the Dockerfile that Holt has for it, by its name or id. A create that names it does so as well. With `no_cache` nothing of earlier builds is used.',
     scope: 'template:write',
-    params: z.strictObject({ template_id: z.string() }),
+    params: z.strictObject({ template_id: z.string().describe('The template by id, name or `name:tag`.') }),
     body: json(PullTemplate),
     answers: { 202: answer(BuildStarted, 'The build has begun, waits for its turn, or was under way.') },
     errors: ['template_not_found', 'unsupported_setting', 'capacity_exhausted'],

@@ -16,7 +16,7 @@ import type { Route } from '../route.ts'
 import { Session } from '../session.ts'
 import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-const commandParams = z.strictObject({ runtime_id: z.string(), command_id: z.string() })
+const commandParams = runtimeParams.extend({ command_id: z.string().describe('The id of the command.') })
 
 /** Commands in a runtime. */
 export const commandRoutes = {
@@ -41,7 +41,10 @@ export const commandRoutes = {
     summary: 'List commands, newest first',
     scope: 'runtime:read',
     params: runtimeParams,
-    query: z.strictObject({ ...pageQuery, state: z.enum(['running', 'exited']).optional() }),
+    query: z.strictObject({
+      ...pageQuery,
+      state: z.enum(['running', 'exited']).optional().describe('Only commands in this state.'),
+    }),
     body: none,
     answers: {
       200: answer(
@@ -148,7 +151,7 @@ export const commandRoutes = {
     path: `${runtimePath}/sessions/{name}`,
     summary: 'End a shell session, and kill what its commands have left running',
     scope: 'runtime:write',
-    params: z.strictObject({ runtime_id: z.string(), name: z.string() }),
+    params: runtimeParams.extend({ name: z.string().describe('The name of the session.') }),
     body: none,
     answers: { 204: { type: 'none', description: 'It is forgotten.' } },
     errors: [...insideErrors, 'session_not_found'],

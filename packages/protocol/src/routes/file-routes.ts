@@ -152,7 +152,12 @@ export const fileRoutes = {
     body: json(RemoveFile),
     answers: {
       200: answer(
-        z.object({ success: z.literal(true), path: z.string() }).meta({ id: 'FileRemoved' }),
+        z
+          .object({
+            success: z.literal(true).describe('Always true.'),
+            path: z.string().describe('The canonical path that was removed.'),
+          })
+          .meta({ id: 'FileRemoved' }),
         'Removed; links are never followed.',
       ),
     },

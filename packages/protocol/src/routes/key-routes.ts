@@ -5,7 +5,7 @@ import type { Route } from '../route.ts'
 import { Text } from '../text.ts'
 import { answer, json, none } from './parts.ts'
 
-const keyParams = z.strictObject({ key_id: z.string() })
+const keyParams = z.strictObject({ key_id: z.string().describe('The id of the key.') })
 
 /** Keys. */
 export const keyRoutes = {

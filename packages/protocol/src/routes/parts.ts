@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../errors.ts'
 
 /** The parameters of routes below a runtime. */
-export const runtimeParams = z.strictObject({ runtime_id: z.string() })
+export const runtimeParams = z.strictObject({ runtime_id: z.string().describe('The id of the runtime.') })
 
 /** Where routes below a runtime begin. */
 export const runtimePath = '/v1/agents/runtime/{runtime_id}'

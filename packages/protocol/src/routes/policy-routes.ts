@@ -5,7 +5,7 @@ import type { Route } from '../route.ts'
 import { answer, json, none } from './parts.ts'
 
 const path = '/v1/agents/network-policy'
-const params = z.strictObject({ policy_id: z.string() })
+const params = z.strictObject({ policy_id: z.string().describe('The policy by id or name.') })
 
 /** Stored network policies. */
 export const policyRoutes = {
@@ -68,7 +68,7 @@ export const policyRoutes = {
     body: none,
     answers: {
       200: answer(
-        z.object({ data: z.array(PolicyPreset) }).meta({ id: 'PolicyPresets' }),
+        z.object({ data: z.array(PolicyPreset).describe('The presets.') }).meta({ id: 'PolicyPresets' }),
         'Every preset with its hosts.',
       ),
     },

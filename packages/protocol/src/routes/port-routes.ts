@@ -3,7 +3,7 @@ import { Port, PortNumber, PortQuery, PortState, UpdatePort } from '../port.ts'
 import type { Route } from '../route.ts'
 import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-const portParams = z.strictObject({ runtime_id: z.string(), port: PortNumber })
+const portParams = runtimeParams.extend({ port: PortNumber.describe('The port inside the runtime, 1 to 65535.') })
 
 /** Ports of a runtime. What is carried to them has no route here: it is at `url` and `path_url`. */
 export const portRoutes = {
@@ -15,7 +15,10 @@ export const portRoutes = {
     params: runtimeParams,
     body: none,
     answers: {
-      200: answer(z.object({ data: z.array(PortState) }).meta({ id: 'PortList' }), 'The ports, in order.'),
+      200: answer(
+        z.object({ data: z.array(PortState).describe('The ports, in order.') }).meta({ id: 'PortList' }),
+        'The ports, in order.',
+      ),
     },
     errors: insideErrors,
   },

@@ -5,7 +5,7 @@ import type { Route } from '../route.ts'
 import { answer, json, none } from './parts.ts'
 
 const path = '/v1/agents/project'
-const params = z.strictObject({ project_id: z.string() })
+const params = z.strictObject({ project_id: z.string().describe('The project by id or name.') })
 
 /** Projects. */
 export const projectRoutes = {

@@ -5,7 +5,7 @@ import { CreateSecret, KeyRotated, ReplaceSecret, Secret } from '../secret.ts'
 import { answer, json, none } from './parts.ts'
 
 const path = '/v1/agents/secret'
-const params = z.strictObject({ secret_id: z.string() })
+const params = z.strictObject({ secret_id: z.string().describe('The secret by id or name.') })
 
 /** Secrets: their values go in and never come out. */
 export const secretRoutes = {

@@ -4,7 +4,7 @@ import type { Route } from '../route.ts'
 import { CreateSnapshot, ListSnapshotsQuery, Snapshot } from '../snapshot.ts'
 import { answer, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-const snapshotParams = z.strictObject({ snapshot_id: z.string() })
+const snapshotParams = z.strictObject({ snapshot_id: z.string().describe('The snapshot by id or name.') })
 const snapshotPath = '/v1/agents/snapshot/{snapshot_id}'
 
 /** Snapshots. */

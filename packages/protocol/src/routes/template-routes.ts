@@ -4,7 +4,7 @@ import type { Route } from '../route.ts'
 import { ListTemplatesQuery, Template } from '../template.ts'
 import { answer, none } from './parts.ts'
 
-const templateParams = z.strictObject({ template_id: z.string() })
+const templateParams = z.strictObject({ template_id: z.string().describe('The template by id, name or `name:tag`.') })
 
 /** Templates. */
 export const templateRoutes = {

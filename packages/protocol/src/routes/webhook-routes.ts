@@ -13,8 +13,8 @@ import {
 import { answer, json, none } from './parts.ts'
 
 const path = '/v1/agents/webhook'
-const params = z.strictObject({ webhook_id: z.string() })
-const deliveryParams = z.strictObject({ webhook_id: z.string(), delivery_id: z.string() })
+const params = z.strictObject({ webhook_id: z.string().describe('The id of the webhook.') })
+const deliveryParams = params.extend({ delivery_id: z.string().describe('The id of the delivery.') })
 
 /** Where events are sent to, signed as Standard Webhooks has it. */
 export const webhookRoutes = {
