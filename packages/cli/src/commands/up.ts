@@ -17,6 +17,7 @@ import {
   wasStarted,
 } from '../daemon/state.ts'
 import { waitReady } from '../daemon/wait-ready.ts'
+import { Interrupts, interruptedExitCode } from '../interrupts.ts'
 import { ourCommand } from '../our-command.ts'
 import { printJson, say, styled } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
@@ -57,6 +58,9 @@ async function up(options: UpOptions): Promise<number> {
   const wanted = options.port ?? defaultPort()
   const startedAt = Date.now()
   const env = environmentOf(options)
+  using interrupts = new Interrupts()
+  const left = new AbortController()
+  interrupts.passOn(async () => left.abort())
   const running = await findDaemon()
   const last = running === null && wasStarted() ? await changedSinceLastStart(env) : []
   // The start writes over it.
@@ -65,6 +69,7 @@ async function up(options: UpOptions): Promise<number> {
   if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
 
   const readiness = await waitReady({
+    signal: left.signal,
     since: running === null ? startedAt : 0,
     connect: () => {
       const file = readCredentialsFile()
@@ -76,7 +81,15 @@ async function up(options: UpOptions): Promise<number> {
       if (started !== null && end !== null) throw new Error(`holtd ended ${end}:\n${await started.lastWords()}`)
       if (started === null && (await findDaemon()) === null) throw new Error(`holtd has ended; see ${await logPlace()}`)
     },
+  }).catch((error: unknown) => {
+    if (left.signal.aborted) return null
+    throw error
   })
+  if (readiness === null) {
+    const holt = ourCommand()
+    say(`holt: left; Holt goes on making the base template. See how far: ${holt} status. End it: ${holt} down`)
+    return interruptedExitCode
+  }
   const url = readCredentialsFile()?.url ?? ''
   const changed = running === null ? [] : (await compareSettings(env)).changed
   if (options.json === true)

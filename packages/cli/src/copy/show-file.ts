@@ -10,7 +10,7 @@ export async function showFile<Value>(
   const tell = (bytes: number) => {
     // Drawing is only for the eye: it never holds up the copy. A file that is quickly there shows nothing.
     if (process.stderr.isTTY && totalBytes >= shownBytes)
-      void progress.update({ phase: what, done: bytes, total: totalBytes })
+      progress.update({ phase: what, done: bytes, total: totalBytes })
   }
   try {
     const value = await copy(tell)

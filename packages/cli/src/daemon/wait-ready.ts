@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Holt, HoltConnectionError, HoltError, type Readiness, type Template } from '@holt/sdk'
 import { Progress } from '../output/progress.ts'
 import { printable } from '../output/visible.ts'
@@ -15,40 +16,46 @@ export interface WaitOptions {
   readonly checkAlive: () => Promise<void>
   /** Failures of templates before this moment are of an earlier start. */
   readonly since: number
+  /** Ends the wait, which throws then. */
+  readonly signal: AbortSignal
 }
 
 /** Waits until runtimes can be made, and shows meanwhile how far the base template is. */
 export async function waitReady(options: WaitOptions): Promise<Readiness> {
+  const { signal } = options
   const progress = new Progress('Making the base template, which takes a minute or two, the first time only:')
   try {
     const readiness = await askUntilReady(options, progress)
     progress.end('The base template is ready')
     return readiness
   } catch (error) {
-    progress.fail('Holt is not ready')
+    progress.fail(signal.aborted ? 'The wait has ended' : 'Holt is not ready')
     throw error
   }
 }
 
-async function askUntilReady({ connect, checkAlive, since }: WaitOptions, progress: Progress): Promise<Readiness> {
+async function askUntilReady(
+  { connect, checkAlive, since, signal }: WaitOptions,
+  progress: Progress,
+): Promise<Readiness> {
   const deadline = Date.now() + longestWaitMs
   for (;;) {
     const holt = connect()
-    const readiness = holt === null ? null : await answerOf(holt.ready())
+    const readiness = holt === null ? null : await answerOf(holt.ready({ signal }))
     if (readiness?.status === 'ready') return readiness
+    signal.throwIfAborted()
     await checkAlive()
-    if (holt !== null && readiness !== null)
-      await showTemplates(await answerOf(holt.templates.list().all()), since, progress)
+    if (holt !== null && readiness !== null) showTemplates(await answerOf(holt.templates.list().all()), since, progress)
     if (Date.now() > deadline)
       throw new HoltError(
         'timeout',
         `Not ready after ${longestWaitMs / 60_000} minutes: ${readiness?.reasons.join('; ')}`,
       )
-    await new Promise((resolve) => setTimeout(resolve, pollMs))
+    await sleep(pollMs, undefined, { signal })
   }
 }
 
-async function showTemplates(templates: readonly Template[] | null, since: number, progress: Progress): Promise<void> {
+function showTemplates(templates: readonly Template[] | null, since: number, progress: Progress): void {
   const failed = templates?.find((template) => template.state === 'failed' && Date.parse(template.updated_at) >= since)
   if (failed !== undefined) {
     throw new HoltError(
@@ -62,7 +69,7 @@ async function showTemplates(templates: readonly Template[] | null, since: numbe
   const building = templates?.find((template) => template.progress !== null)
   if (building?.progress == null) return
   const { phase, done, total } = building.progress
-  await progress.update({ phase: printable(phase), done, total })
+  progress.update({ phase: printable(phase), done, total })
 }
 
 /** The answer; null while the service does not answer yet, or is busy starting. */

@@ -1,9 +1,14 @@
-import type { ProgressResult } from '@clack/prompts'
-import { say } from './print.ts'
+import { LiveRegion } from '../build/live-region.ts'
+import { say, styled } from './print.ts'
 import { printable } from './visible.ts'
 
 /** Columns for the bar, the percentage, and a phase. */
 const minColumns = 60
+
+const barColumns = 30
+/** Drawn one after another, so that a long step is seen to go on. */
+const frames = ['◒', '◐', '◓', '◑']
+const frameMs = 120
 
 /** The progress of a job. A total of 0 is unknown. */
 interface Step {
@@ -15,15 +20,14 @@ interface Step {
 /**
  * Shows the progress of a long job on stderr: one bar on a terminal, and otherwise a plain line for
  * each phase and quarter. The percentage only rises, and ends at 100 on success. A job that ends
- * before it was shown prints nothing.
+ * before it was shown prints nothing. The terminal's input is left alone, so that Ctrl-C is a
+ * signal as everywhere.
  */
 export class Progress {
   readonly #title: string
-  #bar: ProgressResult | null = null
+  #bar: Bar | null = null
   #phase: string | null = null
   #percent = 0
-  #drawn = 0
-  #over = false
 
   /** The title is printed on its own line, before the first progress. */
   constructor(title = '') {
@@ -31,39 +35,60 @@ export class Progress {
   }
 
   /** Shows the current progress. */
-  async update({ phase, done, total }: Step): Promise<void> {
+  update({ phase, done, total }: Step): void {
     const percent = Math.max(this.#percent, total > 0 ? Math.min(100, Math.floor((done / total) * 100)) : 0)
     const before = { phase: this.#phase, percent: this.#percent }
     this.#phase = phase
     this.#percent = percent
     if (before.phase === null && this.#title !== '') say(this.#title)
-    if (hasRoom(process.stderr)) await this.#draw(phase, percent)
-    else if (phase !== before.phase || quarter(percent) > quarter(before.percent)) say(line(percent, phase))
+    if (hasRoom(process.stderr)) {
+      this.#bar ??= new Bar(process.stderr)
+      this.#bar.show(phase, percent)
+    } else if (phase !== before.phase || quarter(percent) > quarter(before.percent)) say(line(percent, phase))
   }
 
   /** Ends the progress after success. */
   end(message: string): void {
-    this.#over = true
-    if (this.#bar !== null) this.#bar.stop(line(100, message))
+    if (this.#bar !== null) this.#bar.end(`${styled('green', '◇')}  ${line(100, message)}`)
     else if (this.#phase !== null) say(line(100, message))
   }
 
   /** Ends the progress after a failure. The percentage stays where it was. */
   fail(message: string): void {
-    this.#over = true
-    this.#bar?.error(printable(message))
+    this.#bar?.end(`${styled('red', '■')}  ${printable(message)}`)
+  }
+}
+
+/** One line of a terminal that is drawn again and again until it ends. */
+class Bar {
+  readonly #region: LiveRegion
+  readonly #timer = setInterval(() => this.#draw(), frameMs).unref()
+  #frame = 0
+  #phase: string | null = null
+  #percent = 0
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#region = new LiveRegion(stream)
   }
 
-  async #draw(phase: string, percent: number): Promise<void> {
-    const { progress } = await import('@clack/prompts')
-    // The job may have ended while the library was loaded; then nobody would stop the bar.
-    if (this.#over) return
-    if (this.#bar === null) {
-      this.#bar = progress({ max: 100, size: 30, output: process.stderr, withGuide: false })
-      this.#bar.start(line(percent, phase))
-    }
-    this.#bar.advance(percent - this.#drawn, line(percent, phase))
-    this.#drawn = percent
+  show(phase: string, percent: number): void {
+    if (phase === this.#phase && percent === this.#percent) return
+    this.#phase = phase
+    this.#percent = percent
+    this.#draw()
+  }
+
+  /** Puts a last line where the bar was. */
+  end(text: string): void {
+    clearInterval(this.#timer)
+    this.#region.draw([], [text])
+  }
+
+  #draw(): void {
+    const done = Math.round((this.#percent / 100) * barColumns)
+    const bar = `${styled('magenta', '━'.repeat(done))}${styled('dim', '━'.repeat(barColumns - done))}`
+    const frame = frames[this.#frame++ % frames.length]
+    this.#region.draw([`${frame}  ${bar} ${line(this.#percent, this.#phase ?? '')}`])
   }
 }
 

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -7,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startTimeOf } from '../../src/daemon/state.ts'
-import { holtArgv, runHolt } from '../support/run-holt.ts'
+import { endOf, holtArgv, runHolt, startHolt } from '../support/run-holt.ts'
 
 let stateDir: string
 let port: string
@@ -143,6 +144,40 @@ test('a template that cannot be made is told with its reason', async () => {
   const ended = await holt(['up'], { FAKE_DAEMON: 'template' })
   expect(ended.code).toBe(1)
   expect(ended.stderr).toContain('error: The template base-small cannot be made: no mirror answers')
+})
+
+test('Ctrl-C leaves a start, and says what goes on', async () => {
+  const child = startHolt(['up'], { env: { ...env, FAKE_DAEMON: 'slow' } })
+  child.stderr.on('data', (text: Buffer) => {
+    if (text.includes('install packages')) child.kill('SIGINT')
+  })
+  const { code, stderr } = await endOf(child)
+  expect(code).toBe(130)
+  expect(stderr).toMatch(
+    /^holt: left; Holt goes on making the base template\. See how far: \S+ status\. End it: \S+ down$/m,
+  )
+  expect(stderr).not.toContain('error')
+  expect(await startTimeOf(await pidOf())).not.toBeNull()
+})
+
+test('Ctrl-C at a terminal ends the bar and leaves the start', async () => {
+  const keyboard = fileURLToPath(new URL('../../../../e2e/probe/keyboard.py', import.meta.url))
+  const child = spawn(
+    'python3',
+    [keyboard, 'sh', '-c', `trap : INT; stty cols 100; ${holtArgv.join(' ')} up; echo ended $?`],
+    {
+      env: { PATH: process.env.PATH, TERM: 'xterm', ...env, FAKE_DAEMON: 'slow' },
+    },
+  )
+  let screen = ''
+  child.stdout.on('data', (bytes: Buffer) => {
+    const isDrawn = screen.includes('━━━')
+    screen += bytes.toString()
+    if (!isDrawn && screen.includes('━━━')) child.stdin.write(`${JSON.stringify({ type: '\u0003' })}\n`)
+  })
+  await once(child, 'close')
+  expect(screen).toContain('holt: left; Holt goes on')
+  expect(screen).toContain('ended 130')
 })
 
 test('a variable that is no setting is told, once, by each command', async () => {

@@ -5,7 +5,7 @@ import { TestService } from '../../../sdk/test/support/test-service.ts'
 /**
  * A service's program for tests: keeps the state directory as the real one does, and is ready after being asked a few
  * times. FAKE_DAEMON makes it fail: `end` at once, `template` while it makes the template, `die` after it has shown how far it is;
- * `stubborn` does not stop. With `names`, doctor prints the names of its environment.
+ * `stubborn` does not stop; `slow` is never ready. With `names`, doctor prints the names of its environment.
  */
 const stateDir = process.env.HOLT_STATE_DIR ?? ''
 const mode = process.env.FAKE_DAEMON
@@ -40,7 +40,7 @@ async function serve(): Promise<void> {
     if (route !== 'readiness') return
     const asked = service.count('readiness')
     if (mode === 'die' && asked > 2) process.exit(3)
-    service.ready = asked >= questionsUntilReady
+    service.ready = mode !== 'slow' && asked >= questionsUntilReady
     const progress = service.ready ? null : { phase: 'install packages', done: asked, total: questionsUntilReady }
     const failed =
       mode === 'template'

@@ -12,7 +12,7 @@ const steps = [
   { phase: 'third', done: 80 },
 ]
 for (const step of steps) {
-  await progress.update({ ...step, total: 100 })
+  progress.update({ ...step, total: 100 })
   // Time for the bar to be drawn.
   await new Promise((resolve) => setTimeout(resolve, process.stderr.isTTY ? 100 : 0))
 }
