@@ -18,7 +18,7 @@ export const attachCloseCodes = {
   ended: 1000,
   /** The service ends. */
   closing: 1001,
-  /** The client sent what is not in the protocol. */
+  /** The client sent what is not in the protocol, or too many pings. */
   refused: 1008,
   tooLarge: 1009,
   /** The runtime's guest, or the way to it, failed. */
@@ -189,7 +189,7 @@ export type AttachClientInput = z.input<typeof AttachClientFrame>
 
 /** How the route is described to people. */
 export const attachDescription = [
-  'For terminals, and for commands whose stdin is open. Binary frames are bytes: output from the service, input from the client (at most 64 KiB each). Text frames are JSON: `AttachServerFrame` and `AttachClientFrame`.',
+  'For terminals, and for commands whose stdin is open. Binary frames are bytes: output from the service, input from the client (at most 64 KiB each). Text frames are JSON: `AttachServerFrame` and `AttachClientFrame`. The service closes a connection with 1008 that sends a message of more than 256 fragments, or more than 200 pings and pongs in ten seconds.',
   'The service begins with `start` at the cursor asked for, replays what is kept after it, goes on as output comes, and ends with `exit` and `end`. The client counts bytes from `start.cursor`, and sets its count at `dropped`: with that cursor it attaches again after a break, and nothing is lost or comes twice.',
   'Any number may watch (64 to a command), one writes at a time: input, `resize`, `signal` and `eof` of others are answered with an `error` frame. The command waits for a writer that is slow to read, as for a pipe, and for nobody else; a watcher that is slow misses what falls out of what is kept, and is told. The command goes on when everybody has left.',
   'The key comes in `Authorization`, or, where a browser is the client, as a subprotocol `holt.key.KEY` beside `holt.attach.v1`; never in the query. Without cookies there is nothing a foreign page could ride on, so `Origin` is not looked at. What is wrong with a request is answered as JSON before the upgrade.',

@@ -22,6 +22,12 @@ const route = routes.attachCommand
 /** The route's path, its parameters as they stand in the target. */
 const pattern = new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/?]+)')}(?:\\?|$)`)
 
+/**
+ * The most fragments of one message. The library parses all fragments that have arrived at once,
+ * and an empty one has six bytes.
+ */
+const maxFragments = 256
+
 /** The way to a command's terminal: checks everything that the route would, and then speaks WebSocket. */
 export function attachDoor(service: Service): UpgradeDoor {
   const server = new WebSocketServer({
@@ -29,6 +35,7 @@ export function attachDoor(service: Service): UpgradeDoor {
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: attachFrameBytes,
+    maxFragments,
     // One frame of a connection, and then it is others' turn: a part of the stream may hold a thousand.
     allowSynchronousEvents: false,
     handleProtocols: (offered) => (offered.has(attachProtocol) ? attachProtocol : false),

@@ -18,6 +18,7 @@ import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 import { wantsToWrite } from './find-attachable.ts'
 import { Lane, sharedFlow } from './lane.ts'
+import { limitControlFrames } from './limit-control-frames.ts'
 import { OutputPump } from './output-pump.ts'
 import type { Member, Room } from './rooms.ts'
 import { watchPeer } from './watch-peer.ts'
@@ -94,6 +95,10 @@ export class Attachment implements Member {
     ws.on('error', () => ws.terminate()) // The library has closed it with the right code, or it is gone.
     ws.once('close', () => this.#end())
     watchPeer(ws, () => this.#close('silent', 'no answer to a ping'))
+    limitControlFrames(ws, () => {
+      this.#close('refused', 'too many pings')
+      ws.pause() // What else the client sends is not read.
+    })
     const start = { command_id: commandId as Id<'command'>, pid: process.pid, pty: process.pty, cursor: query.cursor }
     this.tell({ type: 'start', ...start, replay_end: process.cursor })
     const wrote = room.join(this)

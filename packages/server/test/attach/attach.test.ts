@@ -41,6 +41,23 @@ describe('an attachment', () => {
     expect([rest.text, rest.frames[0]]).toMatchObject(['', { cursor: 6, replay_end: 6 }])
   })
 
+  test('is closed by a client that sends pings without end, and by a message of very many fragments', async () => {
+    const { start, attached } = await setUp()
+    const id = await start({ command: 'cat', pty: size })
+    const calm = await attached(id)
+    for (let n = 0; n < 100; n += 1) calm.ws.ping()
+    const pings = await attached(id)
+    for (let n = 0; n < 201; n += 1) pings.ws.ping()
+    expect(await pings.closed).toEqual({ code: 1008, reason: 'too many pings' })
+    const pongs = await attached(id)
+    for (let n = 0; n < 201; n += 1) pongs.ws.pong()
+    expect(await pongs.closed).toEqual({ code: 1008, reason: 'too many pings' })
+    const fragments = await attached(id, '?write=true')
+    for (let n = 0; n < 257; n += 1) fragments.ws.send('', { fin: false })
+    expect((await fragments.closed).code).toBe(1008)
+    expect(calm.ws.readyState).toBe(calm.ws.OPEN)
+  })
+
   test('lets many watch and one write, who can be taken over from and is told', async () => {
     const { start, attached, makeKey, ask, commands } = await setUp()
     const id = await start({ command: 'cat', pty: size })
