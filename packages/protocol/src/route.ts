@@ -40,6 +40,8 @@ export interface Route {
   readonly errors: readonly ErrorCode[]
   /** True where a success has a secret that nobody is shown again: under the same `Idempotency-Key` it is given once more to the key that asked, and to no other of its project. */
   readonly showsSecret?: true
+  /** True where `dry_run: true` in the body makes the request a question: it changes nothing, and leaves no record of its `Idempotency-Key` and no audit entry. */
+  readonly hasDryRun?: true
 }
 
 /** Errors that any route with a key may answer. */

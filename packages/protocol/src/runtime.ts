@@ -124,6 +124,10 @@ export const CreateRuntime = z
       .refine((names) => new Set(names).size === names.length, 'must name each secret once')
       .default([])
       .describe('Secrets by name. Their placeholders are in the environment.'),
+    dry_run: z
+      .boolean()
+      .optional()
+      .describe('Makes nothing: answers 200 with what would be made, and each reason why not.'),
   })
   .superRefine(({ template, snapshot }, context) => {
     if (template !== undefined && snapshot !== undefined)

@@ -25,6 +25,8 @@ export type {
   CreateWebhookInput,
   DeliveryAttempt,
   DockerfileCheck,
+  DryRun,
+  DryRunProblem,
   ErrorCode,
   ErrorDetails,
   Event,
@@ -115,7 +117,7 @@ export type { Policies } from './policies.ts'
 export type { PortOptions, Ports } from './ports.ts'
 export type { Projects } from './projects.ts'
 export type { MetricsOptions, OnceOptions, Runtime, RuntimeEventsOptions } from './runtime.ts'
-export type { CreateRuntimeOptions, RuntimeFilter, Runtimes } from './runtimes.ts'
+export type { CreateRuntimeOptions, NewRuntime, RuntimeFilter, Runtimes } from './runtimes.ts'
 export type { Providers, Secrets } from './secrets.ts'
 export type { ShellSession } from './session.ts'
 export type { SnapshotFilter, Snapshots } from './snapshots.ts'

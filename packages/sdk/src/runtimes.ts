@@ -1,4 +1,4 @@
-import type { CreateRuntimeInput, Isolation, RuntimeState } from '@holt/protocol'
+import type { CreateRuntimeInput, DryRun, Isolation, RuntimeState } from '@holt/protocol'
 import { type Paginated, paginate } from './pages.ts'
 import { makeRuntime, type Runtime } from './runtime.ts'
 import { makeBuildHandle } from './template/build-handle.ts'
@@ -24,6 +24,9 @@ export interface CreateRuntimeOptions extends CallOptions {
   readonly building?: Omit<WaitForBuildOptions, 'signal'>
 }
 
+/** What a create says of its runtime. */
+export type NewRuntime = Omit<CreateRuntimeInput, 'dry_run'>
+
 /** A template is ready after its build; one that is built anew all the time is not waited for for ever. */
 const mostBuilds = 3
 
@@ -38,11 +41,12 @@ export class Runtimes {
    * Creates a runtime and answers when it runs. Where its template is being built, which is so when an agent template is asked for the first time, it waits
    * for the build; one that fails is a `BuildFailed`. Each call carries an Idempotency-Key, so a lost answer is asked for again without a second runtime.
    */
-  async create(body: CreateRuntimeInput = {}, options: CreateRuntimeOptions = {}): Promise<Runtime> {
+  async create(body: NewRuntime = {}, options: CreateRuntimeOptions = {}): Promise<Runtime> {
     const { signal, idempotencyKey = crypto.randomUUID(), building } = options
     for (let builds = 0; ; builds += 1) {
       try {
         const data = await this.#transport.call('createRuntime', { signal, json: body, idempotencyKey })
+        if ('would_create' in data) throw new TypeError('create makes a runtime: call dryRun for a dry run')
         return makeRuntime(this.#transport, data)
       } catch (error) {
         const buildId = buildToWaitFor(error)
@@ -51,6 +55,20 @@ export class Runtimes {
         await makeBuildHandle(this.#transport, build).wait({ ...building, ...(signal === undefined ? {} : { signal }) })
       }
     }
+  }
+
+  /**
+   * Returns what a create of `body` would make, and each reason why the service would refuse it. Makes nothing. A create that would be refused is an answer
+   * (`would_create` is false) and no error; a malformed body is an error, as in a create.
+   */
+  async dryRun(body: NewRuntime = {}, options: CallOptions = {}): Promise<DryRun> {
+    const answer = await this.#transport.call('createRuntime', {
+      ...options,
+      json: { ...body, dry_run: true },
+      twiceIsOnce: true,
+    })
+    if ('would_create' in answer) return answer
+    throw new TypeError('the service made a runtime in place of a dry run')
   }
 
   /** Lists runtimes, newest first; ended ones are among them for 7 days. */

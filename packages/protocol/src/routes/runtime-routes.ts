@@ -1,3 +1,4 @@
+import { DryRun } from '../dry-run.ts'
 import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
 import { CreateRuntime, Fork, ForkRuntime, ListRuntimesQuery, Runtime, UpdateRuntime } from '../runtime.ts'
@@ -9,9 +10,15 @@ export const runtimeRoutes = {
     method: 'POST',
     path: '/v1/agents/runtime',
     summary: 'Create a runtime',
+    description:
+      'With `dry_run` nothing is made. The answer says what would be, whether quotas and host have room, and each reason why a create would be refused. A request that is itself malformed is refused as without `dry_run`.',
     scope: 'runtime:write',
     body: json(CreateRuntime),
-    answers: { 201: answer(Runtime, 'The runtime runs.') },
+    answers: {
+      200: answer(DryRun, 'With `dry_run`: what a create would do.'),
+      201: answer(Runtime, 'The runtime runs.'),
+    },
+    hasDryRun: true,
     errors: [
       'template_not_found',
       'snapshot_not_found',

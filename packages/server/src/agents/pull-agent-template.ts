@@ -1,9 +1,9 @@
-import { CreateBuild, defaultTemplate, makeId } from '@holt/protocol'
+import { CreateBuild, defaultTemplate, HoltError, makeId } from '@holt/protocol'
 import { createBuild } from '../builds/create-build.ts'
 import type { Service } from '../service.ts'
 import type { BuildRow } from '../store/build-tables.ts'
 import type { TemplateRow } from '../store/tables.ts'
-import { findTemplate, requireReady } from '../templates/find-template.ts'
+import { findTemplate, requireReady, templateName } from '../templates/find-template.ts'
 
 /** How an agent template is built. */
 export interface Pull {
@@ -16,7 +16,7 @@ export interface Pull {
 export async function pullAgentTemplate(service: Service, row: TemplateRow, pull: Pull): Promise<BuildRow> {
   const agent = service.agents.require(row)
   const { project_id: projectId } = row
-  requireReady(service, await findTemplate(service, { projectId, reference: defaultTemplate }))
+  await requireBase(service, projectId)
   const request = CreateBuild.parse({
     name: agent.name,
     tag: row.tag,
@@ -36,14 +36,32 @@ export async function pullAgentTemplate(service: Service, row: TemplateRow, pull
   })
 }
 
+async function requireBase(service: Service, projectId: string): Promise<void> {
+  requireReady(service, await findTemplate(service, { projectId, reference: defaultTemplate }))
+}
+
+/** The image of a template as it is now: `imageToUse` without the builds that it starts. */
+export async function imageAsItIs(service: Service, row: TemplateRow): Promise<string> {
+  if (!isUnbuilt(service, row)) return requireReady(service, row)
+  await requireBase(service, row.project_id)
+  throw new HoltError('unavailable', `The template ${templateName(row)} is not built yet. A create starts its build.`, {
+    hint: `Build it first: holt template pull ${row.name}`,
+    details: { template_state: row.state },
+  })
+}
+
+/** Whether a template is one that its first create has built. */
+function isUnbuilt({ agents }: Service, row: TemplateRow): boolean {
+  return row.state === 'unbuilt' && agents.of(row) !== null
+}
+
 /**
  * The image of a template that a runtime is to be made of. An agent template that nobody has built is built: who asked comes back when it is ready.
  * One that was made by an earlier version of the service is used as it is, and built anew beside that.
  */
 export async function imageToUse(service: Service, row: TemplateRow): Promise<string> {
   const pull = { buildId: makeId('build'), noCache: false }
-  const isUnbuilt = row.state === 'unbuilt' && service.agents.of(row) !== null
-  if (isUnbuilt) {
+  if (isUnbuilt(service, row)) {
     const { build_id } = await pullAgentTemplate(service, row, pull)
     return requireReady(service, { ...row, state: 'building', build_id })
   }

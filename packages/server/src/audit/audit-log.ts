@@ -36,6 +36,7 @@ export class AuditLog {
   readonly #waiting: WaitingEntries
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
+  readonly #dropped = new WeakSet<OpenEntry>()
   /** By address: what counts the calls without a valid key. */
   readonly #failed = new Map<string, OpenEntry>()
   /** Those that have counted more than the database knows. */
@@ -49,18 +50,29 @@ export class AuditLog {
     this.#now = now
   }
 
-  /** Begins the entry of a call. */
-  begin(call: AuditedCall): OpenEntry {
+  /** Begins the entry of a call. With `held` it is not written before `release` or `end`: the call may turn out to change nothing. */
+  begin(call: AuditedCall, { held = false }: { readonly held?: boolean } = {}): OpenEntry {
     const at = this.#now()
     const named = thingNamed(call.params)
     const known = { named, subjectId: named, count: 1, lastAt: at }
     const entry = { ...call, ...known, auditId: makeId('audit'), at, status: null, told: [] }
-    this.#add(entry)
+    if (!held) this.#add(entry)
     return entry
+  }
+
+  /** Writes an entry that was held. */
+  release(entry: OpenEntry): void {
+    this.#add(entry)
+  }
+
+  /** Drops an entry that was held: its call changes nothing. */
+  drop(entry: OpenEntry): void {
+    this.#dropped.add(entry)
   }
 
   /** Ends an entry. `status` is null where the client was gone before there was an answer. */
   end(entry: OpenEntry, status: number | null): void {
+    if (this.#dropped.has(entry)) return
     const lastAt = this.#now()
     for (const one of [entry, ...entry.told]) {
       one.status = status

@@ -22,7 +22,7 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
   const kind = auditKindOf(route)
   if (kind === null) return null
   const { projectId, keyId, keyName } = caller
-  const entry = audit.begin({
+  const call = {
     projectId,
     kind,
     key: { keyId, name: keyName },
@@ -31,7 +31,8 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
     route: name,
     params: auditedParams(request.params as Readonly<Record<string, string>>),
     requestId: request.id,
-  })
+  }
+  const entry = audit.begin(call, { held: route.hasDryRun === true })
   const response = reply.raw
   response.once('close', () => audit.end(entry, response.headersSent ? response.statusCode : null))
   return entry

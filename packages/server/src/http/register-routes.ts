@@ -7,7 +7,7 @@ import { auditRequest } from '../audit/audit-request.ts'
 import { admitCaller } from '../auth/admit-caller.ts'
 import { authenticate, type Caller, requireScope } from '../auth/authenticate.ts'
 import { actFor } from '../events/acting.ts'
-import { answerOnce, type RequestIds } from '../idempotency/answer-once.ts'
+import { answerOnce, type RequestIds, requireKey } from '../idempotency/answer-once.ts'
 import { hashedBody } from '../idempotency/hashed-body.ts'
 import { recordKeys } from '../idempotency/record-keys.ts'
 import type { Service } from '../service.ts'
@@ -150,7 +150,10 @@ async function answerRequest(
       operation,
     }) as unknown as AnyCall
   const key = request.headers['idempotency-key']
-  if (caller === null || route.method !== 'POST' || key === undefined)
+  const isDry = isDryRun(route, parsed.body)
+  if (entry !== null && route.hasDryRun === true) service.audit[isDry ? 'drop' : 'release'](entry)
+  if (isDry && key !== undefined) requireKey(String(key))
+  if (caller === null || route.method !== 'POST' || key === undefined || isDry)
     return { answer: await handle(callWith({ newId: makeId, operation: () => null }, parsed.body)), replayed: false }
   const keys = await recordKeys(service, caller.projectId)
   const bytes = route.body.type === 'bytes' ? hashedBody(request.raw, keys.fingerprint) : null
@@ -167,6 +170,10 @@ async function answerRequest(
     answer: (ids) => handle(callWith(ids, bytes === null ? parsed.body : bytes.body)),
     keepAnswer: (bytes) => memory.request.takeAnswer(bytes),
   })
+}
+
+function isDryRun({ hasDryRun }: Route, body: unknown): boolean {
+  return hasDryRun === true && (body as { readonly dry_run?: boolean }).dry_run === true
 }
 
 /** Whether a success is a stream where the client asks for one. */

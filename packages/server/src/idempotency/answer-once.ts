@@ -55,8 +55,7 @@ export interface RequestIds {
  * What is kept here waits for no disk: a record is durable before anything is that its request has changed, and an answer that a power cut takes is made again.
  */
 export async function answerOnce(service: Service, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
-  if (!/^[\x21-\x7e]{1,255}$/.test(once.key))
-    throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
+  requireKey(once.key)
   const ref = { projectId: once.caller.projectId, key: once.key }
   const fingerprint = fingerprintOf(once)
   const running = runningOf(service.store, ref.projectId)
@@ -86,6 +85,12 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
   } finally {
     running.delete(ref.key)
   }
+}
+
+/** Refuses what is no `Idempotency-Key`. */
+export function requireKey(key: string): void {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
 }
 
 function fingerprintOf({ caller, keys, request, showsSecret }: Once): string {

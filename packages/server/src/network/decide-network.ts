@@ -1,5 +1,5 @@
 import { makeRuntimeCa, type RuntimeCa, type SyntheticAddress } from '@holt/egress'
-import { type CreateRuntime, type PolicyBody, randomText, type WantedPolicy } from '@holt/protocol'
+import { type CreateRuntime, type PolicyBody, type PolicyRef, randomText, type WantedPolicy } from '@holt/protocol'
 import { invalidField } from '../http/field-issues.ts'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import { attempt, type Refuse } from '../runtimes/refuse.ts'
@@ -8,6 +8,7 @@ import { secretNotFound, secretOf } from '../secrets/find-secret.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../store/tables.ts'
+import { storedRef } from './find-network.ts'
 import { bodyOf, bodyText, contentOf, findPolicy } from './find-policy.ts'
 import type { FormerNetwork } from './former-network.ts'
 
@@ -16,6 +17,8 @@ export const caPurpose = 'runtime ca key'
 
 /** A policy as it is stored with a runtime, and what it allows. */
 export interface ChosenPolicy {
+  /** As the API shows it. */
+  readonly ref: PolicyRef
   readonly policyId: string | null
   readonly inlineJson: string | null
   readonly body: PolicyBody
@@ -88,9 +91,10 @@ export async function choosePolicy(
   projectId: string,
   wanted: NonNullable<WantedPolicy>,
 ): Promise<ChosenPolicy> {
-  if (typeof wanted !== 'string') return { policyId: null, inlineJson: bodyText(wanted), body: wanted }
+  if (typeof wanted !== 'string')
+    return { ref: { type: 'inline' }, policyId: null, inlineJson: bodyText(wanted), body: wanted }
   const row = await findPolicy(db, projectId, wanted)
-  return { policyId: row.policy_id, inlineJson: null, body: bodyOf(row) }
+  return { ref: storedRef(row.policy_id, row.name), policyId: row.policy_id, inlineJson: null, body: bodyOf(row) }
 }
 
 /** Stores a new runtime's network, in the transaction that stores the runtime. */

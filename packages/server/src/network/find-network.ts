@@ -117,6 +117,7 @@ export async function networkFacts(
   }
 }
 
-function storedRef(policyId: string, name: string | null): PolicyRef {
+/** A stored policy as runtimes show it. */
+export function storedRef(policyId: string, name: string | null): PolicyRef {
   return { type: 'stored', policy_id: policyId as Extract<PolicyRef, { type: 'stored' }>['policy_id'], name }
 }

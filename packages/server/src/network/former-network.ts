@@ -39,7 +39,7 @@ export async function copyNetwork(service: Service, ref: RuntimeRef): Promise<De
     policy:
       row === undefined || policy === null
         ? null
-        : { policyId: row.policy_id, inlineJson: row.inline_json, body: policy.body },
+        : { ref: policy.ref, policyId: row.policy_id, inlineJson: row.inline_json, body: policy.body },
     ca,
     secrets: (await heldSecrets(db, ref)).map(({ placeholder, ...secret }) => ({ row: secret, placeholder })),
     addresses,

@@ -47,6 +47,26 @@ export function admit(admission: Admission, refuse: Refuse = throwRefusal): void
   } else if (memoryMiB > promisableMiB || !canStart) refuse(exhausted())
 }
 
+/** What a host can give one more runtime. */
+export interface RuntimeRoom {
+  /** The largest runtime that the host could take if it were empty. */
+  readonly memoryMaxMiB: number
+  /** The largest runtime that the host takes now; 0 if it takes none. */
+  readonly memoryFreeMiB: number
+  /** Free disk, without what is kept for running work. */
+  readonly diskFreeMiB: number
+}
+
+/** Returns the room by which `admit` decides. */
+export function roomOf(admission: Admission): RuntimeRoom {
+  const { usableMiB, promisableMiB, canStart } = measure(admission)
+  return {
+    memoryMaxMiB: Math.max(0, usableMiB),
+    memoryFreeMiB: canStart ? Math.max(0, Math.min(usableMiB, promisableMiB)) : 0,
+    diskFreeMiB: Math.max(0, admission.diskFreeMiB - admission.reserve.diskMiB),
+  }
+}
+
 function measure(admission: Admission) {
   const { hostMemoryMiB, freeMemoryMiB, promisedMiB, starting, overcommit, reserve } = admission
   const { broughtBackMiB = 0, arrivingMiB = 0 } = admission

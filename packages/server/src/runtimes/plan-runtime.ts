@@ -12,7 +12,7 @@ import { broughtBackMiB } from './restores-under-way.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
 /** Everything of a runtime that is decided before anything is made. A refusal may leave a part open. */
-interface RuntimePlan<Refused extends null = never> {
+export interface RuntimePlan<Refused extends null = never> {
   readonly source: RuntimeSource | Refused
   readonly isolation: Isolation | Refused
   readonly size: SizeOr<Refused>

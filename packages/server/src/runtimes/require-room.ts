@@ -26,7 +26,7 @@ export interface HostFacts {
 }
 
 /** What was held against a new runtime. */
-interface RequiredRoom {
+export interface RequiredRoom {
   /** The quotas that limit the project. */
   readonly quotas: readonly QuotaDemand[]
   readonly admission: Admission

@@ -5,6 +5,7 @@ import { pauseReasons, pauseRuntime } from '../lifecycle/pause-runtime.ts'
 import { resumeRuntime } from '../lifecycle/resume-runtime.ts'
 import { readInTurn } from '../store/read-in-turn.ts'
 import { createRuntime } from './create-runtime.ts'
+import { dryRunCreate } from './dry-run-create.ts'
 import { endRuntime } from './end-runtime.ts'
 import { findRuntime } from './find-runtime.ts'
 import { listRuntimes } from './list-runtimes.ts'
@@ -14,6 +15,7 @@ import { updateRuntime } from './update-runtime.ts'
 /** The routes of runtimes. */
 export const runtimeHandlers = {
   createRuntime: async ({ service, caller, body, newId }) => {
+    if (body.dry_run === true) return { status: 200, json: await dryRunCreate(service, caller.projectId, body) }
     const row = await createRuntime(service, {
       projectId: caller.projectId,
       runtimeId: newId('runtime'),

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
+import { migrations } from '../../src/store/migrations/migrations.ts'
 import { openStore, type Store, storePlace } from '../../src/store/open-store.ts'
+import { tablesOf } from '../../src/store/transfer/history-tables.ts'
 import { askAgain } from './kept-sessions.ts'
 import { clusterVariable, databaseUrl, giveDatabaseBack, takeDatabase } from './test-cluster.ts'
 
@@ -55,6 +57,16 @@ export async function storedRows(stateDir: string, sql: string): Promise<readonl
   if (onPostgres) return askAgain(urlOf(stateDir), sql)
   using database = new DatabaseSync(join(stateDir, 'holt.db'), { readOnly: true, timeout: 5000 })
   return database.prepare(sql).all()
+}
+
+/** Every row of every table, as JSON and in an order of its own. */
+export async function allRows(stateDir: string): Promise<Record<string, readonly string[]>> {
+  const rows: Record<string, readonly string[]> = {}
+  for (const { name } of tablesOf(migrations.length)) {
+    const found = await storedRows(stateDir, `SELECT * FROM ${name}`)
+    rows[name] = found.map((row) => JSON.stringify(row)).sort()
+  }
+  return rows
 }
 
 /** Changes rows behind the service's back, as only a crash leaves them. */

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { idSchema } from './ids.ts'
+import { PolicyContent, PolicyRef } from './policy.ts'
+import { Isolation, OnTimeout, Runtime } from './runtime.ts'
+
+/** Why a create would be refused: an error of the create itself, without its request. */
+export const DryRunProblem = z.object({
+  code: z.string().describe('The code of the error that the create would answer.'),
+  message: z.string(),
+  hint: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+})
+export type DryRunProblem = z.infer<typeof DryRunProblem>
+
+/** The answer to a create with `dry_run`: what would be made, and each reason why not. */
+export const DryRun = z
+  .object({
+    would_create: z.boolean().describe('True if the create would be accepted now: there are no problems.'),
+    template: Runtime.shape.template.nullable().describe('Null: the template or snapshot is not known.'),
+    snapshot_id: idSchema('snapshot').nullable(),
+    cloud: z.string(),
+    region: z.string(),
+    isolation: Isolation.nullable().describe('Null: the host has no such class, or the snapshot is not known.'),
+    cpu: z.number().nullable().describe('Null, as the other sizes: it depends on what is not known.'),
+    memory_mib: z.number().int().nullable(),
+    disk_mib: z.number().int().nullable(),
+    secrets: z.array(z.string()).describe('By name: those that exist.'),
+    network_policy: PolicyRef.nullable().describe('Null: nothing could be reached, or the policy is not known.'),
+    policy: PolicyContent.nullable().describe('What it would allow.'),
+    timeout_secs: z.number().int().nullable(),
+    on_timeout: OnTimeout.nullable().describe('Null, as the other three: it depends on a class that is not known.'),
+    idle_timeout_secs: z.number().int().nullable(),
+    auto_resume: z.boolean().nullable(),
+    quotas: z
+      .array(
+        z.object({
+          quota: z.string().describe('Its name, as in the quotas of a project.'),
+          limit: z.number(),
+          used: z.number(),
+          after: z.number().describe('What would be used after the create.'),
+        }),
+      )
+      .describe('The quotas that limit the project. None: it may have as much as the host has.'),
+    host: z
+      .object({
+        memory_max_mib: z.number().int().describe('The largest runtime that this host can have.'),
+        memory_free_mib: z.number().int().describe('The largest runtime that the host takes now; 0 for none.'),
+        disk_free_mib: z.number().int().describe('Free disk, without what is kept for running work.'),
+      })
+      .describe('The room on the host.'),
+    problems: z
+      .array(DryRunProblem)
+      .describe('Every reason why the create would be refused, in the order in which it is checked.'),
+  })
+  .meta({ id: 'DryRun' })
+export type DryRun = z.infer<typeof DryRun>
