@@ -30,14 +30,18 @@ export interface FailedCommand {
 export async function tellOfDenials({ runtime, startedAt }: FailedCommand): Promise<void> {
   const denied: Decision[] = []
   try {
-    const since = startedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(startedAt) - clockMarginMs
-    for await (const item of runtime.network.log({ denied: true, signal: AbortSignal.timeout(logTimeoutMs) }))
-      if ('rule' in item && item.type !== 'close' && !item.allowed && Date.parse(item.at) >= since) denied.push(item)
+    const signal = AbortSignal.timeout(logTimeoutMs)
+    for await (const item of runtime.network.log({ denied: true, signal, ...sinceOf(startedAt) }))
+      if ('rule' in item && item.type !== 'close' && !item.allowed) denied.push(item)
   } catch {
     return // The command's own failure is what counts; this is advice on it.
   }
   const line = denialLine(denied, startedAt === null ? runtime.runtime_id : (runtime.name ?? runtime.runtime_id))
   if (line !== null) say(`holt: ${line}`)
+}
+
+function sinceOf(startedAt: string | null): { since?: string } {
+  return startedAt === null ? {} : { since: new Date(Date.parse(startedAt) - clockMarginMs).toISOString() }
 }
 
 /** Returns the line about denied connections; null if there were none. */

@@ -1,4 +1,4 @@
-import type { NetworkLogItem, Runtime } from '@holt/sdk'
+import type { NetworkLogItem, NetworkLogOptions, Runtime } from '@holt/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { tellOfDenials } from '../src/tell-of-denials.ts'
 
@@ -33,10 +33,10 @@ async function told(items: readonly (NetworkLogItem | Error)[], startedAt: strin
     text += String(part)
     return true
   })
-  const log = async function* () {
+  const log = async function* ({ since = '' }: NetworkLogOptions) {
     for (const item of items) {
       if (item instanceof Error) throw item
-      yield item
+      if (!('at' in item) || since === '' || Date.parse(item.at) >= Date.parse(since)) yield item
     }
   }
   await tellOfDenials({

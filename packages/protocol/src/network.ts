@@ -138,6 +138,7 @@ export const NetworkLogQuery = z.strictObject({
     .describe('Give what follows this cursor.'),
   follow: z.enum(['true', 'false', '1', '0']).default('false').describe('Stay until the runtime has ended.'),
   denied: z.enum(['true', 'false', '1', '0']).default('false').describe('Only what was denied.'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Only what was decided then or later.'),
 })
 
 /** The policy that what was denied would have needed. */

@@ -17,6 +17,8 @@ export interface NetworkLogOptions extends CallOptions {
   readonly follow?: boolean
   /** Only what was denied. */
   readonly denied?: boolean
+  /** Only what was decided then or later, as an ISO 8601 timestamp with an offset. */
+  readonly since?: string
 }
 
 /** The way out of one runtime. */
@@ -48,12 +50,12 @@ export class Network {
 
   /** Yields what the runtime tried to reach and what was decided. A broken connection is made again after the last item. */
   log(options: NetworkLogOptions = {}): AsyncGenerator<NetworkLogItem, void, undefined> {
-    const { signal, cursor = 0, follow = false, denied = false } = options
+    const { signal, cursor = 0, follow = false, denied = false, since } = options
     const open = (from: number) =>
       this.#transport.open('readNetworkLog', {
         signal,
         params: this.#params,
-        query: { cursor: from, follow, denied },
+        query: { cursor: from, follow, denied, since },
         headers: { accept: eventStream },
       })
     const { resumeTimeoutMs } = this.#transport.options

@@ -11,10 +11,10 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-const decision = (cursor: number, allowed: boolean): NetworkLogItem => ({
+const decision = (cursor: number, allowed: boolean, atMs = 0): NetworkLogItem => ({
   type: 'connect',
   cursor,
-  at: new Date(0).toISOString(),
+  at: new Date(atMs).toISOString(),
   name: 'api.example.com',
   address: null,
   port: 443,
@@ -76,6 +76,13 @@ test("a runtime's network is read, replaced, tested and explained", async () => 
   expect((await runtime.network.set(null)).policy).toBeNull()
   expect(await runtime.network.test({ host: 'api.example.com' })).toMatchObject({ allowed: false, rule: 'no_rule' })
   expect((await runtime.network.suggest()).add).toEqual([{ host: 'api.example.com', ports: [443] }])
+})
+
+test('of a log what is newer than a moment is read', async () => {
+  const runtime = await holt.runtimes.create()
+  service.decisions.push(decision(1, false, 1000), decision(2, false, 2000), { type: 'end', cursor: 2 })
+  const items = await Array.fromAsync(runtime.network.log({ since: '1970-01-01T00:00:01.500Z' }))
+  expect(items.map(({ cursor }) => cursor)).toEqual([2, 2])
 })
 
 test('a log that breaks off is read on after its last item', async () => {

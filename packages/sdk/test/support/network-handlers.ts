@@ -4,6 +4,7 @@ import {
   type CreateSecret,
   HoltError,
   makeId,
+  type NetworkLogItem,
   type PolicyBody,
   type ReplacePolicyInput,
   type ReplaceSecret,
@@ -214,7 +215,9 @@ export const networkHandlers = {
   readNetworkLog: ({ service, query, response }: TestCall) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const after = Number(query.cursor)
-    for (const item of service.decisions.filter(({ cursor }) => cursor > after)) {
+    const since = query.since === undefined ? 0 : Date.parse(String(query.since))
+    const isOlder = (item: NetworkLogItem) => 'at' in item && Date.parse(item.at) < since
+    for (const item of service.decisions.filter((item) => item.cursor > after && !isOlder(item))) {
       if (response.locals !== undefined && response.locals.itemsLeft-- === 0) {
         response.destroy()
         return undefined

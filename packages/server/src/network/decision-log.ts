@@ -43,13 +43,7 @@ export class DecisionLog {
   /** Begins to take a runtime's decisions, after those that are there. */
   async begin(ref: RuntimeRef): Promise<WriteDecision> {
     await this.flush()
-    const row = await this.#store.db
-      .selectFrom('decisions')
-      .select(({ fn }) => fn.max('cursor').as('last'))
-      .where('project_id', '=', ref.projectId)
-      .where('runtime_id', '=', ref.runtimeId)
-      .executeTakeFirst()
-    let cursor = Number(row?.last ?? 0)
+    let cursor = await this.#lastCursor(ref)
     return (decision) => {
       cursor += 1
       this.#add({ ref, cursor, item: loggedDecision(decision) })
@@ -74,6 +68,21 @@ export class DecisionLog {
     return rows.map(({ cursor, item_json }) => ({ cursor, item: JSON.parse(item_json) }))
   }
 
+  /**
+   * Returns the cursor of the last decision before a moment in milliseconds; 0 if none is kept.
+   * Reads about as many decisions as the logarithm of their number, because cursors follow time.
+   */
+  async cursorBefore(ref: RuntimeRef, momentMs: number): Promise<number> {
+    let before = 0
+    for (let end = await this.#lastCursor(ref); before < end; ) {
+      const middle = Math.ceil((before + end) / 2)
+      const [found] = await this.read(ref, middle - 1, 1)
+      if (found !== undefined && Date.parse(found.item.at) < momentMs) before = found.cursor
+      else end = middle - 1
+    }
+    return before
+  }
+
   /** Calls `onWritten` whenever decisions of a runtime have been written, until it is disposed of. */
   watch(runtimeId: string, onWritten: () => void): Disposable {
     return this.#readers.watch(runtimeId, onWritten)
@@ -85,6 +94,17 @@ export class DecisionLog {
     this.#timer = null
     this.#flushing = this.#flushing.then(() => this.#write())
     await this.#flushing
+  }
+
+  /** Returns the newest cursor; 0 without decisions. */
+  async #lastCursor({ projectId, runtimeId }: RuntimeRef): Promise<number> {
+    const row = await this.#store.db
+      .selectFrom('decisions')
+      .select(({ fn }) => fn.max('cursor').as('last'))
+      .where('project_id', '=', projectId)
+      .where('runtime_id', '=', runtimeId)
+      .executeTakeFirst()
+    return Number(row?.last ?? 0)
   }
 
   #add(one: Waiting): void {

@@ -74,7 +74,9 @@ async function readNetworkLog({ service, caller, params, query, gone }: Call<'re
   const follow = isSet(query.follow)
   const deniedOnly = isSet(query.denied)
   await service.decisions.flush()
-  return { status: 200, items: logItems(service, ref, { cursor: query.cursor, follow, deniedOnly, gone }) }
+  const before = query.since === undefined ? 0 : await service.decisions.cursorBefore(ref, Date.parse(query.since))
+  const cursor = Math.max(query.cursor, before)
+  return { status: 200, items: logItems(service, ref, { cursor, follow, deniedOnly, gone }) }
 }
 
 function refOf(row: RuntimeRow): RuntimeRef {

@@ -45,6 +45,31 @@ test('decisions are there in order, with every field, and end with end', async (
   expect(itemsOf((await ask('GET', `${log}?denied=true`)).text).map(({ type }) => type)).toEqual(['dns', 'end'])
 })
 
+test.each([
+  ['1970-01-01T00:00:00.000Z', 1],
+  ['1970-01-01T00:00:01.000Z', 1],
+  ['1970-01-01T00:00:01.001Z', 2],
+  ['1970-01-01T01:00:25.500+01:00', 26],
+  ['1970-01-01T00:00:40.000Z', 40],
+])('what was decided since %s begins at its first decision', async (since, first) => {
+  const { ask, log, egress } = await withRuntime()
+  for (let second = 1; second <= 40; second += 1) egress.decide({ at: second * 1000 })
+  const cursors = async (query: string) =>
+    itemsOf((await ask('GET', `${log}?${query}`)).text).map((item) => item.cursor)
+  const expected = Array.from({ length: 41 - first }, (_, index) => first + index)
+  const query = `since=${encodeURIComponent(since)}`
+  expect(await cursors(query)).toEqual([...expected, 40])
+  expect(await cursors(`${query}&cursor=39`)).toEqual([40, 40])
+})
+
+test('since a moment after all nothing was decided, and a moment must be one', async () => {
+  const { ask, log, egress } = await withRuntime()
+  for (const second of [1, 2, 3]) egress.decide({ at: second * 1000 })
+  const items = itemsOf((await ask('GET', `${log}?since=1970-01-01T00:00:04.000Z`)).text)
+  expect(items).toEqual([{ type: 'end', cursor: 3 }])
+  expect((await ask('GET', `${log}?since=yesterday`)).status).toBe(400)
+})
+
 test('what a runtime chose is bounded', async () => {
   const { ask, log, egress } = await withRuntime()
   egress.decide({
