@@ -35,25 +35,34 @@ function send(url: URL, { method = 'GET', headers, body, signal }: PlainRequest)
       if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
         sent.destroy()
         reject(new TypeError('fetch failed', { cause: new Error('unexpected redirect') }))
-      } else resolve(answerOf(message))
+      } else resolve(answerOf(message, method))
     })
     sent.on('error', (cause) => reject(failureOf(cause, signal)))
     sent.end(body)
   })
 }
 
+/** Statuses of answers without a body (Fetch Standard, 2.2.3: null body status). */
+const emptyStatuses: ReadonlySet<number> = new Set([204, 205, 304])
+
 /**
  * Returns an answer with the parts of a Response that the client reads. The class Response itself
  * would load the global fetch.
  */
-function answerOf(message: IncomingMessage): Response {
+function answerOf(message: IncomingMessage, method: string): Response {
   const status = message.statusCode ?? 0
+  const isEmpty = method === 'HEAD' || emptyStatuses.has(status) || message.headers['content-length'] === '0'
+  // Read to its end, so that the connection serves the next request.
+  if (isEmpty) message.resume()
   const answer = {
     status,
     ok: status >= 200 && status < 300,
     headers: { get: (name: string) => headerOf(message, name) },
-    body: { [Symbol.asyncIterator]: () => piecesOf(message), cancel: async () => void message.destroy() },
+    body: isEmpty
+      ? null
+      : { [Symbol.asyncIterator]: () => piecesOf(message), cancel: async () => void message.destroy() },
     text: async () => {
+      if (isEmpty) return ''
       const pieces: Uint8Array[] = []
       for await (const piece of piecesOf(message)) pieces.push(piece)
       return new TextDecoder().decode(Buffer.concat(pieces))

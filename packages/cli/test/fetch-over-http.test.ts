@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { fetchOverHttp } from '../src/fetch-over-http.ts'
 
@@ -53,6 +54,29 @@ test('a body is read as it comes, and left when it is cancelled', async () => {
   }
   await body.cancel()
   await closed.promise
+})
+
+test.each([
+  ['GET', 204],
+  ['GET', 304],
+  ['HEAD', 200],
+  ['DELETE', 200],
+])('the connection of a %s answered %i without a body serves the next request', async (method, status) => {
+  forbidFetch()
+  const connections = new Set<unknown>()
+  const url = await serve((request, response) => {
+    connections.add(request.socket)
+    response.writeHead(status, status === 200 ? { 'content-length': method === 'HEAD' ? '7' : '0' } : {}).end()
+  })
+  for (let count = 0; count < 5; count += 1) {
+    const answer = await fetchOverHttp(url, { ...plain, method })
+    expect(answer.status).toBe(status)
+    if (count % 2 === 0) await answer.body?.cancel()
+    else expect(await answer.text()).toBe('')
+    // The client takes the connection back in a later turn.
+    await setImmediate()
+  }
+  expect(connections.size).toBe(1)
 })
 
 test('a body that breaks off fails as that of the global fetch does', async () => {
