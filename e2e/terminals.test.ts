@@ -261,7 +261,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       using third = new Keyboard(['attach', name])
       await third.shows('got')
       watcher.type('not typed\x03')
-      expect(await watcher.ended).toEqual({ code: 0, restored: true })
+      expect(await watcher.ended).toEqual({ code: 130, restored: true })
       third.type('\r')
       expect(await third.ended).toEqual({ code: 6, restored: true })
     })

@@ -36,7 +36,7 @@ class TerminalSession {
   readonly #keys = new DetachKeys()
   #terminal: Terminal | null = null
   #raw: RawTerminal | null = null
-  #left: 'by key' | NodeJS.Signals | null = null
+  #left: 'by detach keys' | NodeJS.Signals | null = null
   #typedAhead = 0
   #droppedBytes = 0
 
@@ -80,7 +80,8 @@ class TerminalSession {
     const { typed, leaves } = this.#raw === null ? { typed: bytes, leaves: false } : this.#keys.read(bytes)
     const interrupts = this.#raw !== null && !this.#use.write && typed.includes(interrupt)
     if (this.#use.write && typed.length > 0) this.#write(typed)
-    if (leaves || interrupts) this.#leave('by key')
+    if (leaves) this.#leave('by detach keys')
+    else if (interrupts) this.#leave('SIGINT')
   }
 
   #write(typed: Uint8Array): void {
@@ -127,7 +128,7 @@ class TerminalSession {
     return { stop: () => void process.off('SIGTERM', leave).off('SIGHUP', leave).off('SIGINT', pass) }
   }
 
-  #leave(how: 'by key' | NodeJS.Signals): void {
+  #leave(how: 'by detach keys' | NodeJS.Signals): void {
     this.#left ??= how
     void this.#terminal?.close()
   }
@@ -136,7 +137,7 @@ class TerminalSession {
     if (this.#left !== null) {
       this.#raw?.reset()
       this.#say(`left; come back with: ${this.#attachCommand()}`)
-      return this.#left === 'by key' ? 0 : 128 + constants.signals[this.#left]
+      return this.#left === 'by detach keys' ? 0 : 128 + constants.signals[this.#left]
     }
     const exitCode = exitCodeOf(await terminal.exited)
     if (this.#droppedBytes === 0) return exitCode
