@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 import type { CommandHandle, CommandOptions, OutputItem, Runtime } from '@holt/sdk'
-import { HoltConnectionError, HoltError, outputBytes } from '@holt/sdk'
+import { HoltError, outputBytes } from '@holt/sdk'
 import type { Interrupts } from './interrupts.ts'
 import { isGone, say, writeBytes } from './output/print.ts'
 import { tellOfDenials } from './tell-of-denials.ts'
@@ -133,7 +133,7 @@ async function reach(
     await act(await runtime.commands.get(commandId))
   } catch (error) {
     // A command that has ended meanwhile needs no signal; anything else the stream itself will meet.
-    if (!(error instanceof HoltError || error instanceof HoltConnectionError)) throw error
+    if (!(error instanceof HoltError)) throw error
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Build, BuildStarted, CreateBuildInput } from '@holt/protocol'
+import { withLocalErrors } from './local-error.ts'
 import { type Paginated, paginate } from './pages.ts'
 import { type BuildHandle, makeBuildHandle } from './template/build-handle.ts'
 import type { UploadContextOptions, UploadedContext } from './template/context-upload.ts'
@@ -67,7 +68,7 @@ export class Builds {
   /** Sends a directory of this machine as the context that COPY and ADD read, without what its .dockerignore leaves out. For `context_id`. */
   async uploadContext(directory: string, options: UploadContextOptions = {}): Promise<UploadedContext> {
     const { uploadContext } = await import('./template/context-upload.ts')
-    return uploadContext(this.#transport, directory, options)
+    return withLocalErrors(() => uploadContext(this.#transport, directory, options))
   }
 
   async #handleOf({ build_id }: BuildStarted, options: CallOptions): Promise<BuildHandle> {

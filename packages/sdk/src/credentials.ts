@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { HoltError } from '@holt/protocol'
+import { HoltError } from './errors.ts'
 
 /** Where a service is, and the key that opens it. */
 export interface Credentials {

@@ -1,20 +1,70 @@
-import { type ErrorBody, type ErrorCode, type ErrorDetails, errorCatalogue, HoltError } from '@holt/protocol'
+import { type ErrorBody, type ErrorCode, type ErrorDetails, errorCatalogue } from '@holt/protocol'
 
-/** Why no answer came: nothing was sent, the answer was lost, or it took too long. */
+/** Reasons why no answer came: nothing was sent, the answer was lost, or it took too long. */
 export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
 
-/** The service could not be reached, or its answer was lost. With `refused` the service has certainly done nothing. */
-export class HoltConnectionError extends Error {
+/**
+ * The codes of the errors that the client throws: those of the service, which a local check may use as well, and those of
+ * failures that the service cannot answer.
+ */
+export type HoltErrorCode = ErrorCode | `connection_${ConnectionFailure}` | 'build_failed' | 'local_file_error'
+
+/** Hints of the codes that only the client has. */
+const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> = {
+  connection_refused: 'Start the service (holt up), or correct url or HOLT_URL.',
+  connection_lost: 'The service may have done what was asked: read the current state, and try again.',
+  connection_timeout: 'The service may still do it: read the current state, or allow more time.',
+  build_failed: 'Correct what the message names, and build again.',
+  local_file_error: 'Correct what the message names on this machine, and try again.',
+}
+
+/**
+ * The base class of every error that the client throws. `code` is for programs, `message` and `hint` are for people: what
+ * happened, and what to do next. Two things pass through as they are: the reason of an aborted signal, and what a callback
+ * or a stream of the caller throws.
+ */
+export class HoltError extends Error {
+  readonly code: HoltErrorCode
+  readonly hint: string
+  readonly details: ErrorDetails | undefined
+  constructor(
+    code: HoltErrorCode,
+    message: string,
+    options: { details?: ErrorDetails | undefined; hint?: string | undefined; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'HoltError'
+    this.code = code
+    this.hint = options.hint ?? hintOfCode(code)
+    this.details = options.details
+  }
+}
+
+function hintOfCode(code: HoltErrorCode): string {
+  return isServiceCode(code) ? errorCatalogue[code].hint : clientHints[code]
+}
+
+function isServiceCode(code: HoltErrorCode): code is ErrorCode {
+  return Object.hasOwn(errorCatalogue, code)
+}
+
+/**
+ * The service could not be reached, or its answer was lost. With `connection_refused` the service has certainly done
+ * nothing.
+ */
+export class HoltConnectionError extends HoltError {
+  declare readonly code: `connection_${ConnectionFailure}`
   readonly reason: ConnectionFailure
   constructor(reason: ConnectionFailure, message: string, options: { cause?: unknown } = {}) {
-    super(message, options)
+    super(`connection_${reason}`, message, options)
     this.name = 'HoltConnectionError'
     this.reason = reason
   }
 }
 
-/** An error that the service answered. `code`, `hint` and `details` are the service's own. */
+/** An error that the service answered. `details` are the service's own. */
 export class HoltApiError extends HoltError {
+  declare readonly code: ErrorCode
   /** The status of the answer. */
   readonly httpStatus: number
   /** The code as it was sent: differs from `code` where this client does not know it. */
@@ -33,10 +83,7 @@ export class HoltApiError extends HoltError {
     requestId: string | null
     retryAfterMs: number | null
   }) {
-    super(facts.code, facts.message, {
-      ...(facts.hint === undefined ? {} : { hint: facts.hint }),
-      ...(facts.details === undefined ? {} : { details: facts.details }),
-    })
+    super(facts.code, facts.message, { hint: facts.hint, details: facts.details })
     this.name = 'HoltApiError'
     this.httpStatus = facts.httpStatus
     this.wireCode = facts.wireCode

@@ -1,25 +1,26 @@
 import type { Readable } from 'node:stream'
-import {
-  type ArchiveFormat,
-  type CopyFileInput,
-  type FileChanged,
-  type FileInfo,
-  type FileTransferred,
-  HoltError,
-  type MakeDirectoryInput,
-  type ReplaceInFilesInput,
-  type ReplaceResult,
-  type SearchFilesInput,
-  type SearchItem,
-  type SearchResult,
-  type TreeExtracted,
-  type WatchItem,
+import type {
+  ArchiveFormat,
+  CopyFileInput,
+  FileChanged,
+  FileInfo,
+  FileTransferred,
+  MakeDirectoryInput,
+  ReplaceInFilesInput,
+  ReplaceResult,
+  SearchFilesInput,
+  SearchItem,
+  SearchResult,
+  TreeExtracted,
+  WatchItem,
 } from '@holt/protocol'
+import { connected, connectedStream } from './connected.ts'
 import type { FileContent } from './content/file-source.ts'
 import { openContent, type ReadOptions } from './content/read-content.ts'
 import { type WriteOptions, writeContent } from './content/write-content.ts'
-import { HoltConnectionError } from './errors.ts'
+import { HoltConnectionError, HoltError } from './errors.ts'
 import { eventStream, readEvents, resumeItems } from './item-stream.ts'
+import { withLocalErrors } from './local-error.ts'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, RequestBytes, Transport } from './transport.ts'
 import type { SyncOptions, SyncResult } from './tree/sync.ts'
@@ -207,7 +208,8 @@ export class Files {
       json: { path, ...how },
       headers: { accept: eventStream },
     })
-    for await (const item of readEvents<SearchItem>(response)) {
+    const items = connected(readEvents<SearchItem>(response), signal)
+    for await (const item of items) {
       yield item
       if (item.type === 'end') return
     }
@@ -227,7 +229,7 @@ export class Files {
     const { signal, format } = options
     const query = { path, format }
     const { body } = await this.#transport.open('readArchive', { signal, params: this.#params, query })
-    return body ?? new Blob([]).stream()
+    return body === null ? new Blob([]).stream() : connectedStream(body, signal)
   }
 
   /** Reads a directory with everything below as a Node stream; the same as `archive` otherwise. */
@@ -285,7 +287,7 @@ export class Files {
    */
   async upload(localDir: string, remoteDir: string, options: TransferOptions = {}): Promise<TransferResult> {
     const { uploadTree } = await import('./tree/upload.ts')
-    return uploadTree({ files: this, localDir, remoteDir, options })
+    return withLocalErrors(() => uploadTree({ files: this, localDir, remoteDir, options }))
   }
 
   /**
@@ -298,7 +300,7 @@ export class Files {
     options: Omit<TransferOptions, 'user'> = {},
   ): Promise<TransferResult> {
     const { downloadTree } = await import('./tree/download.ts')
-    return downloadTree({ files: this, remoteDir, localDir, options })
+    return withLocalErrors(() => downloadTree({ files: this, remoteDir, localDir, options }))
   }
 
   /**
@@ -307,7 +309,7 @@ export class Files {
    */
   async sync(localDir: string, remoteDir: string, options: SyncOptions = {}): Promise<SyncResult> {
     const { syncTree } = await import('./tree/sync.ts')
-    return syncTree({ files: this, localDir, remoteDir, options })
+    return withLocalErrors(() => syncTree({ files: this, localDir, remoteDir, options }))
   }
 
   get #params() {

@@ -1,11 +1,11 @@
-import type { Fork as ForkData, HoltError } from '@holt/protocol'
-import { errorOfBody } from './errors.ts'
+import type { Fork as ForkData } from '@holt/protocol'
+import { errorOfBody, type HoltApiError, HoltError } from './errors.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What became of one child: a runtime, or why there is none. */
 export type ForkResult =
   | { readonly runtime: Runtime; readonly error: null }
-  | { readonly runtime: null; readonly error: HoltError }
+  | { readonly runtime: null; readonly error: HoltApiError }
 
 /** The children of a fork. Disposing of it (`await using`) deletes those that run. */
 export class Fork implements AsyncDisposable {
@@ -21,14 +21,18 @@ export class Fork implements AsyncDisposable {
   }
 
   /** Why the others do not. */
-  get errors(): HoltError[] {
+  get errors(): HoltApiError[] {
     return this.results.flatMap(({ error }) => error ?? [])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = await Promise.allSettled(this.runtimes.map((runtime) => runtime.delete()))
     const failures = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
-    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} children could not be deleted`)
+    if (failures.length === 0) return
+    const [first] = failures
+    const { code, hint } = first instanceof HoltError ? first : { code: 'internal' as const, hint: undefined }
+    const cause = new AggregateError(failures)
+    throw new HoltError(code, `${failures.length} children could not be deleted`, { hint, cause })
   }
 
   /** The API's own object. */

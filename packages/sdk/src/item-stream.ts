@@ -1,5 +1,5 @@
-import { HoltError } from '@holt/protocol'
-import { HoltApiError, HoltConnectionError } from './errors.ts'
+import { asConnectionError } from './connected.ts'
+import { HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 
 /** The media type of a stream of items. Server-Sent Events, as the service keeps them alive while a command is silent. */
@@ -80,7 +80,8 @@ export async function* resumeItems<Item extends ResumableItem>(
     const nowMs = performance.now()
     if (breaks === 0 || nowMs - openedMs > goodConnectionMs) [breaks, brokenSinceMs] = [0, nowMs]
     breaks += 1
-    if (!mayResume(failure) || nowMs - brokenSinceMs > stream.resumeTimeoutMs) throw asConnectionError(failure)
+    if (!mayResume(failure) || nowMs - brokenSinceMs > stream.resumeTimeoutMs)
+      throw asConnectionError(failure, 'The stream broke off')
     await sleep(backoffMs(breaks), stream.signal)
   }
 }
@@ -101,9 +102,4 @@ function keyEnded(cause: HoltApiError): HoltError {
     hint: 'Begin again with another key.',
     cause,
   })
-}
-
-function asConnectionError(failure: unknown): unknown {
-  if (!(failure instanceof TypeError || failure instanceof SyntaxError)) return failure
-  return new HoltConnectionError('lost', `The stream broke off: ${failure.message}`, { cause: failure })
 }

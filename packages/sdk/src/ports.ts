@@ -1,12 +1,6 @@
 import type { Duplex } from 'node:stream'
-import {
-  HoltError,
-  type Port,
-  type PortState,
-  portTokenField,
-  portTokenHeader,
-  type Runtime as RuntimeData,
-} from '@holt/protocol'
+import { type Port, type PortState, portTokenField, portTokenHeader, type Runtime as RuntimeData } from '@holt/protocol'
+import { HoltError } from './errors.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** How a port is asked for. */
@@ -91,7 +85,7 @@ export class Ports {
     if (headers.has('authorization')) headers.set(portTokenHeader, (await this.get(port)).token)
     else if (this.#transport.options.apiKey !== undefined)
       headers.set('authorization', `Bearer ${this.#transport.options.apiKey}`)
-    return this.#transport.options.fetch(address, { ...init, headers, redirect: 'manual' })
+    return this.#transport.fetch(address, { ...init, headers, redirect: 'manual' })
   }
 
   /** Opens a raw connection to a port, as a Node stream. Either side may end first, as in TCP. */

@@ -1,12 +1,12 @@
-import {
-  type CreateProviderInput,
-  type CreateSecretInput,
-  HoltError,
-  type Provider,
-  type ReplaceProviderInput,
-  type ReplaceSecretInput,
-  type Secret,
+import type {
+  CreateProviderInput,
+  CreateSecretInput,
+  Provider,
+  ReplaceProviderInput,
+  ReplaceSecretInput,
+  Secret,
 } from '@holt/protocol'
+import { HoltError } from './errors.ts'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 

@@ -1,5 +1,4 @@
-import { HoltError } from '@holt/protocol'
-import { HoltApiError, HoltConnectionError } from './errors.ts'
+import { HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 import type { CallOptions, Transport } from './transport.ts'
 

@@ -1,5 +1,6 @@
 import type { RouteName } from '@holt/protocol'
 import { errorOfAnswer, HoltConnectionError } from './errors.ts'
+import { localError } from './local-error.ts'
 import { retryDelayMs, sleep } from './retry.ts'
 import { type RouteAddress, routeAddresses } from './route-addresses.ts'
 import type { BodyOf, JsonAnswer } from './route-types.ts'
@@ -71,6 +72,16 @@ export class Transport {
     return this.#send(name, request, async (response) => response)
   }
 
+  /** Fetches an address of a program inside; no answer is a `HoltConnectionError`. */
+  async fetch(address: URL, init: RequestInit): Promise<Response> {
+    try {
+      return await this.options.fetch(address, init)
+    } catch (error) {
+      init.signal?.throwIfAborted()
+      throw error instanceof TypeError ? this.#connectionError(error) : error
+    }
+  }
+
   async #send<Name extends RouteName, Answer>(
     name: Name,
     request: Request<Name>,
@@ -108,13 +119,20 @@ export class Transport {
     const timeoutMs = this.#timeoutMs(request)
     const timer = timeoutMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => limit.abort(), timeoutMs)
     const signal = request.signal === undefined ? limit.signal : AbortSignal.any([request.signal, limit.signal])
+    let unreadable: { readonly error: unknown } | undefined
+    const noteUnreadable = (error: unknown) => {
+      unreadable = { error: localError(error) }
+      limit.abort()
+    }
     try {
-      const response = await this.options.fetch(this.#address(route, request), this.#init(route, request, signal))
+      const init = this.#init(route, request, { signal, noteUnreadable })
+      const response = await this.options.fetch(this.#address(route, request), init)
       if (!response.ok && !request.accepted?.includes(response.status))
         throw errorOfAnswer(response, await response.text())
       return await read(response)
     } catch (error) {
       request.signal?.throwIfAborted()
+      if (unreadable !== undefined) throw unreadable.error
       if (limit.signal.aborted) throw this.#failure('timeout', `did not answer within ${timeoutMs} ms`, error)
       throw error instanceof TypeError || error instanceof SyntaxError ? this.#connectionError(error) : error
     } finally {
@@ -141,7 +159,11 @@ export class Transport {
     return url
   }
 
-  #init(route: RouteAddress, request: Request<RouteName>, signal: AbortSignal): RequestInit {
+  #init(
+    route: RouteAddress,
+    request: Request<RouteName>,
+    { signal, noteUnreadable }: { signal: AbortSignal; noteUnreadable: (error: unknown) => void },
+  ): RequestInit {
     const headers: Record<string, string> = { accept: 'application/json', ...request.headers }
     if (this.options.apiKey !== undefined && route.scope !== null)
       headers.authorization = `Bearer ${this.options.apiKey}`
@@ -154,7 +176,8 @@ export class Transport {
     if (request.bytes === undefined) return init
     headers['content-type'] = 'application/octet-stream'
     const body = typeof request.bytes === 'function' ? request.bytes() : request.bytes
-    return body instanceof ReadableStream ? { ...init, body, duplex: 'half' } : { ...init, body }
+    if (!(body instanceof ReadableStream)) return { ...init, body }
+    return { ...init, body: ReadableStream.from(watched(body, noteUnreadable)) as typeof body, duplex: 'half' }
   }
 
   #connectionError(error: Error): HoltConnectionError {
@@ -170,6 +193,19 @@ export class Transport {
     const message =
       reason === 'lost' ? `The connection to ${this.options.url} ${what}` : `Holt at ${this.options.url} ${what}`
     return new HoltConnectionError(reason, message, { cause })
+  }
+}
+
+/** Yields the parts of a body, and tells why it cannot be read: fetch takes that for a broken connection. */
+async function* watched(
+  body: AsyncIterable<Uint8Array>,
+  noteUnreadable: (error: unknown) => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body
+  } catch (error) {
+    noteUnreadable(error)
+    throw error
   }
 }
 

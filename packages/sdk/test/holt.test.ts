@@ -1,10 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HoltError } from '@holt/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findCredentials } from '../src/credentials.ts'
-import { Holt, type HoltConnectionError } from '../src/index.ts'
+import { Holt, type HoltConnectionError, HoltError } from '../src/index.ts'
 import { startTestService, type TestService } from './support/test-service.ts'
 
 let service: TestService
@@ -58,7 +57,7 @@ describe('failures', () => {
     await expect(failure).rejects.toBeInstanceOf(HoltError)
     await expect(failure).rejects.toMatchObject({
       code: 'runtime_not_found',
-      status: 404,
+      httpStatus: 404,
       hint: expect.stringContaining('List the runtimes'),
       requestId: 'rq00000000000000000000',
     })

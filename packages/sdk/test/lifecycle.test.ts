@@ -105,7 +105,7 @@ describe('a fork', () => {
     const fork = await runtime.fork({ count: 2 })
     expect(fork.runtimes).toHaveLength(1)
     expect(fork.errors).toEqual([expect.any(HoltApiError)])
-    expect(fork.errors[0]).toMatchObject({ ...unlucky, status: 503 })
+    expect(fork.errors[0]).toMatchObject({ ...unlucky, httpStatus: 503 })
     expect(fork.results.map(({ runtime: child }) => child === null)).toEqual([true, false])
     expect(JSON.parse(JSON.stringify(fork)).data[0]).toEqual({ runtime: null, error: unlucky })
   })

@@ -1,7 +1,6 @@
-import { HoltError } from '@holt/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorOfAnswer, HoltConnectionError, parseRetryAfter } from '../src/errors.ts'
+import { errorOfAnswer, HoltConnectionError, HoltError, parseRetryAfter } from '../src/errors.ts'
 import { backoffMs, type FailedTry, retryDelayMs } from '../src/retry.ts'
 
 function answered(status: number, headers: Record<string, string> = {}, code = 'unavailable') {

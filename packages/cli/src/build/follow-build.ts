@@ -52,7 +52,7 @@ export async function followBuild(build: BuildHandle, options: FollowOptions): P
     if (!(error instanceof BuildFailed)) throw error
     if (json) printJson(build)
     reportFailure(error, { tail: kind === 'plain' ? [] : tail, keptLines })
-    return error.code === 'cancelled' && interrupts.first !== null ? interruptedExitCode : failedExitCode
+    return error.reason === 'cancelled' && interrupts.first !== null ? interruptedExitCode : failedExitCode
   }
   view.end()
   if (json) printJson(build)

@@ -10,8 +10,8 @@ export function reportFailure(
   failure: BuildFailed,
   { tail, keptLines }: { readonly tail: readonly BuildLogLine[]; readonly keptLines: number },
 ): void {
-  const { build, code, step, message, hint } = failure
-  if (code === 'cancelled') {
+  const { build, reason, step, message, hint } = failure
+  if (reason === 'cancelled') {
     say(`holt: the build of ${build.name}:${build.tag} was cancelled`)
     return
   }
@@ -23,7 +23,7 @@ export function reportFailure(
   for (const { message: text } of ours) say(styled('dim', `  │ ${plainText(text)}`))
   if (failed !== undefined) say(`${styled('red', '✗')} step ${failed.step}${where}: ${printable(failed.text)}`)
   const lines = message.split('\n').map(printable)
-  say(`${styled('red', 'error')}: ${code}: ${lines.join('\n  ')}`)
-  if (hint !== null) say(`${styled('yellow', 'hint')}: ${printable(inOurWords(hint))}`)
+  say(`${styled('red', 'error')}: ${reason}: ${lines.join('\n  ')}`)
+  say(`${styled('yellow', 'hint')}: ${printable(inOurWords(hint))}`)
   say(`build: ${build.build_id}   its whole log: holt template logs ${shellWord(build.build_id)}`)
 }

@@ -1,4 +1,4 @@
-import { type ErrorDetails, errorCatalogue } from '@holt/protocol'
+import type { ErrorDetails } from '@holt/protocol'
 import { type ErrorCode, HoltApiError, HoltConnectionError, HoltError, readCredentialsFile } from '@holt/sdk'
 import { stateDir } from '../daemon/state.ts'
 import { shellWord } from '../shell/shell-word.ts'
@@ -15,11 +15,11 @@ export function hintOf(error: unknown): string | undefined {
     if (hint !== undefined) return hint
   }
   const words = inOurWords(error.hint, error.details)
-  const isGeneral = error.hint === errorCatalogue[error.code].hint
+  const isGeneral = error.hint === new HoltError(error.code, '').hint
   // The hint of this one error is more specific than the general hint of its code.
   if (!isGeneral && !speaksOfRequests.test(words)) return words
   if (error.code === 'invalid_request' && error.details?.issues !== undefined) return undefined
-  const ours = hintsHere[error.code]
+  const ours = (hintsHere as Readonly<Record<string, string | undefined>>)[error.code]
   return ours === undefined ? words : named(ours, error.details)
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { type CommandHandle, HoltConnectionError, HoltError, type Terminal, type TerminalEvent } from '@holt/sdk'
+import { type CommandHandle, HoltError, type Terminal, type TerminalEvent } from '@holt/sdk'
 import { ourCommand } from '../our-command.ts'
 import { isGone, say, writeBytes } from '../output/print.ts'
 import { brokenPipeExitCode, exitCodeOf } from '../run-attached.ts'
@@ -158,5 +158,5 @@ class TerminalSession {
 
 /** A command that has ended meanwhile is what was wanted, or is told by its output's end. */
 function ignoreEnded(error: unknown): void {
-  if (!(error instanceof HoltError || error instanceof HoltConnectionError)) throw error
+  if (!(error instanceof HoltError)) throw error
 }

@@ -1,5 +1,5 @@
-import { type ErrorCode, type ErrorDetails, errorCatalogue, HoltError } from '@holt/protocol'
-import { HoltApiError, HoltConnectionError } from '@holt/sdk'
+import { type ErrorCode, type ErrorDetails, errorCatalogue } from '@holt/protocol'
+import { HoltApiError, HoltConnectionError, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { inOurWords } from '../../src/output/hint-of.ts'

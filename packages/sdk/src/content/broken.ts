@@ -1,3 +1,4 @@
+import { asConnectionError } from '../connected.ts'
 import { HoltApiError, HoltConnectionError } from '../errors.ts'
 import { backoffMs, sleep } from '../retry.ts'
 
@@ -24,7 +25,8 @@ export class Broken {
     const nowMs = performance.now()
     if (this.#breaks === 0) this.#sinceMs = nowMs
     this.#breaks += 1
-    if (!isInterruption(failure) || nowMs - this.#sinceMs > this.#resumeTimeoutMs) throw asConnectionError(failure)
+    if (!isInterruption(failure) || nowMs - this.#sinceMs > this.#resumeTimeoutMs)
+      throw asConnectionError(failure, 'The transfer broke off')
     await sleep(backoffMs(this.#breaks), this.#signal)
   }
 }
@@ -34,9 +36,4 @@ function isInterruption(failure: unknown): boolean {
   if (failure instanceof HoltApiError) return failure.httpStatus === 503
   if (failure instanceof HoltConnectionError) return failure.reason !== 'timeout'
   return failure instanceof TypeError
-}
-
-function asConnectionError(failure: unknown): unknown {
-  if (!(failure instanceof TypeError)) return failure
-  return new HoltConnectionError('lost', `The transfer broke off: ${failure.message}`, { cause: failure })
 }

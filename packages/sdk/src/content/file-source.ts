@@ -1,3 +1,5 @@
+import { HoltError } from '../errors.ts'
+import { readHere, withLocalErrors } from '../local-error.ts'
 import type { RequestBytes } from '../transport.ts'
 
 /** Something of a known size that can be read from any byte on, so that a write which breaks off can go on. */
@@ -20,12 +22,12 @@ export type FileContent = RequestBytes | FileSource | AsyncIterable<Uint8Array |
 export async function fileSource(path: string): Promise<FileSource> {
   const { createReadStream } = await import('node:fs')
   const { stat } = await import('node:fs/promises')
-  const found = await stat(path)
-  if (!found.isFile()) throw new TypeError(`${path} is not a regular file`)
+  const found = await withLocalErrors(() => stat(path))
+  if (!found.isFile()) throw new HoltError('not_a_file', `${path} is not a regular file`)
   // A file that grows meanwhile is sent as long as it was.
   return {
     size: found.size,
-    stream: (start) => createReadStream(path, { start, end: Math.max(start, found.size - 1) }),
+    stream: (start) => readHere(createReadStream(path, { start, end: Math.max(start, found.size - 1) })),
   }
 }
 

@@ -1,4 +1,4 @@
-import { HoltError } from '@holt/protocol'
+import { HoltConnectionError, HoltError } from '../errors.ts'
 import type { CallOptions, Transport } from '../transport.ts'
 import { Broken } from './broken.ts'
 
@@ -46,12 +46,17 @@ async function* chunksOf(reading: Reading, first: Response): AsyncGenerator<Uint
       if (!(done < length)) return
       throw new TypeError('it ended early')
     } catch (error) {
-      if (error instanceof HoltError && error.code !== 'unavailable') throw error
+      if (isFinal(error)) throw error
       if (etag === null || Number.isNaN(length)) options.signal?.throwIfAborted()
       await broken.pause(etag === null || Number.isNaN(length) ? notResumable(error) : error)
       response = null
     }
   }
+}
+
+/** True for what reading again cannot mend. */
+function isFinal(error: unknown): boolean {
+  return error instanceof HoltError && !(error instanceof HoltConnectionError) && error.code !== 'unavailable'
 }
 
 function notResumable(cause: unknown): Error {

@@ -1,5 +1,5 @@
-import { type FileInfo, HoltError, type Upload } from '@holt/protocol'
-import { HoltApiError } from '../errors.ts'
+import type { FileInfo, Upload } from '@holt/protocol'
+import { HoltApiError, HoltError } from '../errors.ts'
 import type { CallOptions, Transport } from '../transport.ts'
 import { Broken } from './broken.ts'
 import { bytesOf, type FileContent, type FileSource, sourceOf, webStream } from './file-source.ts'

@@ -1,4 +1,4 @@
-import { HoltError } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 
 /** Reads a stream of chunks in pieces of any size. */
 export class ByteReader {

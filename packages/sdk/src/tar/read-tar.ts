@@ -1,4 +1,4 @@
-import { HoltError } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 import { ByteReader } from './byte-reader.ts'
 import { blockBytes, checksum } from './write-tar.ts'
 
@@ -83,7 +83,7 @@ function memberOf(
   const sizeBytes = type === 'file' ? stated : 0
   const state = { left: sizeBytes, taken: false }
   async function* content() {
-    if (state.taken) throw new Error('an entry is read once')
+    if (state.taken) throw new HoltError('internal', 'an entry is read once')
     state.taken = true
     for await (const part of reader.stream(sizeBytes)) {
       state.left -= part.length

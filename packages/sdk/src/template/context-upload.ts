@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { BuildContext } from '@holt/protocol'
 import type { Transport } from '../transport.ts'
-import { failing } from '../tree/failing.ts'
 import { archiveOf } from '../tree/local-archive.ts'
 import { Progress, type TransferOptions } from '../tree/transfer.ts'
 import { type ContextRules, readContextTree } from './context-tree.ts'
@@ -37,16 +36,17 @@ export async function uploadContext(
   const { entries, skipped } = await readContextTree(root, rules)
   const files = entries.filter(({ type }) => type === 'file')
   const totals = { totalFiles: files.length, totalBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) }
-  const failed = new AbortController()
   const send = () => {
     const progress = new Progress(totals, options.onProgress)
     const archive = archiveOf(root, entries, ({ type, sizeBytes }) => {
       if (type === 'file') progress.add(1, sizeBytes)
     })
-    return ReadableStream.from(failing(archive, failed)) as ReadableStream<Uint8Array>
+    return ReadableStream.from(archive) as ReadableStream<Uint8Array>
   }
-  const signal = options.signal === undefined ? failed.signal : AbortSignal.any([options.signal, failed.signal])
-  return { ...(await transport.call('uploadContext', { bytes: send, signal, timeoutMs: null })), skipped }
+  return {
+    ...(await transport.call('uploadContext', { bytes: send, signal: options.signal, timeoutMs: null })),
+    skipped,
+  }
 }
 
 /** The rules for a context: those of the Dockerfile, else those of the directory; null where there are none. */

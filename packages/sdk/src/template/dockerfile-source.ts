@@ -1,4 +1,4 @@
-import { HoltError } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 
 /** A Dockerfile: its text, and where it and its context are, if anywhere. */
 export interface DockerfileSource {

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { HoltError } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 
 /** What a .dockerignore leaves out. Paths are relative to the context, with slashes and no slash at the end. */
 export interface IgnoreFile {

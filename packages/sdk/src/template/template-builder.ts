@@ -1,5 +1,7 @@
-import { type BuildStep, type CreateBuildInput, HoltError, type Template as TemplateData } from '@holt/protocol'
+import type { BuildStep, CreateBuildInput, Template as TemplateData } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 import { Holt } from '../holt.ts'
+import { withLocalErrors } from '../local-error.ts'
 import type { CallOptions } from '../transport.ts'
 import type { TransferProgress } from '../tree/transfer.ts'
 import type { BuildHandle } from './build-handle.ts'
@@ -182,7 +184,7 @@ export class TemplateBuilder {
   /** Sends the context, if there is one, starts the build and answers at once. */
   async build(options: BuildOptions = {}): Promise<BuildHandle> {
     const { holt = new Holt(), signal, onUpload, onSkipped } = options
-    const { body, context } = await requestOf(this.#spec)
+    const { body, context } = await withLocalErrors(() => requestOf(this.#spec))
     if (context === null) return holt.builds.create(body, { signal })
     const sent = await holt.builds.uploadContext(context.directory, {
       signal,
@@ -195,7 +197,7 @@ export class TemplateBuilder {
   }
 
   /**
-   * Builds, and waits until the template is ready. A build that fails is a `BuildFailed` with its code, step, message and hint. Giving up waiting, by `signal`
+   * Builds, and waits until the template is ready. A build that fails is a `BuildFailed` with its reason, step, message and hint. Giving up waiting, by `signal`
    * or `timeoutSecs`, leaves the build as it is.
    */
   async buildAndWait(options: BuildOptions & WaitForBuildOptions = {}): Promise<BuildHandle> {

@@ -1,5 +1,6 @@
-import { type Build, type BuildLogItem, type BuildLogLine, finalBuildStatuses, HoltError } from '@holt/protocol'
+import { type Build, type BuildLogItem, type BuildLogLine, finalBuildStatuses } from '@holt/protocol'
 import { Broken } from '../content/broken.ts'
+import { HoltError } from '../errors.ts'
 import { sleep } from '../retry.ts'
 import type { CallOptions, Transport } from '../transport.ts'
 

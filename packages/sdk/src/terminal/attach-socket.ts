@@ -1,5 +1,5 @@
-import { type AttachClientInput, attachKeyPrefix, attachProtocol, HoltError } from '@holt/protocol'
-import { HoltApiError, HoltConnectionError } from '../errors.ts'
+import { type AttachClientInput, attachKeyPrefix, attachProtocol } from '@holt/protocol'
+import { HoltApiError, HoltConnectionError, HoltError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 
 /** As much of a WebSocket (WHATWG) as an attachment needs: the one of browsers, of Node 22 and newer, or of the package `ws`. */

@@ -2,11 +2,10 @@ import {
   type AttachServerFrame,
   attachCloseCodes,
   attachFrameBytes,
-  HoltError,
   type SendSignalInput,
   type TerminalSize,
 } from '@holt/protocol'
-import { HoltConnectionError } from '../errors.ts'
+import { HoltConnectionError, HoltError } from '../errors.ts'
 import { mayResume } from '../item-stream.ts'
 import { backoffMs, sleep } from '../retry.ts'
 import type { CallOptions, Transport } from '../transport.ts'

@@ -1,7 +1,6 @@
 import { lstat, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { HoltError } from '@holt/protocol'
-import { HoltConnectionError } from '../errors.ts'
+import { HoltError } from '../errors.ts'
 import type { Files } from '../files.ts'
 import { besideName, Progress, type TransferOptions, type TransferResult } from './transfer.ts'
 import { unpackHere } from './unpack-here.ts'
@@ -30,8 +29,6 @@ export async function downloadTree(job: {
   } catch (error) {
     await rm(staging, { recursive: true, force: true })
     signal?.throwIfAborted()
-    if (error instanceof TypeError)
-      throw new HoltConnectionError('lost', `The archive broke off: ${error.message}`, { cause: error })
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HoltError } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 import { padding, type TarEntry, tarEnd, tarHeader } from '../tar/write-tar.ts'
 
 /** What is sent at once. */

@@ -1,6 +1,6 @@
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HoltError } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 import type { TarEntry } from '../tar/write-tar.ts'
 
 /** An entry of a tree of this machine; `path` is empty for the tree's own directory. */

@@ -1,4 +1,5 @@
-import { type FileInfo, HoltError } from '@holt/protocol'
+import type { FileInfo } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 import type { EntryFilter, LocalEntry } from './local-tree.ts'
 
 /** An entry of a tree in a runtime, by its path below the tree. */

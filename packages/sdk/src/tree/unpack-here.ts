@@ -1,6 +1,6 @@
 import { chmod, link, lutimes, mkdir, open, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HoltError } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 import { readTar, type TarMember } from '../tar/read-tar.ts'
 import { leftOutIn } from './left-out.ts'
 import { staysInside } from './link-target.ts'

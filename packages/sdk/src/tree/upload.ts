@@ -1,7 +1,7 @@
-import { canonicalPath, HoltError } from '@holt/protocol'
+import { canonicalPath } from '@holt/protocol'
+import { HoltError } from '../errors.ts'
 import type { Files } from '../files.ts'
 import type { TarEntry } from '../tar/write-tar.ts'
-import { failing } from './failing.ts'
 import { archiveOf } from './local-archive.ts'
 import { readLocalTree } from './local-tree.ts'
 import { Progress, type TransferOptions, type TransferResult } from './transfer.ts'
@@ -39,20 +39,19 @@ export async function sendEntries(job: {
     totalFiles: entries.filter(isContent).length,
     totalBytes: entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
   }
-  const failed = new AbortController()
   const send = () => {
     const progress = new Progress(totals, options.onProgress)
     const archive = archiveOf(localDir, entries, (entry) => {
       if (isContent(entry)) progress.add(1, entry.sizeBytes)
     })
-    return ReadableStream.from(failing(archive, failed))
+    return ReadableStream.from(archive)
   }
   await files.extract(remoteDir, send, {
     ...how,
     format: 'tar',
     maxEntries: Math.max(1, entries.length),
     ...(user === undefined ? {} : { user }),
-    signal: signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]),
+    signal,
   })
   return {
     files: totals.totalFiles,

@@ -62,7 +62,8 @@ describe('a build that does not become a template', () => {
     }
     await expect(template.buildAndWait({ holt })).rejects.toMatchObject({
       name: 'BuildFailed',
-      code: 'disk_too_small',
+      code: 'build_failed',
+      reason: 'disk_too_small',
       step: 3,
       message: 'The disk is full',
       hint: 'Raise disk.',
@@ -76,7 +77,7 @@ describe('a build that does not become a template', () => {
     const build = await template.build({ holt })
     const waiting = build.wait()
     await build.cancel()
-    await expect(waiting).rejects.toMatchObject({ name: 'BuildFailed', code: 'cancelled', step: null })
+    await expect(waiting).rejects.toMatchObject({ name: 'BuildFailed', reason: 'cancelled', step: null })
     expect(build.status).toBe('cancelled')
   })
 })

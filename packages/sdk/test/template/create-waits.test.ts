@@ -61,7 +61,7 @@ test('a build that fails is the failure of the create', async () => {
   await beingBuilt()
   const failure = await holt.runtimes.create({ template: 'web' }).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(BuildFailed)
-  expect(failure).toMatchObject({ code: 'step_failed', step: 2 })
+  expect(failure).toMatchObject({ code: 'build_failed', reason: 'step_failed', step: 2 })
   expect(service.count('createRuntime')).toBe(1)
 })
 

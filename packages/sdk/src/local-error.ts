@@ -1,0 +1,64 @@
+import { HoltError, type HoltErrorCode } from './errors.ts'
+
+/** The codes and hints of what the file system of this machine refuses, by the code that Node gives. */
+const known: Readonly<Record<string, readonly [code: HoltErrorCode, hint: string]>> = {
+  ENOENT: ['path_not_found', 'Name a path of this machine that exists.'],
+  ENOTDIR: ['not_a_directory', 'Name a directory of this machine.'],
+  EISDIR: ['is_directory', 'Name a file of this machine.'],
+  EACCES: ['path_permission_denied', 'Let this user read or write the path, or name another one.'],
+  EPERM: ['path_permission_denied', 'Let this user read or write the path, or name another one.'],
+  EROFS: ['path_permission_denied', 'Name a path on a file system that can be written.'],
+  EEXIST: ['already_exists', 'Set overwrite, or choose another destination.'],
+  ELOOP: ['symlink_loop', 'Name a path of this machine that its links do not lead in a circle.'],
+  ENOSPC: ['disk_full', 'Free space on the disk of this machine.'],
+  EDQUOT: ['disk_full', 'Free space on the disk of this machine.'],
+}
+
+const words: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist on this machine',
+  ENOTDIR: 'leads through something that is not a directory',
+  EISDIR: 'is a directory',
+  EACCES: 'must not be accessed by this user',
+  EPERM: 'must not be accessed by this user',
+  EROFS: 'is on a file system that is read-only',
+  EEXIST: 'already exists',
+  ELOOP: 'leads through too many links',
+  ENOSPC: 'does not fit: the disk is full',
+  EDQUOT: 'does not fit: the quota of this user is used up',
+}
+
+/**
+ * Returns the `HoltError` of what the system of this machine refused, with Node's error as `cause`. Everything else is
+ * returned as it is.
+ */
+export function localError(error: unknown): unknown {
+  if (!isSystemError(error)) return error
+  const { code, path } = error
+  const [ours, hint] = known[code] ?? ['local_file_error', undefined]
+  const what = words[code]
+  const message = path === undefined || what === undefined ? error.message : `${path} ${what}`
+  return new HoltError(ours, message, { hint, cause: error })
+}
+
+/** Does work on files of this machine; what the system refuses becomes a `HoltError`. */
+export async function withLocalErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw localError(error)
+  }
+}
+
+/** Yields parts that are read from this machine; what the system refuses becomes a `HoltError`. */
+export async function* readHere<Part>(parts: AsyncIterable<Part>): AsyncGenerator<Part, void, undefined> {
+  try {
+    yield* parts
+  } catch (error) {
+    throw localError(error)
+  }
+}
+
+/** An error of a system call, as Node makes them. */
+function isSystemError(error: unknown): error is Error & { readonly code: string; readonly path?: string } {
+  return error instanceof Error && 'syscall' in error && typeof (error as { code?: unknown }).code === 'string'
+}
