@@ -128,9 +128,11 @@ export function errorOfAnswer(response: Response, text: string): HoltApiError {
 }
 
 /** Makes the error of one part of an answer whose other parts may be fine. */
-export function errorOfBody(body: Readonly<Pick<ErrorBody['error'], 'code' | 'message' | 'hint'>>): HoltApiError {
+export function errorOfBody(
+  body: Readonly<Pick<ErrorBody['error'], 'code' | 'message' | 'hint' | 'details'>>,
+): HoltApiError {
   const code = knownCode(body.code) ?? 'internal'
-  const { message, hint } = body
+  const { message, hint, details } = body
   const { status: httpStatus } = errorCatalogue[code]
   return new HoltApiError({
     code,
@@ -138,6 +140,7 @@ export function errorOfBody(body: Readonly<Pick<ErrorBody['error'], 'code' | 'me
     message,
     httpStatus,
     hint,
+    details,
     requestId: null,
     retryAfterMs: null,
   })

@@ -104,7 +104,14 @@ export { type ByteStream, type FileContent, type FileSource, fileSource } from '
 export type { ReadOptions } from './content/read-content.ts'
 export type { WriteOptions } from './content/write-content.ts'
 export { type Credentials, credentialsPath, readCredentialsFile } from './credentials.ts'
-export { type ConnectionFailure, HoltApiError, HoltConnectionError, HoltError, type HoltErrorCode } from './errors.ts'
+export {
+  type ConnectionFailure,
+  errorOfBody,
+  HoltApiError,
+  HoltConnectionError,
+  HoltError,
+  type HoltErrorCode,
+} from './errors.ts'
 export type { DroppedEvents, EventFilter, EventListFilter, Events, FollowEventsOptions } from './events.ts'
 export type { ArchiveContent, ExtractOptions, Files, SearchOptions, WatchOptions } from './files.ts'
 export type { Fork, ForkResult } from './fork.ts'

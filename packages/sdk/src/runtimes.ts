@@ -1,4 +1,5 @@
 import type { CreateRuntimeInput, DryRun, Isolation, RuntimeState } from '@holt/protocol'
+import { HoltError } from './errors.ts'
 import { type Paginated, paginate } from './pages.ts'
 import { makeRuntime, type Runtime } from './runtime.ts'
 import { makeBuildHandle } from './template/build-handle.ts'
@@ -46,7 +47,8 @@ export class Runtimes {
     for (let builds = 0; ; builds += 1) {
       try {
         const data = await this.#transport.call('createRuntime', { signal, json: body, idempotencyKey })
-        if ('would_create' in data) throw new TypeError('create makes a runtime: call dryRun for a dry run')
+        if ('would_create' in data)
+          throw new HoltError('invalid_request', 'create makes a runtime.', { hint: 'Call dryRun for a dry run.' })
         return makeRuntime(this.#transport, data)
       } catch (error) {
         const buildId = buildToWaitFor(error)
@@ -68,7 +70,7 @@ export class Runtimes {
       twiceIsOnce: true,
     })
     if ('would_create' in answer) return answer
-    throw new TypeError('the service made a runtime in place of a dry run')
+    throw new HoltError('internal', 'The service made a runtime in place of a dry run.')
   }
 
   /** Lists runtimes, newest first; ended ones are among them for 7 days. */

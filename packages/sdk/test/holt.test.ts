@@ -26,6 +26,33 @@ describe('runtimes', () => {
     expect(JSON.parse(JSON.stringify(runtime))).toEqual(service.runtimes.get(runtime.runtime_id))
   })
 
+  test('a dry run says what would be made, or every reason why not, and makes nothing', async () => {
+    expect(await holt.runtimes.dryRun({ memory: 2 })).toMatchObject({
+      would_create: true,
+      template: { name: 'base-small' },
+      memory_mib: 2048,
+      problems: [],
+    })
+    const { would_create, problems } = await holt.runtimes.dryRun({ template: 'none', memory: 9 })
+    expect([would_create, problems.map(({ code }) => code)]).toEqual([false, ['template_not_found', 'quota_exceeded']])
+    expect(service.runtimes.size).toBe(0)
+    expect(service.calls.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined])
+  })
+
+  test('a dry run whose answer is lost is asked for again', async () => {
+    service.faults.push({ route: 'createRuntime', type: 'lose' })
+    expect((await holt.runtimes.dryRun()).would_create).toBe(true)
+    expect(service.count('createRuntime')).toBe(2)
+  })
+
+  test('create refuses to be a dry run', async () => {
+    const body = { dry_run: true }
+    await expect(holt.runtimes.create(body as object)).rejects.toMatchObject({
+      code: 'invalid_request',
+      hint: 'Call dryRun for a dry run.',
+    })
+  })
+
   test('await using deletes the runtime', async () => {
     let id = ''
     {

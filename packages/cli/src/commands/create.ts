@@ -1,8 +1,11 @@
+import type { NewRuntime } from '@holt/sdk'
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody } from '../arguments/create-options.ts'
 import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
+import { connect } from '../connect.ts'
 import { createRuntime } from '../create-runtime.ts'
 import { print, printJson, say } from '../output/print.ts'
+import { printDryRun, reportProblems } from '../output/show-dry-run.ts'
 import { mib } from '../output/table.ts'
 import { act } from '../verb.ts'
 
@@ -13,16 +16,20 @@ Examples:
   holt create --timeout none --idle-timeout 10m         pauses when nobody uses it, and goes on when somebody does
   holt create --timeout 15m --on-timeout terminate
   holt create --snapshot before                         see holt snapshot
+  holt create -t base-large --dry-run                   would there be room? exits 1 if not
   id=$(holt create)`
 
 /** Adds `holt create`. */
 export function addCreate(program: Command): void {
   const command = addDeadlineOptions(addCreateOptions(program.command('create')), { of: 'made' })
     .description('create a runtime and print its id')
+    .option('--dry-run', 'make nothing: print what would be made, and every reason why not')
     .option('--json', 'print the runtime as JSON')
     .addHelpText('after', examples)
-  act(command, async (options: CreateOptions & DeadlineOptions & { json?: boolean }) => {
-    const runtime = await createRuntime({ ...createBody(options), ...deadlineFields(options) })
+  act(command, async (options: CreateOptions & DeadlineOptions & { json?: boolean; dryRun?: boolean }) => {
+    const body = { ...createBody(options), ...deadlineFields(options) }
+    if (options.dryRun === true) return dryRun(body, { command, json: options.json === true })
+    const runtime = await createRuntime(body)
     if (runtime === null) return 1
     if (options.json === true) {
       printJson(runtime)
@@ -33,4 +40,12 @@ export function addCreate(program: Command): void {
     print(runtime.runtime_id)
     return 0
   })
+}
+
+async function dryRun(body: NewRuntime, { command, json }: { command: Command; json: boolean }): Promise<number> {
+  const answer = await connect().runtimes.dryRun(body)
+  if (json) printJson(answer)
+  else printDryRun(answer)
+  reportProblems(answer, command)
+  return answer.would_create ? 0 : 1
 }

@@ -15,7 +15,7 @@ export function quotaLines(quotas: Quotas, use: QuotaUse): readonly QuotaLine[] 
     const used = name in use ? use[name as keyof QuotaUse] : null
     return {
       name,
-      used: used === null ? '-' : amount(name, used),
+      used: used === null ? '-' : amountOf(name, used),
       limit: limit === null ? unlimited(name, quotas) : limitOf(name, limit),
     }
   })
@@ -44,7 +44,8 @@ export function tightestQuota(quotas: Quotas, use: QuotaUse): string {
   return tightest === undefined ? '' : `${tightest.name} ${tightest.percent}%`
 }
 
-function amount(name: QuotaName, value: number): string {
+/** An amount of a quota for people, sizes rounded. */
+export function amountOf(name: string, value: number): string {
   if (name.endsWith('_bytes')) return bytes(value)
   return name.endsWith('_mib') ? mib(value) : String(value)
 }

@@ -19,6 +19,54 @@ test('create prints the id alone on stdout', async () => {
   expect(ended.stderr).toBe('Running: base-small, gvisor, 1 vCPU, 1 GiB memory, 4 GiB disk\n')
 })
 
+describe('create --dry-run', () => {
+  test('prints what would be made, and makes nothing', async () => {
+    const ended = await runHolt(['create', '--dry-run', '--memory', '2'], { service })
+    expect(ended).toMatchObject({ code: 0, stderr: 'holt: the create would work; nothing was made\n' })
+    for (const line of [
+      /^would_create +true$/m,
+      /^template\.name +base-small$/m,
+      /^memory_mib +2048$/m,
+      /^allowed +example\.org, npm$/m,
+      /^room +30 GiB of memory, 90 GiB of disk$/m,
+      /^QUOTA +USED +AFTER +LIMIT\nmemory_mib +0 GiB +2 GiB +8 GiB$/m,
+    ])
+      expect(ended.stdout).toMatch(line)
+    expect(service.runtimes.size).toBe(0)
+  })
+
+  test('exits as the create would, with the error of each reason', async () => {
+    await holt.runtimes.create({ name: 'mine' })
+    const options = ['-t', 'none', '-n', 'mine', '--memory', '9']
+    const refused = await runHolt(['create', ...options], { service })
+    const ended = await runHolt(['create', '--dry-run', ...options], { service })
+    expect([ended.code, refused.code]).toEqual([1, 1])
+    expect(ended.stderr.startsWith(refused.stderr.split('\n')[0] ?? '')).toBe(true)
+    expect(ended.stderr.match(/^error: .*$/gm)).toEqual([
+      'error: No template none',
+      'error: A runtime named mine exists.',
+      'error: 9216 more would be too many.',
+    ])
+    expect(ended.stderr).toContain('--template: names no template')
+    expect(ended.stderr).toContain('hint: See which there are: holt template ls')
+    expect(ended.stderr).toContain('holt: the create would be refused\n')
+    expect(service.runtimes.size).toBe(1)
+  })
+
+  test('prints the API object as JSON', async () => {
+    const { code, stdout } = await runHolt(['create', '--dry-run', '--json', '-t', 'none'], { service })
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      1,
+      { would_create: false, template: null, cpu: null, problems: [{ code: 'template_not_found' }] },
+    ])
+  })
+
+  test('what is malformed is an error of the request', async () => {
+    const ended = await runHolt(['create', '--dry-run', '--cpu', '999'], { service })
+    expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--cpu') })
+  })
+})
+
 test('a variable that is passed on and is not set here is told', async () => {
   const env = { HOLT_URL: service.url, HOLT_API_KEY: service.key, HERE: '1' }
   const { code, stderr } = await runHolt(['create', '-e', 'MISSING', '-e', 'HERE', '-e', 'EMPTY='], { env })

@@ -7,6 +7,7 @@ import {
   type TerminalSize,
   type WriteStdinInput,
 } from '@holt/protocol'
+import { dryRunOf } from './dry-run-of.ts'
 import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
 import { lifecycleHandlers, snapshotOf } from './lifecycle-handlers.ts'
@@ -29,6 +30,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     const replay = key === undefined ? undefined : service.replays.get(key)
     if (replay !== undefined) return { status: 201, json: replay }
     const wanted = body as Record<string, unknown>
+    if (wanted.dry_run === true) return { status: 200, json: dryRunOf(service, wanted) }
     const snapshot = wanted.snapshot === undefined ? null : snapshotOf(service, String(wanted.snapshot))
     const template = snapshot?.template as Record<string, unknown> | undefined
     const runtime = runningRuntime(wanted, template ?? templateOf(service, String(wanted.template ?? 'base-small')))

@@ -1,0 +1,28 @@
+import { type DryRun, errorOfBody } from '@holt/sdk'
+import type { Command } from 'commander'
+import { printFields } from './fields.ts'
+import { say } from './print.ts'
+import { amountOf } from './quota-lines.ts'
+import { reportError } from './report-error.ts'
+import { mib, printTable } from './table.ts'
+
+/** Prints what a create would make, and the quotas that limit it. */
+export function printDryRun({ would_create, quotas, host, policy, problems: _, ...fields }: DryRun): void {
+  const allowed = policy === null ? null : [...policy.allow.map(({ host: name }) => name), ...policy.include]
+  const room = `${mib(host.memory_free_mib)} of memory, ${mib(host.disk_free_mib)} of disk`
+  printFields({ would_create, ...fields, allowed: policy?.allow_all_hosts === true ? 'all hosts' : allowed, room })
+  if (quotas.length === 0) return
+  printTable(quotas, [
+    ['QUOTA', ({ quota }) => quota],
+    ['USED', ({ quota, used }) => amountOf(quota, used)],
+    ['AFTER', ({ quota, after }) => amountOf(quota, after)],
+    ['LIMIT', ({ quota, limit }) => amountOf(quota, limit)],
+  ])
+}
+
+/** Reports each reason why a create would be refused. Fields are named after the options of `command`. */
+export function reportProblems({ problems }: DryRun, command: Command): void {
+  for (const problem of problems) reportError(errorOfBody(problem), command)
+  if (problems.length > 0) say(`holt: the create would be refused`)
+  else say('holt: the create would work; nothing was made')
+}
