@@ -1,3 +1,5 @@
+import type { ImageReader } from './read/image-reader.ts'
+
 /** What every entry carries, whatever its type. */
 export interface EntryAttributes {
   /** From the root of the image; `/a`, `./a` and `a` are the same. Text means UTF-8. */
@@ -25,6 +27,17 @@ export interface FileEntry extends EntryAttributes {
   readonly type: 'file'
   readonly size: number
   readonly body?: AsyncIterable<Uint8Array>
+  /** Where the content stands already: a delta on this image's base need not store it again. */
+  readonly stored?: StoredContent
+  /** Where content of this size stands that may be the same. The writer compares. */
+  readonly perhapsStored?: StoredContent
+}
+
+/** The content of a file of an image. */
+export interface StoredContent {
+  readonly image: ImageReader
+  /** In bytes of the image. */
+  readonly offset: number
 }
 
 /** A directory; over an existing directory it replaces the attributes and keeps the children. */

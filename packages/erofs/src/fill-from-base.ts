@@ -1,4 +1,4 @@
-import type { Entry, ExportEntry, MountEntry, UnchangedEntry } from './entry.ts'
+import type { Entry, ExportEntry, FileEntry, MountEntry, UnchangedEntry } from './entry.ts'
 import { ErofsInputError } from './errors.ts'
 import type { ImageReader } from './read/image-reader.ts'
 
@@ -13,6 +13,7 @@ export async function* fillFromBase(
   for await (const entry of entries) {
     if (entry.type === 'unchanged') yield await fill(entry, base)
     else if (entry.type === 'mount') yield* uncover(entry, base)
+    else if (entry.type === 'file' && base !== null) yield await suggest(entry, base)
     else yield entry
   }
 }
@@ -22,7 +23,14 @@ async function fill(entry: UnchangedEntry, base: ImageReader | null): Promise<En
   if (base === null || found === null || found.inode.type !== 'file' || found.inode.size !== entry.size) {
     throw new ErofsInputError('base_mismatch', entry.path, 'the image below has no such file of this size')
   }
-  return { ...entry, type: 'file', body: base.content(found) }
+  return { ...entry, type: 'file', ...base.file(found) }
+}
+
+/** A file that has the size of the one below may have its content as well: not every runtime can tell. */
+async function suggest(entry: FileEntry, base: ImageReader): Promise<Entry> {
+  const found = entry.size === 0 ? null : await base.find(entry.path)
+  if (found?.inode.type !== 'file' || found.inode.size !== entry.size) return entry
+  return { ...entry, perhapsStored: base.file(found).stored }
 }
 
 async function* uncover(entry: MountEntry, base: ImageReader | null): AsyncGenerator<Entry> {

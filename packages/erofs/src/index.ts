@@ -9,12 +9,15 @@ export type {
   FileEntry,
   HardlinkEntry,
   MountEntry,
+  StoredContent,
   SymlinkEntry,
   UnchangedEntry,
 } from './entry.ts'
 export { ErofsInputError, type ErofsInputErrorCode } from './errors.ts'
 export { fillFromBase } from './fill-from-base.ts'
+export { WHOLE_NAME } from './layout/delta-layout.ts'
 export { WRITER_VERSION } from './layout/format.ts'
+export type { ImageBase } from './output/image-output.ts'
 export type { ImageInode } from './read/decode-inode.ts'
 export { type Found, ImageReader } from './read/image-reader.ts'
 export { readExport, readTar } from './tar/read-tar.ts'

@@ -1,15 +1,15 @@
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { Entry, FileEntry } from './entry.ts'
+import type { Entry, FileEntry, StoredContent } from './entry.ts'
 import { ErofsInputError } from './errors.ts'
 import { encodeInode } from './layout/encode-inode.ts'
-import { encodeSuperblock } from './layout/encode-superblock.ts'
 import { BLOCK_SIZE, roundUp, SLOT_SIZE } from './layout/format.ts'
 import { encodeDirectoryBlock } from './layout/pack-directory.ts'
 import { type PlacedInode, type Placement, placeInodes } from './layout/place-inodes.ts'
 import { abortable } from './output/abortable.ts'
-import { BlockWriter, writeAll } from './output/block-writer.ts'
+import type { BlockWriter } from './output/block-writer.ts'
 import { digestFile } from './output/digest-file.ts'
+import { type ImageBase, ImageOutput } from './output/image-output.ts'
 import { ImageTree } from './tree/image-tree.ts'
 
 /** Limits and choices of one image. */
@@ -26,13 +26,18 @@ export interface WriteImageOptions {
   readonly xattrs?: 'keep' | 'drop'
   /** 16 bytes; default all zero. Part of the image, and so of its digest. */
   readonly uuid?: Uint8Array
+  /** Writes a delta: content that entries name as `stored` in this image's base is shared with it, and all else is the delta's own. */
+  readonly base?: ImageBase
 }
 
 /** What was written. */
 export interface ImageSummary {
-  /** Digest of the whole file. */
+  /** Digest of the whole file. That of a delta names the digest of its base. */
   readonly digest: `sha256:${string}`
+  /** Bytes of the image, were it in a file alone: what it shares with a base included. */
   readonly sizeBytes: number
+  /** Bytes of the file. */
+  readonly fileBytes: number
   /** Inodes in the image, with the root; hard links count once. */
   readonly inodes: number
 }
@@ -62,24 +67,28 @@ export async function writeImage(
   if (uuid.length !== 16) throw new RangeError('a uuid has 16 bytes')
   signal?.throwIfAborted()
   const handle = await open(target, 'wx+', 0o600)
-  const writer = new BlockWriter(handle)
+  const output = new ImageOutput(handle, options.base ?? null)
+  const { writer } = output
   try {
     const tree = new ImageTree({
       maxEntries: options.maxEntries ?? DEFAULT_MAX_ENTRIES,
       maxMetadataBytes: options.maxMetadataBytes ?? DEFAULT_MAX_METADATA_BYTES,
       keepXattrs: options.xattrs !== 'drop',
     })
-    await storeEntries(abortable(entries, signal), tree, writer, { maxBytes, signal })
+    await storeEntries(abortable(entries, signal), tree, output, { maxBytes, signal })
     const placement = await placeInodes(tree.root, writer.position / BLOCK_SIZE)
-    refuseOversize(placement.metadataBlock * BLOCK_SIZE + placement.metadataBytes, maxBytes, '')
+    const comingBytes = placement.metadataBlock * BLOCK_SIZE + placement.metadataBytes - writer.position
+    refuseOversize(output.aloneBytes + comingBytes, maxBytes, '')
+    refuseOversize(writer.position + comingBytes, FORMAT_MAX_BYTES, '')
     signal?.throwIfAborted()
     await storeOwnBlocks(placement, writer)
     signal?.throwIfAborted()
     await storeInodes(placement, writer)
-    await writer.finish()
-    await storeSuperblock(handle, placement, { uuid, rootOffset: tree.root.offset, sizeBytes: writer.position })
-    const [digest] = await Promise.all([digestFile(handle, signal), handle.sync()])
-    return { digest, sizeBytes: writer.position, inodes: placement.inodes.length }
+    const { metadataBlock } = placement
+    const inodes = placement.inodes.length
+    await output.finish({ rootNid: tree.root.offset / SLOT_SIZE, inodes, metadataBlock, uuid })
+    const [digest, { size }] = await Promise.all([digestFile(handle, signal), handle.stat(), handle.sync()])
+    return { digest, sizeBytes: output.aloneBytes, fileBytes: size, inodes }
   } catch (error) {
     await rm(target, { force: true })
     throw error
@@ -93,7 +102,7 @@ export async function writeImage(
 async function storeEntries(
   entries: AsyncIterable<Entry>,
   tree: ImageTree,
-  writer: BlockWriter,
+  output: ImageOutput,
   limits: ContentLimits,
 ): Promise<void> {
   let count = 0
@@ -102,7 +111,8 @@ async function storeEntries(
     if (count % ENTRIES_PER_TURN === 0) await setImmediate()
     const inode = tree.add(entry)
     if (inode === null || entry.type !== 'file') continue
-    inode.firstBlock = await storeContent(entry, writer, limits)
+    inode.firstBlock = output.share(entry.size, entry.stored) ?? (await storeContent(entry, output, limits))
+    refuseOversize(output.aloneBytes, limits.maxBytes, entry.path)
   }
 }
 
@@ -111,21 +121,29 @@ interface ContentLimits {
   readonly signal: AbortSignal | undefined
 }
 
-/** Appends the content of a file in blocks of its own, and answers the first of them. */
+/** Appends the content of a file in blocks of its own unless the base has it already, and answers the first of them. */
 async function storeContent(
   entry: FileEntry,
-  writer: BlockWriter,
+  output: ImageOutput,
   { maxBytes, signal }: ContentLimits,
 ): Promise<number> {
+  const { writer } = output
   const start = writer.position
-  refuseOversize(start + entry.size, maxBytes, entry.path)
+  refuseOversize(output.aloneBytes + entry.size, maxBytes, entry.path)
+  refuseOversize(start + entry.size, FORMAT_MAX_BYTES, entry.path)
   if (entry.body !== undefined) {
     let left = entry.size
+    let same = findSame(entry, output)
     for await (const chunk of abortable(entry.body, signal)) {
       left -= chunk.length
       if (left < 0) throw new ErofsInputError('size_mismatch', entry.path, `the content is longer than ${entry.size}`)
+      if (same !== null && !(await isSame(same, chunk, entry.size - left - chunk.length))) same = null
       const full = writer.write(chunk)
       if (full !== null) await full
+    }
+    if (same !== null && left === 0) {
+      await writer.rewind(start)
+      return output.share(entry.size, same) ?? 0
     }
   }
   if (writer.position - start !== entry.size) {
@@ -133,6 +151,14 @@ async function storeContent(
   }
   writer.align(BLOCK_SIZE)
   return entry.size === 0 ? 0 : start / BLOCK_SIZE
+}
+
+function findSame({ size, perhapsStored }: FileEntry, output: ImageOutput): StoredContent | null {
+  return perhapsStored !== undefined && output.isShareable(size, perhapsStored) ? perhapsStored : null
+}
+
+async function isSame({ image, offset }: StoredContent, chunk: Uint8Array, at: number): Promise<boolean> {
+  return (await image.read(offset + at, chunk.length)).equals(chunk)
 }
 
 function refuseOversize(bytes: number, maxBytes: number, path: Uint8Array | string): void {
@@ -179,19 +205,4 @@ function contentBlock(placed: PlacedInode, block: number): Buffer {
   const { inode, packed } = placed
   if (inode.type === 'directory' && packed !== null) return encodeDirectoryBlock(inode, packed, block)
   return Buffer.from(inode.type === 'symlink' ? inode.target : '', 'latin1')
-}
-
-async function storeSuperblock(
-  handle: FileHandle,
-  placement: Placement,
-  { uuid, rootOffset, sizeBytes }: { uuid: Uint8Array; rootOffset: number; sizeBytes: number },
-): Promise<void> {
-  const block = encodeSuperblock({
-    rootNid: rootOffset / SLOT_SIZE,
-    inodes: placement.inodes.length,
-    blocks: sizeBytes / BLOCK_SIZE,
-    metadataBlock: placement.metadataBlock,
-    uuid,
-  })
-  await writeAll(handle, block, 0)
 }

@@ -19,6 +19,9 @@ export const FORMAT_FLAT_PLAIN = 1 | (0 << 1)
 /** `i_format` of an extended inode whose last partial block stands right behind it. */
 export const FORMAT_FLAT_INLINE = 1 | (2 << 1)
 
+/** `i_format` of an extended inode whose chunks stand where a table behind it says. */
+export const FORMAT_CHUNKED = 1 | (4 << 1)
+
 /** The `S_IFMT` bits and the directory entry's type, by type of inode. */
 export const FILE_TYPES = {
   file: { mode: 0o100000, dirent: 1 },

@@ -15,16 +15,24 @@ export class BlockWriter {
   #used = 0
   /** Where the buffer goes in the file. */
   #offset: number
+  /** How much further a byte is in the image than in the file. */
+  readonly #lead: number
   #writing: Promise<void> = Promise.resolve()
 
-  /** Starts behind block 0, which the superblock gets at the end. */
-  constructor(handle: FileHandle) {
+  /** Starts at `offset` of the file and `position` of the image: behind block 0, which the superblock gets at the end, unless told otherwise. */
+  constructor(handle: FileHandle, { offset, position } = { offset: BLOCK_SIZE, position: BLOCK_SIZE }) {
     this.#handle = handle
-    this.#offset = BLOCK_SIZE
+    this.#offset = offset
+    this.#lead = position - offset
   }
 
   /** Bytes of the image so far. */
   get position(): number {
+    return this.#offset + this.#lead + this.#used
+  }
+
+  /** Bytes of the file so far. */
+  get fileBytes(): number {
     return this.#offset + this.#used
   }
 
@@ -34,6 +42,18 @@ export class BlockWriter {
     this.#filling.set(bytes, this.#used)
     this.#used += bytes.length
     return null
+  }
+
+  /** Forgets all that was written from a position on, at which a block begins. */
+  async rewind(position: number): Promise<void> {
+    const offset = position - this.#lead
+    if (offset < this.#offset) {
+      await this.#writing
+      // What is there would show through holes.
+      await this.#handle.truncate(offset)
+      this.#offset = offset
+    }
+    this.#used = offset - this.#offset
   }
 
   /** Zeros up to the next multiple of `unit`, which divides the block size. */

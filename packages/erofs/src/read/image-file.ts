@@ -1,6 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { ErofsInputError } from '../errors.ts'
 import { crc32c } from '../layout/crc32c.ts'
-import { MAGIC } from '../layout/encode-superblock.ts'
+import { CHUNK_SIZE, type DeltaLayout, deltaOn, HEAD_OFFSET, OWN_OFFSET, pieceAt } from '../layout/delta-layout.ts'
+import { DEVICE_SLOT_OFFSET, FEATURES_OF_DELTA, MAGIC } from '../layout/encode-superblock.ts'
 import { BLOCK_SIZE, BLOCK_SIZE_BITS, SUPERBLOCK_OFFSET } from '../layout/format.ts'
 import { malformed } from './malformed.ts'
 
@@ -9,9 +11,21 @@ const WINDOW_SIZE = 1 << 16
 /** Windows kept: 16 MiB. */
 const MAX_WINDOWS = 256
 
-/** An image's file: its superblock, checked, and reads that stay within it. */
+/** What a delta says about its base. */
+interface Delta {
+  readonly layout: DeltaLayout
+  /** 64 hex digits. */
+  readonly sha256: string
+  readonly aloneBytes: number
+}
+
+/** An image's file, or those of a delta and its base as one: the superblock, checked, and reads that stay within the image. */
 export class ImageFile {
-  readonly handle: FileHandle
+  readonly #handle: FileHandle
+  readonly #base: FileHandle | null
+  /** Null: the image is in a file alone. */
+  readonly delta: Delta | null
+  /** Bytes of the image: of a delta those of the whole. */
   readonly sizeBytes: number
   readonly rootNid: number
   readonly inodes: number
@@ -19,29 +33,57 @@ export class ImageFile {
   readonly metadataOffset: number
   readonly #windows = new Map<number, Promise<Buffer>>()
 
-  private constructor(handle: FileHandle, sizeBytes: number, superblock: Buffer) {
-    this.handle = handle
-    this.sizeBytes = sizeBytes
+  private constructor(
+    files: { readonly handle: FileHandle; readonly base: FileHandle | null },
+    { superblock, delta }: { readonly superblock: Buffer; readonly delta: Delta | null },
+  ) {
+    this.#handle = files.handle
+    this.#base = files.base
+    this.delta = delta
+    this.sizeBytes = superblock.readUInt32LE(36) * BLOCK_SIZE
     this.rootNid = superblock.readUInt16LE(14)
     this.inodes = Number(superblock.readBigUInt64LE(16))
     this.metadataOffset = superblock.readUInt32LE(40) * BLOCK_SIZE
   }
 
-  /** Opens an image that `writeImage` has written; anything else is `image_malformed`. */
-  static async open(path: string): Promise<ImageFile> {
+  /** Opens an image that `writeImage` has written; anything else is `image_malformed`. A delta is `base_mismatch` where the file of its base is not given, or has another size. */
+  static async open(path: string, basePath: string | null): Promise<ImageFile> {
     const handle = await open(path, 'r')
+    let base: FileHandle | null = null
     try {
       const { size } = await handle.stat()
       const block = Buffer.alloc(BLOCK_SIZE)
       if (size < BLOCK_SIZE || size % BLOCK_SIZE !== 0) throw malformed(`it has ${size} bytes`)
       await readFully(handle, block, 0)
+      const delta = readDelta(block, size)
       const superblock = block.subarray(SUPERBLOCK_OFFSET)
-      checkSuperblock(superblock, size)
-      return new ImageFile(handle, size, superblock)
+      if (delta === null) {
+        checkSuperblock(superblock, size)
+        return new ImageFile({ handle, base }, { superblock, delta })
+      }
+      base = basePath === null ? null : await open(basePath, 'r')
+      if (base === null || (await base.stat()).size !== delta.layout.baseBytes)
+        throw new ErofsInputError('base_mismatch', '', 'the base of this image is not there')
+      await readFully(handle, block, HEAD_OFFSET)
+      checkSuperblock(superblock, superblock.readUInt32LE(36) * BLOCK_SIZE)
+      const ownBytes = superblock.readUInt32LE(36) * BLOCK_SIZE - delta.layout.ownStart
+      if (ownBytes <= 0 || OWN_OFFSET + ownBytes > size) throw malformed('its size is wrong')
+      return new ImageFile({ handle, base }, { superblock, delta })
     } catch (error) {
-      await handle.close()
+      await Promise.all([handle.close(), base?.close()])
       throw error
     }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#handle.close(), this.#base?.close()])
+  }
+
+  /** Bytes of the base's file, which for an image in a file alone is its own. */
+  async readBase(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.alloc(length)
+    await readFully(this.#base ?? this.#handle, bytes, offset)
+    return bytes
   }
 
   /** Bytes of metadata, from windows that are kept for a while. */
@@ -65,9 +107,20 @@ export class ImageFile {
     if (offset + length > this.sizeBytes) throw malformed('content lies past its end')
     for (let at = 0; at < length; ) {
       const piece = Buffer.allocUnsafe(Math.min(1 << 20, length - at))
-      await readFully(this.handle, piece, offset + at)
+      await this.#read(piece, offset + at)
       at += piece.length
       yield piece
+    }
+  }
+
+  async #read(into: Buffer, offset: number): Promise<void> {
+    if (this.delta === null) return readFully(this.#handle, into, offset)
+    for (let done = 0; done < into.length; ) {
+      const piece = pieceAt(this.delta.layout, offset + done, into.length - done)
+      const handle = piece.file === 'base' ? this.#base : this.#handle
+      if (handle === null) throw malformed('its base is not there')
+      await readFully(handle, into.subarray(done, done + piece.length), piece.offset)
+      done += piece.length
     }
   }
 
@@ -80,7 +133,7 @@ export class ImageFile {
     }
     const start = index * WINDOW_SIZE
     const window = Buffer.allocUnsafe(Math.min(WINDOW_SIZE, this.sizeBytes - start))
-    const reading = readFully(this.handle, window, start).then(() => window)
+    const reading = this.#read(window, start).then(() => window)
     reading.catch(() => this.#windows.delete(index))
     this.#windows.set(index, reading)
     for (const oldest of this.#windows.keys()) {
@@ -91,11 +144,28 @@ export class ImageFile {
   }
 }
 
-function checkSuperblock(bytes: Buffer, size: number): void {
+/** What the frame of a delta says; null for an image in a file alone. */
+function readDelta(block: Buffer, size: number): Delta | null {
+  const bytes = block.subarray(SUPERBLOCK_OFFSET)
+  if (bytes.readUInt32LE(0) !== MAGIC || bytes.readUInt32LE(80) !== FEATURES_OF_DELTA) return null
+  checkSum(bytes)
+  const slot = block.subarray(DEVICE_SLOT_OFFSET)
+  const sha256 = slot.toString('latin1', 0, 64)
+  const baseBytes = slot.readUInt32LE(64) * BLOCK_SIZE
+  if (!/^[0-9a-f]{64}$/.test(sha256) || baseBytes < CHUNK_SIZE || size <= OWN_OFFSET)
+    throw malformed('its base is wrong')
+  return { layout: deltaOn(baseBytes), sha256, aloneBytes: Number(bytes.readBigUInt64LE(64)) }
+}
+
+function checkSum(bytes: Buffer): void {
   if (bytes.readUInt32LE(0) !== MAGIC) throw malformed('it is no EROFS image')
   const sum = bytes.readUInt32LE(4)
   bytes.writeUInt32LE(0, 4)
   if (crc32c(bytes) !== sum) throw malformed('its checksum is wrong')
+}
+
+function checkSuperblock(bytes: Buffer, size: number): void {
+  checkSum(bytes)
   if (bytes.readUInt8(12) !== BLOCK_SIZE_BITS || bytes.readUInt32LE(80) !== 0) {
     throw malformed('it has features that this package does not write')
   }

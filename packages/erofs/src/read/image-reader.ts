@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Entry } from '../entry.ts'
+import type { Entry, StoredContent } from '../entry.ts'
 import { splitPath } from '../tree/split-path.ts'
 import { type ImageInode, readInode, readSmallContent } from './decode-inode.ts'
 import { ImageFile } from './image-file.ts'
@@ -34,13 +34,38 @@ export class ImageReader implements AsyncDisposable {
     this.#file = file
   }
 
-  /** Opens the image at a path of the host. */
-  static async open(path: string): Promise<ImageReader> {
-    return new ImageReader(await ImageFile.open(path))
+  /** Opens the image at a path of the host; a delta needs the file of its base. */
+  static async open(path: string, basePath: string | null = null): Promise<ImageReader> {
+    return new ImageReader(await ImageFile.open(path, basePath))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file.handle.close()
+    await this.#file.close()
+  }
+
+  /** The SHA-256 of the base's file as a delta says it; null for an image in a file alone, which is its own base. */
+  get baseSha256(): string | null {
+    return this.#file.delta?.sha256 ?? null
+  }
+
+  /** Bytes of the base. Where the image lies in its first `baseBytes` it has what the base has there, but for the superblock. */
+  get baseBytes(): number {
+    return this.#file.delta?.layout.baseBytes ?? this.#file.sizeBytes
+  }
+
+  /** Bytes of the image, were it in one file alone. */
+  get aloneBytes(): number {
+    return this.#file.delta?.aloneBytes ?? this.#file.sizeBytes
+  }
+
+  /** Bytes of the image itself. */
+  read(offset: number, length: number): Promise<Buffer> {
+    return this.#file.read(offset, length)
+  }
+
+  /** Bytes of the base's file. */
+  readBase(offset: number, length: number): Promise<Buffer> {
+    return this.#file.readBase(offset, length)
   }
 
   /** What is at a path; null where there is nothing. */
@@ -59,6 +84,11 @@ export class ImageReader implements AsyncDisposable {
   content({ inode }: Found): AsyncIterable<Uint8Array> {
     if (inode.type !== 'file' || inode.inlineOffset !== null) throw malformed('what is to be read is no file')
     return this.#file.stream(inode.dataOffset, inode.size)
+  }
+
+  /** The content of a file for an entry: the bytes, and where they stand. */
+  file(found: Found): { readonly body: AsyncIterable<Uint8Array>; readonly stored: StoredContent } {
+    return { body: this.content(found), stored: { image: this, offset: found.inode.dataOffset } }
   }
 
   /**
@@ -111,7 +141,7 @@ export class ImageReader implements AsyncDisposable {
     if (inode.nlink > 1) firstNames.set(inode.nid, path)
     switch (type) {
       case 'file':
-        return { ...common, type, size: inode.size, body: this.content(found) }
+        return { ...common, type, size: inode.size, ...this.file(found) }
       case 'symlink':
         return { ...common, type, linkTarget: await readSmallContent(this.#file, inode, MAX_TARGET_BYTES) }
       case 'fifo':

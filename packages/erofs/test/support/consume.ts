@@ -1,7 +1,7 @@
 import type { Entry } from '@holt/erofs'
 
 /** An entry with its content read, and its names as text with one character per byte. */
-export type ReadEntry = Omit<Entry, 'body' | 'path' | 'linkTarget' | 'size'> & {
+export type ReadEntry = Omit<Entry, 'body' | 'stored' | 'perhapsStored' | 'path' | 'linkTarget' | 'size'> & {
   readonly path: string
   readonly linkTarget?: string
   readonly size?: number
@@ -16,7 +16,7 @@ export async function consume(entries: AsyncIterable<Entry>): Promise<ReadEntry[
     if (entry.type === 'file') {
       const parts: Uint8Array[] = []
       for await (const chunk of entry.body ?? []) parts.push(Buffer.from(chunk))
-      const { body: _, ...rest } = entry
+      const { body: _, stored: __, perhapsStored: ___, ...rest } = entry
       found.push({ ...rest, path, content: Buffer.concat(parts).toString('latin1') })
     } else if (entry.type === 'symlink' || entry.type === 'hardlink') {
       found.push({ ...entry, path, linkTarget: latin1(entry.linkTarget) })
