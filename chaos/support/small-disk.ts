@@ -27,7 +27,7 @@ const room = { mib: every ? 2048 : 384, inodes: 1536 }
  * The largest files of the state, which do not change. A short run mounts them on the disk by name
  * only.
  */
-const imageName = /^[0-9a-f]{64}\.erofs$/
+const imageName = /^[0-9a-f]{64}\.(?:erofs|base)$/
 
 /** Of the disk nothing is kept by the service itself, so that all that writes meets its end. */
 export const onSmallDisk: Settings = { HOLT_RESERVE_DISK: '0' }

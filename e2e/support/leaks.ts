@@ -109,12 +109,16 @@ function cachedOfBuilds(stateDir: string): ReadonlySet<string> {
         EXCEPT SELECT image_digest FROM templates EXCEPT SELECT checkpoint_id FROM templates`,
       )
       .all() as { id: string | null }[]
-    return new Set(rows.flatMap(({ id }) => (id === null ? [] : [id, `${id.replace('sha256:', '')}.erofs`])))
+    return new Set(rows.flatMap(({ id }) => (id === null ? [] : [id, `${hexOf(id)}.erofs`, `${hexOf(id)}.base`])))
   } catch {
     return new Set() // A service of another version, whose base template is still made, has no such tables.
   } finally {
     database.close()
   }
+}
+
+function hexOf(id: string): string {
+  return id.replace('sha256:', '')
 }
 
 /** What the daemon holds open, by kind. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { arch, availableParallelism } from 'node:os'
-import { EngineError } from '@holt/engine'
+import { EngineError, type ImageDigest, type Isolation } from '@holt/engine'
 import { findFreezer } from './cgroups/cgroup-freezer.ts'
 import { hasSwapLimit } from './cgroups/check-limits.ts'
 import { detectCgroups } from './cgroups/detect-cgroups.ts'
@@ -61,7 +61,8 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
   const observers = new Observers()
   const identity = { installationId: options.installationId, bootId, guest: guest?.sha256 ?? 'none' }
   const runtimes = new RuntimeRegistry(layout, identity, observers, options.log)
-  const images = new HostImages(layout, (digest) => runtimes.uses(digest))
+  const isUsed = (digest: ImageDigest, isolation?: Isolation) => runtimes.uses(digest, isolation)
+  const images = new HostImages(layout, { isUsed, log: options.log })
   const maker = await makerHere(runsc, platform, identity.guest)
   const openFilesMax = await readOpenFilesMax()
   const rootPlace = runc === null ? null : await findRootPlace([options.stateDir, options.runDir, runc])
@@ -83,7 +84,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
         : new ContainerDriver({ runc, guest: guest.path, rootPlace, openFilesMax }),
     disks: new DiskPool(layout.disks, options.spareDisks ?? 4, options.log),
     images,
-    imageMounts: new ImageMounts(layout),
+    imageMounts: new ImageMounts(layout, isUsed),
     checkpoints: new HostCheckpoints(layout, maker, (digest) => images.has(digest)),
     runtimes,
     observers,
@@ -111,15 +112,12 @@ async function repair(
   host: Host,
   identity: { readonly installationId: string; readonly bootId: string },
 ): Promise<void> {
-  await Promise.all([
-    removeTemporaries(host.layout.images),
-    removeTemporaries(host.layout.disks),
-    host.checkpoints.removeTemporaries(),
-  ])
+  await Promise.all([removeTemporaries(host.layout.disks), host.checkpoints.removeTemporaries()])
   await host.disks.open()
   await findRuntimes(host, identity)
   await removeOrphans(host, identity.installationId)
-  await host.imageMounts.releaseUnused((digest) => host.runtimes.uses(digest, 'container'))
+  await host.imageMounts.releaseUnused()
+  await host.images.repair()
   if (host.guest === null) return
   await removeOldGuests(
     host.layout,

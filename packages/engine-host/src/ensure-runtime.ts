@@ -73,20 +73,26 @@ async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal)
   const { paths } = runtime
   // The files of a checkpoint are looked at while the rest is prepared.
   const source = findSource(host, spec)
+  const image =
+    spec.isolation === 'container'
+      ? host.imageMounts.tree(spec.imageDigest, signal)
+      : host.imageMounts.file(spec.imageDigest, signal)
   await allDone([
     host.disks.take(spec.diskMiB, paths.diskImage, signal).then(() => mountDisk(paths, signal)),
     runtime.door.open(),
     mkdir(paths.runnerState, { recursive: true, mode: 0o700 }),
     mkdir(paths.rootfs, { mode: 0o700 }),
-    source.then((found) => writeBundle(host, runtime, found?.guest ?? guestOf(host).sha256)),
-    spec.isolation === 'container' ? host.imageMounts.acquire(spec.imageDigest, signal) : null,
+    Promise.all([source, image]).then(([found, path]) =>
+      writeBundle(host, runtime, { guest: found?.guest ?? guestOf(host).sha256, image: path }),
+    ),
+    image,
     source,
   ])
   if (spec.isolation === 'container') await prepareUpper(host.layout, runtime)
-  const image = await source
-  const guest = image?.guest ?? guestOf(host).sha256
+  const restored = await source
+  const guest = restored?.guest ?? guestOf(host).sha256
   await failpoint('host.prepared')
-  const started = await host.starts.run(signal, () => runBundle(host, runtime, image, signal))
+  const started = await host.starts.run(signal, () => runBundle(host, runtime, restored, signal))
   await failpoint('host.started')
   await host.runtimes.change(runtime, { state: 'running', guest, ...started })
   await failpoint('host.running')
@@ -136,11 +142,15 @@ async function findSource(host: Host, spec: RuntimeSpec): Promise<Source | null>
   return null
 }
 
-async function writeBundle(host: Host, { record: { spec, firstId }, paths }: Runtime, guest: string): Promise<void> {
+async function writeBundle(
+  host: Host,
+  { record: { spec, firstId }, paths }: Runtime,
+  { guest, image }: { readonly guest: string; readonly image: string },
+): Promise<void> {
   const input: BundleInput = {
     spec,
     paths,
-    image: host.layout.image(spec.imageDigest),
+    image,
     guest: host.layout.guest(guest),
     upper: diskDirs(paths).upper,
     cgroupsPath: cgroupOf(host, spec.id).path,

@@ -16,7 +16,11 @@ export interface Layout {
   readonly guests: string
   readonly runtimes: string
   image(digest: ImageDigest): string
+  /** The base of an image that is a delta: a hard link, so that it lives as long as the delta. Absent for an image in a file alone. */
+  imageBase(digest: ImageDigest): string
   imageMount(digest: ImageDigest): string
+  /** Where a delta and its base are one file. */
+  wholeMount(digest: ImageDigest): string
   checkpoint(checkpointId: string): string
   /** The guest binary with this SHA-256. */
   guest(sha256: string): string
@@ -67,7 +71,9 @@ export function layoutOf(stateDir: string, runDir: string): Layout {
     guests: join(stateDir, 'guests'),
     runtimes,
     image: (digest) => join(images, `${hexOf(digest)}.erofs`),
+    imageBase: (digest) => join(images, `${hexOf(digest)}.base`),
     imageMount: (digest) => join(images, '.mnt', hexOf(digest)),
+    wholeMount: (digest) => join(images, '.mnt', `${hexOf(digest)}.whole`),
     checkpoint: (checkpointId) => join(checkpoints, checkedCheckpointId(checkpointId)),
     guest: (sha256) => join(stateDir, 'guests', sha256, 'holt-guest'),
     runtime: (id) => runtimePaths(join(runtimes, checkedRuntimeId(id)), runDir, id),

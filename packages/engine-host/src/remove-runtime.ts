@@ -72,8 +72,7 @@ export async function clearPaths(host: Host, paths: RuntimePaths, record: Record
 /** Forgets a runtime that is cleared, and lets go of its image with the last one that is made of it. */
 export async function forgetRuntime(host: Host, { paths, record: { spec } }: Runtime): Promise<void> {
   host.runtimes.drop(paths.id)
-  if (spec.isolation !== 'container') return
-  await host.imageMounts.release(spec.imageDigest, () => host.runtimes.uses(spec.imageDigest, 'container'))
+  await host.imageMounts.release(spec.imageDigest)
 }
 
 /** Ends every process of a runtime, a runner still at work on it included, and forgets the runner's state. */

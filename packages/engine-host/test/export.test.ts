@@ -6,6 +6,8 @@ import { type Engine, GuestClient, type ImageDigest, type ImageStore, type Runti
 import { readTar } from '@holt/erofs'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ImageMounts } from '../src/images/image-mounts.ts'
+import { layoutOf } from '../src/layout.ts'
 import { PUBLIC_CERTIFICATE, RUNTIME_CERTIFICATE } from './support/certificates.ts'
 import { copyPrograms } from './support/copy-programs.ts'
 import {
@@ -108,7 +110,7 @@ for (const [isolation, runner] of [
       const { digest, left } = await exported(false)
       expect(left).toBe(false)
       whole = digest
-      await using mounted = await mountImage(join(under.options.stateDir, 'images', `${digest.slice(7)}.erofs`))
+      await using mounted = await mountImage(under, digest)
       expect(await describeTree(mounted.path)).toBe(await describeTree(oracle))
     })
 
@@ -124,7 +126,7 @@ for (const [isolation, runner] of [
     test('leaves out paths that are named', async () => {
       const { body } = await guest.exportTree({ onlyChanged: false, exclude: ['/a', '/bin'] }, timeout())
       const { digest } = await images.import(body, timeout(), { base: spec.imageDigest })
-      await using mounted = await mountImage(join(under.options.stateDir, 'images', `${digest.slice(7)}.erofs`))
+      await using mounted = await mountImage(under, digest)
       const { stdout } = await run('ls', ['-A', mounted.path])
       expect(stdout.split('\n')).not.toContain('a')
       expect(stdout.split('\n')).toContain('etc')
@@ -232,16 +234,14 @@ async function describeTree(root: string): Promise<string> {
   return stdout
 }
 
-async function mountImage(image: string): Promise<{ readonly path: string } & AsyncDisposable> {
-  const path = `${image}.mounted`
-  await mkdir(path)
-  await run('mount', ['-t', 'erofs', '-o', 'loop,ro', image, path])
+async function mountImage(
+  { options: { stateDir, runDir } }: EngineUnderTest,
+  digest: ImageDigest,
+): Promise<{ readonly path: string } & AsyncDisposable> {
+  const mounts = new ImageMounts(layoutOf(stateDir, runDir), () => false)
   return {
-    path,
-    [Symbol.asyncDispose]: async () => {
-      await run('umount', [path])
-      await run('rmdir', [path])
-    },
+    path: await mounts.tree(digest, timeout()),
+    [Symbol.asyncDispose]: () => mounts.release(digest),
   }
 }
 

@@ -5,6 +5,7 @@ import { failpointNames } from '@holt/engine'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   type EngineUnderTest,
+  importDelta,
   importImage,
   prepareEngine,
   smallSpec,
@@ -44,7 +45,8 @@ test.skipIf(reason !== null)(`every failpoint of the engine is reached (${reason
   await using under = await prepareEngine()
   arm(null)
   const engine = await under.open()
-  const spec = smallSpec('gvisor', await importImage(engine, under))
+  const image = await importImage(engine, under)
+  const spec = smallSpec('gvisor', await importDelta(engine, under, image))
   await engine.ensure(spec, timeout())
   const guest = await engine.dial(spec.id, timeout())
   const body = Buffer.from('{}')
@@ -75,6 +77,32 @@ test.skipIf(reason !== null).each(['host.image-written', 'host.image-named'])(
     const digest = await importImage(engine, under)
     expect((await engine.ability('images')?.list())?.map((image) => image.digest)).toEqual([digest])
     await engine.close()
+  },
+)
+
+test.skipIf(reason !== null).each(['host.image-written', 'host.image-based', 'host.image-named'])(
+  `a delta whose import fails at %s is there whole or not at all, and can be imported again (${reason ?? 'ready'})`,
+  options,
+  async (name) => {
+    await using under = await prepareEngine()
+    arm(null)
+    const engine = await under.open()
+    const base = await importImage(engine, under)
+    arm(name)
+    await expect(importDelta(engine, under, base)).rejects.toThrow(name)
+    expect(hits()).toContain(name)
+    const whole = name === 'host.image-named'
+    expect(await named(under, 'images')).toHaveLength(whole ? 3 : 1)
+    expect(await engine.ability('images')?.list()).toHaveLength(whole ? 2 : 1)
+    arm(null)
+    const digest = await importDelta(engine, under, base)
+    await engine.ability('images')?.remove(base)
+    expect((await engine.ability('images')?.list())?.map((image) => image.digest)).toEqual([digest])
+    const spec = smallSpec('gvisor', digest)
+    await engine.ensure(spec, timeout())
+    await engine.remove(spec.id, timeout())
+    await engine.close()
+    expect(await under.leaks()).toEqual([])
   },
 )
 

@@ -147,7 +147,7 @@ export interface ImageStore {
    */
   readonly format: string
   /**
-   * Reads a tar stream to its end and publishes it as an image. The same content gives the same digest and is stored once. With `base` the stream is what the guest of a
+   * Reads a tar stream to its end and publishes it as an image. The same content on the same base gives the same digest and is stored once. With `base` the stream is what the guest of a
    * runtime made of that image has exported (guest/PROTOCOL.md, Images): content that it leaves out is taken from there. Kind `not_found` when there is no such image,
    * `invalid` when the stream and the image do not fit together.
    */
@@ -171,6 +171,7 @@ export interface ImportOptions {
 /** An image at rest. */
 export interface ImageInfo {
   readonly digest: ImageDigest
+  /** Bytes of the image, those included that it shares with others. */
   readonly sizeBytes: number
 }
 

@@ -62,6 +62,7 @@ export const failpoints = {
     'checkpoint-named',
     'checkpoint-unnamed',
     'image-written',
+    'image-based',
     'image-named',
     'disk-formatted',
     'disk-named',

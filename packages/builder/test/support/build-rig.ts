@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,13 +101,13 @@ export async function prepareRig(images: (engine: Engine, dir: string) => Promis
       return found
     },
     list: async (image) => {
-      await using reader = await ImageReader.open(fileOf(dir, image))
+      await using reader = await openImage(dir, image)
       const root = await reader.find('/')
       if (root === null) throw new Error('an image has a root')
       return await listEntries(reader.entries(root))
     },
     text: async (image, path) => {
-      await using reader = await ImageReader.open(fileOf(dir, image))
+      await using reader = await openImage(dir, image)
       const found = await reader.find(path)
       return found === null ? null : Buffer.concat(await Array.fromAsync(reader.content(found))).toString()
     },
@@ -120,6 +121,11 @@ export async function prepareRig(images: (engine: Engine, dir: string) => Promis
 /** Returns the path at which the engine keeps an image. */
 export function fileOf(dir: string, image: ImageDigest): string {
   return join(dir, 'state', 'images', `${image.slice('sha256:'.length)}.erofs`)
+}
+
+function openImage(dir: string, image: ImageDigest): Promise<ImageReader> {
+  const base = fileOf(dir, image).replace(/erofs$/, 'base')
+  return ImageReader.open(fileOf(dir, image), existsSync(base) ? base : null)
 }
 
 function quiet(): void {

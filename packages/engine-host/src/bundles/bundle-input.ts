@@ -6,7 +6,7 @@ import type { OciConfig } from './oci-config.ts'
 export interface BundleInput {
   readonly spec: RuntimeSpec
   readonly paths: RuntimePaths
-  /** The image file (`gvisor`), or unused where the root is mounted by the host. */
+  /** The image as one file (`gvisor`), or unused where the root is mounted by the host. */
   readonly image: string
   /** The guest binary on the host. */
   readonly guest: string

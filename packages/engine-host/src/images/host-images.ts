@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   EngineError,
@@ -10,27 +10,55 @@ import {
   type ImportOptions,
 } from '@holt/engine'
 import {
-  type Entry,
   ErofsInputError,
   fillFromBase,
   ImageReader,
+  type ImageSummary,
   readExport,
   readTar,
   WRITER_VERSION,
+  type WriteImageOptions,
   writeImage,
 } from '@holt/erofs'
-import type { Layout } from '../layout.ts'
-import { hasCode, syncPath } from '../tools/durable-files.ts'
+import { hexOf, type Layout } from '../layout.ts'
+import { unmountTree } from '../mounts/mount.ts'
+import type { Log } from '../options.ts'
+import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
+import { KeyedLock } from '../tools/keyed-lock.ts'
+import { detachLeftDevices } from './mount-delta.ts'
+import { probeDeltas } from './probe-deltas.ts'
 
-/** Images as EROFS files named by their digest. One that has its name is whole: it was synced under another name before. */
+/** A smaller base saves less than a delta costs: 200 KiB, and two loop devices while it is used. */
+const MIN_BASE_BYTES = 1 << 20
+
+/** What images need of the engine. */
+interface ImagesInput {
+  readonly isUsed: (digest: ImageDigest) => boolean
+  readonly log: Log
+}
+
+/** The image that an export is to be filled from. */
+interface Below {
+  readonly digest: ImageDigest
+  readonly reader: ImageReader
+}
+
+/**
+ * Images as EROFS files named by their digest. One that has its name is whole: it was synced under another name before. What a runtime exports becomes a delta on the base of
+ * the runtime's image. A hard link beside the delta holds the base, so no image depends on the name of another.
+ */
 export class HostImages implements ImageStore {
   readonly format = `erofs ${WRITER_VERSION}`
   readonly #layout: Layout
-  readonly #isUsed: (digest: ImageDigest) => boolean
+  readonly #input: ImagesInput
+  readonly #publishing = new KeyedLock()
+  /** Sizes of deltas, which their files do not tell by their own. */
+  readonly #deltaSizes = new Map<ImageDigest, number>()
+  #canMountDeltas: Promise<boolean> | null = null
 
-  constructor(layout: Layout, isUsed: (digest: ImageDigest) => boolean) {
+  constructor(layout: Layout, input: ImagesInput) {
     this.#layout = layout
-    this.#isUsed = isUsed
+    this.#input = input
   }
 
   async import(
@@ -38,48 +66,34 @@ export class HostImages implements ImageStore {
     signal: AbortSignal,
     { base, ...options }: ImportOptions = {},
   ): Promise<ImageInfo> {
-    if (base === undefined) return this.#write(readTar(tar), options, signal)
+    if (base === undefined)
+      return this.#import(options, signal, (target, limits) => writeImage(readTar(tar), target, limits))
     await using reader = await this.#read(base)
-    return await this.#write(fillFromBase(readExport(tar), reader), options, signal)
+    const sha256 = reader.baseSha256 ?? hexOf(base)
+    return await this.#import({ ...options, below: { digest: base, reader } }, signal, (target, limits, isDelta) =>
+      writeImage(fillFromBase(readExport(tar), reader), target, {
+        ...limits,
+        ...(isDelta && { base: { image: reader, sha256 } }),
+      }),
+    )
   }
 
-  async #read(digest: ImageDigest): Promise<ImageReader> {
-    try {
-      return await ImageReader.open(this.#layout.image(digest))
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) throw new EngineError('not_found', `there is no image ${digest}`)
-      throw error
+  /** Removes what an earlier process has left half-made. */
+  async repair(): Promise<void> {
+    const { images } = this.#layout
+    const names = await readdir(images)
+    for (const name of names) {
+      const hex = /^([0-9a-f]{64})\.base$/.exec(name)?.[1]
+      const isOrphan = hex !== undefined && !names.includes(`${hex}.erofs`)
+      if (!name.startsWith('.tmp-') && !isOrphan) continue
+      await unmountTree(join(images, name))
+      await rm(join(images, name), { recursive: true, force: true })
     }
-  }
-
-  async #write(
-    entries: AsyncIterable<Entry>,
-    { maxBytes, beforePublish }: Omit<ImportOptions, 'base'>,
-    signal: AbortSignal,
-  ): Promise<ImageInfo> {
-    const temporary = join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)
-    try {
-      // runsc 20240729 answers "operation not supported" for every file that has an extended attribute in the image.
-      const { digest, sizeBytes } = await writeImage(entries, temporary, {
-        signal,
-        xattrs: 'drop',
-        ...(maxBytes === undefined ? {} : { maxBytes }),
-      })
-      await syncPath(temporary)
-      await failpoint('host.image-written')
-      await beforePublish?.(digest)
-      await rename(temporary, this.#layout.image(digest))
-      await failpoint('host.image-named')
-      await syncPath(this.#layout.images)
-      return { digest, sizeBytes }
-    } catch (error) {
-      await rm(temporary, { force: true })
-      throw importFailure(error, signal)
-    }
+    await detachLeftDevices(images)
   }
 
   async has(digest: ImageDigest): Promise<boolean> {
-    return (await this.#sizeOf(digest)) !== null
+    return await isThere(this.#layout.image(digest))
   }
 
   async list(): Promise<readonly ImageInfo[]> {
@@ -95,17 +109,109 @@ export class HostImages implements ImageStore {
   }
 
   async remove(digest: ImageDigest): Promise<void> {
-    if (this.#isUsed(digest)) throw new EngineError('in_use', `a runtime is made of ${digest}`)
-    await rm(this.#layout.image(digest), { force: true })
+    if (this.#input.isUsed(digest)) throw new EngineError('in_use', `a runtime is made of ${digest}`)
+    await this.#publishing.run(digest, async () => {
+      await rm(this.#layout.image(digest), { force: true })
+      await rm(this.#layout.imageBase(digest), { force: true })
+      this.#deltaSizes.delete(digest)
+    })
+  }
+
+  async #read(digest: ImageDigest): Promise<ImageReader> {
+    try {
+      const base = this.#layout.imageBase(digest)
+      return await ImageReader.open(this.#layout.image(digest), (await isThere(base)) ? base : null)
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) throw new EngineError('not_found', `there is no image ${digest}`)
+      throw error
+    }
+  }
+
+  async #import(
+    { maxBytes, beforePublish, below }: Omit<ImportOptions, 'base'> & { readonly below?: Below },
+    signal: AbortSignal,
+    write: (target: string, limits: WriteImageOptions, isDelta: boolean) => Promise<ImageSummary>,
+  ): Promise<ImageInfo> {
+    const temporary = join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)
+    const temporaryBase = `${temporary}.base`
+    try {
+      const isDelta = below !== undefined && (await this.#holdBase(below, temporaryBase))
+      // runsc 20240729 answers "operation not supported" for every file that has an extended attribute in the image.
+      const limits: WriteImageOptions = { signal, xattrs: 'drop', ...(maxBytes === undefined ? {} : { maxBytes }) }
+      const { digest, sizeBytes } = await write(temporary, limits, isDelta)
+      await syncPath(temporary)
+      await failpoint('host.image-written')
+      await beforePublish?.(digest)
+      const files = { temporary, temporaryBase: isDelta ? temporaryBase : null }
+      await this.#publishing.run(digest, () => this.#publish(digest, files))
+      return { digest, sizeBytes }
+    } catch (error) {
+      throw importFailure(error, signal)
+    } finally {
+      // A link that is renamed over one of the same file keeps its name (`rename(2)`).
+      for (const path of [temporary, temporaryBase]) await rm(path, { force: true })
+    }
+  }
+
+  /** Links the base that a delta on this image stands on. False where an image of its own file is better, or the only one. */
+  async #holdBase({ digest, reader }: Below, target: string): Promise<boolean> {
+    if (reader.baseBytes < MIN_BASE_BYTES || !(await this.#mountsDeltas())) return false
+    try {
+      await link(reader.baseSha256 === null ? this.#layout.image(digest) : this.#layout.imageBase(digest), target)
+      return true
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) throw new EngineError('not_found', `there is no image ${digest}`)
+      // A file system without hard links, a file of another one, or the most links of a file.
+      if (hasCode(error, 'EPERM', 'EOPNOTSUPP', 'EXDEV', 'EMLINK')) return false
+      throw error
+    }
+  }
+
+  /** Gives a delta its base first: an image that has its name is whole. */
+  async #publish(
+    digest: ImageDigest,
+    { temporary, temporaryBase }: { readonly temporary: string; readonly temporaryBase: string | null },
+  ): Promise<void> {
+    const { images } = this.#layout
+    try {
+      if (temporaryBase !== null) {
+        await rename(temporaryBase, this.#layout.imageBase(digest))
+        await syncPath(images)
+        await failpoint('host.image-based')
+      }
+      await rename(temporary, this.#layout.image(digest))
+    } catch (error) {
+      if (!(await this.has(digest))) await rm(this.#layout.imageBase(digest), { force: true })
+      throw error
+    }
+    await failpoint('host.image-named')
+    await syncPath(images)
   }
 
   async #sizeOf(digest: ImageDigest): Promise<number | null> {
     try {
-      return (await stat(this.#layout.image(digest))).size
+      if (!(await isThere(this.#layout.imageBase(digest)))) return (await stat(this.#layout.image(digest))).size
+      const known = this.#deltaSizes.get(digest)
+      if (known !== undefined) return known
+      await using reader = await this.#read(digest)
+      this.#deltaSizes.set(digest, reader.aloneBytes)
+      return reader.aloneBytes
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return null
+      if (hasCode(error, 'ENOENT') || (error instanceof EngineError && error.kind === 'not_found')) return null
       throw error
     }
+  }
+
+  /** Whether this host makes one file of a delta and its base; tried once. */
+  #mountsDeltas(): Promise<boolean> {
+    this.#canMountDeltas ??= probeDeltas(join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)).then(
+      (why) => {
+        if (why !== null)
+          this.#input.log.info({ why }, 'images share nothing here: the kernel cannot mount them together')
+        return why === null
+      },
+    )
+    return this.#canMountDeltas
   }
 }
 

@@ -1,52 +1,77 @@
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
-import type { ImageDigest } from '@holt/engine'
+import { join } from 'node:path'
+import type { ImageDigest, Isolation } from '@holt/engine'
+import { WHOLE_NAME } from '@holt/erofs'
 import type { Layout } from '../layout.ts'
 import { mount, unmountTree } from '../mounts/mount.ts'
 import { readMounts } from '../mounts/mount-table.ts'
+import { isThere } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
+import { mountDelta } from './mount-delta.ts'
 
 /**
- * Images mounted by the kernel, read-only, once for all runtimes of the class `container`: lower layer of their overlays. What is mounted is an image our
- * own writer has written; no file system that a stranger made ever reaches the kernel.
+ * Images as runtimes use them, each made once for all runtimes of it. `file` is the image as one file, which gVisor reads. `tree` is that file, mounted read-only by the
+ * kernel: the lower layer of a container's overlay. What is mounted is an image our own writer has written; no file system that a stranger made ever reaches the kernel.
  */
 export class ImageMounts {
   readonly #layout: Layout
+  readonly #isUsed: (digest: ImageDigest, isolation?: Isolation) => boolean
   readonly #locks = new KeyedLock()
 
-  constructor(layout: Layout) {
+  constructor(layout: Layout, isUsed: (digest: ImageDigest, isolation?: Isolation) => boolean) {
     this.#layout = layout
+    this.#isUsed = isUsed
+  }
+
+  /** Answers the path of the image as one file. A delta and its base are mounted as one unless they are. */
+  file(digest: ImageDigest, signal: AbortSignal): Promise<string> {
+    return this.#locks.run(digest, () => this.#file(digest, signal))
   }
 
   /** Mounts the image unless it is, and answers where. */
-  acquire(digest: ImageDigest, signal: AbortSignal): Promise<string> {
+  tree(digest: ImageDigest, signal: AbortSignal): Promise<string> {
     const point = this.#layout.imageMount(digest)
     return this.#locks.run(digest, async () => {
-      if ((await readMounts()).some((entry) => entry.point === point)) return point
+      if (await isMounted(point)) return point
+      const source = await this.#file(digest, signal)
       await mkdir(point, { recursive: true, mode: 0o700 })
       const options = ['loop', 'ro', 'nodev', 'nosuid']
-      await mount({ type: 'erofs', source: this.#layout.image(digest), point, options }, signal)
+      await mount({ type: 'erofs', source, point, options }, signal)
       return point
     })
   }
 
-  /** Unmounts the image if `stillUsed` says no once it is this call's turn. Not mounted is success. */
-  release(digest: ImageDigest, stillUsed: () => boolean): Promise<void> {
-    const point = this.#layout.imageMount(digest)
+  /** Unmounts what no runtime uses of the image once it is this call's turn. Not mounted is success. */
+  release(digest: ImageDigest): Promise<void> {
     return this.#locks.run(digest, async () => {
-      if (stillUsed()) return
-      await unmountTree(point)
-      await rmdir(point).catch(() => {
-        // It was never mounted.
-      })
+      if (!this.#isUsed(digest, 'container')) await unmountPoint(this.#layout.imageMount(digest))
+      if (!this.#isUsed(digest)) await unmountPoint(this.#layout.wholeMount(digest))
     })
   }
 
-  /** Unmounts what an earlier process has mounted and `used` does not ask for. */
-  async releaseUnused(used: (digest: ImageDigest) => boolean): Promise<void> {
-    for (const name of await readdir(this.#layout.imageMounts)) {
-      if (!/^[0-9a-f]{64}$/.test(name)) continue
-      const digest: ImageDigest = `sha256:${name}`
-      await this.release(digest, () => used(digest))
-    }
+  /** Unmounts what an earlier process has mounted and no runtime uses. */
+  async releaseUnused(): Promise<void> {
+    const names = await readdir(this.#layout.imageMounts)
+    const found = new Set(names.flatMap((name) => /^([0-9a-f]{64})(?:\.whole)?$/.exec(name)?.[1] ?? []))
+    for (const hex of found) await this.release(`sha256:${hex}`)
   }
+
+  async #file(digest: ImageDigest, signal: AbortSignal): Promise<string> {
+    const delta = this.#layout.image(digest)
+    const base = this.#layout.imageBase(digest)
+    if (!(await isThere(base))) return delta
+    const point = this.#layout.wholeMount(digest)
+    if (!(await isMounted(point))) await mountDelta({ delta, base }, point, signal)
+    return join(point, WHOLE_NAME)
+  }
+}
+
+async function isMounted(point: string): Promise<boolean> {
+  return (await readMounts()).some((entry) => entry.point === point)
+}
+
+async function unmountPoint(point: string): Promise<void> {
+  if (!(await isThere(point))) return
+  await unmountTree(point)
+  await rmdir(point)
 }

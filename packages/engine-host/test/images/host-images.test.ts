@@ -10,6 +10,7 @@ import { recordDurability } from '../support/record-durability.ts'
 const content = Buffer.alloc(2 ** 20, 'x')
 const common = { mode: 0o644, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 }
 const signal = new AbortController().signal
+const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function* files(count: number): AsyncGenerator<Entry> {
   for (let at = 0; at < count; at++) {
@@ -28,8 +29,9 @@ beforeEach(async () => {
   const layout = {
     images: join(dir, 'images'),
     image: (digest: string) => join(dir, 'images', `${digest.slice(7)}.erofs`),
+    imageBase: (digest: string) => join(dir, 'images', `${digest.slice(7)}.base`),
   }
-  images = new HostImages(layout as unknown as Layout, () => false)
+  images = new HostImages(layout as unknown as Layout, { isUsed: () => false, log })
 })
 afterEach(() => rm(dir, { recursive: true, force: true }))
 

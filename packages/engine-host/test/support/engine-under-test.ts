@@ -65,6 +65,13 @@ export async function importImage(engine: Engine, under: EngineUnderTest): Promi
   return (await images.import(tarOf(under.tree), timeout())).digest
 }
 
+/** Puts the test image into an engine as a runtime of another image would export it. */
+export async function importDelta(engine: Engine, under: EngineUnderTest, base: ImageDigest): Promise<ImageDigest> {
+  const images = engine.ability('images')
+  if (images === null) throw new Error('no images')
+  return (await images.import(tarOf(under.tree), timeout(), { base })).digest
+}
+
 /** A spec of a small runtime. */
 export function smallSpec(
   isolation: Isolation,

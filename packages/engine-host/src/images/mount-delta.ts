@@ -1,0 +1,43 @@
+import { mkdir } from 'node:fs/promises'
+import { mount } from '../mounts/mount.ts'
+import { mustRun, runTool } from '../tools/run-tool.ts'
+
+const LOSETUP_TIMEOUT_MS = 30_000
+
+/** The files of a delta image. */
+export interface DeltaFiles {
+  readonly delta: string
+  readonly base: string
+}
+
+/**
+ * Has the kernel make one file, `image` below `point`, of a delta and its base (`packages/erofs/src/layout/delta-layout.ts`). Unmounting `point` lets go of the loop devices.
+ * Without `noexec`: gVisor maps programs from the file.
+ */
+export async function mountDelta({ delta, base }: DeltaFiles, point: string, signal?: AbortSignal): Promise<void> {
+  await mkdir(point, { recursive: true, mode: 0o700 })
+  const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
+  const { stdout } = await mustRun(['losetup', '--find', '--show', '--read-only', '--', base], options)
+  const device = stdout.trim()
+  try {
+    await mount(
+      { type: 'erofs', source: delta, point, options: ['loop', 'ro', 'nodev', 'nosuid', `device=${device}`] },
+      signal,
+    )
+  } finally {
+    // The kernel keeps a device that is mounted until it is not (`LO_FLAGS_AUTOCLEAR`).
+    await mustRun(['losetup', '--detach', device], options)
+  }
+}
+
+/** Lets go of the loop devices on files below `dir` that a daemon has attached and not detached. Those that are mounted stay until they are not. */
+export async function detachLeftDevices(dir: string): Promise<void> {
+  const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
+  const argv = ['losetup', '--list', '--noheadings', '--raw', '--output', 'AUTOCLEAR,NAME,BACK-FILE']
+  const listed = await runTool(argv, options)
+  for (const line of listed.stdout.split('\n')) {
+    const [autoclear, device, file] = line.split(' ')
+    if (autoclear !== '0' || device === undefined || !file?.startsWith(`${dir}/`)) continue
+    await runTool(['losetup', '--detach', device], options)
+  }
+}
