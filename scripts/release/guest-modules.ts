@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import { type Part, readLicences } from './bundled-packages.ts'
+import { run } from './run.ts'
+
+/** Reads which Go modules a guest was linked from, with the Go library, from the program itself. */
+export async function readGuestModules(root: string, guest: string): Promise<readonly Part[]> {
+  const cwd = join(root, 'guest')
+  const env = { PATH: `${root}/.holt/tools/bin:${process.env.PATH}:/usr/local/go/bin` }
+  const facts = await run(['go', 'version', '-m', guest], { env })
+  const dirs = new Map<string, string>()
+  for (const line of (await run(['go', 'list', '-m', '-f', '{{.Path}} {{.Dir}}', 'all'], { cwd, env })).split('\n')) {
+    const [path = '', dir = ''] = line.split(' ')
+    dirs.set(path, dir)
+  }
+  const goRoot = (await run(['go', 'env', 'GOROOT'], { cwd, env })).trim()
+  const goVersion = /: go(\S+)/.exec(facts)?.[1] ?? ''
+  const library = await partOf('std', goVersion, goRoot)
+  const modules = [...facts.matchAll(/^\tdep\t(\S+)\t(\S+)/gm)].map(([, path = '', version = '']) =>
+    partOf(path, version, dirs.get(path) ?? ''),
+  )
+  return [library, ...(await Promise.all(modules))]
+}
+
+async function partOf(name: string, version: string, dir: string): Promise<Part> {
+  return { name, version, purl: `pkg:golang/${name}@${version}`, license: null, texts: await readLicences(dir) }
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Installs and uninstalls a release in new systems of Debian 12, Debian 13 and Ubuntu 24.04:
+# test-release.sh RELEASE_DIR [SUITE...]. RELEASE_DIR is the output of `npm run release`. Needs root, mmdebstrap
+# and the mirrors of the distributions. A mirror that cannot be reached is named, and skips its system.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# shellcheck source=scripts/lib/report.sh
+. scripts/lib/report.sh
+# shellcheck source=scripts/lib/private-apt.sh
+. scripts/lib/private-apt.sh
+
+release=$(cd "${1:?usage: test-release.sh RELEASE_DIR [SUITE...]}" && pwd)
+shift
+[ $# -gt 0 ] || set -- bookworm trixie noble
+version=$(node -p 'require("./package.json").version')
+work=$(mktemp -d)
+passed=0 failed=0 skipped=0
+trap 'rm -rf --one-file-system "$work"' EXIT
+
+# Makes a system with nothing but apt: make_system SUITE
+make_system() {
+	local sources=()
+	case $1 in
+	noble) sources=("${HOLT_UBUNTU_MIRROR:-}") ;;
+	*) sources=("$(debian_source "$1")") ;;
+	esac
+	[ -n "${sources[0]}" ] || sources=()
+	timeout 600 mmdebstrap --quiet --mode=root --variant=minbase --components=main,universe \
+		--include=systemd-sysv "$1" "$work/$1" "${sources[@]}" >"$work/$1.log" 2>&1
+}
+
+# Runs a command in a system, with mounts that end with it: inside SUITE COMMAND...
+inside() {
+	local root=$work/$1
+	shift
+	# shellcheck disable=SC2016 # the inner shell's variables
+	unshare --mount --pid --fork sh -c 'set -e
+		root=$1
+		shift
+		mount -t proc proc "$root/proc"
+		mount --bind /dev "$root/dev"
+		exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"' sh "$root" "$@"
+}
+
+# Lists the files of a system, without those that apt, dpkg, systemd and netbase make for themselves.
+files_of() {
+	find "$work/$1" -mindepth 1 -printf '%P %y %m %l\n' | LC_ALL=C sort |
+		grep -vE '^(proc|dev|sys|var/(cache|log|lib/(apt|dpkg|systemd/deb-systemd-helper-[a-z]*))|run/systemd|etc/(resolv\.conf|hosts))(/| )'
+}
+
+# One step, which passes or fails: step NAME COMMAND...
+step() {
+	local name=$1
+	shift
+	if "$@" >"$work/step.log" 2>&1; then
+		passed=$((passed + 1))
+		say "ok      $name"
+	else
+		failed=$((failed + 1))
+		say "FAILED  $name"
+		tail -n 15 "$work/step.log"
+	fi
+}
+
+# Tests what leaves no file behind: leaves_nothing SUITE
+leaves_nothing() { files_of "$1" >"$work/$1.after" && diff "$work/$1.before" "$work/$1.after"; }
+
+try_system() {
+	local suite=$1 tree deb
+	cp /etc/resolv.conf "$work/$suite/etc/resolv.conf"
+	tree=holt-$version-linux-$(node -p process.arch)
+	deb=$(basename "$release"/holt_"$version"_"$(dpkg --print-architecture)".deb)
+	files_of "$suite" >"$work/$suite.before"
+
+	mkdir "$work/$suite/media/holt"
+	tar --extract --file "$release/$tree.tar.gz" --directory "$work/$suite/media/holt"
+	step "$suite: install.sh installs" inside "$suite" "/media/holt/$tree/install.sh"
+	rm -r "$work/$suite/media/holt"
+	step "$suite: install.sh: holt runs" expect_version "$suite" holt --version
+	step "$suite: install.sh: holtd runs" expect_version "$suite" holtd version
+	step "$suite: install.sh: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
+	step "$suite: install.sh uninstalls" inside "$suite" bash /usr/local/lib/holt/install.sh --uninstall
+	step "$suite: install.sh leaves nothing behind" leaves_nothing "$suite"
+}
+
+# Tests that a program of the installation prints the version: expect_version SUITE COMMAND...
+expect_version() { [ "$(inside "$@")" = "$version" ]; }
+
+for suite in "$@"; do
+	say "== $suite"
+	if make_system "$suite"; then
+		try_system "$suite"
+	else
+		skipped=$((skipped + 1))
+		say "SKIPPED $suite cannot be made: $(grep -E '^E:' "$work/$suite.log" | head -n 1 || tail -n 1 "$work/$suite.log")"
+	fi
+	rm -rf --one-file-system "${work:?}/$suite"
+done
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]
