@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Arch, archs, type ReleaseFacts, readFacts } from './release/facts.ts'
 import { sumsName, writeSums } from './release/hash-files.ts'
+import { makeDeb } from './release/make-deb.ts'
 import { makeTree } from './release/make-tree.ts'
+import { packPackages } from './release/pack-packages.ts'
 import { writeArchive } from './release/write-archive.ts'
 
 const usage = `usage: npm run release -- [--out DIR] [--arch ${archs.join(',')}]`
@@ -26,6 +28,7 @@ async function main(args: readonly string[]): Promise<void> {
   await mkdir(out, { recursive: true })
   const artifacts: string[] = []
   for (const arch of wanted) artifacts.push(...(await makeFor(arch, facts, out)))
+  artifacts.push(...(await packPackages(facts.root, out)))
   await writeSums(out, artifacts)
   for (const name of [...artifacts, sumsName]) console.log(join(out, name))
 }
@@ -41,7 +44,7 @@ async function makeFor(arch: Arch, facts: ReleaseFacts, out: string): Promise<re
   const name = `holt-${facts.version}-linux-${arch}`
   await makeTree(facts, arch, join(out, name))
   await writeArchive(join(out, name), join(out, `${name}.tar.gz`), facts)
-  return [`${name}.tar.gz`]
+  return [`${name}.tar.gz`, await makeDeb(join(out, name), facts, arch, out)]
 }
 
 await main(process.argv.slice(2))

@@ -82,6 +82,25 @@ try_system() {
 	step "$suite: install.sh: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
 	step "$suite: install.sh uninstalls" inside "$suite" bash /usr/local/lib/holt/install.sh --uninstall
 	step "$suite: install.sh leaves nothing behind" leaves_nothing "$suite"
+
+	cp "$release/$deb" "$work/$suite/media/holt.deb"
+	step "$suite: the package installs" inside "$suite" apt-get -y -qq --no-install-recommends install /media/holt.deb
+	rm "$work/$suite/media/holt.deb"
+	step "$suite: the package: holt runs" expect_version "$suite" holt --version
+	step "$suite: the package: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
+	step "$suite: the package is purged" inside "$suite" apt-get -y -qq --autoremove purge holt
+	step "$suite: the package leaves nothing behind" leaves_nothing "$suite"
+}
+
+# Installs the npm packages into a new project, and compiles a program that uses them.
+outside_project() {
+	local dir=$work/project
+	mkdir "$dir"
+	echo '{"type": "module"}' >"$dir/package.json"
+	echo '{"compilerOptions": {"module": "nodenext", "target": "es2022", "strict": true, "types": ["node"]}}' >"$dir/tsconfig.json"
+	echo "import { Holt } from '@holt/sdk'; export const holt = new Holt()" >"$dir/main.ts"
+	local options=(--no-audit --no-fund --loglevel=error --ignore-scripts)
+	(cd "$dir" && npm install "${options[@]}" "$release/holt-protocol-$version.tgz" "$release/holt-sdk-$version.tgz" typescript @types/node@24 && npx tsc --noEmit)
 }
 
 # Tests that a program of the installation prints the version: expect_version SUITE COMMAND...
@@ -97,5 +116,12 @@ for suite in "$@"; do
 	fi
 	rm -rf --one-file-system "${work:?}/$suite"
 done
+say '== npm packages'
+if timeout 60 npm view zod version >/dev/null 2>&1; then
+	step 'a new project installs the npm packages and compiles' outside_project
+else
+	skipped=$((skipped + 1))
+	say 'SKIPPED the npm registry cannot be reached'
+fi
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]

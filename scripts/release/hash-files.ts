@@ -15,7 +15,7 @@ export async function writeSums(dir: string, names?: readonly string[]): Promise
 }
 
 /** Returns the paths of the files below a directory, relative to it. */
-async function filesBelow(dir: string): Promise<readonly string[]> {
+export async function filesBelow(dir: string): Promise<readonly string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map((entry) => relative(dir, join(entry.parentPath, entry.name)))
 }

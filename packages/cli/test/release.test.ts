@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,22 +41,13 @@ test('every artifact and every file of the directory has its sum', async () => {
   expect(listed).toBe(files - 1)
 })
 
-test('the same commit gives the same archive, in another place and with another umask', {
+test('the same commit gives the same artifacts, in another place and with another umask', {
   timeout: releaseMs,
 }, async () => {
-  const again = join(work, 'two', `holt-${facts.version}-linux-${arch}`)
-  const script = `process.umask(0o077)
-    const { makeTree } = await import(${JSON.stringify(join(repository, 'scripts/release/make-tree.ts'))})
-    const { writeArchive } = await import(${JSON.stringify(join(repository, 'scripts/release/write-archive.ts'))})
-    const facts = ${JSON.stringify(facts)}
-    await makeTree(facts, ${JSON.stringify(arch)}, ${JSON.stringify(again)})
-    await writeArchive(${JSON.stringify(again)}, ${JSON.stringify(`${again}.tar.gz`)}, facts)`
-  await run(process.execPath, ['--input-type=module', '--eval', script])
-  const sumOf = async (file: string) =>
-    createHash('sha256')
-      .update(await readFile(file))
-      .digest('hex')
-  expect(await sumOf(`${again}.tar.gz`)).toBe(await sumOf(`${tree}.tar.gz`))
+  const again = join(work, 'two')
+  const release = [process.execPath, join(repository, 'scripts/release.ts'), '--out', again, '--arch', arch]
+  await run('sh', ['-c', 'umask 077; exec "$@"', 'sh', ...release])
+  expect(await readFile(join(again, 'SHA256SUMS'), 'utf8')).toBe(await readFile(join(out, 'SHA256SUMS'), 'utf8'))
 })
 
 test('both programs run from any place, also through a link', async () => {
@@ -89,4 +79,54 @@ test('no file of the bundle names a place of the machine that it was made on', a
     join(tree, 'share'),
   ]).catch(({ stdout }) => stdout)
   expect(found).toBe('')
+})
+
+test('the Debian package has the directory, the commands and the units', async () => {
+  const deb = join(out, `holt_${facts.version}_${arch === 'x64' ? 'amd64' : 'arm64'}.deb`)
+  const root = join(work, 'root')
+  await run('dpkg-deb', ['--raw-extract', deb, root])
+  expect((await run(join(root, 'usr/lib/holt/bin/holt'), ['--version'])).trim()).toBe(facts.version)
+  expect(await run('readlink', [join(root, 'usr/bin/holt'), join(root, 'usr/bin/holtd')])).toBe(
+    '../lib/holt/bin/holt\n../lib/holt/bin/holtd\n',
+  )
+  const unit = await readFile(join(root, 'usr/lib/systemd/system/holtd.service'), 'utf8')
+  expect(unit).toContain('\nExecStart=/usr/lib/holt/bin/holtd serve\n')
+  expect(unit).not.toMatch(/@HOLT@|\/opt\//)
+  const halt = await readFile(join(root, 'usr/lib/systemd/system/holt-runtimes.service'), 'utf8')
+  expect(halt).toContain('\nExecStop=/usr/lib/holt/bin/holtd halt\n')
+  expect(await readFile(join(root, 'DEBIAN/control'), 'utf8')).not.toMatch(/@[A-Z]+@/)
+})
+
+test('a project outside of the repository uses the npm packages', { timeout: 120_000 }, async () => {
+  const project = join(work, 'project')
+  for (const name of ['protocol', 'sdk']) {
+    const dir = join(project, 'node_modules/@holt', name)
+    await mkdir(dir, { recursive: true })
+    const archive = join(out, `holt-${name}-${facts.version}.tgz`)
+    await run('tar', ['--extract', `--file=${archive}`, `--directory=${dir}`, '--strip-components=1'])
+  }
+  await mkdir(join(project, 'node_modules/@types'))
+  for (const name of ['zod', '@types/node', 'undici-types'])
+    await symlink(join(repository, 'node_modules', name), join(project, 'node_modules', name))
+  const program = `import type { Runtime } from '@holt/protocol'
+    import { Holt } from '@holt/sdk'
+    const holt = new Holt({ url: 'http://127.0.0.1:1', apiKey: 'none' })
+    export const create = async (): Promise<Runtime['state']> => (await holt.runtimes.create({ template: 'base-small' })).state
+    console.log(typeof holt.runtimes.create)`
+  const options = {
+    module: 'nodenext',
+    target: 'es2022',
+    strict: true,
+    types: ['node'],
+    skipLibCheck: false,
+    outDir: 'out',
+  }
+  await writeFile(join(project, 'package.json'), '{"type": "module"}')
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['main.ts'] }))
+  await writeFile(join(project, 'main.ts'), program)
+  await run(join(repository, 'node_modules/.bin/tsc'), ['-p', project]).catch(({ stdout }) => expect(stdout).toBe(''))
+  expect(await run(process.execPath, [join(project, 'out/main.js')])).toBe('function\n')
+
+  await writeFile(join(project, 'main.ts'), program.replace("'base-small'", '7'))
+  await expect(run(join(repository, 'node_modules/.bin/tsc'), ['-p', project])).rejects.toThrow()
 })
