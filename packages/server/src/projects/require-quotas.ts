@@ -10,18 +10,6 @@ import { systemProjectId } from './system-project.ts'
 /** What is about to be added to what a project has. */
 export type QuotaAdds = Partial<QuotaUse>
 
-/** How each quota is spoken of. */
-const words: Readonly<Record<keyof QuotaUse, string>> = {
-  runtimes: 'runtimes that have memory',
-  paused_runtimes: 'paused runtimes',
-  cpu: 'vCPUs',
-  memory_mib: 'MiB of memory',
-  disk_mib: 'MiB of disk',
-  snapshot_bytes: 'bytes of snapshots',
-  template_bytes: 'bytes of templates',
-  builds: 'builds',
-}
-
 /** A quota of a project, and what the project has and would have of it. */
 export interface QuotaDemand {
   readonly quota: keyof QuotaUse
@@ -67,12 +55,13 @@ const leeway = 1e-6
 
 function requireQuota({ quota, limit, used, wanted }: QuotaDemand, refuse: Refuse): void {
   if (wanted <= 0 || used + wanted <= limit + leeway) return
-  refuse(
-    quotaExceeded(
-      `The project may have ${limit} ${words[quota]}; it has ${used}, and ${wanted} more would be too many.`,
-      { quota, limit, used },
-    ),
-  )
+  const more = used >= limit - leeway ? '' : ` This needs ${amountOf(wanted)} more.`
+  refuse(quotaExceeded(`Quota ${quota}: ${amountOf(used)} of ${amountOf(limit)} used.${more}`, { quota, limit, used }))
+}
+
+/** Returns a number as people read it: without the noise of floating point. */
+function amountOf(value: number): string {
+  return String(Math.round(value * 1000) / 1000)
 }
 
 /** The error for what a quota forbids. */

@@ -15,6 +15,16 @@ const statuses = (answers: Answers) => {
   return Object.fromEntries(counts)
 }
 
+test('a quota that has less left than is asked for says how much that is', async () => {
+  const server = await startTestServer()
+  const team = await makeProject(server, 'team', { cpu: 1.5 })
+  await team.ask('POST', runtimes, { json: { cpu: 0.7 } })
+  await team.ask('POST', runtimes, { json: { cpu: 0.1 } })
+  expect((await team.ask('POST', runtimes, { json: { cpu: 2 } })).json.error.message).toBe(
+    'Quota cpu: 0.8 of 1.5 used. This needs 2 more.',
+  )
+})
+
 test('of 200 creates at once a quota of 10 lets 10 through, and says so to the others', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team', { runtimes: 10 })
@@ -23,6 +33,7 @@ test('of 200 creates at once a quota of 10 lets 10 through, and says so to the o
   const refused = answers.find(({ status }) => status === 429)
   expect(refused?.json.error).toMatchObject({
     code: 'quota_exceeded',
+    message: 'Quota runtimes: 10 of 10 used.',
     details: { quota: 'runtimes', limit: 10, used: 10 },
   })
   expect(Object.fromEntries(refused?.headers ?? [])).toMatchObject({
