@@ -120,6 +120,8 @@ export interface EngineFacts {
   /** The number of runtimes that `ensure` starts at once; more wait for their turn. */
   readonly startsAtOnce: number
   readonly memoryMiB: number
+  /** The size of the file system that holds the disks. */
+  readonly diskMiB: number
   readonly diskFreeMiB: number
   readonly isolation: Readonly<Record<Isolation, IsolationFacts>>
 }

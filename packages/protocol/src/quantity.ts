@@ -7,17 +7,23 @@ const unitsInBytes: Readonly<Record<string, number>> = {
   MB: 1e6,
   GB: 1e9,
   TB: 1e12,
+  // As docker takes them.
+  k: 2 ** 10,
+  m: 2 ** 20,
+  g: 2 ** 30,
+  t: 2 ** 40,
 }
 
 /**
- * Reads an amount of memory or disk as whole MiB, rounded up: a number of GiB (`0.5`), or a string with a unit (`"512MiB"`, `"8GB"`).
- * Null where it is neither, not finite, or not above zero.
+ * Reads an amount of memory or disk as whole MiB, rounded up: a number of GiB (`0.5`), or a string with a unit (`"512MiB"`, `"8GB"`, and as docker takes it
+ * `"512m"`, `"8G"`, where units are powers of 1024). Null where it is neither, not finite, or not above zero.
  */
 export function parseMiB(value: number | string): number | null {
   if (typeof value === 'number') return positive(Math.ceil(value * 1024))
-  const match = /^(\d{1,12}(?:\.\d{1,6})?)\s?(MiB|GiB|TiB|MB|GB|TB)$/.exec(value)
-  if (match?.[1] === undefined || match[2] === undefined) return null
-  return positive(Math.ceil((Number(match[1]) * (unitsInBytes[match[2]] ?? Number.NaN)) / 2 ** 20))
+  const match = /^(\d{1,12}(?:\.\d{1,6})?)(?:\s?(MiB|GiB|TiB|MB|GB|TB)|([kmgt]))$/i.exec(value)
+  const [, amount, unit, letter] = match ?? []
+  const bytes = unitsInBytes[unit ?? letter?.toLowerCase() ?? '']
+  return amount === undefined || bytes === undefined ? null : positive(Math.ceil((Number(amount) * bytes) / 2 ** 20))
 }
 
 function positive(mib: number): number | null {
@@ -31,7 +37,10 @@ export function mibSchema({ minMiB, maxMiB }: { minMiB: number; maxMiB: number }
     .transform((value, context) => {
       const mib = parseMiB(value)
       if (mib === null) {
-        context.addIssue({ code: 'custom', message: 'must be a number of GiB, or a string such as "512MiB" or "8GB"' })
+        context.addIssue({
+          code: 'custom',
+          message: 'must be a number of GiB, or a string such as "512MiB", "8GB" or "512m"',
+        })
         return z.NEVER
       }
       if (mib < minMiB || mib > maxMiB) {
@@ -40,5 +49,5 @@ export function mibSchema({ minMiB, maxMiB }: { minMiB: number; maxMiB: number }
       }
       return mib
     })
-    .describe('A number of GiB (`8`, `0.5`), or a string with a unit (`"512MiB"`, `"8GB"`).')
+    .describe('A number of GiB (`8`, `0.5`), or a string with a unit (`"512MiB"`, `"8GB"`, `"512m"`).')
 }

@@ -32,7 +32,7 @@ export function addCreateOptions(command: Command): Command {
     .option('-n, --name <name>', 'a name, unique among the runtimes that have not ended')
     .addOption(isolationOption())
     .option('--cpu <vCPUs>', 'vCPUs (default: those of the template or snapshot)', notNegative)
-    .option('--memory <size>', 'GiB, or with a unit: 512MiB, 8GB', size)
+    .option('--memory <size>', 'GiB, or with a unit: 512MiB, 512m, 8GB', size)
     .option('--disk <size>', 'GiB, or with a unit', size)
     .option(
       '-e, --env <KEY=VALUE>',

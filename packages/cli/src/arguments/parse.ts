@@ -1,5 +1,7 @@
+import { parseMiB } from '@holt/protocol'
 import { InvalidArgumentError } from 'commander'
 import { say, styled } from '../output/print.ts'
+import { mib } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 
 /** Collects `KEY=VALUE`; a later one wins. */
@@ -26,8 +28,13 @@ export function collected(text: string, before: readonly string[] = []): string[
   return [...before, text]
 }
 
-/** An amount of memory or disk as the API takes it: a number of GiB, or a string with a unit. */
+/**
+ * An amount of memory or disk as the API takes it: a number of GiB, or a string with a unit. A
+ * decimal unit is told in MiB, as the runtime will be shown.
+ */
 export function size(text: string): number | string {
+  const mibs = /[KMGT]B$/.test(text) ? parseMiB(text) : null
+  if (mibs !== null) say(`holt: ${text} is ${mib(mibs)}`)
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 

@@ -40,6 +40,7 @@ export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
     cpus: availableParallelism(),
     startsAtOnce,
     memoryMiB: Math.floor(totalmem() / 2 ** 20),
+    diskMiB: Math.floor((disk.blocks * disk.bsize) / 2 ** 20),
     diskFreeMiB: Math.floor((disk.bavail * disk.bsize) / 2 ** 20),
     isolation: { gvisor: factsOf(gvisor, true), container: factsOf(container, false) },
   }

@@ -75,6 +75,7 @@ export class FakeEngine implements Engine {
       cpus: 8,
       startsAtOnce: 8,
       memoryMiB: 64 * 1024,
+      diskMiB: 2 * 1024 * 1024,
       diskFreeMiB: 1024 * 1024,
       isolation: {
         gvisor: { available: true, runner: 'fake', canCheckpoint: true },

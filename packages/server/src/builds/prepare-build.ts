@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { makeEffectivePolicy } from '@holt/egress'
 import { type CreateBuild, HoltError, type PolicyBody, systemTemplateSizes } from '@holt/protocol'
 import { choosePolicy } from '../network/decide-network.ts'
-import { admit } from '../runtimes/admit.ts'
+import { admit, requirePossibleDisk } from '../runtimes/admit.ts'
 import type { Size } from '../runtimes/decide-size.ts'
 import type { Service } from '../service.ts'
 import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
@@ -43,6 +43,7 @@ export async function prepareBuild(service: Service, projectId: string, request:
     memoryMiB: request.memory ?? defaultMemoryMiB,
     diskMiB: request.disk ?? defaultDiskMiB,
   }
+  requirePossibleDisk(request.disk, { hostDiskMiB: facts.diskMiB, reserve: config.reserve })
   admit({
     hostMemoryMiB: facts.memoryMiB,
     diskFreeMiB: facts.diskFreeMiB,

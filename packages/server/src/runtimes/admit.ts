@@ -80,6 +80,25 @@ function measure(admission: Admission) {
   }
 }
 
+/**
+ * Refuses a disk that is asked for and that the host could never fill. Disks are sparse, so together
+ * they may be larger than the host's.
+ */
+export function requirePossibleDisk(
+  diskMiB: number | undefined,
+  { hostDiskMiB, reserve }: { readonly hostDiskMiB: number; readonly reserve: ReserveSettings },
+  refuse: Refuse = throwRefusal,
+): void {
+  const most = Math.max(0, hostDiskMiB - reserve.diskMiB)
+  if (diskMiB === undefined || diskMiB <= most) return
+  refuse(
+    new HoltError('unsupported_setting', `The host can give a runtime ${most} MiB of disk at the most.`, {
+      hint: 'Ask for a smaller disk.',
+      details: { available_mib: most },
+    }),
+  )
+}
+
 /** Refuses what would write to a disk that has nothing left beside what is kept for running work. */
 export function requireDisk(
   diskFreeMiB: number,

@@ -4,6 +4,7 @@ import { type DeadlineColumns, decideDeadline } from '../lifecycle/deadline.ts'
 import { type ChosenNetwork, chooseNetwork } from '../network/decide-network.ts'
 import type { FormerNetwork } from '../network/former-network.ts'
 import type { Service } from '../service.ts'
+import { requirePossibleDisk } from './admit.ts'
 import { decideSize, type SizeOr } from './decide-size.ts'
 import { findSource, type SourceSearch } from './find-source.ts'
 import { attempt } from './refuse.ts'
@@ -33,6 +34,7 @@ export async function planRuntime<Refused extends null>(
   const found = await findSource(service, projectId, { request, facts, imageOf, refuse })
   const { source, isolation, former } = found
   const size = decideSize<Refused>(request, source, refuse)
+  requirePossibleDisk(request.disk, { hostDiskMiB: facts.diskMiB, reserve: service.config.reserve }, refuse)
   const { network_policy = source === null ? undefined : found.defaultPolicy } = request
   const network = await chooseNetwork(service, projectId, { ...request, network_policy }, refuse)
   const freeMemoryMiB = await service.freeMemoryMiB()

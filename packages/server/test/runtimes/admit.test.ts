@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Admission, admit } from '../../src/runtimes/admit.ts'
+import { type Admission, admit, requirePossibleDisk } from '../../src/runtimes/admit.ts'
 import { usualReserve } from '../../src/runtimes/system-reserve.ts'
 
 const roomy: Admission = {
@@ -33,6 +33,15 @@ test.each([
   [{ freeMemoryMiB: 2400, broughtBackMiB: 800, arrivingMiB: 800 }, 'capacity_exhausted'],
 ])('refuses one with %j as %s', (change, code) => {
   expect(() => admit({ ...roomy, ...change })).toThrow(expect.objectContaining({ code }))
+})
+
+test('a disk is refused that is larger than the host can ever give, and no other', () => {
+  const host = { hostDiskMiB: 60_000, reserve: { ...usualReserve, diskMiB: 1024 } }
+  for (const disk of [undefined, 4096, 58_976]) expect(() => requirePossibleDisk(disk, host)).not.toThrow()
+  for (const disk of [58_977, 2 ** 20])
+    expect(() => requirePossibleDisk(disk, host)).toThrow(
+      expect.objectContaining({ code: 'unsupported_setting', details: { available_mib: 58_976 } }),
+    )
 })
 
 test('what is refused stays refused when there is less room', () => {

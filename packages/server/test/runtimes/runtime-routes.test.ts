@@ -108,6 +108,15 @@ describe('create', () => {
     expect((await ask('POST', path, { json: { isolation: 'container' } })).status).toBe(201)
   })
 
+  test('refuses a disk that the host can never give, of runtimes and of builds', async () => {
+    const { ask } = await startTestServer({ engine: new FakeEngine({ facts: { diskMiB: 60 * 1024 } }) })
+    const refused = { code: 'unsupported_setting', details: { available_mib: 59 * 1024 } }
+    expect((await ask('POST', path, { json: { disk: '1TB' } })).json.error).toMatchObject(refused)
+    const build = { name: 'big', from_image: 'alpine', disk: '1TB' }
+    expect((await ask('POST', '/v1/agents/template/build', { json: build })).json.error).toMatchObject(refused)
+    expect((await ask('POST', path, { json: { disk: '50g' } })).json.disk_mib).toBe(50 * 1024)
+  })
+
   test('refuses when the disk is nearly full, and goes on reading and deleting', async () => {
     const facts = { diskFreeMiB: 4096 }
     const { ask, makeRuntime } = await startTestServer({ engine: new FakeEngine({ facts }) })
