@@ -21,7 +21,11 @@ export function addGet(program: Command): void {
   act(command, async (text: string, { json }: { json?: boolean }) => {
     const runtime = await findRuntime(connect(), text)
     if (json === true) printJson(runtime)
-    else printFields(runtime.toJSON())
+    else {
+      // The place of the service, which all of its runtimes have alike: --json has it.
+      const { cloud: _cloud, region: _region, ...fields } = runtime.toJSON()
+      printFields(fields)
+    }
     return 0
   })
 }

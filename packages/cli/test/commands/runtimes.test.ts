@@ -167,6 +167,13 @@ test.each([
   expect((await runHolt([verb, 'ls', '-q'], { service })).stdout).toBe(`${id}\n`)
 })
 
+test('an amount in a decimal unit is told as the runtime has it, and units of docker are taken', async () => {
+  const made = await runHolt(['create', '--memory', '512MB', '--disk', '8g', '--json'], { service })
+  expect(made.stderr).toContain('holt: 512MB is 489 MiB\n')
+  expect(made.stderr).not.toContain('8g')
+  expect(JSON.parse(made.stdout)).toMatchObject({ memory_mib: 489, disk_mib: 8192 })
+})
+
 describe('a runtime is named', () => {
   test.each([
     ['by name', () => 'mine'],
@@ -177,6 +184,14 @@ describe('a runtime is named', () => {
     const { stdout, code } = await runHolt(['get', nameOf(runtime_id), '--json'], { service })
     expect(code).toBe(0)
     expect(JSON.parse(stdout).runtime_id).toBe(runtime_id)
+  })
+
+  test('and shown without the place of the service, which is in its JSON', async () => {
+    await holt.runtimes.create({ name: 'mine' })
+    const { stdout } = await runHolt(['get', 'mine'], { service })
+    expect(stdout).toMatch(/^name +mine$/m)
+    expect(stdout).not.toMatch(/^(?:cloud|region) /m)
+    expect(JSON.parse((await runHolt(['get', 'mine', '--json'], { service })).stdout)).toMatchObject({ cloud: 'aws' })
   })
 
   test('not by a beginning that several have', async () => {
