@@ -30,16 +30,18 @@ Examples:
 export function addTemplateReaders(group: Command): void {
   const list = group
     .command('ls')
-    .description('list templates')
+    .description('list templates, without those whose builds have all failed: holt template builds')
+    .option('-a, --all', 'those whose builds have all failed, too')
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(['system', 'agent', 'custom']))
     .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
     .addHelpText('after', listExamples)
-  act(list, async ({ kind, quiet, json }: ListOptions & { kind?: Template['kind'] }) => {
+  act(list, async ({ kind, all = false, quiet, json }: ListOptions & { kind?: Template['kind']; all?: boolean }) => {
     const filter = kind === undefined ? {} : { kind }
-    const templates = await connect()
+    const found = await connect()
       .templates.list({ limit: 100, ...filter })
       .all()
+    const templates = all ? found : found.filter((one) => !hasNeverBeen(one))
     if (json === true) printJson({ data: templates, next_cursor: null })
     else if (quiet === true) for (const one of templates) print(one.template_id)
     else printTemplates(templates)
@@ -68,6 +70,11 @@ export function addTemplateReaders(group: Command): void {
       return { told: `Deleted ${template}` }
     }),
   )
+}
+
+/** True for a template of the project that no build has made. Its builds tell why. */
+function hasNeverBeen({ kind, state }: Template): boolean {
+  return kind === 'custom' && state === 'failed'
 }
 
 function printTemplates(templates: readonly Template[]): void {
