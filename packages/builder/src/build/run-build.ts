@@ -85,7 +85,7 @@ interface LastSteps {
 }
 
 function addLastSteps({ request, host, steps }: Build): LastSteps {
-  const add = (text: string) => steps.add({ text, stage: null, line: null })
+  const add = (text: string) => steps.add({ text, stage: null, line: null, isCounted: false })
   const number = add('Export the image')
   if (request.startCmd !== null)
     return { export: number, start: add(`Start ${request.startCmd.split('\n')[0]?.slice(0, 200)}`) }

@@ -6,12 +6,16 @@ export interface StepName {
   readonly text: string
   readonly stage: string | null
   readonly line: number | null
+  /** False for what Holt does after the instructions. Those steps stand at the end. */
+  readonly isCounted?: boolean
 }
 
 /** The steps of a build, as they are shown: every change is reported. */
 export class StepList {
   readonly #report: BuildReport
   readonly #steps: BuildStepState[] = []
+  /** The steps that are counted in the log. */
+  #counted = 0
   readonly #startedAt = new Map<number, number>()
   /** The step that runs, from 1; null between steps. */
   current: number | null = null
@@ -21,8 +25,9 @@ export class StepList {
   }
 
   /** Adds a step at the end and answers its number. */
-  add({ text, stage, line }: StepName): number {
+  add({ text, stage, line, isCounted = true }: StepName): number {
     const step = this.#steps.length + 1
+    if (isCounted) this.#counted = step
     this.#steps.push({ step, text, stage, line, state: 'waiting', duration_ms: null })
     return step
   }
@@ -82,7 +87,8 @@ export class StepList {
   }
 
   #tellStep(step: number, how: string): void {
-    const message = `[${step}/${this.#steps.length}] ${this.#steps[step - 1]?.text ?? ''}${how}`
+    const number = step > this.#counted ? '' : `[${step}/${this.#counted}] `
+    const message = `${number}${this.#steps[step - 1]?.text ?? ''}${how}`
     this.#report.log({ level: 'info', step, message })
   }
 

@@ -1,3 +1,4 @@
+import { closestMatch } from 'leven'
 import { shown, wrong } from './line-error.ts'
 import type { Instruction } from './plan.ts'
 import { readCopy } from './read-copy.ts'
@@ -39,9 +40,20 @@ export function readInstruction(
   }
 }
 
+/** Every instruction, also those that are ignored. */
+const keywords = [
+  ...['FROM', 'RUN', 'COPY', 'ADD', 'ENV', 'LABEL', 'ARG', 'WORKDIR', 'USER', 'SHELL', 'EXPOSE', 'CMD', 'ENTRYPOINT'],
+  ...['HEALTHCHECK', 'ONBUILD', 'STOPSIGNAL', 'VOLUME', 'MAINTAINER'],
+]
+/** A longer word is no misspelt instruction. */
+const maxKeyword = 16
+
 function unknown(keyword: string): Error {
+  const length = keyword.length
+  const nearest = closestMatch(keyword, keywords, { maxDistance: length < 5 ? 1 : 2 })
+  const question = length > maxKeyword || nearest === undefined ? '' : ` Did you mean ${nearest}?`
   return wrong(
-    `${shown(keyword, 40)} is no instruction.`,
+    `${shown(keyword, 40)} is no instruction.${question}`,
     'Correct it; a line that goes on needs the escape at the end of the line before it.',
   )
 }

@@ -19,8 +19,22 @@ export function plainText(message: string): string {
   return printable(shown.slice(shown.lastIndexOf('\r') + 1).replace(/\p{Cc}+/gu, ' '))
 }
 
-/** `[2/5] RUN npm ci`, or `[build 2/5] RUN npm ci` in a stage that has a name. */
-export function stepTitle(step: BuildStepState, total: number): string {
+/**
+ * Returns the steps that are counted: instructions, and not what Holt does after them, which begins
+ * with the export.
+ */
+export function countedSteps(steps: readonly BuildStepState[]): readonly BuildStepState[] {
+  const end = steps.findLastIndex(({ text, line }) => line === null && text === 'Export the image')
+  return end < 0 ? steps : steps.slice(0, end)
+}
+
+/**
+ * `[2/5] RUN npm ci`, or `[build 2/5] RUN npm ci` in a stage that has a name. A step that is not
+ * counted has no number.
+ */
+export function stepTitle(step: BuildStepState, steps: readonly BuildStepState[]): string {
+  const total = countedSteps(steps).length
+  if (step.step > total) return printable(step.text)
   const number = String(step.step).padStart(String(total).length)
   const stage = step.stage === null || /^\d+$/.test(step.stage) ? '' : `${printable(step.stage)} `
   return `[${stage}${number}/${total}] ${printable(step.text)}`
@@ -30,6 +44,11 @@ export function stepTitle(step: BuildStepState, total: number): string {
 export function isStepTitle({ step, message }: BuildLogLine, build: Build | null): boolean {
   const title = build?.steps.find((one) => one.step === step)?.text
   return title !== undefined && message.replace(/^\[\d+\/\d+\] | \(cached\)$/g, '') === title
+}
+
+/** True for the lines of the log that repeat the reason of the failure, which is told when the build has ended. */
+export function isToldAtTheEnd(level: BuildLogLine['level']): boolean {
+  return level === 'error'
 }
 
 /** Formats a duration: `0.4s`, `12.3s`, `4m05s`. */

@@ -5,7 +5,7 @@ import { mib } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import type { BuildView } from './build-view.ts'
-import { duration } from './build-view.ts'
+import { countedSteps, duration } from './build-view.ts'
 import { fittingKind, type ProgressKind, viewOf } from './choose-view.ts'
 import { reportFailure } from './report-failure.ts'
 
@@ -81,10 +81,11 @@ async function interrupted(
 function tellReady(build: BuildHandle): void {
   const { name, tag, duration_ms, size_bytes, ignored, steps } = build
   const label = tag === 'latest' ? name : `${name}:${tag}`
-  const cached = steps.filter(({ state }) => state === 'cached').length
+  const counted = countedSteps(steps)
+  const cached = counted.filter(({ state }) => state === 'cached').length
   const facts = [
     duration_ms === null ? '' : `in ${duration(duration_ms)}`,
-    cached === 0 ? '' : `${cached} of ${steps.length} steps cached`,
+    cached === 0 ? '' : `${cached} of ${counted.length} steps cached`,
     size_bytes === null ? '' : mib(Math.ceil(size_bytes / 2 ** 20)),
   ].filter((one) => one !== '')
   for (const { instruction, line, reason } of ignored)

@@ -1,6 +1,6 @@
 import type { Build, BuildLogLine, BuildStepState } from '@holt/sdk'
 import { styled } from '../output/print.ts'
-import { type BuildView, duration, isStepTitle, plainText, stepTitle } from './build-view.ts'
+import { type BuildView, duration, isStepTitle, isToldAtTheEnd, plainText, stepTitle } from './build-view.ts'
 import { LiveRegion } from './live-region.ts'
 
 const drawEveryMs = 100
@@ -40,14 +40,13 @@ export class LiveView implements BuildView {
 
   status(build: Build): void {
     this.#build = build
-    const total = build.steps.length
     for (const step of build.steps) {
       if (step.state === 'running' && !this.#running.has(step.step)) this.#running.set(step.step, performance.now())
       const mark = marks[step.state]
       if (mark === undefined || this.#settled.has(step.step)) continue
       this.#settled.add(step.step)
       const time = step.state === 'cached' ? 'cached' : step.duration_ms === null ? '' : duration(step.duration_ms)
-      this.#above.push(`${styled(mark[0], mark[1])} ${stepTitle(step, total)} ${styled('dim', time)}`)
+      this.#above.push(`${styled(mark[0], mark[1])} ${stepTitle(step, build.steps)} ${styled('dim', time)}`)
     }
     for (const warning of build.warnings.slice(this.#warnings)) this.#above.push(warned(warning))
     this.#warnings = build.warnings.length
@@ -55,7 +54,7 @@ export class LiveView implements BuildView {
 
   log(line: BuildLogLine): void {
     const { level, step, message } = line
-    if (level === 'debug' || isStepTitle(line, this.#build)) return
+    if (isToldAtTheEnd(level) || level === 'debug' || isStepTitle(line, this.#build)) return
     if (level === 'warn') this.#above.push(warned(message))
     if (step !== this.#tailStep) this.#tail = []
     this.#tailStep = step
@@ -88,7 +87,7 @@ export class LiveView implements BuildView {
     const lines: string[] = []
     for (const step of build.steps.filter(({ state }) => state === 'running')) {
       const time = duration(nowMs - (this.#running.get(step.step) ?? nowMs))
-      lines.push(`${turning} ${stepTitle(step, build.steps.length)} ${styled('dim', time)}`)
+      lines.push(`${turning} ${stepTitle(step, build.steps)} ${styled('dim', time)}`)
       if (this.#tailStep === step.step) lines.push(...this.#tail.map(quoted))
     }
     if (lines.length === 0 && this.#tailStep === null) lines.push(...this.#tail.map(quoted))

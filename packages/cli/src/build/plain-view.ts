@@ -1,6 +1,6 @@
 import type { Build, BuildLogLine, BuildStepState } from '@holt/sdk'
 import { say } from '../output/print.ts'
-import { type BuildView, duration, isStepTitle, plainText, stepTitle } from './build-view.ts'
+import { type BuildView, duration, isStepTitle, isToldAtTheEnd, plainText, stepTitle } from './build-view.ts'
 
 /** A line for each thing that happens, for logs and pipes. */
 export class PlainView implements BuildView {
@@ -9,16 +9,22 @@ export class PlainView implements BuildView {
   #warnings = 0
 
   status(build: Build): void {
-    if (build.status !== this.#build?.status) say(`holt: ${build.status} ${build.name}:${build.tag}`)
+    const before = this.#build?.status
     this.#build = build
+    const tellStatus = () => {
+      if (build.status !== before) say(`holt: ${build.status} ${build.name}:${build.tag}`)
+    }
+    // The end comes after the steps that led to it.
+    if (build.ended_at === null) tellStatus()
     for (const step of build.steps) this.#step(step)
+    if (build.ended_at !== null) tellStatus()
     for (const warning of build.warnings.slice(this.#warnings)) say(`holt: warning: ${plainText(warning)}`)
     this.#warnings = build.warnings.length
   }
 
   log(line: BuildLogLine): void {
     const { level, step, message } = line
-    if (level === 'debug' || isStepTitle(line, this.#build)) return
+    if (isToldAtTheEnd(level) || level === 'debug' || isStepTitle(line, this.#build)) return
     if (step !== null) this.#begin(step)
     say(`${step === null ? '' : `#${step} `}${level === 'info' ? '' : `${level}: `}${plainText(message)}`)
   }
@@ -46,6 +52,6 @@ export class PlainView implements BuildView {
     const step = this.#build?.steps.find((one) => one.step === number)
     if (step === undefined || this.#build === null) return
     this.#told.set(number, 'running')
-    say(`#${number} ${stepTitle(step, this.#build.steps.length)}`)
+    say(`#${number} ${stepTitle(step, this.#build.steps)}`)
   }
 }

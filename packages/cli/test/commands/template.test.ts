@@ -57,6 +57,36 @@ describe('build', () => {
     expect(ended.stderr).not.toContain('\u001b')
   })
 
+  test('tells a failure once, after the steps that led to it, and counts the instructions', async () => {
+    service.script = (build) => {
+      build.status('building')
+      build.step(1, 'FROM python', 'done', 100)
+      build.step(2, 'RUN nope', 'failed', 100)
+      build.data.steps.push({
+        step: 3,
+        text: 'Export the image',
+        stage: null,
+        line: null,
+        state: 'skipped',
+        duration_ms: null,
+      })
+      build.log('RUN nope exited with 127.', 2, 'error')
+      build.fail('step_failed', 'RUN nope exited with 127.', { step: 2 })
+    }
+    const { code, stderr } = await run(['build', '-t', 'web', '--from-image', 'python', '--run', 'nope'])
+    expect(code).toBe(1)
+    expect(stderr.match(/exited with 127/g)).toHaveLength(1)
+    const told = [
+      '#1 [1/2] FROM python',
+      '#2 [2/2] RUN nope',
+      'holt: failed web:latest',
+      'error: step_failed: RUN nope',
+    ]
+    const places = told.map((text) => stderr.indexOf(text))
+    expect(places, stderr).toEqual(places.toSorted((a, b) => a - b))
+    expect(places).not.toContain(-1)
+  })
+
   test('takes every option', async () => {
     await writeFile(join(here, 'token'), 'hunter22')
     const args = [
@@ -270,6 +300,17 @@ describe('templates and builds', () => {
     expect(await run(['rm', 'web:v2'])).toMatchObject({ code: 0, stderr: 'Deleted web:v2\n' })
     expect(await run(['get', 'web:v2'])).toMatchObject({ code: 1, stderr: expect.stringContaining('holt template ls') })
     expect((await run(['rm', 'base-small'])).code).toBe(1)
+  })
+
+  test('a template whose builds have all failed is listed with --all only', async () => {
+    const { template_id } = await web.buildAndWait({ holt })
+    Object.assign(service.templates.get(template_id) ?? {}, { state: 'failed' })
+    for (const args of [['ls'], ['ls', '--json'], ['ls', '-q']]) {
+      const [listed, all] = [(await run(args)).stdout, (await run([...args, '--all'])).stdout]
+      expect(listed).not.toContain(args.length === 1 ? 'web' : template_id)
+      expect(all).toContain(args.length === 1 ? 'web' : template_id)
+    }
+    expect((await run(['ls', '-a'])).stdout).toMatch(/\nweb +custom +failed /)
   })
 
   test('logs are of a build, or of the newest of a template', async () => {
