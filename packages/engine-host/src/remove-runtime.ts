@@ -1,4 +1,6 @@
-import { rm, rmdir } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
+import { readdir, rm, rmdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { EngineError, failpoint, type RuntimeId } from '@holt/engine'
 import { rootFlag } from './drivers/run-runner.ts'
 import { closeEgress } from './egress/host-egress.ts'
@@ -61,8 +63,7 @@ export async function clearPaths(host: Host, paths: RuntimePaths, record: Record
   // Never recursively: a mount point that is not empty is a mount, and its content the tenant's.
   await removeEmpty(paths.rootfs)
   await removeEmpty(paths.diskMount)
-  const files = [paths.diskImage, paths.config, paths.runnerLog, paths.panicLog, paths.pidFile, `${paths.record}.tmp`]
-  await Promise.all(files.map((file) => rm(file, { force: true })))
+  await removeFiles(paths)
   await failpoint('host.files-removed')
   await rm(paths.record, { force: true })
   await failpoint('host.record-removed')
@@ -87,6 +88,22 @@ export async function endProcesses(
   await cgroupOf(host, paths.id).kill()
   await waitGone([...runners, ...(record.process === null ? [] : [record.process])], GONE_TIMEOUT_MS)
   await rm(paths.runnerState, { recursive: true, force: true })
+}
+
+/**
+ * Removes every file of a runtime's directory but its record. Programs that were killed leave files
+ * under names of their own (runc's `.pid`), so the names are not listed here.
+ */
+async function removeFiles({ dir, record }: RuntimePaths): Promise<void> {
+  let entries: Dirent[]
+  try {
+    entries = await readdir(dir, { withFileTypes: true })
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return
+    throw error
+  }
+  const files = entries.filter((entry) => !entry.isDirectory() && entry.name !== basename(record))
+  await Promise.all(files.map((file) => rm(join(dir, file.name), { force: true })))
 }
 
 async function removeEmpty(dir: string): Promise<void> {
