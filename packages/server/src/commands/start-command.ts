@@ -120,6 +120,11 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
     const { keep } = call
     collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, keep, now: service.now })
   } catch (cause) {
+    // The answer does not name the cause, and a client that has left is none.
+    if (!gone.aborted) {
+      const facts = { err: cause, runtime_id: runtime.row.runtime_id, command_id: request.id }
+      service.log.warn(facts, 'the connection to a runtime broke while a command ran')
+    }
     throw brokeOff(request.id, cause)
   }
   await failpoint('command.ended')

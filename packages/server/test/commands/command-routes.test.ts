@@ -7,6 +7,8 @@ async function start(): Promise<TestServer & { commands: string; id: string }> {
   return { ...server, id, commands: `/v1/agents/runtime/${id}/commands` }
 }
 
+const brokeMessage = 'the connection to a runtime broke while a command ran'
+
 const items = (text: string) =>
   text
     .trim()
@@ -90,24 +92,28 @@ describe('a command that is waited for', () => {
     })
   })
 
-  test('whose runtime goes away has no made-up exit', async () => {
-    const { ask, commands, engine, id } = await start()
+  test('whose runtime goes away has no made-up exit, and its cause is logged once', async () => {
+    const { ask, commands, engine, id, logged } = await start()
     const waiting = ask('POST', commands, { json: { command: 'sleep', timeout_secs: 0 } })
     await expect.poll(async () => (await ask('GET', commands)).json.data.length).toBe(1)
     engine.end(id, { reason: 'crashed', message: '' })
     const { status, json } = await waiting
     expect([status, json.error.code]).toEqual([504, 'timeout'])
     expect(json.error.details.command_id).toMatch(/^cm/)
+    const warnings = logged.filter(({ message }) => message === brokeMessage)
+    const facts = { err: expect.any(Error), runtime_id: id, command_id: json.error.details.command_id }
+    expect(warnings).toEqual([{ level: 'warn', facts, message: brokeMessage }])
   })
 
-  test('goes on when its client leaves', async () => {
-    const { ask, commands } = await start()
+  test('goes on when its client leaves, which is no break', async () => {
+    const { ask, commands, logged } = await start()
     const leaving = new AbortController()
     const waiting = ask('POST', commands, { json: { command: 'sleep', timeout_secs: 0 }, signal: leaving.signal })
     await expect.poll(async () => (await ask('GET', `${commands}?state=running`)).json.data.length).toBe(1)
     leaving.abort()
     await expect(waiting).rejects.toThrow()
     expect((await ask('GET', `${commands}?state=running`)).json.data.length).toBe(1)
+    expect(logged.filter(({ message }) => message === brokeMessage)).toEqual([])
   })
 })
 
