@@ -122,6 +122,30 @@ test('every source of the bundle is one that a change of is noticed', () => {
   expect(others).toEqual([])
 })
 
+/** A completion takes up to 2.5 times as long as `node -e 0`. The rest is noise of a busy machine. */
+const mostTimesNode = 2.5 * 1.3
+/** Pairs of runs until the quickest of each tell: on a busy machine most runs wait for others. */
+const mostPairs = 40
+
+test.each([
+  ['a verb', ['__complete', '--', 'cr']],
+  ['an option', ['__complete', '--', 'create', '--is']],
+])('%s is completed in little more time than Node needs to start', async (_, args) => {
+  const env = { XDG_CACHE_HOME: join(folder, 'completion-cache') }
+  const timeOf = async (argv: readonly string[]) => {
+    const begun = performance.now()
+    const ended = await runHolt([], { argv, env })
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    return performance.now() - begun
+  }
+  let [node, holt] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (let pair = 0; pair < mostPairs && (pair < 3 || holt > mostTimesNode * node); pair += 1) {
+    node = Math.min(node, await timeOf([process.execPath, '-e', '0']))
+    holt = Math.min(holt, await timeOf([process.execPath, join(bundle, 'holt.mjs'), ...args]))
+  }
+  expect(holt / node).toBeLessThanOrEqual(mostTimesNode)
+})
+
 describe('the compiled code is kept', () => {
   const helpOf = (cache: string) =>
     runHolt(['ls', '--help'], { argv: [process.execPath, join(bundle, 'holt.mjs')], env: { XDG_CACHE_HOME: cache } })
