@@ -131,6 +131,8 @@ describeClasses('commands', (isolation) => {
         expect(items.at(-2)).toMatchObject({ exit_code: 3, signal: null, timed_out: false })
         expect(bytesOf(items, 'stdout').toString()).toBe('out\n')
         expect(bytesOf(items, 'stderr').toString()).toBe('err\n')
+        for (const item of items.filter(({ type }) => type === 'stdout' || type === 'stderr'))
+          expect(item).toMatchObject({ at: expect.stringMatching(/^20\d\d-.*Z$/) })
       },
     )
 

@@ -106,7 +106,7 @@ func (f *follower) step(limit int64) (wrote bool, more <-chan struct{}, err erro
 			return false, nil, nil
 		}
 	}
-	n, stream, from, more := f.p.ring.read(f.cursor, data)
+	n, stream, from, at, more := f.p.ring.read(f.cursor, data)
 	if from > f.cursor {
 		f.item(`{"type":"dropped","cursor":%d,"dropped_bytes":%d}`, from, from-f.cursor)
 		f.cursor = from
@@ -115,7 +115,7 @@ func (f *follower) step(limit int64) (wrote bool, more <-chan struct{}, err erro
 		return false, more, nil
 	}
 	f.cursor += int64(n)
-	f.output(stream, data[:n])
+	f.output(stream, at, data[:n])
 	if len(f.out) >= batchBytes {
 		err = f.send()
 	}
@@ -126,13 +126,15 @@ func (f *follower) item(format string, args ...any) {
 	f.out = append(fmt.Appendf(f.out, format, args...), '\n')
 }
 
-func (f *follower) output(stream Stream, data []byte) {
+func (f *follower) output(stream Stream, at int64, data []byte) {
 	if stream == Stdout {
 		f.out = append(f.out, `{"type":"stdout","cursor":`...)
 	} else {
 		f.out = append(f.out, `{"type":"stderr","cursor":`...)
 	}
 	f.out = strconv.AppendInt(f.out, f.cursor, 10)
+	f.out = append(f.out, `,"at_ms":`...)
+	f.out = strconv.AppendInt(f.out, at, 10)
 	f.out = append(f.out, `,"data":"`...)
 	f.out = base64.StdEncoding.AppendEncode(f.out, data)
 	f.out = append(f.out, "\"}\n"...)

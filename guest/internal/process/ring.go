@@ -1,8 +1,10 @@
 package process
 
 import (
+	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +26,17 @@ type segment struct {
 	stream Stream
 }
 
+// markEvery is how exactly the time of a byte is known, in milliseconds. Where that makes more than maxMarks, it is doubled.
+const (
+	markEvery = 10
+	maxMarks  = 8192
+)
+
+// mark says when a run of bytes began to be read, in milliseconds since the epoch; it begins where the one before it ends.
+type mark struct {
+	end, at int64
+}
+
 // ring keeps the last bytes of a process's output. Cursors count the bytes of both streams in the order they were read.
 // Its memory is mapped outside of Go's heap when the first byte comes, and goes back to the kernel when it is dropped.
 type ring struct {
@@ -31,7 +44,10 @@ type ring struct {
 	size     int
 	memory   []byte
 	segments []segment
-	start    int64 // first cursor still held
+	marks    []mark
+	every    int64        // how exactly times are known
+	now      func() int64 // the time in milliseconds since the epoch
+	start    int64        // first cursor still held
 	end      int64
 	totals   [3]int64
 	dropped  [3]int64
@@ -40,7 +56,9 @@ type ring struct {
 	room     chan struct{} // closed when one of those has moved on or left
 }
 
-func newRing(size int) *ring { return &ring{size: size} }
+func newRing(size int) *ring {
+	return &ring{size: size, every: markEvery, now: func() int64 { return time.Now().UnixMilli() }}
+}
 
 // append adds bytes of a stream, letting the oldest ones go.
 func (r *ring) append(stream Stream, data []byte) {
@@ -72,8 +90,40 @@ func (r *ring) append(stream Stream, data []byte) {
 	} else {
 		r.segments = append(r.segments, segment{r.end, stream})
 	}
+	r.mark(r.now())
 	r.trim()
 	r.wake()
+}
+
+// mark notes when what was appended last was read.
+func (r *ring) mark(at int64) {
+	if last := len(r.marks) - 1; last >= 0 && at >= r.marks[last].at && at < r.marks[last].at+r.every {
+		r.marks[last].end = r.end
+		return
+	}
+	r.marks = append(r.marks, mark{r.end, at})
+	if len(r.marks) <= maxMarks {
+		return
+	}
+	r.marks = slices.DeleteFunc(r.marks, func(m mark) bool { return m.end <= r.end-int64(r.size) })
+	for len(r.marks) > maxMarks/2 {
+		r.every *= 2
+		kept := r.marks[:1]
+		for _, m := range r.marks[1:] {
+			if last := &kept[len(kept)-1]; m.at < last.at+r.every {
+				last.end = m.end
+			} else {
+				kept = append(kept, m)
+			}
+		}
+		r.marks = kept
+	}
+}
+
+// markOf answers the mark of the byte at cursor. There is one for every byte that is held.
+func (r *ring) markOf(cursor int64) mark {
+	i, _ := slices.BinarySearchFunc(r.marks, cursor+1, func(m mark, end int64) int { return cmp.Compare(m.end, end) })
+	return r.marks[i]
 }
 
 // trim lets go of what no longer fits; the list of segments shrinks in large steps, so that an append stays cheap.
@@ -104,9 +154,9 @@ func (r *ring) wake() {
 	}
 }
 
-// read copies into buf what follows cursor, bytes of one stream. The cursor that it answers is the one where those bytes
+// read copies into buf what follows cursor, bytes of one stream, and answers when they were read. The cursor that it answers is the one where those bytes
 // begin: later than asked where some were dropped. With nothing to read, n is 0 and more is closed at the next change.
-func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from int64, more <-chan struct{}) {
+func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from, at int64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	from = max(cursor, r.start)
@@ -114,14 +164,14 @@ func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from int64,
 		if r.changed == nil {
 			r.changed = make(chan struct{})
 		}
-		return 0, 0, from, r.changed
+		return 0, 0, from, 0, r.changed
 	}
 	seg := r.segments[r.find(from)]
-	n = int(min(seg.end-from, int64(len(buf))))
-	at := int(from % int64(r.size))
-	first := copy(buf[:n], r.memory[at:])
+	mark := r.markOf(from)
+	n = int(min(seg.end-from, mark.end-from, int64(len(buf))))
+	first := copy(buf[:n], r.memory[from%int64(r.size):])
 	copy(buf[first:n], r.memory)
-	return n, seg.stream, from, nil
+	return n, seg.stream, from, mark.at, nil
 }
 
 // hold is a reader that output waits for.
@@ -219,7 +269,7 @@ func (r *ring) drop() {
 		r.memory = nil
 	}
 	r.letGo(r.end)
-	r.segments = nil
+	r.segments, r.marks = nil, nil
 	r.wake()
 }
 

@@ -169,6 +169,9 @@ export const OutputItem = z
       encoding: z
         .enum(['utf-8', 'base64'])
         .describe('How `data` is to be read: `base64` where the bytes are not UTF-8.'),
+      at: Timestamp.optional().describe(
+        'When it was read from the command, to a few milliseconds, and less exactly for the older output of a command that writes for hours. Absent in a runtime that an older Holt has made.',
+      ),
     }),
     z.object({
       type: z.literal('dropped').describe('Output was lost before the cursor.'),

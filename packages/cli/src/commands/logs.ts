@@ -2,9 +2,11 @@ import { type CommandHandle, type OutputItem, outputBytes } from '@holt/sdk'
 import type { Command } from 'commander'
 import { findCommand } from '../arguments/find-command.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
+import { momentOf } from '../arguments/moment.ts'
 import { connect } from '../connect.ts'
 import { LastLines } from '../output/last-lines.ts'
 import { print, say, writeBytes } from '../output/print.ts'
+import { TimedLines } from '../output/timed-lines.ts'
 import { act, UsageError } from '../verb.ts'
 
 const examples = `
@@ -12,11 +14,14 @@ Examples:
   holt logs mine                  the newest command's output
   holt logs mine cm4f… --follow   another one's, until it ends
   holt logs mine -n 20            its last 20 lines
+  holt logs mine -t --since 10m   the lines of the last ten minutes, with their times
   holt logs mine --json           its items, one JSON object per line`
 
 interface LogsOptions {
   readonly follow?: boolean
   readonly tail?: number
+  readonly since?: string
+  readonly timestamps?: boolean
   readonly json?: boolean
 }
 
@@ -29,6 +34,8 @@ export function addLogs(program: Command): void {
     .argument('[command]', "a command's id, or the beginning of it (default: the newest)")
     .option('-f, --follow', 'stay until the command has ended')
     .option('-n, --tail <lines>', 'only so many of the last lines; with --follow also what comes', Number)
+    .option('--since <when>', 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h')
+    .option('-t, --timestamps', 'put the time before each line')
     .option('--json', "print the output's items, one JSON object per line")
     .addHelpText('after', examples)
   act(command, showOutput)
@@ -39,31 +46,67 @@ async function showOutput(text: string, commandText: string | undefined, options
   if (tail !== undefined && !(Number.isSafeInteger(tail) && tail >= 0))
     throw new UsageError('--tail must be a number of lines')
   if (tail !== undefined && json) throw new UsageError('--tail is for lines: give one of --tail and --json')
+  const selection = new Selection(options)
   const runtime = await findRuntime(connect(), text)
   const command = await findCommand(runtime, commandText)
-  const cursor = tail === undefined ? 0 : await showLast(command, tail)
+  const cursor = tail === undefined ? 0 : await showLast(command, { tail, selection })
   if (tail !== undefined && !follow) return 0
   for await (const item of command.output({ follow, cursor })) {
+    if (!selection.has(item)) continue
     if (json) print(JSON.stringify(item))
-    else await show(item)
+    else if (isOutput(item)) await writeBytes(process[item.type], selection.bytesOf(item))
+    else if (item.type === 'dropped') say(`holt: ${item.dropped_bytes} bytes are no longer kept`)
   }
   return 0
 }
 
 /** Shows the last lines that there are, and returns the cursor behind them. */
-async function showLast(command: CommandHandle, tail: number): Promise<number> {
+async function showLast(
+  command: CommandHandle,
+  { tail, selection }: { readonly tail: number; readonly selection: Selection },
+): Promise<number> {
   const lines = new LastLines(tail)
   let cursor = 0
   for await (const item of command.output({ follow: false })) {
     cursor = item.cursor
-    if (item.type === 'stdout' || item.type === 'stderr')
-      lines.add({ stream: process[item.type], bytes: outputBytes(item) })
+    if (isOutput(item) && selection.has(item)) lines.add({ stream: process[item.type], bytes: selection.bytesOf(item) })
   }
   for (const { stream, bytes } of lines.take()) await writeBytes(stream, bytes)
   return cursor
 }
 
-async function show(item: OutputItem): Promise<void> {
-  if (item.type === 'stdout' || item.type === 'stderr') await writeBytes(process[item.type], outputBytes(item))
-  else if (item.type === 'dropped') say(`holt: ${item.dropped_bytes} bytes are no longer kept`)
+type Output = Extract<OutputItem, { readonly data: string }>
+
+function isOutput(item: OutputItem): item is Output {
+  return item.type === 'stdout' || item.type === 'stderr'
+}
+
+/** Which items of the output are shown, and how. */
+class Selection {
+  readonly #sinceMs: number | null
+  readonly #lines: TimedLines | null
+
+  constructor({ since, timestamps = false }: LogsOptions) {
+    const moment = momentOf('--since', since, 'ago')
+    this.#sinceMs = moment === undefined ? null : Date.parse(moment)
+    this.#lines = timestamps ? new TimedLines() : null
+  }
+
+  /** Returns false for output that is older than is asked for. */
+  has(item: OutputItem): boolean {
+    return this.#sinceMs === null || !isOutput(item) || Date.parse(timeOf(item)) >= this.#sinceMs
+  }
+
+  bytesOf(item: Output): Uint8Array {
+    const bytes = outputBytes(item)
+    return this.#lines === null ? bytes : this.#lines.add(item.type, bytes, timeOf(item))
+  }
+}
+
+/** Returns when output was read. Throws where that is not known. */
+function timeOf({ at }: Output): string {
+  if (at !== undefined) return at
+  throw new Error(
+    'An older Holt has made this runtime, which notes no times of output: leave --timestamps and --since out',
+  )
 }

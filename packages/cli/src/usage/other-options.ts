@@ -53,11 +53,6 @@ export const insteadOfOptionOf: Readonly<Record<string, Readonly<Record<string, 
     '-n': 'The number of children: -c COUNT, --count COUNT',
     '--number': 'The number of children: -c COUNT, --count COUNT',
   },
-  logs: {
-    '-t': 'Output has no times. When its command ran: holt ps RUNTIME',
-    '--timestamps': 'Output has no times. When its command ran: holt ps RUNTIME',
-    '--since': 'Output has no times. When its command ran: holt ps RUNTIME',
-  },
   set: {
     '-n': 'A runtime keeps the name of its start: holt create -n NAME',
     '--name': 'A runtime keeps the name of its start: holt create -n NAME',

@@ -158,6 +158,26 @@ test.each([
   await command.kill()
 })
 
+test('logs --since and --timestamps choose lines by their times, and show them', async () => {
+  const runtime = await holt.runtimes.create({ name: 'mine' })
+  const command = await runtime.commands.start('echo 1; sleep 0.1; echo 2; echo 3')
+  await command.wait()
+  const { stdout } = await runHolt(['logs', 'mine', '-t'], { service })
+  expect(stdout).toMatch(/^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \d\n){3}$/)
+  const [first = '', second = ''] = stdout.split('\n')
+  const since = second.split(' ')[0] ?? ''
+  expect(first.split(' ')[0]).not.toBe(since)
+  expect((await runHolt(['logs', 'mine', '--since', since], { service })).stdout).toBe('2\n3\n')
+  expect((await runHolt(['logs', 'mine', '--since', since, '-n', '1', '-f'], { service })).stdout).toBe('3\n')
+  expect((await runHolt(['logs', 'mine', '-n', '2', '--timestamps'], { service })).stdout).toBe(
+    stdout.slice(first.length + 1),
+  )
+  const items = (await runHolt(['logs', 'mine', '--since', since, '--json'], { service })).stdout.trim().split('\n')
+  expect(items.map((line) => JSON.parse(line).data ?? '').join('')).toBe('2\n3\n')
+  expect((await runHolt(['logs', 'mine', '--since', '1h'], { service })).stdout).toBe('1\n2\n3\n')
+  expect(await runHolt(['logs', 'mine', '--since', 'soon'], { service })).toMatchObject({ code: 2 })
+})
+
 test.each([
   ['secret', async () => (await holt.secrets.set({ name: 's', value: 'x', hosts: ['a.example.com'] })).secret_id],
   ['policy', async () => (await holt.policies.create({ name: 'p', allow: [] })).policy_id],

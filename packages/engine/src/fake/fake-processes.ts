@@ -330,7 +330,7 @@ export class FakeProcesses {
     const { info } = running
     const cursor = info.cursor + data.length
     running.info = { ...info, cursor, [`${type}_bytes`]: info[`${type}_bytes`] + data.length }
-    this.#add(running, { type, cursor, data: data.toString('base64') })
+    this.#add(running, { type, cursor, data: data.toString('base64'), at_ms: Date.now() })
   }
 
   #exit(running: Running, how: Pick<GuestProcess, 'exit_code' | 'signal' | 'timed_out'>): void {

@@ -102,7 +102,12 @@ export const GuestProcesses = z.object({ processes: z.array(GuestProcess).max(20
 /** A line of a process's stream. */
 export const GuestItem = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), cursor: count, pid: word.pid }),
-  z.object({ type: z.enum(['stdout', 'stderr']), cursor: count, data: z.base64() }),
+  z.object({
+    type: z.enum(['stdout', 'stderr']),
+    cursor: count,
+    data: z.base64(),
+    at_ms: momentMs.optional(), // A runtime that is adopted may have a guest that tells none.
+  }),
   z.object({ type: z.literal('dropped'), cursor: count, dropped_bytes: count }),
   z.object({
     type: z.literal('exit'),

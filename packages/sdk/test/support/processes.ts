@@ -93,7 +93,13 @@ export class TestProcess {
       const isText = Buffer.from(text).equals(chunk)
       this.command[`${stream}_bytes`] += chunk.length
       const data = isText ? text : chunk.toString('base64')
-      this.#add({ type: stream, cursor: this.items.length + 1, data, encoding: isText ? 'utf-8' : 'base64' })
+      this.#add({
+        type: stream,
+        cursor: this.items.length + 1,
+        data,
+        encoding: isText ? 'utf-8' : 'base64',
+        at: new Date().toISOString(),
+      })
     })
   }
 

@@ -1,5 +1,6 @@
 import type { GuestItem } from '@holt/engine'
 import type { Id, OutputItem } from '@holt/protocol'
+import { moment } from '../store/moment.ts'
 
 type Stream = 'stdout' | 'stderr'
 
@@ -35,7 +36,8 @@ export async function* decodeOutput(
     const cut = bytes.length - incompleteTail(bytes)
     at = item.cursor
     held = cut === bytes.length ? null : { stream: type, bytes: bytes.subarray(cut) }
-    if (cut > 0) yield textItem(type, at - (bytes.length - cut), bytes.subarray(0, cut))
+    const read = item.at_ms === undefined ? {} : { at: moment(item.at_ms) }
+    if (cut > 0) yield { ...textItem(type, at - (bytes.length - cut), bytes.subarray(0, cut)), ...read }
   }
 }
 

@@ -141,7 +141,9 @@ describe('a stream', () => {
     })
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const events = text.trim().split('\n\n')
-    expect(events[1]).toBe('event: stdout\nid: 3\ndata: {"type":"stdout","cursor":3,"data":"hi\\n","encoding":"utf-8"}')
+    expect(events[1]).toMatch(
+      /^event: stdout\nid: 3\ndata: \{"type":"stdout","cursor":3,"data":"hi\\n","encoding":"utf-8","at":"20[-\d]+T[:.\d]+Z"\}$/,
+    )
     expect(events.at(-1)).toMatch(/^event: end\n/)
   })
 

@@ -87,3 +87,15 @@ test.each([
 ])('of %s, %i bytes are an incomplete character', (hex, count) => {
   expect(incompleteTail(Buffer.from(hex, 'hex'))).toBe(count)
 })
+
+test('output has the time at which it was read, where the guest tells it', async () => {
+  async function* items(): AsyncGenerator<GuestItem> {
+    yield { type: 'stdout', cursor: 1, data: Buffer.from('a').toString('base64'), at_ms: 1_767_225_600_123 }
+    yield { type: 'stderr', cursor: 2, data: Buffer.from('b').toString('base64') }
+    yield { type: 'end', cursor: 2 }
+  }
+  const told = []
+  for await (const item of decodeOutput(items(), id)) told.push(item)
+  expect(told).toMatchObject([{ data: 'a', at: '2026-01-01T00:00:00.123Z' }, { data: 'b' }, { type: 'end' }])
+  expect(told[1]).not.toHaveProperty('at')
+})
