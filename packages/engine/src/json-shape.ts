@@ -29,12 +29,21 @@ export function oddShapeOf(bytes: Buffer, { maxDepth, maxValues }: JsonBounds): 
   return null
 }
 
-/** Where a text ends that begins at a quote: at the next quote before which there is an even number of backslashes. */
+/**
+ * Returns the place of the quote that ends a text, or the end of the bytes. A text usually has no
+ * quote inside; from an escaped one on, each byte is compared, which is faster than a search that
+ * finds two million of them.
+ */
 function endOfText(bytes: Buffer, start: number): number {
-  for (let end = bytes.indexOf(quote, start + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
-    let before = end - 1
-    while (bytes[before] === backslash) before -= 1
-    if ((end - before) % 2 === 1) return end
+  const first = bytes.indexOf(quote, start + 1)
+  if (first < 0) return bytes.length
+  let before = first - 1
+  while (bytes[before] === backslash) before -= 1
+  if ((first - before) % 2 === 1) return first
+  for (let at = first + 1; at < bytes.length; at += 1) {
+    const byte = bytes[at]
+    if (byte === backslash) at += 1
+    else if (byte === quote) return at
   }
   return bytes.length
 }

@@ -7,7 +7,7 @@ const maxPointerLength = 300
 
 /**
  * Turns the faults that schemas found into fields and reasons, one for each unknown field as well.
- * Stops at `maxIssues`: a body may have 100,000 wrong values.
+ * Stops at `maxIssues`: a body may have 40,000 wrong values.
  */
 function fieldIssues(errors: Parameters<typeof invalidRequest>[0]): readonly FieldIssue[] {
   const found: FieldIssue[] = []
