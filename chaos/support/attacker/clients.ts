@@ -5,11 +5,23 @@ import type { Attack, Evidence } from './target.ts'
 const mib = 2 ** 20
 const json = { 'content-type': 'application/json' }
 
-/** The largest body that is taken: one string, one field for each few bytes, and brackets. */
+/** Returns a list of the same value. */
+const many = <Value>(count: number, value: Value) => Array<Value>(count).fill(value)
+
+/** The largest bodies that are taken, and those that take longest to parse or to check. */
 const bodies = {
   text: Buffer.from(JSON.stringify({ name: 'x'.repeat(4 * mib - 100) })),
   fields: Buffer.from(`{${Array.from({ length: 300_000 }, (_, n) => `"f${n}":1`).join(',')}}`),
   brackets: Buffer.alloc(4 * mib, '['),
+  escapes: Buffer.from(JSON.stringify({ name: '"'.repeat(2 * mib - 50) })),
+  spaces: Buffer.from(`{${' \n'.repeat(2 * mib - 50)}"name":1}`),
+  wrong: Buffer.from(
+    JSON.stringify({
+      network_policy: {
+        allow: many(250, { host: '', ports: many(64, 0), paths: many(64, ''), methods: many(16, '') }),
+      },
+    }),
+  ),
 }
 
 /** What begins as gzip does (RFC 1952) and goes on as nothing does. */
@@ -36,13 +48,23 @@ function again({ socket, note }: Lane, ...request: readonly (string | Buffer)[])
   send()
 }
 
-/** A frame of a client (RFC 6455, 5.2), which may announce more than comes. */
-function frame(opcode: number, payload: Buffer, announced = payload.length): Buffer {
-  const start = Buffer.alloc(14)
-  start.writeUInt8(0x80 | opcode, 0)
-  start.writeUInt8(0x80 | 127, 1)
-  start.writeBigUInt64BE(BigInt(announced), 2)
-  return Buffer.concat([start, payload]) // The mask is zero, and changes nothing.
+/**
+ * Returns a frame of a client (RFC 6455, 5.2). It may announce more bytes than it has, and may be
+ * one of several fragments. The mask is zero and changes nothing. A control frame has at most 125
+ * bytes.
+ */
+function frame(opcode: number, payload: Buffer, { announced = payload.length, fin = true } = {}): Buffer {
+  const isShort = announced <= 125
+  const start = Buffer.alloc(isShort ? 6 : 14)
+  start.writeUInt8((fin ? 0x80 : 0) | opcode, 0)
+  start.writeUInt8(0x80 | (isShort ? announced : 127), 1)
+  if (!isShort) start.writeBigUInt64BE(BigInt(announced), 2)
+  return Buffer.concat([start, payload])
+}
+
+/** Returns the same bytes a thousand times. */
+function thousandOf(bytes: Buffer): Buffer {
+  return Buffer.concat(Array<Buffer>(1_000).fill(bytes))
 }
 
 /** Attaches so many times, and says the rest once the service has agreed. */
@@ -58,10 +80,10 @@ function attach(count: number, query: string, say: (lane: Lane) => void): Attack
 }
 
 /** Attaches, says the same again and again, and reads nothing of what the service says to that. */
-function deaf(said: Buffer): Attack {
-  const thousand = Buffer.concat(Array<Buffer>(1_000).fill(said))
+function deaf(said: Buffer, pieces = 1_000): Attack {
+  const thousand = thousandOf(said)
   return {
-    evidence: { least: { opened: 32, pieces: 1_000 }, answers: { 101: 16, ...limited } },
+    evidence: { least: { opened: 32, pieces }, answers: { 101: 16, ...limited } },
     run: (target, time) =>
       lanes(target, time, { count: 32, reads: false }, (lane) => {
         lane.socket.write(head(target, `GET ${target.commandPath}/attach`, handshake))
@@ -132,6 +154,21 @@ export const clients = {
 
   'JSON of brackets alone': askFor(bodies.brackets, {
     least: { opened: 8, bytes_sent: 16 * mib },
+    answers: { invalid_request: 2 },
+  }),
+
+  'JSON of one text of escapes': askFor(bodies.escapes, {
+    least: { opened: 8, bytes_sent: 16 * mib },
+    answers: { invalid_request: 2 },
+  }),
+
+  'JSON of spaces and lines': askFor(bodies.spaces, {
+    least: { opened: 8, bytes_sent: 16 * mib },
+    answers: { invalid_request: 2 },
+  }),
+
+  'JSON of as many wrong values as are checked': askFor(bodies.wrong, {
+    least: { opened: 8, bytes_sent: mib },
     answers: { invalid_request: 2 },
   }),
 
@@ -246,7 +283,7 @@ export const clients = {
     evidence: { least: { opened: 25, closed: 5, pieces: 10 }, answers: { 101: 10 } },
     run: attach(20, '', ({ socket, note }) => {
       note()
-      socket.write(frame(2, Buffer.alloc(1000), 2 ** 40))
+      socket.write(frame(2, Buffer.alloc(1000), { announced: 2 ** 40 }))
     }),
   },
 
@@ -260,11 +297,32 @@ export const clients = {
   'frames whose answers nobody reads': deaf(frame(1, Buffer.from('{"type":"write"}'))),
 
   'pings as fast as they go': {
-    evidence: { least: { opened: 32, pieces: 1_000 }, answers: { 101: 16, ...limited } },
-    run: attach(32, '', (lane) => pour(lane, frame(9, Buffer.alloc(100)))),
+    evidence: { least: { opened: 40, closed: 8, pieces: 32 }, answers: { 101: 32, ...limited } },
+    run: attach(32, '', (lane) => pour(lane, thousandOf(frame(9, Buffer.alloc(100))))),
   },
 
-  'pings whose answers nobody reads': deaf(frame(9, Buffer.alloc(100))),
+  'pongs that nobody asked for': {
+    evidence: { least: { opened: 40, closed: 8, pieces: 32 }, answers: { 101: 32, ...limited } },
+    run: attach(32, '', (lane) => pour(lane, thousandOf(frame(10, Buffer.alloc(0))))),
+  },
+
+  'fragments of one message without end': {
+    evidence: { least: { opened: 40, closed: 8, pieces: 32 }, answers: { 101: 32, ...limited } },
+    run: attach(32, '', (lane) => {
+      lane.socket.write(frame(2, Buffer.alloc(0), { fin: false }))
+      pour(lane, thousandOf(frame(0, Buffer.alloc(0), { fin: false })))
+    }),
+  },
+
+  'attachments that break off at once': {
+    evidence: { least: { opened: 64, closed: 32 }, answers: { 101: 32, ...limited } },
+    run: attach(32, '', ({ socket, note }) => {
+      note()
+      socket.resetAndDestroy()
+    }),
+  },
+
+  'pings whose answers nobody reads': deaf(frame(9, Buffer.alloc(100)), 500),
 
   'visits to a port': {
     // The program takes in few at a time.
