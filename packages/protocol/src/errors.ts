@@ -90,21 +90,28 @@ export type ErrorCode = keyof typeof errorCatalogue
 
 /** What is wrong with one field: `pointer` is a JSON pointer (RFC 6901) into the body, or `/query/NAME`, `/path/NAME`. */
 export interface FieldIssue {
+  /** The field: a JSON pointer (RFC 6901) into the body, or `/query/NAME`, `/path/NAME`. */
   readonly pointer: string
+  /** What is wrong with it. */
   readonly message: string
 }
 
 /** Facts of an error for programs. */
 export interface ErrorDetails {
+  /** The wrong fields of a request. */
   readonly issues?: readonly FieldIssue[]
   readonly [name: string]: unknown
 }
 
 /** The one error that crosses package borders and becomes an answer. Its message never names host paths, SQL or other tenants. */
 export class HoltError extends Error {
+  /** What went wrong, for programs: a key of `errorCatalogue`. */
   readonly code: ErrorCode
+  /** The HTTP status of the code. */
   readonly status: number
+  /** What to do next, in a sentence. */
   readonly hint: string
+  /** Facts for programs, such as `issues` with the wrong fields; undefined where there are none. */
   readonly details: ErrorDetails | undefined
   constructor(
     code: ErrorCode,

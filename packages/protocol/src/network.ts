@@ -83,7 +83,7 @@ export type TestedNetwork = z.infer<typeof TestedNetwork>
 const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
 
 /** What a runtime tried to reach, and what was decided. */
-const NetworkDecision = z.object({
+export const NetworkDecision = z.object({
   type: z
     .enum(['dns', 'connect', 'request', 'close'])
     .describe('A name asked for, a connection, a request inside a terminated one, or the end of a connection.'),

@@ -16,7 +16,9 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 
 /** A page of items. */
 export interface Page<Item> {
+  /** The items of this page. */
   readonly data: readonly Item[]
+  /** The `cursor` of the next page; null: this is the last one. */
   readonly next_cursor: string | null
 }
 

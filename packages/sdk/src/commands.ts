@@ -8,8 +8,11 @@ import { ShellSession, whenFree } from './session.ts'
 import { type AttachOptions, Terminal } from './terminal/terminal.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
+/** How a command of a session is run, in the API's own words. */
+export type SessionCommandOptions = Omit<StartCommandInput, 'command' | 'argv' | 'background' | 'session'> & CallOptions
+
 /** How a command is run, in the API's own words. */
-export type CommandOptions = Omit<StartCommandInput, 'command' | 'argv' | 'background'> & CallOptions
+export type CommandOptions = SessionCommandOptions & Pick<StartCommandInput, 'session'>
 
 /** How a command is run and listened to. */
 export type RunOptions = CommandOptions & OutputListener

@@ -27,6 +27,7 @@ export type {
   DockerfileCheck,
   DryRun,
   DryRunProblem,
+  ErrorBody,
   ErrorCode,
   ErrorDetails,
   Event,
@@ -95,11 +96,11 @@ export type {
   WebhookDelivery,
   WriteStdinInput,
 } from '@holt/protocol'
-export { ErrorBody, errorCatalogue } from '@holt/protocol'
+export { errorCatalogue } from '@holt/protocol'
 export type { Audit, AuditFilter } from './audit.ts'
 export type { BuildFilter, Builds } from './builds.ts'
 export type { CommandHandle, FollowOptions, WaitOptions } from './command-handle.ts'
-export type { CommandOptions, Commands, RunOptions } from './commands.ts'
+export type { CommandOptions, Commands, RunOptions, SessionCommandOptions } from './commands.ts'
 export { type ByteStream, type FileContent, type FileSource, fileSource } from './content/file-source.ts'
 export type { ReadOptions } from './content/read-content.ts'
 export type { WriteOptions } from './content/write-content.ts'

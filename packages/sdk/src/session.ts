@@ -1,11 +1,10 @@
 import type { CommandResult, OutputItem } from '@holt/protocol'
 import type { CommandHandle } from './command-handle.ts'
-import type { CommandOptions, Commands, RunOptions } from './commands.ts'
+import type { CommandOptions, Commands, SessionCommandOptions } from './commands.ts'
 import { HoltApiError } from './errors.ts'
+import type { OutputListener } from './output.ts'
 import { backoffMs, sleep } from './retry.ts'
 import type { CallOptions } from './transport.ts'
-
-type InSession<Options> = Omit<Options, 'session'>
 
 /**
  * A shell of a runtime in which commands run one after another, each where the one before left: its directory and
@@ -22,19 +21,22 @@ export class ShellSession {
   }
 
   /** Runs a command and waits for its end; `session_kept` says whether the next one begins with what it left. */
-  run(command: string | readonly string[], options: InSession<RunOptions> = {}): Promise<CommandResult> {
+  run(
+    command: string | readonly string[],
+    options: SessionCommandOptions & OutputListener = {},
+  ): Promise<CommandResult> {
     return this.#commands.run(command, { ...options, session: this.name })
   }
 
   /** Starts a command in the background. The next one of the session waits for it. */
-  start(command: string | readonly string[], options: InSession<CommandOptions> = {}): Promise<CommandHandle> {
+  start(command: string | readonly string[], options: SessionCommandOptions = {}): Promise<CommandHandle> {
     return this.#commands.start(command, { ...options, session: this.name })
   }
 
   /** Runs a command and yields what happens as it happens. */
   stream(
     command: string | readonly string[],
-    options: InSession<CommandOptions> = {},
+    options: SessionCommandOptions = {},
   ): AsyncGenerator<OutputItem, void, undefined> {
     return this.#commands.stream(command, { ...options, session: this.name })
   }
