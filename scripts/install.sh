@@ -236,7 +236,9 @@ uninstall_holt() {
 		rm -rf /etc/holt
 	fi
 	# Each installation has a directory in it, which the purge removes.
-	[ ! -d /run/holt ] || rmdir --ignore-fail-on-non-empty /run/holt
+	for dir in /run/holt /run/holt-ids; do
+		[ ! -d "$dir" ] || rmdir --ignore-fail-on-non-empty "$dir"
+	done
 	# The compiled code that the command keeps for each user.
 	cut -d : -f 6 /etc/passwd | sort -u | while read -r dir; do
 		[ ! -d "$dir/.cache/holt" ] || rm -rf --one-file-system "$dir/.cache/holt"

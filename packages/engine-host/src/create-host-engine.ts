@@ -115,6 +115,7 @@ async function repair(
   await Promise.all([removeTemporaries(host.layout.disks), host.checkpoints.removeTemporaries()])
   await host.disks.open()
   await findRuntimes(host, identity)
+  await host.runtimes.claimIds()
   await removeOrphans(host, identity.installationId)
   await host.imageMounts.releaseUnused()
   await host.images.repair()

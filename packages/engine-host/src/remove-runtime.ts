@@ -71,7 +71,10 @@ export async function clearPaths(host: Host, paths: RuntimePaths, record: Record
 }
 
 /** Forgets a runtime that is cleared, and lets go of its image with the last one that is made of it. */
-export async function forgetRuntime(host: Host, { paths, record: { spec } }: Runtime): Promise<void> {
+export async function forgetRuntime(host: Host, runtime: Runtime): Promise<void> {
+  const { paths, record } = runtime
+  const { spec } = record
+  await host.runtimes.releaseIds(runtime)
   host.runtimes.drop(paths.id)
   await host.imageMounts.release(spec.imageDigest)
 }

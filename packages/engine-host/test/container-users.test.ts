@@ -1,5 +1,5 @@
 import { watch } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GuestClient } from '@holt/engine'
 import { expect, test } from 'vitest'
@@ -31,6 +31,10 @@ test.skipIf(reason !== null)(
       const users = [await userOf(one.id), await userOf(two.id)]
       expect(users).not.toContain(0)
       expect(users[0]).not.toBe(users[1])
+
+      // Other installations of the host see that the range is taken.
+      const record = join(under.options.stateDir, 'runtimes', one.id, 'runtime.json')
+      expect(await readlink(`/run/holt-ids/${users[0]}`)).toBe(record)
 
       // Root of one runtime takes no resources from root of the other, or from the host.
       const taken = await takeInotify(guests[0])

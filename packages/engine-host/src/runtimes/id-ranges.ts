@@ -16,15 +16,18 @@ const END_ID = 0x7ffe_0000
 const RANGES = (END_ID - FIRST_ID) / IDS_OF_RUNTIME
 
 /**
- * Returns the first id of a range that no runtime of this installation uses. Installations on one
- * host start at different ranges, so that they overlap only by chance or with thousands of
- * runtimes. Throws kind `unavailable` if every range is taken.
+ * Takes a range and returns its first id. `take` answers false for a range that another runtime of
+ * the host has. Installations start at different ranges. Throws kind `unavailable` if every range
+ * is taken.
  */
-export function pickIdRange(installationId: string, isTaken: (firstId: number) => boolean): number {
+export async function pickIdRange(
+  installationId: string,
+  take: (firstId: number) => Promise<boolean>,
+): Promise<number> {
   const start = createHash('sha256').update(installationId).digest().readUInt32BE() % RANGES
   for (let step = 0; step < RANGES; step += 1) {
     const firstId = FIRST_ID + ((start + step) % RANGES) * IDS_OF_RUNTIME
-    if (!isTaken(firstId)) return firstId
+    if (await take(firstId)) return firstId
   }
   throw new EngineError('unavailable', `all ${RANGES} ranges of user ids are taken: remove containers`)
 }

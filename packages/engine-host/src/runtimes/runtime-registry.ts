@@ -6,6 +6,7 @@ import type { Layout, RuntimePaths } from '../layout.ts'
 import { GuestDoor } from '../link/guest-door.ts'
 import type { Log } from '../options.ts'
 import { syncPath } from '../tools/durable-files.ts'
+import { IdClaims } from './id-claims.ts'
 import { pickIdRange, ROOT } from './id-ranges.ts'
 import type { Observers } from './observers.ts'
 import { observedOf, type RuntimeRecord, writeRecord } from './runtime-record.ts'
@@ -38,6 +39,9 @@ export class RuntimeRegistry {
   readonly #observers: Observers
   readonly #log: Log
   readonly #runtimes = new Map<RuntimeId, Runtime>()
+  readonly #claims: IdClaims
+  /** Ranges of ids of runtimes that are about to be adopted. */
+  readonly #picked = new Set<number>()
   /** Called when a runtime's connection ends. */
   onDrop: (id: RuntimeId) => void = () => {}
 
@@ -46,6 +50,7 @@ export class RuntimeRegistry {
     this.#identity = identity
     this.#observers = observers
     this.#log = log
+    this.#claims = new IdClaims(layout.runtimes)
   }
 
   get(id: RuntimeId): Runtime | undefined {
@@ -70,26 +75,49 @@ export class RuntimeRegistry {
 
   /** Writes down that this runtime is to be made. */
   async admit(spec: RuntimeSpec): Promise<Runtime> {
+    const earlier = this.get(spec.id)
+    if (earlier !== undefined) await this.releaseIds(earlier)
+    const firstId = spec.isolation === 'container' ? await this.#takeIds(spec.id) : null
     const record: RuntimeRecord = {
       format: 1,
       ...this.#identity,
       spec,
-      firstId: spec.isolation === 'container' ? this.#freeIds() : null,
+      firstId,
       state: 'preparing',
       restored: false,
       process: null,
       ending: null,
     }
     const runtime = this.adopt(record)
+    if (firstId !== null) this.#picked.delete(firstId)
     await mkdir(runtime.paths.dir, { recursive: true, mode: 0o700 })
     await writeRecord(runtime.paths.record, record, false)
     this.#observers.tellPresent(observedOf(runtime))
     return runtime
   }
 
-  #freeIds(): number {
-    const taken = new Set(this.all().map(({ record }) => record.firstId))
-    return pickIdRange(this.#identity.installationId, (firstId) => taken.has(firstId))
+  async #takeIds(id: RuntimeId): Promise<number> {
+    const record = this.#layout.runtime(id).record
+    const taken = new Set(this.all().flatMap((other) => (other.paths.id === id ? [] : [other.record.firstId])))
+    return pickIdRange(this.#identity.installationId, async (firstId) => {
+      if (taken.has(firstId) || this.#picked.has(firstId)) return false
+      this.#picked.add(firstId)
+      if (await this.#claims.claim(firstId, record)) return true
+      this.#picked.delete(firstId)
+      return false
+    })
+  }
+
+  /** Claims the ranges of ids of runtimes that an earlier engine has left, and gives back what it has claimed for no runtime. */
+  async claimIds(): Promise<void> {
+    for (const { record, paths } of this.all())
+      if (record.firstId !== null && record.state !== 'ended') await this.#claims.claim(record.firstId, paths.record)
+    await this.#claims.releaseOthers(new Set(this.all().map(({ paths }) => paths.record)))
+  }
+
+  /** Gives back the range of ids of a runtime whose files are gone. */
+  async releaseIds({ record: { firstId }, paths }: Runtime): Promise<void> {
+    if (firstId !== null) await this.#claims.release(firstId, paths.record)
   }
 
   /** Takes in a runtime whose record is on disk already. */

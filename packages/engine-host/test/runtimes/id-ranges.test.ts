@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { IDS_OF_RUNTIME, pickIdRange } from '../../src/runtimes/id-ranges.ts'
 
-test('gives every runtime of an installation a range of its own, until there is none', () => {
+test('gives every runtime of an installation a range of its own, until there is none', async () => {
   const taken = new Set<number>()
-  const isTaken = (firstId: number) => taken.has(firstId)
+  const isFree = async (firstId: number) => !taken.has(firstId)
   for (;;) {
     try {
-      const firstId = pickIdRange('one', isTaken)
+      const firstId = await pickIdRange('one', isFree)
       expect(firstId % IDS_OF_RUNTIME).toBe(0)
       expect(taken.has(firstId)).toBe(false)
       taken.add(firstId)
@@ -20,10 +20,10 @@ test('gives every runtime of an installation a range of its own, until there is 
   expect(Math.max(...taken) + IDS_OF_RUNTIME).toBeLessThanOrEqual(0x7ffe_0000)
 })
 
-test('gives a range again when its runtime is gone, and another installation others first', () => {
-  const none = () => false
-  const first = pickIdRange('one', none)
-  expect(pickIdRange('one', none)).toBe(first)
-  expect(pickIdRange('one', (firstId) => firstId === first)).not.toBe(first)
-  expect(pickIdRange('two', none)).not.toBe(first)
+test('gives a range again when its runtime is gone, and another installation others first', async () => {
+  const all = async () => true
+  const first = await pickIdRange('one', all)
+  expect(await pickIdRange('one', all)).toBe(first)
+  expect(await pickIdRange('one', async (firstId) => firstId !== first)).not.toBe(first)
+  expect(await pickIdRange('two', all)).not.toBe(first)
 })

@@ -41,12 +41,20 @@ async function lookForLeaks({ stateDir, runDir, cgroupParent }: LeakScope): Prom
     ...(await loopFiles()).filter(ours).map((file) => `loop device of ${file}`),
     ...(await childCgroups(cgroupParent)).map((dir) => `cgroup ${dir}`),
     ...sockets.filter(ours).map((path) => `socket ${path}`),
+    ...(await claimedIds(ours)),
     ...(await filesIn(join(stateDir, 'runtimes'))),
     ...(await filesIn(runDir, (name) => !['.runner', '.owner'].includes(name))),
     ...(await filesIn(join(runDir, '.runner'))),
     ...(await filesIn(join(stateDir, 'images'), (name) => name.startsWith('.tmp-'))),
     ...(await filesIn(join(stateDir, 'checkpoints'), (name) => name.startsWith('.tmp-'))),
   ]
+}
+
+/** Returns the ranges of user ids that are claimed for runtimes of ours. */
+async function claimedIds(ours: (record: string) => boolean): Promise<string[]> {
+  const names = await readdir('/run/holt-ids').catch(() => []) // Nobody has claimed any.
+  const records = await Promise.all(names.map((name) => readlink(`/run/holt-ids/${name}`).catch(() => '')))
+  return names.filter((_, index) => ours(records[index] ?? '')).map((name) => `ids from ${name}`)
 }
 
 async function loopFiles(): Promise<string[]> {
