@@ -1,4 +1,5 @@
 import { type ErrorBody, type ErrorCode, type ErrorDetails, errorCatalogue } from '@holt/protocol'
+import { hintInOurWords, messageInOurWords, type SentFields } from './client-words.ts'
 
 /** Reasons why no answer came: nothing was sent, the answer was lost, or it took too long. */
 export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
@@ -41,7 +42,7 @@ export class HoltError extends Error {
 }
 
 function hintOfCode(code: HoltErrorCode): string {
-  return isServiceCode(code) ? errorCatalogue[code].hint : clientHints[code]
+  return isServiceCode(code) ? hintInOurWords(errorCatalogue[code].hint) : clientHints[code]
 }
 
 function isServiceCode(code: HoltErrorCode): code is ErrorCode {
@@ -62,19 +63,28 @@ export class HoltConnectionError extends HoltError {
   }
 }
 
-/** An error that the service answered. `details` are the service's own. */
+/**
+ * An error that the service answered. `details` are the service's own. `message` and `hint` name options and calls of this
+ * client where the service named fields and requests.
+ */
 export class HoltApiError extends HoltError {
   declare readonly code: ErrorCode
   /** The status of the answer. */
   readonly httpStatus: number
   /** The code as it was sent: differs from `code` where this client does not know it. */
   readonly wireCode: string
+  /** The message as it was sent. */
+  readonly wireMessage: string
+  /** The hint as it was sent. */
+  readonly wireHint: string
   /** What the operator can look up. */
   readonly requestId: string | null
   /** How long the service asks to wait before the next try. */
   readonly retryAfterMs: number | null
   constructor(facts: {
     code: ErrorCode
+    /** What was sent, for the values of wrong fields. */
+    sent?: SentFields | undefined
     wireCode: string
     message: string
     httpStatus: number
@@ -83,10 +93,13 @@ export class HoltApiError extends HoltError {
     requestId: string | null
     retryAfterMs: number | null
   }) {
-    super(facts.code, facts.message, { hint: facts.hint, details: facts.details })
+    const { hint = errorCatalogue[facts.code].hint, details, message, sent = {} } = facts
+    super(facts.code, messageInOurWords(message, details, sent), { hint: hintInOurWords(hint), details })
     this.name = 'HoltApiError'
     this.httpStatus = facts.httpStatus
     this.wireCode = facts.wireCode
+    this.wireMessage = message
+    this.wireHint = hint
     this.requestId = facts.requestId
     this.retryAfterMs = facts.retryAfterMs
   }
@@ -110,13 +123,14 @@ const codeByStatus: Readonly<Record<number, ErrorCode>> = {
 }
 
 /** Makes the error of an answer that is no success, also where a proxy in between wrote it. */
-export function errorOfAnswer(response: Response, text: string): HoltApiError {
+export function errorOfAnswer(response: Response, text: string, sent?: SentFields): HoltApiError {
   const body = parseError(text)
   const code = body === null ? undefined : knownCode(body.code)
   const wireCode = typeof body?.code === 'string' ? body.code : String(response.status)
   return new HoltApiError({
     code: code ?? codeByStatus[response.status] ?? (response.status >= 500 ? 'internal' : 'invalid_request'),
     wireCode,
+    sent,
     message:
       textOf(body?.message) ?? `The service answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`,
     httpStatus: response.status,

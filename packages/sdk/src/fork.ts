@@ -39,7 +39,7 @@ export class Fork implements AsyncDisposable {
   toJSON(): ForkData {
     const data = this.results.map(({ runtime, error }) =>
       runtime === null
-        ? { runtime: null, error: { code: error.code, message: error.message, hint: error.hint } }
+        ? { runtime: null, error: { code: error.wireCode, message: error.wireMessage, hint: error.wireHint } }
         : { runtime: runtime.toJSON(), error: null },
     )
     return { data }

@@ -22,6 +22,8 @@ export type RequestBytes =
 
 /** One request, in the route table's words. */
 export interface Request<Name extends RouteName> extends CallOptions {
+  /** Ends the connection in place of `signal`, which then only ends what comes before and between tries. */
+  readonly connection?: AbortSignal | undefined
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly json?: BodyOf<Name>
@@ -118,7 +120,8 @@ export class Transport {
     const limit = new AbortController()
     const timeoutMs = this.#timeoutMs(request)
     const timer = timeoutMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => limit.abort(), timeoutMs)
-    const signal = request.signal === undefined ? limit.signal : AbortSignal.any([request.signal, limit.signal])
+    const end = request.connection ?? request.signal
+    const signal = end === undefined ? limit.signal : AbortSignal.any([end, limit.signal])
     let unreadable: { readonly error: unknown } | undefined
     const noteUnreadable = (error: unknown) => {
       unreadable = { error: localError(error) }
@@ -128,7 +131,7 @@ export class Transport {
       const init = this.#init(route, request, { signal, noteUnreadable })
       const response = await this.options.fetch(this.#address(route, request), init)
       if (!response.ok && !request.accepted?.includes(response.status))
-        throw errorOfAnswer(response, await response.text())
+        throw errorOfAnswer(response, await response.text(), request)
       return await read(response)
     } catch (error) {
       request.signal?.throwIfAborted()

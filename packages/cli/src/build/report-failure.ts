@@ -24,6 +24,6 @@ export function reportFailure(
   if (failed !== undefined) say(`${styled('red', '✗')} step ${failed.step}${where}: ${printable(failed.text)}`)
   const lines = message.split('\n').map(printable)
   say(`${styled('red', 'error')}: ${reason}: ${lines.join('\n  ')}`)
-  say(`${styled('yellow', 'hint')}: ${printable(inOurWords(hint))}`)
+  say(`${styled('yellow', 'hint')}: ${printable(inOurWords(build.reason?.hint ?? hint))}`)
   say(`build: ${build.build_id}   its whole log: holt template logs ${shellWord(build.build_id)}`)
 }

@@ -1,4 +1,4 @@
-import type { ErrorDetails } from '@holt/protocol'
+import { type ErrorDetails, nameSameAsRequests } from '@holt/protocol'
 import { type ErrorCode, HoltApiError, HoltConnectionError, HoltError, readCredentialsFile } from '@holt/sdk'
 import { stateDir } from '../daemon/state.ts'
 import { shellWord } from '../shell/shell-word.ts'
@@ -14,7 +14,8 @@ export function hintOf(error: unknown): string | undefined {
     const hint = withoutCredentials()
     if (hint !== undefined) return hint
   }
-  const words = inOurWords(error.hint, error.details)
+  const hint = error instanceof HoltApiError ? error.wireHint : error.hint
+  const words = inOurWords(hint, error.details)
   const isGeneral = error.hint === new HoltError(error.code, '').hint
   // The hint of this one error is more specific than the general hint of its code.
   if (!isGeneral && !speaksOfRequests.test(words)) return words
@@ -80,12 +81,11 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** Terms of the API, and their counterparts on the command line. */
 const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^Build it with POST \S+\.$/, 'Build it: holt template build'],
-  [/GET \/v1\/agents\/template lists them\.$/, 'holt template ls'],
+  [/: GET \/v1\/agents\/template lists them\.$/, ': holt template ls'],
   [
     /^GET \/v1\/agents\/snapshot\?kind=filesystem lists those that there are\.$/,
     'See which there are: holt snapshot ls',
   ],
-  [/GET \/v1\/agents\/template says/, 'holt template ls says'],
   [/^Set its state to active first\.$/, 'Let it go on first: holt webhook set WEBHOOK --enable'],
   [/^Read the command by its id: GET \S+\.$/, 'See what became of it: holt ps RUNTIME'],
   [/with from_template\.$/, 'with --from-template.'],
@@ -101,10 +101,13 @@ const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
 /** Returns an API hint in terms of the command line. */
 export function inOurWords(hint: string, details?: ErrorDetails): string {
   const text = ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), hint)
-  return named(text, details).replace(/(?:they are in )?details\.(\w+)/, (whole, name: string) => {
-    const fact = details?.[name]
-    return Array.isArray(fact) ? fact.join(', ') : typeof fact === 'string' ? fact : whole
-  })
+  return named(nameSameAsRequests(text, 'command'), details).replace(
+    /(?:they are in )?details\.(\w+)/,
+    (whole, name: string) => {
+      const fact = details?.[name]
+      return Array.isArray(fact) ? fact.join(', ') : typeof fact === 'string' ? fact : whole
+    },
+  )
 }
 
 /** Returns a hint that names the runtime of the error, so that it can be typed literally. */

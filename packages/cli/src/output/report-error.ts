@@ -31,7 +31,7 @@ function saysNothingElse(error: unknown): boolean {
   if (!(error instanceof HoltError) || !['invalid_request', 'invalid_path'].includes(error.code)) return false
   const rest = (error.details?.issues ?? []).reduce(
     (text, { pointer, message }) => text.replace(`${pointer || 'the body'} ${message}`, ''),
-    error.message,
+    error instanceof HoltApiError ? error.wireMessage : error.message,
   )
   return /^The request is not valid:[ ;]*\.?$/.test(rest)
 }

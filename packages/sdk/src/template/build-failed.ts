@@ -1,4 +1,5 @@
 import type { Build, BuildFailureCode } from '@holt/protocol'
+import { hintInOurWords } from '../client-words.ts'
 import { HoltError } from '../errors.ts'
 
 /** A build that did not become a template. */
@@ -18,7 +19,7 @@ export class BuildFailed extends HoltError {
       'build_failed',
       reason?.message ?? `The build ${build.build_id} of ${build.name}:${build.tag} was cancelled`,
       {
-        hint: reason?.hint ?? hints[reason?.code ?? 'cancelled'],
+        hint: hintInOurWords(reason?.hint ?? hints[reason?.code ?? 'cancelled']),
         details: reason?.details ?? {},
       },
     )

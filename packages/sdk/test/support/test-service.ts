@@ -139,7 +139,7 @@ export class TestService {
       const query =
         route.query === undefined
           ? {}
-          : (parse(route.query, Object.fromEntries(url.searchParams)) as Record<string, unknown>)
+          : (parse(route.query, Object.fromEntries(url.searchParams), '/query') as Record<string, unknown>)
       this.calls.push({ route: name, headers: request.headers, body })
       this.onCall(name)
       const fault = this.#takeFault(name)
@@ -193,10 +193,10 @@ function findRoute(request: IncomingMessage) {
   throw new HoltError('route_not_found', `No route ${request.method} ${url.pathname}`)
 }
 
-function parse(schema: NonNullable<Route['query']>, value: unknown): unknown {
+function parse(schema: NonNullable<Route['query']>, value: unknown, prefix = ''): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(({ path, message }) => ({ pointer: `/${path.join('/')}`, message }))
+  const issues = parsed.error.issues.map(({ path, message }) => ({ pointer: `${prefix}/${path.join('/')}`, message }))
   const named = issues.map(({ pointer, message }) => `${pointer} ${message}`).join('; ')
   throw new HoltError('invalid_request', `The request is not valid: ${named}.`, { details: { issues } })
 }
