@@ -242,6 +242,9 @@ export interface BuildReport {
   }): void
 }
 
+/** What to do about a step that failed, where nothing more is known. */
+const stepHint = 'Correct what the message names and build again: the steps before it are in the cache.'
+
 /** The one way a build fails that is its author's matter. What else goes wrong is thrown as it is, and is `internal`. */
 export class BuildError extends Error {
   override readonly name = 'BuildError'
@@ -257,7 +260,7 @@ export class BuildError extends Error {
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
     this.code = code
-    this.hint = options.hint ?? null
+    this.hint = options.hint ?? (code === 'step_failed' ? stepHint : null)
     this.details = options.details ?? {}
     this.step = options.step ?? null
   }

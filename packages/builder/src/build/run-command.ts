@@ -5,6 +5,7 @@ import { filledDisk, saysDiskFull } from './disk-check.ts'
 import { OutputLines } from './output-lines.ts'
 import type { Redactor } from './redact.ts'
 import type { RunWork } from './resolved-step.ts'
+import { type Exit, hintOfExit } from './step-hint.ts'
 import type { StepRuntime } from './step-runtime.ts'
 
 /** What a failed step keeps of its output stands in the log; the guest need not. */
@@ -45,7 +46,7 @@ export async function runCommand(runtime: StepRuntime, work: RunWork, context: C
     },
     signal,
   )
-  let exit: { readonly exit_code: number | null; readonly signal: string | null } | null = null
+  let exit: Exit | null = null
   for await (const item of items) {
     if (item.type === 'stdout' || item.type === 'stderr') lines.add(item.type, Buffer.from(item.data, 'base64'))
     else if (item.type === 'dropped') lines.note(`(${item.dropped_bytes} bytes of output were lost)`)
@@ -67,24 +68,17 @@ interface Failed {
 }
 
 async function failureOf(
-  exit: { readonly exit_code: number | null; readonly signal: string | null },
+  exit: Exit,
   { runtime, user, tail, context: { number, text, disk } }: Failed,
 ): Promise<BuildError> {
   if (saysDiskFull(tail) && (await runtime.mayBeFull())) return filledDisk(disk, number)
   const { exit_code: exitCode, signal } = exit
   const how = signal !== null ? `was ended by ${signal}` : `exited with ${exitCode ?? 'an unknown code'}`
   const quoted = tail === '' ? '' : `\n${tail}`
-  const hint = hintOf({ signal, user, tail })
+  const hint = hintOfExit(exit, { user, tail })
   return new BuildError('step_failed', `${text} ${how}.${quoted}`, {
     step: number,
     details: { exit_code: exitCode, signal, output: tail },
-    ...(hint === null ? {} : { hint }),
+    hint,
   })
-}
-
-function hintOf({ signal, user, tail }: { signal: string | null; user: string; tail: string }): string | null {
-  if (signal === 'SIGKILL') return 'It may have needed more memory than steps of a build have.'
-  const isRoot = /^(?:root|0)?(?::|$)/.test(user)
-  if (isRoot || !/permission denied/i.test(tail)) return null
-  return `The step ran as ${user}. Where it has to be root, say USER root before it.`
 }

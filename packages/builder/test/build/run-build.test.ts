@@ -200,6 +200,7 @@ EOF`
       const failure = await failureOf(rig.host(isolation), requestOf(`FROM base\n${line}`))
       expect(failure.code).toBe('step_failed')
       expect(failure.message).toMatch(message)
+      expect(failure.hint).toMatch(/\S/)
       expect(failure.step).toBeGreaterThan(1)
     })
 

@@ -1,0 +1,25 @@
+/** How a command ended. */
+export interface Exit {
+  readonly exit_code: number | null
+  readonly signal: string | null
+}
+
+const memoryHint = 'It may have needed more memory than steps of a build have.'
+
+/** Exit codes of a shell (POSIX, 2.8.2), and what to do about each. */
+const hintsOfExit: Readonly<Record<number, string>> = {
+  126: 'It is there and cannot be executed: run chmod +x in a step before, or check that it is made for this machine.',
+  127: 'The program is not in the image: install it in a step before, for example with apt-get install, or correct its name.',
+  137: memoryHint,
+}
+
+/** Returns what to do about a command of a step that did not exit with 0: `user` as USER has it, `tail` the end of its output. */
+export function hintOfExit(exit: Exit, { user, tail }: { readonly user: string; readonly tail: string }): string {
+  if (exit.signal === 'SIGKILL') return memoryHint
+  const known = hintsOfExit[exit.exit_code ?? -1]
+  if (known !== undefined) return known
+  const isRoot = /^(?:root|0)?(?::|$)/.test(user)
+  if (!isRoot && /permission denied/i.test(tail))
+    return `The step ran as ${user}. Where it has to be root, say USER root before it.`
+  return 'The end of its output says why. Correct the step and build again: the steps before it are in the cache.'
+}
