@@ -27,6 +27,16 @@ find_node() {
 	fi
 }
 
+# Succeeds if everything that the sources of the installation $1 import is in its node_modules: also
+# after a pull that brought another dependency.
+has_dependencies() {
+	[ -d "$1/node_modules/@holt" ] || return 1
+	for dependency in $(sed -n '/"dependencies": {/,/}/s/^ *"\([^"]*\)": "[^"]*",\{0,1\}$/\1/p' "$1"/packages/*/package.json); do
+		[ -e "$1/node_modules/$dependency" ] ||
+			[ -n "$(find "$1"/packages/*/node_modules/"$dependency" -maxdepth 0 -print -quit 2>/dev/null)" ] || return 1
+	done
+}
+
 # Executes a program: run_program ROOT NAME SOURCE "NODE'S FLAGS" ARGUMENT...
 run_program() {
 	root=$1 name=$2 source=$3 flags=$4
@@ -35,7 +45,7 @@ run_program() {
 	if bundle_is_fresh "$root"; then
 		# By its own name: scripts/bundle.ts keeps a bundle that a process was started with.
 		program=$(readlink -f "$root/dist/bundle/current")/$name.mjs
-	elif [ -d "$root/node_modules/@holt" ]; then
+	elif has_dependencies "$root"; then
 		program=$root/$source
 	else
 		echo "error: the packages that $name needs are not installed" >&2

@@ -87,8 +87,29 @@ test('a package without sources runs its bundle', async () => {
   expect(await run()).toMatchObject({ code: 0, stdout: 'bundle holt a b c\n' })
 })
 
-test('a clone whose packages are not installed says what to type', async () => {
+test.each<[string, () => Promise<unknown>]>([
+  ['packages are not installed', () => rm(join(root, 'node_modules/@holt'), { recursive: true })],
+  [
+    'packages have a dependency more than is installed',
+    () =>
+      put('packages/cli/package.json', JSON.stringify({ type: 'module', dependencies: { commander: '1' } }, null, 2)),
+  ],
+])('a clone whose %s says what to type', async (_, change) => {
   await rm(join(root, 'dist'), { recursive: true })
-  await rm(join(root, 'node_modules/@holt'), { recursive: true })
-  expect(await run()).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('FIX: npm install') })
+  await change()
+  for (const program of ['packages/cli/bin/holt', 'packages/server/bin/holtd'])
+    expect(await run(program)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: .* not installed\nFIX: npm install .*\n$/),
+    })
+})
+
+test('a clone whose dependencies are installed runs', async () => {
+  await rm(join(root, 'dist'), { recursive: true })
+  const dependencies = { '@scope/one': '1', commander: '1' }
+  await put('packages/cli/package.json', JSON.stringify({ type: 'module', dependencies }, null, 2))
+  await put('node_modules/@scope/one/package.json', '{}')
+  await put('packages/cli/node_modules/commander/package.json', '{}')
+  expect(await run()).toMatchObject({ code: 0, stdout: 'source holt a b c\n' })
 })
