@@ -74,7 +74,7 @@ export async function runAttached(attached: Attached): Promise<number> {
   let commandId = ''
   let unread = false
   void tellOfPauses(runtime, ended.signal)
-  for await (const item of runtime.commands.stream(command, { ...options, stdin: piped })) {
+  for await (const item of runtime.commands.stream(command, { ...options, stdin: piped, onAbort: 'leave' })) {
     if (item.type === 'start') {
       commandId = item.command_id
       interrupts.passOn((signal, count) =>

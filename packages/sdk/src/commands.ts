@@ -1,6 +1,7 @@
-import type { CommandResult, OutputItem, Session, StartCommandInput } from '@holt/protocol'
+import type { CommandResult, ErrorCode, OutputItem, Session, StartCommandInput } from '@holt/protocol'
+import { CommandAbort, type OnAbort } from './abort-command.ts'
 import { type CommandHandle, makeCommandHandle } from './command-handle.ts'
-import { HoltConnectionError } from './errors.ts'
+import { HoltApiError, HoltConnectionError } from './errors.ts'
 import { eventStream, resumeItems } from './item-stream.ts'
 import { collectOutput, type OutputListener, resultOf } from './output.ts'
 import { type Paginated, paginate } from './pages.ts'
@@ -14,12 +15,23 @@ export type SessionCommandOptions = Omit<StartCommandInput, 'command' | 'argv' |
 /** How a command is run, in the API's own words. */
 export type CommandOptions = SessionCommandOptions & Pick<StartCommandInput, 'session'>
 
+/** How a command that is waited for is run. */
+export interface StreamOptions extends CommandOptions {
+  /**
+   * What becomes of the command when `signal` aborts the call, or the loop over `stream` is left. `kill` (default): it is
+   * killed before the call throws. `leave`: it goes on.
+   */
+  readonly onAbort?: OnAbort | undefined
+}
+
 /** How a command is run and listened to. */
-export type RunOptions = CommandOptions & OutputListener
+export type RunOptions = StreamOptions & OutputListener
 
 /** An answer without a byte for this long is taken for lost by the fetch of Node, so longer commands are streamed. */
 const longestSilentWaitSecs = 240
 const defaultTimeoutSecs = 60
+/** A kill that takes longer is not waited for: the service, or its runtime, is not there. */
+const killTimeoutMs = 5_000
 /** What the service and the network may add to a command's own time limit. */
 const answerMarginMs = 45_000
 
@@ -34,12 +46,14 @@ export class Commands {
 
   /**
    * Runs a command and waits for its end. A failed or timed-out command is a result, not an error. `stdout` and `stderr`
-   * hold up to `max_output_bytes` (1 MiB) each; `onStdout` and `onStderr` hear everything, as it comes.
+   * hold up to `max_output_bytes` (1 MiB) each; `onStdout` and `onStderr` hear everything, as it comes. Aborting the call
+   * kills the command, unless `onAbort` is `leave`.
    */
   async run(command: string | readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const { onStdout, onStderr, ...rest } = options
     const timeoutSecs = options.timeout_secs ?? defaultTimeoutSecs
-    const streamed = onStdout !== undefined || onStderr !== undefined
+    const kills = options.signal !== undefined && options.onAbort !== 'leave'
+    const streamed = kills || onStdout !== undefined || onStderr !== undefined
     if (streamed || timeoutSecs === 0 || timeoutSecs > longestSilentWaitSecs)
       return this.#runStreamed(command, rest, { onStdout, onStderr })
     const answer = await whenFree(options, () =>
@@ -69,11 +83,36 @@ export class Commands {
 
   /**
    * Runs a command and yields what happens as it happens, from `start` to `end`. A broken connection is made again after
-   * the last item. Leaving the loop does not end the command.
+   * the last item. Aborting, and leaving the loop, kill the command, unless `onAbort` is `leave`.
    */
   async *stream(
     command: string | readonly string[],
-    options: CommandOptions = {},
+    options: StreamOptions = {},
+  ): AsyncGenerator<OutputItem, void, undefined> {
+    const { signal, onAbort = 'kill' } = options
+    const abort = new CommandAbort(signal, onAbort === 'kill' ? (commandId) => this.#killLeft(commandId) : null)
+    let isLeft = true
+    try {
+      for await (const item of this.#items(command, options, abort.connection)) {
+        if (item.type === 'start') await abort.started(item.command_id)
+        await abort.throwIfAborted()
+        yield item
+      }
+      isLeft = false
+    } catch (error) {
+      isLeft = false
+      await abort.throwIfAborted()
+      throw error
+    } finally {
+      if (isLeft) await abort.left()
+      abort.close()
+    }
+  }
+
+  async *#items(
+    command: string | readonly string[],
+    options: StreamOptions,
+    connection: AbortSignal,
   ): AsyncGenerator<OutputItem, void, undefined> {
     const { signal } = options
     const { resumeTimeoutMs } = this.#transport.options
@@ -81,15 +120,28 @@ export class Commands {
     const first = await whenFree(options, () =>
       this.#transport.open('startCommand', {
         signal,
+        connection,
         params: { runtime_id: this.#runtimeId },
         json: bodyOf(command, options, false),
         headers: { accept: eventStream },
       }),
     )
-    const open = (cursor: number) => (commandId === undefined ? null : this.#openOutput(commandId, cursor, signal))
-    for await (const item of resumeItems<OutputItem>({ first, open, cursor: 0, resumeTimeoutMs, signal })) {
+    const open = (cursor: number) => (commandId === undefined ? null : this.#openOutput(commandId, cursor, connection))
+    for await (const item of resumeItems<OutputItem>({ first, open, cursor: 0, resumeTimeoutMs, signal: connection })) {
       if (item.type === 'start') commandId = item.command_id
       yield item
+    }
+  }
+
+  /** Kills a command that nobody waits for any more. One that is gone needs no kill. */
+  async #killLeft(commandId: string): Promise<void> {
+    const params = { runtime_id: this.#runtimeId, command_id: commandId }
+    const signal = AbortSignal.timeout(killTimeoutMs)
+    try {
+      await this.#transport.run('killCommand', { params, signal, twiceIsOnce: true })
+    } catch (error) {
+      const isGone = error instanceof HoltApiError && goneCodes.includes(error.code)
+      if (!isGone) throw signal.aborted ? new HoltConnectionError('timeout', couldNotKill(commandId)) : error
     }
   }
 
@@ -136,7 +188,7 @@ export class Commands {
 
   async #runStreamed(
     command: string | readonly string[],
-    options: CommandOptions,
+    options: StreamOptions,
     listener: OutputListener,
   ): Promise<CommandResult> {
     const started: { commandId?: string } = {}
@@ -169,7 +221,13 @@ async function* noteStart(
   }
 }
 
-function bodyOf(command: string | readonly string[], options: CommandOptions, background: boolean): StartCommandInput {
-  const { signal: _, ...settings } = options
+const goneCodes: readonly ErrorCode[] = ['runtime_not_found', 'runtime_terminated', 'command_not_found']
+
+function couldNotKill(commandId: string): string {
+  return `The command ${commandId} could not be killed within ${killTimeoutMs} ms`
+}
+
+function bodyOf(command: string | readonly string[], options: StreamOptions, background: boolean): StartCommandInput {
+  const { signal: _, onAbort: __, ...settings } = options
   return { ...settings, background, ...(typeof command === 'string' ? { command } : { argv: [...command] }) }
 }

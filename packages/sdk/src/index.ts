@@ -97,10 +97,11 @@ export type {
   WriteStdinInput,
 } from '@holt/protocol'
 export { errorCatalogue } from '@holt/protocol'
+export type { OnAbort } from './abort-command.ts'
 export type { Audit, AuditFilter } from './audit.ts'
 export type { BuildFilter, Builds } from './builds.ts'
 export type { CommandHandle, FollowOptions, WaitOptions } from './command-handle.ts'
-export type { CommandOptions, Commands, RunOptions, SessionCommandOptions } from './commands.ts'
+export type { CommandOptions, Commands, RunOptions, SessionCommandOptions, StreamOptions } from './commands.ts'
 export { type ByteStream, type FileContent, type FileSource, fileSource } from './content/file-source.ts'
 export type { ReadOptions } from './content/read-content.ts'
 export type { WriteOptions } from './content/write-content.ts'

@@ -1,6 +1,7 @@
-import type { CreateRuntimeInput, DryRun, Isolation, RuntimeState } from '@holt/protocol'
-import { HoltError } from './errors.ts'
+import { type CreateRuntimeInput, type DryRun, type Isolation, isIdParam, type RuntimeState } from '@holt/protocol'
+import { HoltApiError, HoltError } from './errors.ts'
 import { type Paginated, paginate } from './pages.ts'
+import { backoffMs, sleep } from './retry.ts'
 import { makeRuntime, type Runtime } from './runtime.ts'
 import { makeBuildHandle } from './template/build-handle.ts'
 import { buildToWaitFor } from './template/build-to-wait-for.ts'
@@ -83,11 +84,44 @@ export class Runtimes {
     })
   }
 
-  /** Gets a runtime by its id. */
-  async get(runtimeId: string, options: CallOptions = {}): Promise<Runtime> {
-    return makeRuntime(
-      this.#transport,
-      await this.#transport.call('getRuntime', { ...options, params: { runtime_id: runtimeId } }),
-    )
+  /** Gets a runtime by id, or by name: the one with that name that has not ended. */
+  async get(runtime: string, options: CallOptions = {}): Promise<Runtime> {
+    const named = isIdParam('runtime_id', runtime) ? null : await this.#named(runtime, options)
+    if (named !== null) return named
+    const params = { runtime_id: runtime }
+    return makeRuntime(this.#transport, await this.#transport.call('getRuntime', { ...options, params }))
+  }
+
+  /**
+   * Gets the runtime with a name, or creates it. Callers that ask at the same time get the same runtime. One that is there is
+   * answered as it is: with its own settings, and paused where it is paused; one that starts is waited for.
+   */
+  async getOrCreate(
+    body: CreateRuntimeInput & { readonly name: string },
+    options: Omit<CreateRuntimeOptions, 'idempotencyKey'> = {},
+  ): Promise<Runtime> {
+    const { signal } = options
+    const beganMs = performance.now()
+    for (let tries = 1; ; tries += 1) {
+      const named = await this.#named(body.name, { signal })
+      if (named !== null && !passingStates.includes(named.state)) return named
+      try {
+        if (named?.state !== 'starting') return await this.create(body, options)
+      } catch (error) {
+        if (!(error instanceof HoltApiError && error.code === 'name_taken')) throw error
+      }
+      if (performance.now() - beganMs > this.#transport.options.timeoutMs)
+        throw new HoltError('timeout', `The runtime named ${body.name} has neither started nor ended`)
+      await sleep(backoffMs(tries), signal)
+    }
+  }
+
+  /** The runtime with a name that has not ended, or else one that has failed; null where there is none. */
+  async #named(name: string, options: CallOptions): Promise<Runtime | null> {
+    const found = (await this.list({ name }, options).all()).filter(({ state }) => state !== 'terminated')
+    return found.find(({ state }) => state !== 'failed') ?? found[0] ?? null
   }
 }
+
+/** States that a runtime leaves by itself, or in which its name is free. */
+const passingStates: readonly RuntimeState[] = ['starting', 'terminating', 'failed']

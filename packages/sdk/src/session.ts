@@ -1,6 +1,6 @@
 import type { CommandResult, OutputItem } from '@holt/protocol'
 import type { CommandHandle } from './command-handle.ts'
-import type { CommandOptions, Commands, SessionCommandOptions } from './commands.ts'
+import type { CommandOptions, Commands, SessionCommandOptions, StreamOptions } from './commands.ts'
 import { HoltApiError } from './errors.ts'
 import type { OutputListener } from './output.ts'
 import { backoffMs, sleep } from './retry.ts'
@@ -23,7 +23,7 @@ export class ShellSession {
   /** Runs a command and waits for its end; `session_kept` says whether the next one begins with what it left. */
   run(
     command: string | readonly string[],
-    options: SessionCommandOptions & OutputListener = {},
+    options: SessionCommandOptions & Pick<StreamOptions, 'onAbort'> & OutputListener = {},
   ): Promise<CommandResult> {
     return this.#commands.run(command, { ...options, session: this.name })
   }
@@ -36,7 +36,7 @@ export class ShellSession {
   /** Runs a command and yields what happens as it happens. */
   stream(
     command: string | readonly string[],
-    options: SessionCommandOptions = {},
+    options: SessionCommandOptions & Pick<StreamOptions, 'onAbort'> = {},
   ): AsyncGenerator<OutputItem, void, undefined> {
     return this.#commands.stream(command, { ...options, session: this.name })
   }

@@ -109,18 +109,150 @@ describe('stream', () => {
     for (let i = 0; i < 40; i++) service.faults.push({ route: 'readOutput', type: 'cut', items: 0 })
     await expect(textOf(runtime.commands.stream('echo hi'))).rejects.toMatchObject({ reason: 'lost' })
   })
+})
 
-  test('an abort ends the reading, not the command', async () => {
-    const controller = new AbortController()
-    const reading = (async () => {
-      for await (const item of runtime.commands.stream('echo hi; sleep 30', { signal: controller.signal })) {
-        if (item.type === 'stdout') controller.abort(new Error('enough'))
-      }
-    })()
-    await expect(reading).rejects.toThrow('enough')
-    const [command] = await runtime.commands.list().all()
-    expect(command?.state).toBe('running')
+describe('a command that nobody waits for any more', () => {
+  const endless = 'echo hi; sleep 30'
+
+  /** The commands that run. */
+  async function running() {
+    return (await runtime.commands.list().all()).filter(({ state }) => state === 'running')
+  }
+
+  test.each<[string, () => Promise<unknown>]>([
+    [
+      'a run that is aborted',
+      async () => {
+        const controller = new AbortController()
+        const work = runtime.commands.run(endless, { signal: controller.signal })
+        const heard = expect(work).rejects.toThrow('enough')
+        while ((await running()).length === 0);
+        controller.abort(new Error('enough'))
+        await heard
+      },
+    ],
+    [
+      'a run that is aborted before the service has answered',
+      async () => {
+        const controller = new AbortController()
+        service.onCall = (route) => {
+          if (route === 'startCommand') controller.abort(new Error('enough'))
+        }
+        await expect(runtime.commands.run(endless, { signal: controller.signal })).rejects.toThrow('enough')
+        expect(service.count('startCommand')).toBe(1)
+      },
+    ],
+    [
+      'a run whose listener throws',
+      async () => {
+        const onStdout = () => {
+          throw new Error('enough')
+        }
+        await expect(runtime.commands.run(endless, { onStdout })).rejects.toThrow('enough')
+      },
+    ],
+    [
+      'a stream that is aborted in its loop',
+      async () => {
+        const controller = new AbortController()
+        const reading = (async () => {
+          for await (const item of runtime.commands.stream(endless, { signal: controller.signal }))
+            if (item.type === 'stdout') controller.abort(new Error('enough'))
+        })()
+        await expect(reading).rejects.toThrow('enough')
+      },
+    ],
+    [
+      'a stream that is aborted while nobody reads it',
+      async () => {
+        const controller = new AbortController()
+        const items = runtime.commands.stream(endless, { signal: controller.signal })
+        await items.next()
+        controller.abort(new Error('enough'))
+        await expect.poll(running).toEqual([])
+      },
+    ],
+    [
+      'a stream whose loop is left',
+      async () => {
+        for await (const item of runtime.commands.stream(endless)) if (item.type === 'stdout') break
+      },
+    ],
+    [
+      'a stream whose loop throws',
+      async () => {
+        const reading = (async () => {
+          for await (const item of runtime.commands.stream(endless))
+            if (item.type === 'stdout') throw new Error('enough')
+        })()
+        await expect(reading).rejects.toThrow('enough')
+      },
+    ],
+    [
+      'a command of a session',
+      async () => {
+        for await (const item of runtime.commands.session('s').stream(endless)) if (item.type === 'stdout') break
+      },
+    ],
+  ])('is killed: %s', async (_, leave) => {
+    await leave()
+    expect(await running()).toEqual([])
+    expect(service.count('killCommand')).toBe(1)
+  })
+
+  test.each<[string, () => Promise<unknown>]>([
+    [
+      'a run that is aborted',
+      async () => {
+        const controller = new AbortController()
+        service.onCall = (route) => {
+          if (route === 'startCommand') setTimeout(() => controller.abort(new Error('enough')), 50)
+        }
+        const { signal } = controller
+        await expect(runtime.commands.run(endless, { signal, onAbort: 'leave' })).rejects.toThrow('enough')
+      },
+    ],
+    [
+      'a stream that is aborted',
+      async () => {
+        const controller = new AbortController()
+        const reading = (async () => {
+          for await (const item of runtime.commands.stream(endless, { signal: controller.signal, onAbort: 'leave' })) {
+            if (item.type === 'stdout') controller.abort(new Error('enough'))
+          }
+        })()
+        await expect(reading).rejects.toThrow('enough')
+      },
+    ],
+    [
+      'a stream whose loop is left',
+      async () => {
+        for await (const item of runtime.commands.stream(endless, { onAbort: 'leave' }))
+          if (item.type === 'stdout') break
+      },
+    ],
+  ])('goes on with `leave`: %s', async (_, leave) => {
+    await leave()
+    const [command, ...others] = await running()
+    expect(others).toEqual([])
     await command?.kill()
+    expect(command?.state).toBe('exited')
+  })
+
+  test('is not killed where it has ended, or its runtime', async () => {
+    const { signal } = new AbortController()
+    await expect(runtime.commands.run('echo hi', { signal })).resolves.toMatchObject({ exit_code: 0, stdout: 'hi\n' })
+    for await (const _ of runtime.commands.stream('echo hi', { signal }));
+    expect(service.count('killCommand')).toBe(0)
+    service.faults.push({ route: 'killCommand', type: 'refuse', code: 'runtime_terminated' })
+    for await (const item of runtime.commands.stream(endless)) if (item.type === 'stdout') break
+    expect(service.count('killCommand')).toBe(1)
+  })
+
+  test('starts nothing where the signal was aborted before', async () => {
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(runtime.commands.run('true', { signal })).rejects.toThrow('enough')
+    expect(service.count('startCommand')).toBe(0)
   })
 })
 

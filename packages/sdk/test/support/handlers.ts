@@ -33,6 +33,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     if (wanted.dry_run === true) return { status: 200, json: dryRunOf(service, wanted) }
     const snapshot = wanted.snapshot === undefined ? null : snapshotOf(service, String(wanted.snapshot))
     const template = snapshot?.template as Record<string, unknown> | undefined
+    requireFreeName(service, wanted.name)
     const runtime = runningRuntime(wanted, template ?? templateOf(service, String(wanted.template ?? 'base-small')))
     Object.assign(runtime, { snapshot_id: snapshot?.snapshot_id ?? null })
     takeNetwork(service, runtime, wanted)
@@ -199,6 +200,13 @@ function pageOf(all: readonly unknown[], query: Readonly<Record<string, unknown>
   const start = Number(query.cursor ?? 0)
   const end = start + Number(query.limit)
   return { data: all.slice(start, end), next_cursor: end < all.length ? String(end) : null }
+}
+
+/** A name is that of one runtime that has not ended. */
+function requireFreeName(service: TestCall['service'], name: unknown): void {
+  const ended = ['terminated', 'failed']
+  const taken = [...service.runtimes.values()].some((row) => row.name === name && !ended.includes(String(row.state)))
+  if (name !== undefined && taken) throw new HoltError('name_taken', `A runtime named ${name} exists.`)
 }
 
 function matches(runtime: Readonly<Record<string, unknown>>, query: Readonly<Record<string, unknown>>): boolean {
