@@ -1,36 +1,43 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Arch, archs, type ReleaseFacts, readFacts } from './release/facts.ts'
 import { sumsName, writeSums } from './release/hash-files.ts'
 import { makeDeb } from './release/make-deb.ts'
-import { makeTree } from './release/make-tree.ts'
+import { makeImage } from './release/make-image.ts'
+import { type Components, makeTree } from './release/make-tree.ts'
 import { packPackages } from './release/pack-packages.ts'
 import { writeArchive } from './release/write-archive.ts'
+import { notesName, writeNotes } from './release/write-notes.ts'
 
-const usage = `usage: npm run release -- [--out DIR] [--arch ${archs.join(',')}]`
+const usage = `usage: npm run release -- [--out DIR] [--arch ${archs.join(',')}] [--image]`
 
 /**
- * Makes every artifact of a release in a new directory: `release.ts [--out DIR] [--arch x64,arm64]`.
+ * Makes every artifact of a release in a new directory: `release.ts [--out DIR] [--arch x64,arm64] [--image]`.
  * The same commit gives the same bytes. `scripts/lib/setup.sh` has to have run.
  */
 async function main(args: readonly string[]): Promise<void> {
-  const { out, arch } = parseArgs({
+  const { out, arch, image } = parseArgs({
     args: [...args],
     options: {
       out: { type: 'string', default: join(import.meta.dirname, '../dist/release') },
       arch: { type: 'string', default: archs.join(',') },
+      image: { type: 'boolean', default: false },
     },
   }).values
   const wanted = arch.split(',').map(archOf)
   const facts = await readFacts(join(import.meta.dirname, '..'))
   await rm(out, { recursive: true, force: true })
   await mkdir(out, { recursive: true })
-  const artifacts: string[] = []
-  for (const arch of wanted) artifacts.push(...(await makeFor(arch, facts, out)))
-  artifacts.push(...(await packPackages(facts.root, out)))
-  await writeSums(out, artifacts)
-  for (const name of [...artifacts, sumsName]) console.log(join(out, name))
+  const made: Made[] = []
+  for (const arch of wanted) made.push(await makeFor(arch, facts, out))
+  const artifacts = [...made.flatMap(({ names }) => names), ...(await packPackages(facts.root, out))]
+  const own = made.find((one) => one.arch === process.arch)
+  if (image && own !== undefined) artifacts.push(await makeImage(own.deb, facts, out))
+  const [first] = made
+  if (first !== undefined) await writeNotes(out, { facts, components: first.components, artifacts })
+  await writeSums(out, [...artifacts, notesName])
+  for (const name of [...artifacts, notesName, sumsName]) console.log(join(out, name))
 }
 
 function archOf(name: string): Arch {
@@ -39,12 +46,21 @@ function archOf(name: string): Arch {
   return arch
 }
 
-/** Makes the artifacts for one processor, and returns their names. */
-async function makeFor(arch: Arch, facts: ReleaseFacts, out: string): Promise<readonly string[]> {
+/** What was made for one processor. */
+interface Made {
+  readonly arch: Arch
+  readonly deb: string
+  readonly names: readonly string[]
+  readonly components: Components
+}
+
+async function makeFor(arch: Arch, facts: ReleaseFacts, out: string): Promise<Made> {
   const name = `holt-${facts.version}-linux-${arch}`
-  await makeTree(facts, arch, join(out, name))
+  const components = await makeTree(facts, arch, join(out, name))
   await writeArchive(join(out, name), join(out, `${name}.tar.gz`), facts)
-  return [`${name}.tar.gz`, await makeDeb(join(out, name), facts, arch, out)]
+  await copyFile(join(out, name, 'sbom.cdx.json'), join(out, `${name}.cdx.json`))
+  const deb = await makeDeb(join(out, name), facts, arch, out)
+  return { arch, deb, names: [`${name}.tar.gz`, deb, `${name}.cdx.json`], components }
 }
 
 await main(process.argv.slice(2))

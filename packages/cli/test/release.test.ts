@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Arch, type ReleaseFacts, readFacts } from '../../../scripts/release/facts.ts'
+import { changesOf } from '../../../scripts/release/write-notes.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 /** A release links the guest and compresses 200 MB, and the first one fetches Node. */
@@ -129,4 +130,45 @@ test('a project outside of the repository uses the npm packages', { timeout: 120
 
   await writeFile(join(project, 'main.ts'), program.replace("'base-small'", '7'))
   await expect(run(join(repository, 'node_modules/.bin/tsc'), ['-p', project])).rejects.toThrow()
+})
+
+test('the bill of materials has every part with its version', async () => {
+  const bom = JSON.parse(await readFile(join(out, `holt-${facts.version}-linux-${arch}.cdx.json`), 'utf8'))
+  expect(bom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 })
+  expect(bom.serialNumber).toMatch(/^urn:uuid:[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+  expect(bom.metadata.component).toMatchObject({ name: 'holt', version: facts.version })
+  const components = bom.components as { name: string; version: string; 'bom-ref': string }[]
+  const refs = components.map((component) => component['bom-ref'])
+  expect(new Set(refs).size).toBe(refs.length)
+  expect(bom.dependencies[0].dependsOn).toEqual(refs)
+  const manifest = JSON.parse(await readFile(join(tree, 'manifest.json'), 'utf8'))
+  for (const name of ['node', 'npm', 'runsc'])
+    expect(components).toContainEqual(expect.objectContaining({ name, version: manifest[name] }))
+  // One of the command, one of the service, one of the guest.
+  expect(components.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['commander', 'fastify', 'gvisor.dev/gvisor']),
+  )
+  expect(components.every(({ version }) => /^v?\d/.test(version))).toBe(true)
+})
+
+test('every part of the programs has the text of its licence, or the name where it ships no text', async () => {
+  for (const name of ['bundle.txt', 'holt-guest.txt']) {
+    const parts = (await readFile(join(tree, 'share/licenses', name), 'utf8')).split(/^={80}$/m).slice(1)
+    const without = parts.map((part) => part.trim()).filter((part) => part.split('\n').length < 5)
+    expect(
+      without.filter((part) => !/^\S+ \S+ [\w.-]+$/.test(part)),
+      name,
+    ).toEqual([])
+    expect(without.length).toBeLessThan(parts.length / 10)
+  }
+})
+
+test('the release notes have the changes of the version', async () => {
+  const notes = await readFile(join(out, 'RELEASE-NOTES.md'), 'utf8')
+  expect(notes).toContain(`# Holt ${facts.version}\n`)
+  const changelog = '# Changelog\n\n## 2.0.0 - today\n\n* two\n\n### Added\n\n* three\n\n## 1.0.0\n\n* one\n'
+  expect(changesOf(changelog, '2.0.0')).toBe('* two\n\n### Added\n\n* three')
+  expect(changesOf(changelog, '1.0.0')).toBe('* one')
+  expect(changesOf('## Unreleased\n\n* new\n', '3.0.0')).toBe('* new')
+  expect(() => changesOf(changelog, '3.0.0')).toThrow('CHANGELOG.md has no section for 3.0.0')
 })
