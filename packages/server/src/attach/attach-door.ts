@@ -3,7 +3,7 @@ import { attachFrameBytes, attachProtocol, HoltError, routes } from '@holt/proto
 import { WebSocketServer } from 'ws'
 import { auditedParams } from '../audit/audit-request.ts'
 import { admitCaller } from '../auth/admit-caller.ts'
-import { type Caller, requireScope } from '../auth/authenticate.ts'
+import { authenticate, type Caller, requireScope } from '../auth/authenticate.ts'
 import type { Watched } from '../auth/open-streams.ts'
 import { invalidRequest } from '../http/field-issues.ts'
 import { ClientGone } from '../http/gone-signal.ts'
@@ -12,6 +12,7 @@ import { parseQuery } from '../http/parse-query.ts'
 import { toHoltError } from '../http/send-error.ts'
 import type { Upgrade, UpgradeDoor } from '../http/upgrades.ts'
 import type { Service } from '../service.ts'
+import { AttachPace } from './attach-pace.ts'
 import { Attachment } from './attachment.ts'
 import { findAttachable } from './find-attachable.ts'
 import { authorizationOf, requireHandshake } from './handshake.ts'
@@ -40,20 +41,27 @@ export function attachDoor(service: Service): UpgradeDoor {
     allowSynchronousEvents: false,
     handleProtocols: (offered) => (offered.has(attachProtocol) ? attachProtocol : false),
   })
+  const pace = new AttachPace()
   return {
     claims: ({ method, headers, url }) =>
       method === route.method && headers.upgrade?.toLowerCase() === 'websocket' && pattern.test(url ?? ''),
-    open: (upgrade) => open(service, server, upgrade),
+    open: (upgrade) => open(service, { server, pace }, upgrade),
   }
 }
 
-async function open(service: Service, server: WebSocketServer, upgrade: Upgrade): Promise<void> {
+/** What the door has for all attachments. */
+interface Shared {
+  readonly server: WebSocketServer
+  readonly pace: AttachPace
+}
+
+async function open(service: Service, shared: Shared, upgrade: Upgrade): Promise<void> {
   const { request, requestId, tell } = upgrade
   const claim = { authorization: authorizationOf(request.headers), peer: request.socket.remoteAddress }
   const caller = await admitCaller(service, claim, tell)
   const answered = writeDown(service, upgrade, caller)
   try {
-    await attach(service, server, { ...upgrade, caller })
+    await attach(service, shared, { ...upgrade, caller })
     answered(101)
   } catch (error) {
     const failure = toHoltError(error, service.log, requestId)
@@ -64,7 +72,7 @@ async function open(service: Service, server: WebSocketServer, upgrade: Upgrade)
 
 async function attach(
   service: Service,
-  server: WebSocketServer,
+  { server, pace }: Shared,
   { request, socket, head, caller }: Upgrade & { readonly caller: Caller },
 ): Promise<void> {
   requireScope(caller, route.scope)
@@ -73,6 +81,8 @@ async function attach(
   const left = new AbortController()
   const leave = () => left.abort(new ClientGone('the client is gone'))
   socket.once('close', leave)
+  await pace.wait(caller.projectId, left.signal)
+  await authenticate(service, authorizationOf(request.headers)) // The key may have ended meanwhile.
   const found = await findAttachable(service, { caller, params, query, gone: left.signal })
   socket.off('close', leave)
   const room = roomsOf(service).open(caller.projectId, params)
