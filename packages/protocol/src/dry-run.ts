@@ -6,9 +6,9 @@ import { Isolation, OnTimeout, Runtime } from './runtime.ts'
 /** Why a create would be refused: an error of the create itself, without its request. */
 export const DryRunProblem = z.object({
   code: z.string().describe('The code of the error that the create would answer.'),
-  message: z.string(),
-  hint: z.string(),
-  details: z.record(z.string(), z.unknown()).optional(),
+  message: z.string().describe('What is wrong, in a sentence.'),
+  hint: z.string().describe('What to do about it, in a sentence.'),
+  details: z.record(z.string(), z.unknown()).optional().describe('Facts for programs. Absent: there are none.'),
 })
 export type DryRunProblem = z.infer<typeof DryRunProblem>
 
@@ -17,26 +17,26 @@ export const DryRun = z
   .object({
     would_create: z.boolean().describe('True if the create would be accepted now: there are no problems.'),
     template: Runtime.shape.template.nullable().describe('Null: the template or snapshot is not known.'),
-    snapshot_id: idSchema('snapshot').nullable(),
-    cloud: z.string(),
-    region: z.string(),
+    snapshot_id: idSchema('snapshot').nullable().describe('The snapshot that it would be made of. Null: a template.'),
+    cloud: z.string().describe('The cloud of the host, as in a runtime.'),
+    region: z.string().describe('The region of the host, as in a runtime.'),
     isolation: Isolation.nullable().describe('Null: the host has no such class, or the snapshot is not known.'),
     cpu: z.number().nullable().describe('Null, as the other sizes: it depends on what is not known.'),
-    memory_mib: z.number().int().nullable(),
-    disk_mib: z.number().int().nullable(),
+    memory_mib: z.number().int().nullable().describe('Memory in MiB.'),
+    disk_mib: z.number().int().nullable().describe('Disk in MiB.'),
     secrets: z.array(z.string()).describe('By name: those that exist.'),
     network_policy: PolicyRef.nullable().describe('Null: nothing could be reached, or the policy is not known.'),
     policy: PolicyContent.nullable().describe('What it would allow.'),
-    timeout_secs: z.number().int().nullable(),
+    timeout_secs: z.number().int().nullable().describe('Seconds until it would end. Null: no limit.'),
     on_timeout: OnTimeout.nullable().describe('Null, as the other three: it depends on a class that is not known.'),
-    idle_timeout_secs: z.number().int().nullable(),
-    auto_resume: z.boolean().nullable(),
+    idle_timeout_secs: z.number().int().nullable().describe('Seconds without use until it would pause. Null: never.'),
+    auto_resume: z.boolean().nullable().describe('Whether a request would resume it once it is paused.'),
     quotas: z
       .array(
         z.object({
           quota: z.string().describe('Its name, as in the quotas of a project.'),
-          limit: z.number(),
-          used: z.number(),
+          limit: z.number().describe('The most that the project may have.'),
+          used: z.number().describe('What the project has now.'),
           after: z.number().describe('What would be used after the create.'),
         }),
       )

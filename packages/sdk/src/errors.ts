@@ -25,8 +25,11 @@ const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> =
  * or a stream of the caller throws.
  */
 export class HoltError extends Error {
+  /** What went wrong, for programs. */
   readonly code: HoltErrorCode
+  /** What to do next, in a sentence. */
   readonly hint: string
+  /** Facts for programs, such as `issues` with the wrong fields; undefined where there are none. */
   readonly details: ErrorDetails | undefined
   constructor(
     code: HoltErrorCode,
@@ -54,7 +57,9 @@ function isServiceCode(code: HoltErrorCode): code is ErrorCode {
  * nothing.
  */
 export class HoltConnectionError extends HoltError {
+  /** Why no answer came. */
   declare readonly code: `connection_${ConnectionFailure}`
+  /** The end of `code`: `refused`, `lost` or `timeout`. */
   readonly reason: ConnectionFailure
   constructor(reason: ConnectionFailure, message: string, options: { cause?: unknown } = {}) {
     super(`connection_${reason}`, message, options)
@@ -68,6 +73,7 @@ export class HoltConnectionError extends HoltError {
  * client where the service named fields and requests.
  */
 export class HoltApiError extends HoltError {
+  /** What went wrong, for programs: a key of `errorCatalogue`. */
   declare readonly code: ErrorCode
   /** The status of the answer. */
   readonly httpStatus: number
