@@ -6,9 +6,12 @@ import { Isolation, OnTimeout, Runtime } from './runtime.ts'
 /** Why a create would be refused: an error of the create itself, without its request. */
 export const DryRunProblem = z.object({
   code: z.string().describe('The code of the error that the create would answer.'),
-  message: z.string().describe('What is wrong, in a sentence.'),
-  hint: z.string().describe('What to do about it, in a sentence.'),
-  details: z.record(z.string(), z.unknown()).optional().describe('Facts for programs. Absent: there are none.'),
+  message: z.string().describe('What would be wrong, in a sentence.'),
+  hint: z.string().describe('What to do next.'),
+  details: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Facts for programs, such as the name that was not found.'),
 })
 export type DryRunProblem = z.infer<typeof DryRunProblem>
 
@@ -17,26 +20,36 @@ export const DryRun = z
   .object({
     would_create: z.boolean().describe('True if the create would be accepted now: there are no problems.'),
     template: Runtime.shape.template.nullable().describe('Null: the template or snapshot is not known.'),
-    snapshot_id: idSchema('snapshot').nullable().describe('The snapshot that it would be made of. Null: a template.'),
-    cloud: z.string().describe('The cloud of the host, as in a runtime.'),
-    region: z.string().describe('The region of the host, as in a runtime.'),
+    snapshot_id: idSchema('snapshot')
+      .nullable()
+      .describe('The snapshot that it would be made from; null: a template, or not known.'),
+    cloud: z.string().describe('Where it would run.'),
+    region: z.string().describe('The region of the cloud.'),
     isolation: Isolation.nullable().describe('Null: the host has no such class, or the snapshot is not known.'),
     cpu: z.number().nullable().describe('Null, as the other sizes: it depends on what is not known.'),
-    memory_mib: z.number().int().nullable().describe('Memory in MiB.'),
-    disk_mib: z.number().int().nullable().describe('Disk in MiB.'),
+    memory_mib: z.number().int().nullable().describe('The most memory in MiB; null: not known.'),
+    disk_mib: z.number().int().nullable().describe('The size of its disk in MiB; null: not known.'),
     secrets: z.array(z.string()).describe('By name: those that exist.'),
     network_policy: PolicyRef.nullable().describe('Null: nothing could be reached, or the policy is not known.'),
     policy: PolicyContent.nullable().describe('What it would allow.'),
-    timeout_secs: z.number().int().nullable().describe('Seconds until it would end. Null: no limit.'),
+    timeout_secs: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Seconds that it would run; null: it would have no deadline, or not known.'),
     on_timeout: OnTimeout.nullable().describe('Null, as the other three: it depends on a class that is not known.'),
-    idle_timeout_secs: z.number().int().nullable().describe('Seconds without use until it would pause. Null: never.'),
-    auto_resume: z.boolean().nullable().describe('Whether a request would resume it once it is paused.'),
+    idle_timeout_secs: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Seconds without use after which it would be paused; null: never, or not known.'),
+    auto_resume: z.boolean().nullable().describe('Whether a request would resume it; null: not known.'),
     quotas: z
       .array(
         z.object({
           quota: z.string().describe('Its name, as in the quotas of a project.'),
           limit: z.number().describe('The most that the project may have.'),
-          used: z.number().describe('What the project has now.'),
+          used: z.number().describe('What the project uses now.'),
           after: z.number().describe('What would be used after the create.'),
         }),
       )
