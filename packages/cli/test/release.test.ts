@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -58,17 +58,31 @@ test('both programs run from any place, also through a link', async () => {
   expect(await run(join(work, 'bin/holtd'), ['version'])).toBe(`${facts.version}\n`)
 })
 
+/** Runs the doctor of the directory, and returns what it prints. It fails where something is to be fixed. */
+function runDoctor(): Promise<string> {
+  return run(join(tree, 'bin/holtd'), ['doctor']).catch(({ stdout }) => stdout as string)
+}
+
 test('the service uses the guest and the runsc of the directory', async () => {
   const runsc = join(tree, 'lib/runsc')
   const real = await readFile(runsc)
   await writeFile(runsc, '#!/bin/sh\necho runsc version release-20991231.0\n')
-  await chmod(runsc, 0o755)
   try {
-    const checks = (await run(join(tree, 'bin/holtd'), ['doctor', '--json']).catch(({ stdout }) => stdout)) as string
+    const checks = await runDoctor()
     expect(checks).toContain('20991231')
     expect(checks).toContain(`${facts.version}, ${join(tree, 'lib/holt-guest')}`)
   } finally {
     await writeFile(runsc, real)
+  }
+})
+
+test('the doctor of a release does not ask for a build of its guest', async () => {
+  const guest = join(tree, 'lib/holt-guest')
+  await rename(guest, `${guest}.away`)
+  try {
+    expect(await runDoctor()).toContain(`FIX: # guest: ${guest} is not there: install holt ${facts.version} again\n`)
+  } finally {
+    await rename(`${guest}.away`, guest)
   }
 })
 
