@@ -178,6 +178,10 @@ export const ForkRuntime = z
       .boolean()
       .optional()
       .describe("Whether a request to a paused child resumes it. Default the source's."),
+    dry_run: z
+      .boolean()
+      .optional()
+      .describe('Makes nothing: answers 200 with what would be made, and each reason why not.'),
   })
   .meta({ id: 'ForkRuntime' })
 export type ForkRuntimeInput = z.input<typeof ForkRuntime>

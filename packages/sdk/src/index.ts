@@ -38,6 +38,7 @@ export type {
   FileChanged,
   FileInfo,
   FileTransferred,
+  ForkDryRun,
   ForkRuntimeInput,
   Identity,
   Isolation,
@@ -125,7 +126,7 @@ export type { Paginated } from './pages.ts'
 export type { Policies } from './policies.ts'
 export type { PortOptions, Ports } from './ports.ts'
 export type { Projects } from './projects.ts'
-export type { MetricsOptions, OnceOptions, Runtime, RuntimeEventsOptions } from './runtime.ts'
+export type { MetricsOptions, NewFork, OnceOptions, Runtime, RuntimeEventsOptions } from './runtime.ts'
 export type { CreateRuntimeOptions, NewRuntime, RuntimeFilter, Runtimes } from './runtimes.ts'
 export type { Providers, Secrets } from './secrets.ts'
 export type { ShellSession } from './session.ts'

@@ -1,6 +1,7 @@
 import type {
   CreateSnapshotInput,
   EventItem,
+  ForkDryRun,
   ForkRuntimeInput,
   Runtime as RuntimeData,
   RuntimeMetrics,
@@ -8,6 +9,7 @@ import type {
   UpdateRuntimeInput,
 } from '@holt/protocol'
 import { Commands } from './commands.ts'
+import { HoltError } from './errors.ts'
 import { queryOf } from './events.ts'
 import { Files } from './files.ts'
 import { type Fork, makeFork } from './fork.ts'
@@ -18,6 +20,9 @@ import type { CallOptions, Transport } from './transport.ts'
 
 /** A runtime: what the service said of it last, in the API's own words, and what can be done with it. Its public ports are `ports.public`. */
 export type Runtime = Readonly<Omit<RuntimeData, 'ports'>> & RuntimeActions
+
+/** What a fork says of its children. */
+export type NewFork = Omit<ForkRuntimeInput, 'dry_run'>
 
 /** What makes something of a runtime once, however often its answer is lost. */
 export interface OnceOptions extends CallOptions {
@@ -101,10 +106,25 @@ class RuntimeActions implements AsyncDisposable {
    * Makes `count` (default 1) children that begin where this runtime stands, with its processes, memory and files, each under an identity of its own. The runtime
    * goes on by itself. A child that could not be made is an error of the answer, and the others are there.
    */
-  async fork(body: ForkRuntimeInput = {}, options: OnceOptions = {}): Promise<Fork> {
+  async fork(body: NewFork = {}, options: OnceOptions = {}): Promise<Fork> {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
     const data = await this.#transport.call('forkRuntime', { signal, ...this.#writing, json: body, idempotencyKey })
+    if ('would_create' in data)
+      throw new HoltError('invalid_request', 'fork makes runtimes.', { hint: 'Call dryRunFork for a dry run.' })
     return makeFork(data, (child) => makeRuntime(this.#transport, child))
+  }
+
+  /** Returns what a fork would make, how many of the children there is room for, and each reason against it. Makes nothing. */
+  async dryRunFork(body: NewFork = {}, options: CallOptions = {}): Promise<ForkDryRun> {
+    const json = { ...body, dry_run: true }
+    const answer = await this.#transport.call('forkRuntime', {
+      ...options,
+      params: this.#params,
+      json,
+      twiceIsOnce: true,
+    })
+    if ('would_create' in answer) return answer
+    throw new HoltError('internal', 'The service made runtimes in place of a dry run.')
   }
 
   /** What the runtime takes: processor, memory, disk, processes and network, now and for a time back. It is neither woken by that nor kept from being idle. */

@@ -100,6 +100,20 @@ describe('a fork', () => {
     expect((await child?.commands.run('echo here'))?.stdout).toBe('here\n')
   })
 
+  test('says with a dry run for how many children there is room, and makes none', async () => {
+    const { size } = service.runtimes
+    expect(await runtime.dryRunFork({ count: 3 })).toMatchObject({ would_create: true, count: 3, children: 3 })
+    service.childErrors.push(unlucky)
+    expect(await runtime.dryRunFork({ count: 3 })).toMatchObject({
+      would_create: false,
+      children: 2,
+      problems: [unlucky],
+    })
+    expect(service.runtimes.size).toBe(size)
+    const body = { dry_run: true }
+    await expect(runtime.fork(body as object)).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
   test('has an error for a child that could not be made, and the others', async () => {
     service.childErrors.push(unlucky)
     const fork = await runtime.fork({ count: 2 })

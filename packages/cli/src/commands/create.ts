@@ -46,6 +46,5 @@ async function dryRun(body: NewRuntime, { command, json }: { command: Command; j
   const answer = await connect().runtimes.dryRun(body)
   if (json) printJson(answer)
   else printDryRun(answer)
-  reportProblems(answer, command)
-  return answer.would_create ? 0 : 1
+  return reportProblems(answer, { command, refused: 'the create would be refused' })
 }

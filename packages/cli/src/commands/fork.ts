@@ -6,6 +6,7 @@ import { count, keyValue } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
+import { printDryRun, reportProblems } from '../output/show-dry-run.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb.ts'
 
@@ -13,6 +14,7 @@ interface ForkOptions extends DeadlineOptions {
   readonly count: number
   readonly metadata?: Record<string, string>
   readonly json?: boolean
+  readonly dryRun?: boolean
 }
 
 const examples = `
@@ -21,6 +23,7 @@ by itself; its connections to elsewhere are reset, and the children have none. E
 
 Examples:
   child=$(holt fork mine)
+  holt fork mine --count 20 --dry-run                   for how many is there room? exits 1 if not for all
   for id in $(holt fork mine --count 3 -m try=1); do holt exec $id -- ./attempt & done; wait
   holt rm $(holt ls -q -m try=1)`
 
@@ -33,15 +36,26 @@ export function addFork(program: Command): void {
     .option('-c, --count <children>', 'how many children, 1 to 100', count, 1)
     .option('-m, --metadata <KEY=VALUE>', "a label of the children, instead of the source's; repeat", keyValue)
   addDeadlineOptions(command, { of: 'forked' })
+    .option('--dry-run', 'make nothing: print what would be made, and every reason why not')
     .option('--json', 'print what became of each child as JSON')
     .addHelpText('after', examples)
-  act(command, forkRuntime)
+  act(command, (text: string, options: ForkOptions) => forkRuntime(text, { options, command }))
 }
 
-async function forkRuntime(text: string, options: ForkOptions): Promise<number> {
+async function forkRuntime(
+  text: string,
+  { options, command }: { options: ForkOptions; command: Command },
+): Promise<number> {
   const { count: wanted, metadata, json } = options
   const runtime = await findRuntime(connect(), text)
   const body = { count: wanted, ...dropUndefined({ metadata }), ...deadlineFields(options) }
+  if (options.dryRun === true) {
+    const answer = await runtime.dryRunFork(body)
+    if (json === true) printJson(answer)
+    else printDryRun(answer)
+    const refused = `${answer.children} of ${answer.count} children would be made`
+    return reportProblems(answer, { command, refused })
+  }
   const fork = await whileWaiting(`Forking ${text}`, () => runtime.fork(body))
   if (json === true) printJson(fork)
   else for (const child of fork.runtimes) print(child.runtime_id)

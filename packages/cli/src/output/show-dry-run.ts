@@ -20,9 +20,15 @@ export function printDryRun({ would_create, quotas, host, policy, problems: _, .
   ])
 }
 
-/** Reports each reason why a create would be refused. Fields are named after the options of `command`. */
-export function reportProblems({ problems }: DryRun, command: Command): void {
+/**
+ * Reports each reason why a create would be refused, then `refused`. Returns the exit code of the
+ * command. Fields are named after the options of `command`.
+ */
+export function reportProblems(
+  { problems, would_create }: DryRun,
+  { command, refused }: { command: Command; refused: string },
+): number {
   for (const problem of problems) reportError(errorOfBody(problem), command)
-  if (problems.length > 0) say(`holt: the create would be refused`)
-  else say('holt: the create would work; nothing was made')
+  say(`holt: ${would_create ? `the ${command.name()} would work; nothing was made` : refused}`)
+  return would_create ? 0 : 1
 }

@@ -100,6 +100,20 @@ describe('fork', () => {
     expect(forked.stderr).toBe('error: No memory is left.\nhint: Wait.\nholt: 1 of 2 children could not be made\n')
   })
 
+  test('says with --dry-run for how many there is room, and makes none', async () => {
+    const { size } = service.runtimes
+    expect(await run('fork', 'mine', '--dry-run')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^children +1$/m),
+      stderr: 'holt: the fork would work; nothing was made\n',
+    })
+    service.childErrors.push({ code: 'capacity_exhausted', message: 'No memory is left.', hint: 'Wait.' })
+    const forked = await run('fork', 'mine', '-c', '2', '--dry-run', '--json')
+    expect([forked.code, JSON.parse(forked.stdout)]).toMatchObject([1, { would_create: false, count: 2, children: 1 }])
+    expect(forked.stderr).toBe('error: No memory is left.\nhint: Wait.\nholt: 1 of 2 children would be made\n')
+    expect(service.runtimes.size).toBe(size)
+  })
+
   test.each(['0', '101', 'x'])('of %s children is wrong usage', async (count) => {
     expect(await run('fork', 'mine', '-c', count)).toMatchObject({ code: 2 })
   })

@@ -1,4 +1,4 @@
-import { DryRun } from '../dry-run.ts'
+import { DryRun, ForkDryRun } from '../dry-run.ts'
 import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
 import { CreateRuntime, Fork, ForkRuntime, ListRuntimesQuery, Runtime, UpdateRuntime } from '../runtime.ts'
@@ -131,7 +131,11 @@ export const runtimeRoutes = {
     scope: 'runtime:write',
     params: runtimeParams,
     body: json(ForkRuntime),
-    answers: { 201: answer(Fork, 'For each child what became of it.') },
+    answers: {
+      200: answer(ForkDryRun, 'With `dry_run`: what a fork would do. The runtime is not written down.'),
+      201: answer(Fork, 'For each child what became of it.'),
+    },
+    hasDryRun: true,
     errors: [
       'runtime_not_found',
       'runtime_terminated',

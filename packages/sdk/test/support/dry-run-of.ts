@@ -1,4 +1,4 @@
-import { type DryRun, errorCatalogue, HoltError, type Id } from '@holt/protocol'
+import { type DryRun, errorCatalogue, type ForkDryRun, HoltError, type Id } from '@holt/protocol'
 import { templateOf } from './template-handlers.ts'
 import type { TestService } from './test-service.ts'
 
@@ -36,6 +36,17 @@ export function dryRunOf(service: TestService, body: Readonly<Record<string, unk
     host: { memory_max_mib: 60_000, memory_free_mib: 30 * 1024, disk_free_mib: 90 * 1024 },
     problems,
   }
+}
+
+/** What the service answers a fork with `dry_run`: each of `childErrors` is a child less. */
+export function forkDryRunOf(
+  service: TestService,
+  { body, count }: { body: Readonly<Record<string, unknown>>; count: number },
+): ForkDryRun {
+  const problems = service.childErrors.slice(0, count)
+  const { memory_mib: memory } = body
+  const children = count - problems.length
+  return { ...dryRunOf(service, { memory }), would_create: children === count, count, children, problems }
 }
 
 function templateIfThere(service: TestService, text: string, problems: DryRun['problems']): DryRun['template'] {

@@ -6,6 +6,7 @@ import {
   type RouteName,
   type UpdateRuntime,
 } from '@holt/protocol'
+import { forkDryRunOf } from './dry-run-of.ts'
 import { awakeOf, runtimeOf } from './named-runtime.ts'
 import { now } from './samples.ts'
 import type { TestAnswer, TestCall, TestService } from './test-service.ts'
@@ -99,7 +100,11 @@ export const lifecycleHandlers = {
     if (runtime.state === 'terminated') throw new HoltError('runtime_terminated', 'The runtime has ended')
     return { status: 200, json: Object.assign(runtime, { state: 'running', state_reason: null, paused_at: null }) }
   },
-  forkRuntime: (call) => once(call, () => fork(call)),
+  forkRuntime: (call) => {
+    const { dry_run, count } = call.body as ForkRuntime
+    if (dry_run === true) return { status: 200, json: forkDryRunOf(call.service, { body: runtimeOf(call), count }) }
+    return once(call, () => fork(call))
+  },
   createSnapshot: (call) => once(call, () => takeSnapshot(call)),
   listSnapshots: ({ service, query }) => {
     const filters = ['name', 'kind', 'state', 'runtime_id'] as const

@@ -1,5 +1,5 @@
 import type { ForkRuntime } from '@holt/protocol'
-import { decideDeadline } from '../lifecycle/deadline.ts'
+import { type DeadlineColumns, decideDeadline } from '../lifecycle/deadline.ts'
 import type { DecidedNetwork } from '../network/decide-network.ts'
 import { newRuntimeRow } from '../runtimes/new-runtime-row.ts'
 import { reserveRuntime } from '../runtimes/reserve-runtime.ts'
@@ -29,7 +29,7 @@ export async function makeChild(
   const source = sourceOf(parent, { checkpointId, checkpointBytes })
   const size = { cpu: parent.cpu, memoryMiB: parent.memory_mib, diskMiB: parent.disk_mib }
   const creation = { projectId: parent.project_id, runtimeId: id, request: asCreate(parent, request) }
-  const deadline = decideDeadline(deadlineOf(parent, request), { canPause: true })
+  const deadline = childDeadline(parent, request)
   const [facts, freeMemoryMiB] = await Promise.all([service.engine.describe(), service.freeMemoryMiB()])
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
   const stored = await reserveRuntime(service, row, {
@@ -72,6 +72,11 @@ function asCreate(parent: RuntimeRow, request: ForkRuntime) {
     env: JSON.parse(parent.env_json) as Record<string, string>,
     metadata: request.metadata ?? (JSON.parse(parent.metadata_json) as Record<string, string>),
   }
+}
+
+/** How long a child lives. What the fork does not say is as the parent has it. */
+export function childDeadline(parent: RuntimeRow, request: ForkRuntime): DeadlineColumns {
+  return decideDeadline(deadlineOf(parent, request), { canPause: true })
 }
 
 function deadlineOf(parent: RuntimeRow, request: ForkRuntime) {

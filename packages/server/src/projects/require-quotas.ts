@@ -53,7 +53,8 @@ export async function requireQuotas(
 /** vCPUs are sums of thousandths, in floating point. */
 const leeway = 1e-6
 
-function requireQuota({ quota, limit, used, wanted }: QuotaDemand, refuse: Refuse): void {
+/** Refuses what would give a project more than one of its quotas allows. */
+export function requireQuota({ quota, limit, used, wanted }: QuotaDemand, refuse: Refuse): void {
   if (wanted <= 0 || used + wanted <= limit + leeway) return
   const more = used >= limit - leeway ? '' : ` This needs ${amountOf(wanted)} more.`
   refuse(quotaExceeded(`Quota ${quota}: ${amountOf(used)} of ${amountOf(limit)} used.${more}`, { quota, limit, used }))

@@ -1,3 +1,4 @@
+import { dryRunFork } from '../forks/dry-run-fork.ts'
 import { forkRuntime } from '../forks/fork-runtime.ts'
 import type { Handlers } from '../http/call.ts'
 import { answerPage } from '../http/call.ts'
@@ -35,15 +36,11 @@ export const runtimeHandlers = {
     const row = await updateRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, body)
     return { status: 200, json: await showRuntime(service, row) }
   },
-  forkRuntime: async ({ service, caller, params, body, newId }) => ({
-    status: 201,
-    json: await forkRuntime(service, {
-      projectId: caller.projectId,
-      runtimeId: params.runtime_id,
-      firstId: newId('runtime'),
-      request: body,
-    }),
-  }),
+  forkRuntime: async ({ service, caller, params, body, newId }) => {
+    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+    if (body.dry_run === true) return { status: 200, json: await dryRunFork(service, ref, body) }
+    return { status: 201, json: await forkRuntime(service, { ...ref, firstId: newId('runtime'), request: body }) }
+  },
   pauseRuntime: async ({ service, caller, params }) => {
     const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
     const row = await pauseRuntime(service, ref, pauseReasons.requested)

@@ -1,0 +1,61 @@
+import type { ForkDryRun, ForkRuntime } from '@holt/protocol'
+import { requireCheckpoints } from '../lifecycle/can-pause.ts'
+import { copyNetwork } from '../network/former-network.ts'
+import { requireQuota } from '../projects/require-quotas.ts'
+import { admit } from '../runtimes/admit.ts'
+import { findRunning, findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
+import { presentPlan, Refusals } from '../runtimes/present-dry-run.ts'
+import { attempt, type Refuse } from '../runtimes/refuse.ts'
+import { type RequiredRoom, requireRoom } from '../runtimes/require-room.ts'
+import type { Service } from '../service.ts'
+import { childDeadline } from './make-child.ts'
+
+/**
+ * Answers a fork with `dry_run`: runs the checks of a fork and of its children, and collects the
+ * refusals. Writes nothing, and does not write the runtime down. The memory that children begin with
+ * is not known before that, and is not counted.
+ */
+export async function dryRunFork(service: Service, ref: RuntimeRef, request: ForkRuntime): Promise<ForkDryRun> {
+  const parent = await findRuntime(service, ref)
+  const { refuse, problems } = new Refusals()
+  await attempt(refuse, () => findRunning(service, ref))
+  await attempt(refuse, () => requireCheckpoints(service, parent))
+  const size = { cpu: parent.cpu, memoryMiB: parent.memory_mib, diskMiB: parent.disk_mib }
+  const [facts, freeMemoryMiB] = await Promise.all([service.engine.describe(), service.freeMemoryMiB()])
+  const room = await requireRoom(service, service.store.db, {
+    wanted: { projectId: ref.projectId, runtimeId: '', name: null, size },
+    host: { facts, freeMemoryMiB, broughtBackMiB: 0 },
+    refuse,
+  })
+  let children = 0
+  while (children < request.count && problems.length === 0) {
+    children += 1
+    if (children < request.count) requireRoomBeside(room, { children, refuse })
+  }
+  const { policy, secrets } = await copyNetwork(service, ref)
+  const plan = {
+    source: { templateId: parent.template_id, templateName: parent.template_name, snapshotId: null },
+    isolation: parent.isolation,
+    size,
+    network: { policy, secrets: secrets.map(({ row }) => row) },
+    deadline: childDeadline(parent, request),
+  }
+  const quotas = room.quotas.map((demand) => ({ ...demand, wanted: demand.wanted * request.count }))
+  return {
+    would_create: problems.length === 0,
+    ...presentPlan(service, plan, { ...room, quotas }),
+    count: request.count,
+    children,
+    problems,
+  }
+}
+
+/** Refuses one more child beside some that there is room for. */
+function requireRoomBeside(
+  { quotas, admission }: RequiredRoom,
+  { children, refuse }: { children: number; refuse: Refuse },
+): void {
+  for (const demand of quotas) requireQuota({ ...demand, used: demand.used + children * demand.wanted }, refuse)
+  const { promisedMiB, starting, memoryMiB } = admission
+  admit({ ...admission, promisedMiB: promisedMiB + children * memoryMiB, starting: starting + children }, refuse)
+}
