@@ -54,6 +54,7 @@ async function writeManifest(outDir: string): Promise<void> {
   const built = { ...published, sideEffects: false, exports: { '.': { types: './index.d.ts', default: './index.js' } } }
   await writeFile(join(outDir, 'package.json'), `${JSON.stringify(built, null, 2)}\n`)
   await copyFile(join(source, 'README.md'), join(outDir, 'README.md'))
+  await copyFile(join(root, 'LICENSE'), join(outDir, 'LICENSE'))
 }
 
 await main(process.argv[2] ?? join(root, 'packages/sdk/dist'))

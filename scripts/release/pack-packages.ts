@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from './run.ts'
 
-/** The packages for users' own projects. Each may depend on those before it. */
+/** The packages for users' own projects. Neither needs the other. */
 const published = ['protocol', 'sdk'] as const
 
 /**
@@ -30,9 +30,14 @@ export async function packPackages(root: string, outDir: string): Promise<readon
 /** Compiles a package into a directory, with the manifest that is published. */
 async function compile(root: string, name: string, outDir: string): Promise<void> {
   const cwd = join(root, 'packages', name)
+  if (name === 'sdk') await run([process.execPath, join(root, 'scripts/build-sdk.ts'), outDir])
+  else await compileSources(root, cwd, outDir)
+  await run(['chmod', '-R', 'u=rwX,go=rX', outDir])
+}
+
+async function compileSources(root: string, cwd: string, outDir: string): Promise<void> {
   // Source maps name the sources by their place on this machine.
   const flags = ['--sourceMap', 'false']
   await run([join(root, 'node_modules/.bin/tsc'), '-p', 'tsconfig.build.json', ...flags, '--outDir', outDir], { cwd })
   await run([process.execPath, join(root, 'scripts/write-manifest.ts'), outDir], { cwd })
-  await run(['chmod', '-R', 'u=rwX,go=rX', outDir])
 }

@@ -4,11 +4,13 @@ import { HoltError } from '../errors.ts'
 
 /** A build that did not become a template. */
 export class BuildFailed extends HoltError {
+  /** What went wrong, for programs; `reason` says more. */
   declare readonly code: 'build_failed'
   /** Why: a code of the service's own, or `cancelled`. */
   readonly reason: BuildFailureCode | 'cancelled'
   /** The step that failed, from 1; null where it was none. */
   readonly step: number | null
+  /** Facts for programs, such as the `exit_code` and the `output` of a step. */
   declare readonly details: Readonly<Record<string, unknown>>
   /** The build as it ended. */
   readonly build: Build
