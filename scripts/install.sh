@@ -263,7 +263,8 @@ remove_packages() {
 		return
 	fi
 	say "Removing the packages that came with it: ${came[*]}"
-	apt-get -o DPkg::Lock::Timeout=120 -y -qq purge "${came[@]}" >"$work/apt.log" 2>&1 || {
+	# Debian 13 counts e2fsprogs among the essential ones.
+	apt-get -o DPkg::Lock::Timeout=120 -y -qq --allow-remove-essential purge "${came[@]}" >"$work/apt.log" 2>&1 || {
 		tail -n 5 "$work/apt.log" >&2
 		fail "apt-get purge ${came[*]}" 'the packages cannot be removed (see above)'
 	}
