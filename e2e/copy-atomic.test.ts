@@ -155,8 +155,14 @@ async function makeManyFiles(runtime: TestRuntime): Promise<void> {
   expect(exit_code, stderr).toBe(0)
 }
 
-/** The hidden name under which a copy is being made; null when none is. */
+/** The hidden name under which a copy is being made, where it is made; null when none is. */
 async function temporaryName(runtime: TestRuntime): Promise<string | null> {
-  const { data } = success(await runtime.call('GET', '/files/list', { query: { path: '/srv' } }), 200, pageOf(FileInfo))
-  return data.find(({ name }) => name.startsWith('.holt-copy-'))?.name ?? null
+  for (const path of ['/run/.holt-stage', '/srv']) {
+    const listed = await runtime.call('GET', '/files/list', { query: { path } })
+    // The first copy makes the directory.
+    if (listed.status === 404) continue
+    const found = success(listed, 200, pageOf(FileInfo)).data.find(({ name }) => name.startsWith('.holt-copy-'))
+    if (found !== undefined) return found.name
+  }
+  return null
 }

@@ -12,6 +12,7 @@ import (
 	"holt.dev/guest/internal/archive"
 	"holt.dev/guest/internal/etc"
 	"holt.dev/guest/internal/fault"
+	"holt.dev/guest/internal/files"
 	"holt.dev/guest/internal/network"
 )
 
@@ -89,6 +90,7 @@ func bare(net *network.Network) (*archive.Rules, error) {
 	r := &archive.Rules{
 		Absent: map[string]bool{}, Instead: map[string]*archive.Substitute{}, Moved: map[string]string{}, Mounts: map[string]bool{}, Parents: map[string]bool{},
 	}
+	r.Absent[nameOf(files.StageDir)] = true
 	overrides := etc.Overrides()
 	absent, changed, moved := net.Traces(overrides)
 	for _, o := range append(overrides, changed...) {

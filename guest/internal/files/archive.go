@@ -97,7 +97,7 @@ func (e *Extraction) look() (exists bool, err error) {
 	}
 }
 
-// run unpacks beside the destination and puts the tree in place, or inside it and merges.
+// run unpacks under a hidden name and puts the tree in place, or merges it into what is there.
 func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.Totals, error) {
 	dir, base := split(e.Path)
 	if merge {
@@ -108,16 +108,19 @@ func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.To
 		return archive.Totals{}, err
 	}
 	defer p.close()
-	temporary := temporaryName("archive")
-	totals, err := e.unpack(ctx, p.fd, temporary, func(fd int) error {
+	s := stage(p.fd, "archive")
+	defer s.close()
+	totals, err := e.unpack(ctx, s, func(fd int) error {
 		if merge {
 			return archive.Merge(ctx, fd, p.fd, e.Path)
 		}
-		return fault.AtPath(e.Path, place(p.fd, temporary, base, e.Overwrite))
+		return fault.AtPath(e.Path, s.put(base, e.Overwrite))
 	})
 	// After a success only a merge leaves something: its empty directories. The request may have been cancelled, and what is half made has to go all the same.
-	if left := e.clear(p.fd, temporary, err != nil || merge); left != nil && err == nil {
-		err = fault.New(fault.Internal, "%s: it is in place, but what was unpacked beside it could not be removed: %s", e.Path, left)
+	if err != nil || merge {
+		if left := s.remove(); left != nil && err == nil {
+			err = fault.New(fault.Internal, "%s: it is in place, but what was unpacked for it could not be removed: %s", e.Path, left)
+		}
 	}
 	if err != nil {
 		p.undo()
@@ -126,19 +129,12 @@ func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.To
 	return totals, nil
 }
 
-func (e *Extraction) clear(dir int, temporary string, needed bool) error {
-	if !needed {
-		return nil
-	}
-	return fdtree.RemoveAll(context.Background(), dir, temporary)
-}
-
 // unpack makes the tree under a temporary name; done puts it in place.
-func (e *Extraction) unpack(ctx context.Context, dir int, temporary string, done func(fd int) error) (archive.Totals, error) {
-	if err := unix.Mkdirat(dir, temporary, 0o700); err != nil {
+func (e *Extraction) unpack(ctx context.Context, s staged, done func(fd int) error) (archive.Totals, error) {
+	if err := unix.Mkdirat(s.dir, s.name, 0o700); err != nil {
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}
-	fd, err := fdtree.OpenDir(dir, temporary)
+	fd, err := fdtree.OpenDir(s.dir, s.name)
 	if err != nil {
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}

@@ -229,14 +229,15 @@ func Symlink(l Link) (info *Info, created bool, err error) {
 		return nil, false, err
 	}
 	defer p.close()
-	temporary := temporaryName("link")
-	err = unix.Symlinkat(l.Target, p.fd, temporary)
+	s := stage(p.fd, "link")
+	defer s.close()
+	err = unix.Symlinkat(l.Target, s.dir, s.name)
 	if err == nil {
-		if err = unix.Fchownat(p.fd, temporary, who.uid, who.gid, unix.AT_SYMLINK_NOFOLLOW); err == nil {
-			err = place(p.fd, temporary, name, l.Overwrite)
+		if err = unix.Fchownat(s.dir, s.name, who.uid, who.gid, unix.AT_SYMLINK_NOFOLLOW); err == nil {
+			err = s.put(name, l.Overwrite)
 		}
 		if err != nil {
-			_ = unix.Unlinkat(p.fd, temporary, 0) // after a failed rename it is still there; nothing else has this name
+			_ = unix.Unlinkat(s.dir, s.name, 0) // after a failed rename it is still there; nothing else has this name
 		}
 	}
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// place renames what is ready under a temporary name to its final one in the same directory. Without replace it fails
-// with EEXIST where something is there. With it, a reader sees the old or the new: whatever was there is gone afterwards.
-func place(dir int, temporary, name string, replace bool) error {
+// place renames what is ready under a temporary name to its final one. Without replace it fails with EEXIST where
+// something is there. With it, a reader sees the old or the new: whatever was there is gone afterwards.
+func place(from int, temporary string, dir int, name string, replace bool) error {
 	if !replace {
-		return renameNew(dir, temporary, dir, name)
+		return renameNew(from, temporary, dir, name)
 	}
 	for {
-		plain, err := replacesPlainly(dir, temporary, dir, name)
+		plain, err := replacesPlainly(from, temporary, dir, name)
 		switch {
 		case err == unix.ENOENT:
-			if err := renameNew(dir, temporary, dir, name); err != unix.EEXIST {
+			if err := renameNew(from, temporary, dir, name); err != unix.EEXIST {
 				return err
 			}
 			// It appeared meanwhile.
 		case err != nil:
 			return err
 		case plain:
-			return unix.Renameat(dir, temporary, dir, name)
+			return unix.Renameat(from, temporary, dir, name)
 		default:
-			return exchange(dir, temporary, name)
+			return exchange(from, temporary, dir, name)
 		}
 	}
 }
@@ -46,14 +46,15 @@ func moveInto(fromDir int, from string, toDir int, to string, replace bool) erro
 	if err != nil && err != unix.ENOENT {
 		return err
 	}
-	temporary := temporaryName("move")
-	if err := renameNew(fromDir, from, toDir, temporary); err != nil {
+	s := stage(toDir, "move")
+	defer s.close()
+	if err := renameNew(fromDir, from, s.dir, s.name); err != nil {
 		return err
 	}
-	if err := place(toDir, temporary, to, true); err != nil {
-		undo := renameNew(toDir, temporary, fromDir, from)
+	if err := s.put(to, true); err != nil {
+		undo := renameNew(s.dir, s.name, fromDir, from)
 		if undo != nil && undo != unix.ENOENT { // ENOENT: it is in place, and the error is about what it replaced
-			return fault.New(fault.Internal, "%s, and what was to be moved is now named %s: %s", err, temporary, undo)
+			return fault.New(fault.Internal, "%s, and what was to be moved is now named %s: %s", err, s.name, undo)
 		}
 		return err
 	}
@@ -102,28 +103,28 @@ func renameNew(fromDir int, from string, toDir int, to string) error {
 	return unix.Renameat(fromDir, from, toDir, to)
 }
 
-// exchange puts what is under a temporary name in the place of something else in the same directory, when one of them is
-// a directory, and removes the old one.
-func exchange(dir int, temporary, name string) error {
+// exchange puts what is under a temporary name in the place of something else, when one of them is a directory, and
+// removes the old one.
+func exchange(from int, temporary string, dir int, name string) error {
 	// A plain rename takes the place of an empty directory, and needs no more where it works.
-	if err := unix.Renameat(dir, temporary, dir, name); err == nil {
+	if err := unix.Renameat(from, temporary, dir, name); err == nil {
 		return nil
 	}
 	var old string
-	switch err := unix.Renameat2(dir, temporary, dir, name, unix.RENAME_EXCHANGE); err {
+	switch err := unix.Renameat2(from, temporary, dir, name, unix.RENAME_EXCHANGE); err {
 	case nil:
 		// Under another name nobody who gets an error takes what is left of it for what was to be put in place.
 		old = temporaryName("old")
-		if err := renameNew(dir, temporary, dir, old); err != nil {
+		if err := renameNew(from, temporary, from, old); err != nil {
 			return errLeftover(err)
 		}
 	case unix.EINVAL, unix.ENOSYS:
 		old = temporaryName("old")
-		if err := renameNew(dir, name, dir, old); err != nil {
+		if err := renameNew(dir, name, from, old); err != nil {
 			return err
 		}
-		if err := unix.Renameat(dir, temporary, dir, name); err != nil {
-			if undo := renameNew(dir, old, dir, name); undo != nil {
+		if err := unix.Renameat(from, temporary, dir, name); err != nil {
+			if undo := renameNew(from, old, dir, name); undo != nil {
 				return fault.New(fault.Internal, "%s, and what was there before is now named %s: %s", err, old, undo)
 			}
 			return err
@@ -131,7 +132,7 @@ func exchange(dir int, temporary, name string) error {
 	default:
 		return err
 	}
-	if err := fdtree.RemoveAll(context.Background(), dir, old); err != nil {
+	if err := fdtree.RemoveAll(context.Background(), from, old); err != nil {
 		return errLeftover(err)
 	}
 	return nil

@@ -52,7 +52,7 @@ func lookOwner(name string) (owner, error) {
 	return owner{int(user.UID), int(user.GID)}, nil
 }
 
-// temporaryName is a hidden name beside a destination, of something that is not finished yet.
+// temporaryName is a hidden name of something that is not finished yet.
 func temporaryName(kind string) string {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // never fails (crypto/rand)
@@ -92,7 +92,7 @@ func followLast(path string) (string, *unix.Stat_t, error) {
 	return "", nil, fault.New(fault.SymlinkLoop, "%s: too many symlinks", path)
 }
 
-// Put writes a file beside its destination and renames it into place; created tells whether there was none before.
+// Put writes a file under a hidden name and renames it into place; created tells whether there was none before.
 func Put(u Upload) (info *Info, created bool, err error) {
 	if err := CheckPath(u.Path); err != nil {
 		return nil, false, err
@@ -170,11 +170,12 @@ func (u *Upload) target() (string, *unix.Stat_t, error) {
 	}
 }
 
-// write makes the file under a temporary name and puts it in place. When it fails the temporary file is gone.
+// write makes the file under a hidden name and puts it in place. When it fails the hidden file is gone.
 func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
-	temporary := temporaryName("put")
+	s := stage(p.fd, "put")
+	defer s.close()
 	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	fd, err := unix.Openat(p.fd, temporary, flags, 0o600)
+	fd, err := unix.Openat(s.dir, s.name, flags, 0o600)
 	if err != nil {
 		return fault.AtPath(u.Path, err)
 	}
@@ -191,10 +192,10 @@ func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
 		err = closing
 	}
 	if err == nil {
-		err = place(p.fd, temporary, base, !u.CreateOnly)
+		err = s.put(base, !u.CreateOnly)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(p.fd, temporary, 0) // after a failed rename it is still there; nothing else has this name
+		_ = unix.Unlinkat(s.dir, s.name, 0) // after a failed rename it is still there; nothing else has this name
 	}
 	return fault.AtPath(u.Path, err)
 }

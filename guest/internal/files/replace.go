@@ -304,9 +304,10 @@ func (r *replacer) rewrite(ctx context.Context, c candidate, s *searched) error 
 
 // putBeside writes content to a file beside another, with all its attributes but the times, and puts it in its place.
 func putBeside(dir int, base string, old int, st *unix.Stat_t, content []byte) error {
-	temporary := temporaryName("replace")
+	s := stage(dir, "replace")
+	defer s.close()
 	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	fd, err := unix.Openat(dir, temporary, flags, 0o600)
+	fd, err := unix.Openat(s.dir, s.name, flags, 0o600)
 	if err != nil {
 		return err
 	}
@@ -321,10 +322,10 @@ func putBeside(dir int, base string, old int, st *unix.Stat_t, content []byte) e
 		err = closing
 	}
 	if err == nil {
-		err = place(dir, temporary, base, true)
+		err = s.put(base, true)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(dir, temporary, 0) // after a failed rename it is still there; nothing else has this name
+		_ = unix.Unlinkat(s.dir, s.name, 0) // after a failed rename it is still there; nothing else has this name
 	}
 	return err
 }

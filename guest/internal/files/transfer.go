@@ -52,16 +52,17 @@ func Copy(ctx context.Context, t Transfer) (*Info, error) {
 	return infoAt(e.dst.fd, e.dstName, t.Destination)
 }
 
-// copyIn makes the copy beside the destination and puts it in place.
+// copyIn makes the copy under a hidden name and puts it in place.
 func (e *ends) copyIn(ctx context.Context, t Transfer) error {
-	temporary := temporaryName("copy")
+	s := stage(e.dst.fd, "copy")
+	defer s.close()
 	from := copytree.Place{Dir: e.srcDir, Name: e.srcName, Path: t.Source}
-	to := copytree.Place{Dir: e.dst.fd, Name: temporary, Path: t.Destination}
+	to := copytree.Place{Dir: s.dir, Name: s.name, Path: t.Destination}
 	if err := copytree.Copy(ctx, from, to); err != nil {
 		return err
 	}
-	if err := place(e.dst.fd, temporary, e.dstName, t.Overwrite); err != nil {
-		if left := fdtree.RemoveAll(context.Background(), e.dst.fd, temporary); left != nil {
+	if err := s.put(e.dstName, t.Overwrite); err != nil {
+		if left := s.remove(); left != nil {
 			return fault.New(fault.Internal, "%s: %s; and the copy could not be removed: %s", t.Destination, err, left)
 		}
 		return fault.AtPath(t.Destination, err)

@@ -107,6 +107,14 @@ for (const [isolation, runner] of [
       const oracle = `${under.tree}-changed`
       await run('cp', ['-a', under.tree, oracle])
       await run('chroot', [oracle, '/bin/sh', '-c', CHANGE_TREE])
+      // What the guest writes goes by way of a directory that is no part of the image.
+      const content = { body: Buffer.from('more'), createOnly: false, path: '/a/append' }
+      await guest.writeContent(content, timeout())
+      await run('sh', ['-c', `printf more > ${oracle}/a/append`])
+      for (const append of ['/a/append', '/a']) {
+        expect(await runCommand(guest, '/bin/touch', '-d', '@99.25', append)).toMatchObject({ exitCode: 0 })
+        await run('touch', ['-d', '@99.25', `${oracle}${append}`])
+      }
       const { digest, left } = await exported(false)
       expect(left).toBe(false)
       whole = digest
