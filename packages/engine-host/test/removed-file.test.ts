@@ -1,0 +1,43 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { copyPrograms } from './support/copy-programs.ts'
+import {
+  importImage,
+  prepareEngine,
+  runCommand,
+  smallSpec,
+  startGuest,
+  timeout,
+  VERB_TIMEOUT_MS,
+} from './support/engine-under-test.ts'
+import { missing } from './support/test-machine.ts'
+
+const reason = await missing('root', 'go', 'runsc', 'runc')
+
+test.skipIf(reason !== null).each(['gvisor', 'container'] as const)(
+  `a name that a file of the image had is free when the file is removed, in %s (${reason ?? 'ready'})`,
+  { timeout: VERB_TIMEOUT_MS },
+  async (isolation) => {
+    await using under = await prepareEngine()
+    await copyPrograms(under.tree, 'sh', 'rm', 'mv')
+    await Promise.all(['one', 'two'].map((name) => writeFile(join(under.tree, name), 'of the image')))
+    const engine = await under.open()
+    const spec = smallSpec(isolation, await importImage(engine, under))
+    const guest = await startGuest(engine, spec)
+    const shell = (script: string) => runCommand(guest, '/bin/sh', '-c', script)
+    expect(await shell('rm /one /two; echo new > /new; echo other > /other')).toMatchObject({ exitCode: 0 })
+    const move = { source: '/new', destination: '/one', overwrite: false }
+    await guest.move(move, timeout())
+    expect(await runCommand(guest, 'cat', '/one')).toMatchObject({ output: 'new\n' })
+    await expect(guest.move({ ...move, source: '/other' }, timeout())).rejects.toMatchObject({ code: 'already_exists' })
+    // gVisor (release 20240729) says to programs that the name is taken: LIMITATIONS.md.
+    if (isolation === 'container') {
+      await shell('mv -n /other /two')
+      expect(await runCommand(guest, 'cat', '/two')).toMatchObject({ output: 'other\n' })
+    }
+    await engine.remove(spec.id, timeout())
+    await engine.close()
+    expect(await under.leaks()).toEqual([])
+  },
+)
