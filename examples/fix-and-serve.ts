@@ -15,6 +15,6 @@ await shell.run('cd site && export GREETING=found')
 console.log((await shell.run('echo $GREETING in $(pwd)')).stdout.trim())
 
 await runtime.commands.start(['python', '-m', 'http.server', '8000', '--directory', '/workspace/site'])
-await runtime.ports.get(8000, { waitSecs: 60 })
+await runtime.ports.get(8000, { wait_secs: 60 })
 const page = await runtime.ports.fetch(8000, '/')
 console.log('served:', await page.text())

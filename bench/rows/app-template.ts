@@ -20,7 +20,7 @@ export async function appSubjects(stage: Stage): Promise<readonly Subject[]> {
     subject(stage, fromTemplate, { template: templateName }, async () => {}),
     subject(stage, byHand, {}, async (runtime) => {
       await runtime.commands.start(server, { signal: stage.signal })
-      await runtime.ports.get(port, { waitSecs: 60, signal: stage.signal })
+      await runtime.ports.get(port, { wait_secs: 60, signal: stage.signal })
     }),
   ]
 }

@@ -50,7 +50,7 @@ export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
   try {
     const { url, key } = await waitFor(() => readCredentials(stateDir, port), { what: 'credentials', child, signal })
     // A request that has to be sent again is a failure here, so the client may not hide it.
-    const holt = new Holt({ url, apiKey: key, maxRetries: 0, timeoutMs: requestTimeoutMs })
+    const holt = new Holt({ url, apiKey: key, maxRetries: 0, timeoutSecs: requestTimeoutMs / 1000 })
     await waitForTemplates(holt, child, options)
     await removeRuntimes(holt)
     const installation = (JSON.parse(await readFile(join(stateDir, 'installation.json'), 'utf8')) as { id: string }).id

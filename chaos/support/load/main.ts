@@ -6,7 +6,7 @@ import { Stopwatch } from './stopwatch.ts'
 const maxRetries = 1_000
 
 /** A create may wait behind those of all other clients. */
-const timeoutMs = 600_000
+const timeoutSecs = 600
 
 /** Has clients work for a time and prints what it came to: `main.ts '{"url", "key", "clients", "ms", "classes"}'`. */
 const { url, key, clients, ms, classes } = JSON.parse(process.argv[2] ?? '{}') as {
@@ -35,7 +35,7 @@ const over = AbortSignal.timeout(ms)
 const startedAt = performance.now()
 await Promise.all(
   Array.from({ length: clients }, (_, index) => {
-    const holt = new Holt({ url, apiKey: key, fetch: counted, maxRetries, timeoutMs })
+    const holt = new Holt({ url, apiKey: key, fetch: counted, maxRetries, timeoutSecs })
     return work({ holt, isolation: classes[index % classes.length] ?? 'gvisor', watch, over })
   }),
 )

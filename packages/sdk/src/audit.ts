@@ -7,7 +7,7 @@ export interface AuditFilter {
   /** The id of a project, or `all`; needs the scope `operator`. Default: the project of the key. */
   readonly project?: string
   readonly kind?: AuditEntry['kind']
-  readonly keyId?: string
+  readonly key_id?: string
   /** A route by its name: `createRuntime`. */
   readonly route?: string
   /** The id or the name of what was made, changed or removed, or of the runtime that something was done in. */
@@ -28,7 +28,6 @@ export class Audit {
 
   /** Lists entries, newest first. */
   list(filter: AuditFilter = {}, options: CallOptions = {}): Paginated<AuditEntry> {
-    const { keyId: key_id, ...query } = filter
-    return paginate((cursor) => this.#transport.call('listAudit', { ...options, query: { ...query, key_id, cursor } }))
+    return paginate((cursor) => this.#transport.call('listAudit', { ...options, query: { ...filter, cursor } }))
   }
 }

@@ -10,7 +10,7 @@ export interface BuildFilter {
   /** Of the template with this name. */
   readonly name?: string
   /** Of the template with this id. */
-  readonly templateId?: string
+  readonly template_id?: string
   /** Items per page, 1 to 100. */
   readonly limit?: number
 }
@@ -36,9 +36,8 @@ export class Builds {
 
   /** Lists builds, newest first. */
   list(filter: BuildFilter = {}, options: CallOptions = {}): Paginated<BuildHandle> {
-    const { name, templateId, limit } = filter
     return paginate(async (cursor) => {
-      const query = { name, template_id: templateId, limit, cursor }
+      const query = { ...filter, cursor }
       const page = await this.#transport.call('listBuilds', { ...options, query })
       return {
         data: page.data.map((data: Build) => makeBuildHandle(this.#transport, data)),
@@ -54,12 +53,12 @@ export class Builds {
   }
 
   /** Builds an agent template from the Dockerfile that the service has for it. */
-  async pull(template: string, options: CallOptions & { readonly noCache?: boolean } = {}): Promise<BuildHandle> {
-    const { signal, noCache = false } = options
+  async pull(template: string, options: CallOptions & { readonly no_cache?: boolean } = {}): Promise<BuildHandle> {
+    const { signal, no_cache = false } = options
     const started = await this.#transport.call('pullTemplate', {
       signal,
       params: { template_id: template },
-      json: { no_cache: noCache },
+      json: { no_cache },
       idempotencyKey: crypto.randomUUID(),
     })
     return this.#handleOf(started, { signal })

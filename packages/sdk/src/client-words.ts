@@ -7,7 +7,7 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^Send a valid key as Authorization: Bearer KEY\.$/, 'Pass apiKey, or set HOLT_API_KEY, to a key of that service.'],
   [/^Correct the fields named in details\.issues and send the request again\.$/, 'Correct what the message names.'],
   [/^Resume it: POST \S+\./, 'Resume it: runtime.resume().'],
-  [/wait for it with GET \S+\/ports\/\S+\.$/, 'wait for it with runtime.ports.get(port, { waitSecs: 30 }).'],
+  [/wait for it with GET \S+\/ports\/\S+\.$/, 'wait for it with runtime.ports.get(port, { wait_secs: 30 }).'],
   [/holt port RUNTIME (\S+), or GET \S+ with an API key\.$/, 'runtime.ports.url($1).'],
   [/^Read the command by its id: GET \S+\.$/, 'Read the command by its id: runtime.commands.get(commandId).'],
   [
@@ -15,7 +15,7 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
     "holt.keys.create({ name, project: '$1', scopes: ['admin'] }) makes one.",
   ],
   [/\bIdempotency-Key\b/g, 'idempotencyKey'],
-  [/\bRetry-After says/, 'retryAfterMs of this error says'],
+  [/\bRetry-After says/, 'retryAfterSecs of this error says'],
   [/\bthe request_id\b/, 'the requestId of this error'],
   [/^Use a method named in the Allow header\.$/, olderService],
   [/^See \/docs or \/openapi\.json for every route\.$/, olderService],

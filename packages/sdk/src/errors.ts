@@ -85,8 +85,8 @@ export class HoltApiError extends HoltError {
   readonly wireHint: string
   /** What the operator can look up. */
   readonly requestId: string | null
-  /** How long the service asks to wait before the next try. */
-  readonly retryAfterMs: number | null
+  /** How long the service asks to wait before the next try, in seconds. */
+  readonly retryAfterSecs: number | null
   constructor(facts: {
     code: ErrorCode
     /** What was sent, for the values of wrong fields. */
@@ -97,7 +97,7 @@ export class HoltApiError extends HoltError {
     hint?: string | undefined
     details?: ErrorDetails | undefined
     requestId: string | null
-    retryAfterMs: number | null
+    retryAfterSecs: number | null
   }) {
     const { hint = errorCatalogue[facts.code].hint, details, message, sent = {} } = facts
     super(facts.code, messageInOurWords(message, details, sent), { hint: hintInOurWords(hint), details })
@@ -107,7 +107,7 @@ export class HoltApiError extends HoltError {
     this.wireMessage = message
     this.wireHint = hint
     this.requestId = facts.requestId
-    this.retryAfterMs = facts.retryAfterMs
+    this.retryAfterSecs = facts.retryAfterSecs
   }
 }
 
@@ -143,7 +143,7 @@ export function errorOfAnswer(response: Response, text: string, sent?: SentField
     hint: textOf(body?.hint),
     details: isRecord(body?.details) ? body.details : undefined,
     requestId: textOf(body?.request_id) ?? response.headers.get('x-request-id'),
-    retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
+    retryAfterSecs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
   })
 }
 
@@ -162,16 +162,16 @@ export function errorOfBody(
     hint,
     details,
     requestId: null,
-    retryAfterMs: null,
+    retryAfterSecs: null,
   })
 }
 
-/** Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3), as milliseconds from now. */
+/** Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3), as seconds from now. */
 export function parseRetryAfter(value: string | null, nowMs: number): number | null {
   if (value === null) return null
-  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000
+  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value)
   const at = Date.parse(value)
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs) / 1000
 }
 
 function parseError(text: string): Record<string, unknown> | null {

@@ -41,15 +41,15 @@ export interface ExtractOptions extends CallOptions {
   /** Who owns what is made. Default: the template's user. */
   readonly user?: string
   /** Owners, set-id bits and system attributes as the archive has them. Default false. */
-  readonly keepOwners?: boolean
+  readonly keep_owners?: boolean
   /** Replace what is at the destination. Default false. */
   readonly overwrite?: boolean
   /** Into the directory that is there: files are replaced, directories keep what they have. Default false. */
   readonly merge?: boolean
   /** Default 200,000. */
-  readonly maxEntries?: number
+  readonly max_entries?: number
   /** What it may unpack to. Default: the disk; beyond 1 GiB also 200 times what is sent. */
-  readonly maxBytes?: number
+  readonly max_bytes?: number
 }
 
 /** From where changes are told. */
@@ -246,7 +246,7 @@ export class Files {
    * `already_exists` error, unless `overwrite` or `merge` says what becomes of it.
    */
   async extract(path: string, archive: ArchiveContent, options: ExtractOptions = {}): Promise<TreeExtracted> {
-    const { signal, format, user, keepOwners, overwrite, merge, maxEntries, maxBytes } = options
+    const { signal, format, user, keep_owners, overwrite, merge, max_entries, max_bytes } = options
     return this.#transport.call('writeArchive', {
       signal,
       params: this.#params,
@@ -254,11 +254,11 @@ export class Files {
         path,
         format,
         user,
-        keep_owners: keepOwners,
+        keep_owners,
         overwrite,
         merge,
-        max_entries: maxEntries,
-        max_bytes: maxBytes,
+        max_entries,
+        max_bytes,
       },
       bytes: isNodeStream(archive) ? ReadableStream.from<Uint8Array>(archive) : archive,
       timeoutMs: null,

@@ -25,19 +25,19 @@ export interface HoltOptions {
   readonly fetch?: typeof globalThis.fetch
   /** How often a request is sent again where that is safe. Default 4. */
   readonly maxRetries?: number
-  /** How long a request may take. Default 120,000. Streams, transfers and waiting for a command are not limited by it. */
-  readonly timeoutMs?: number
-  /** How long a broken stream of output is tried to be resumed. Default 30,000. */
-  readonly resumeTimeoutMs?: number
+  /** How long a request may take, in seconds. Default 120. Streams, transfers and waiting for a command are not limited by it. */
+  readonly timeoutSecs?: number
+  /** How long a broken stream of output is tried to be resumed. Default 30 seconds. */
+  readonly resumeTimeoutSecs?: number
   /** What attachments to terminals are made with. Default: the global WebSocket, which browsers and Node 22 have; for Node 20 the package ws has one. */
   readonly webSocket?: WebSocketClass
 }
 
 /** A create may take the service a minute, so less would give up on what still works. */
-const defaultTimeoutMs = 120_000
+const defaultTimeoutSecs = 120
 const defaultMaxRetries = 4
 /** A service that is started again, and adopts its runtimes, is back by then. */
-const defaultResumeTimeoutMs = 30_000
+const defaultResumeTimeoutSecs = 30
 
 /** The client of a Holt service. */
 export class Holt {
@@ -65,8 +65,8 @@ export class Holt {
       apiKey,
       fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
       maxRetries: options.maxRetries ?? defaultMaxRetries,
-      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
-      resumeTimeoutMs: options.resumeTimeoutMs ?? defaultResumeTimeoutMs,
+      timeoutMs: (options.timeoutSecs ?? defaultTimeoutSecs) * 1000,
+      resumeTimeoutMs: (options.resumeTimeoutSecs ?? defaultResumeTimeoutSecs) * 1000,
       webSocket: options.webSocket,
     })
     this.runtimes = new Runtimes(this.#transport)

@@ -85,6 +85,7 @@ export type {
   SnapshotState,
   StartCommandInput,
   SuggestedPolicy,
+  Template as TemplateData,
   TerminalSize,
   TestedNetwork,
   TestNetworkInput,

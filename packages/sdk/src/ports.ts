@@ -6,9 +6,9 @@ import type { CallOptions, Transport } from './transport.ts'
 /** How a port is asked for. */
 export interface PortOptions extends CallOptions {
   /** How long to wait until something listens, up to 600. Default 0. */
-  readonly waitSecs?: number
+  readonly wait_secs?: number
   /** How long the token is valid. Default 86,400. */
-  readonly expiresInSecs?: number
+  readonly expires_in_secs?: number
 }
 
 /** The service looks a last time when the wait is over, and its answer has to arrive. */
@@ -35,21 +35,21 @@ export class Ports {
     return (await this.#transport.call('listPorts', { ...options, params: { runtime_id: this.#runtimeId } })).data
   }
 
-  /** How to reach a port, with a new token. `listening` tells whether something listens; with `waitSecs` it is waited for. */
+  /** How to reach a port, with a new token. `listening` tells whether something listens; with `wait_secs` it is waited for. */
   async get(port: number, options: PortOptions = {}): Promise<Port> {
-    const { signal, waitSecs, expiresInSecs } = options
+    const { signal, wait_secs = 0, expires_in_secs } = options
     const answer = await this.#transport.call('getPort', {
       signal,
       params: this.#params(port),
-      query: { wait_secs: waitSecs, expires_in_secs: expiresInSecs },
-      timeoutMs: (waitSecs ?? 0) * 1000 + answerMarginMs,
+      query: { wait_secs: options.wait_secs, expires_in_secs },
+      timeoutMs: wait_secs * 1000 + answerMarginMs,
     })
     return this.#reachedFromHere(answer)
   }
 
   /**
    * Returns the address of a path of the program's, which every HTTP client opens as it is: below the service's own address, where the port is private with a new
-   * token in the query. The token opens the port for `expiresInSecs` to anyone who has the address.
+   * token in the query. The token opens the port for `expires_in_secs` to anyone who has the address.
    */
   async url(port: number, path = '/', options: PortOptions = {}): Promise<string> {
     return (await this.#openAddress(port, path, options)).href

@@ -41,9 +41,9 @@ export function retryDelayMs(failed: FailedTry, random: () => number = Math.rand
   if (!(error instanceof HoltApiError)) return null
   // A build takes longer than a client should sleep: who sent the request waits for its end.
   if (!isTemporary(error, twiceIsOnce) || buildToWaitFor(error) !== null) return null
-  if (error.retryAfterMs === null) return backoffMs(failed.tries, random)
-  if (error.retryAfterMs > longestRetryAfterMs) return null
-  return error.retryAfterMs + firstDelayMs * random()
+  if (error.retryAfterSecs === null) return backoffMs(failed.tries, random)
+  if (error.retryAfterSecs * 1000 > longestRetryAfterMs) return null
+  return error.retryAfterSecs * 1000 + firstDelayMs * random()
 }
 
 /** Doubles from 100 ms to 5 s, with the upper half random, so that many clients do not come back together. */
@@ -71,7 +71,7 @@ export async function sleep(ms: number, signal: AbortSignal | undefined): Promis
 function isTemporary(error: HoltApiError, twiceIsOnce: boolean): boolean {
   if (error.wireCode === 'quota_exceeded') return false
   if (error.httpStatus === 429) return true
-  return error.httpStatus === 503 && (twiceIsOnce || error.retryAfterMs !== null)
+  return error.httpStatus === 503 && (twiceIsOnce || error.retryAfterSecs !== null)
 }
 
 function isUnderWay(error: unknown): boolean {

@@ -46,9 +46,9 @@ const writingTimeoutMs = 280_000
 /** How far back a runtime's metrics are asked for. */
 export interface MetricsOptions extends CallOptions {
   /** Default 0: only what is now. At most 3600. */
-  readonly windowSecs?: number
+  readonly window_secs?: number
   /** A multiple of 10. Default 10. */
-  readonly stepSecs?: number
+  readonly step_secs?: number
 }
 
 /** What can be done with a runtime. Disposing of it (`await using`) deletes it. */
@@ -128,8 +128,8 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /** What the runtime takes: processor, memory, disk, processes and network, now and for a time back. It is neither woken by that nor kept from being idle. */
-  async metrics({ windowSecs, stepSecs, ...options }: MetricsOptions = {}): Promise<RuntimeMetrics> {
-    const query = { window_secs: windowSecs, step_secs: stepSecs }
+  async metrics({ window_secs, step_secs, ...options }: MetricsOptions = {}): Promise<RuntimeMetrics> {
+    const query = { window_secs, step_secs }
     return this.#transport.call('runtimeMetrics', { ...options, params: this.#params, query })
   }
 

@@ -97,7 +97,7 @@ export class Runtimes {
    * answered as it is: with its own settings, and paused where it is paused; one that starts is waited for.
    */
   async getOrCreate(
-    body: CreateRuntimeInput & { readonly name: string },
+    body: NewRuntime & { readonly name: string },
     options: Omit<CreateRuntimeOptions, 'idempotencyKey'> = {},
   ): Promise<Runtime> {
     const { signal } = options

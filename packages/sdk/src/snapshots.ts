@@ -8,7 +8,7 @@ export interface SnapshotFilter {
   readonly kind?: SnapshotKind
   readonly state?: SnapshotState
   /** Taken of the runtime with this id. */
-  readonly runtimeId?: string
+  readonly runtime_id?: string
   /** Items per page, 1 to 100. */
   readonly limit?: number
 }
@@ -22,10 +22,7 @@ export class Snapshots {
 
   /** Lists snapshots, newest first. */
   list(filter: SnapshotFilter = {}, options: CallOptions = {}): Paginated<Snapshot> {
-    const { runtimeId, ...query } = filter
-    return paginate((cursor) =>
-      this.#transport.call('listSnapshots', { ...options, query: { ...query, runtime_id: runtimeId, cursor } }),
-    )
+    return paginate((cursor) => this.#transport.call('listSnapshots', { ...options, query: { ...filter, cursor } }))
   }
 
   /** Gets a snapshot by id or name. */

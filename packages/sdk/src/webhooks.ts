@@ -38,12 +38,12 @@ export class Webhooks {
     await this.#transport.run('deleteWebhook', { ...options, params: { webhook_id: webhookId } })
   }
 
-  /** Gives a webhook a new secret. Messages are signed with both for `overlapSecs`, default a day. */
+  /** Gives a webhook a new secret. Messages are signed with both for `overlap_secs`, default a day. */
   async rotateSecret(
     webhookId: string,
-    options: CallOptions & { readonly overlapSecs?: number } = {},
+    options: CallOptions & { readonly overlap_secs?: number } = {},
   ): Promise<NewWebhook> {
-    const { overlapSecs: overlap_secs, ...call } = options
+    const { overlap_secs, ...call } = options
     const params = { webhook_id: webhookId }
     const idempotencyKey = crypto.randomUUID()
     return this.#transport.call('rotateWebhookSecret', { ...call, params, json: { overlap_secs }, idempotencyKey })

@@ -8,7 +8,7 @@ let service: TestService
 let runtime: Runtime
 beforeEach(async () => {
   service = await startTestService()
-  runtime = await new Holt({ url: service.url, apiKey: service.key, resumeTimeoutMs: 500 }).runtimes.create()
+  runtime = await new Holt({ url: service.url, apiKey: service.key, resumeTimeoutSecs: 0.5 }).runtimes.create()
 })
 afterEach(() => service.close())
 

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 /** A client that gives up soon. */
 function client(options: HoltOptions = {}): Holt {
-  return new Holt({ url: service.url, apiKey: service.key, maxRetries: 0, resumeTimeoutMs: 50, ...options })
+  return new Holt({ url: service.url, apiKey: service.key, maxRetries: 0, resumeTimeoutSecs: 0.05, ...options })
 }
 
 /** Does work, and answers what it throws. */
@@ -126,7 +126,7 @@ describe('everything that the client throws is a HoltError with a code and a hin
       'connection_timeout',
       () => {
         service.faults.push({ route: 'getRuntime', type: 'hang' })
-        return client({ timeoutMs: 50 }).runtimes.get(runtime.runtime_id)
+        return client({ timeoutSecs: 0.05 }).runtimes.get(runtime.runtime_id)
       },
     ],
     [

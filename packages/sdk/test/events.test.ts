@@ -85,7 +85,7 @@ test('webhooks are made, changed, tested and deleted', async () => {
   expect(made.secret).toMatch(/^whsec_/)
   expect((await holt.webhooks.update(made.webhook_id, { description: 'ours' })).description).toBe('ours')
   expect((await holt.webhooks.list().all()).map(({ webhook_id }) => webhook_id)).toEqual([made.webhook_id])
-  expect((await holt.webhooks.rotateSecret(made.webhook_id, { overlapSecs: 5 })).secret).not.toBe(made.secret)
+  expect((await holt.webhooks.rotateSecret(made.webhook_id, { overlap_secs: 5 })).secret).not.toBe(made.secret)
   const tested = await holt.webhooks.test(made.webhook_id)
   expect(tested.state).toBe('delivered')
   const again = await holt.webhooks.redeliver(made.webhook_id, tested.delivery_id)
@@ -96,6 +96,6 @@ test('webhooks are made, changed, tested and deleted', async () => {
 })
 
 test('the audit log is listed by what is asked for', async () => {
-  expect(await holt.audit.list({ keyId: 'ky1', since: '2030-01-01T00:00:00Z' }).all()).toEqual([])
+  expect(await holt.audit.list({ key_id: 'ky1', since: '2030-01-01T00:00:00Z' }).all()).toEqual([])
   expect(service.calls.at(-1)?.route).toBe('listAudit')
 })

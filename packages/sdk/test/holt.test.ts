@@ -157,7 +157,7 @@ describe('failures', () => {
 
   test('a call that hangs ends at its time limit', async () => {
     service.faults.push({ route: 'health', type: 'hang' })
-    const hasty = new Holt({ url: service.url, apiKey: service.key, timeoutMs: 50 })
+    const hasty = new Holt({ url: service.url, apiKey: service.key, timeoutSecs: 0.05 })
     await expect(hasty.health()).rejects.toMatchObject({ reason: 'timeout' } satisfies Partial<HoltConnectionError>)
   })
 

@@ -54,7 +54,7 @@ describe('snapshots', () => {
       memory.snapshot_id,
       taken.snapshot_id,
     ])
-    expect(await holt.snapshots.list({ kind: 'filesystem', runtimeId: runtime.runtime_id }).all()).toEqual([taken])
+    expect(await holt.snapshots.list({ kind: 'filesystem', runtime_id: runtime.runtime_id }).all()).toEqual([taken])
     expect(await holt.snapshots.get('before')).toEqual(taken)
     const second = await holt.runtimes.create({ snapshot: 'before' })
     expect(second).toMatchObject({ snapshot_id: taken.snapshot_id, template: { name: 'base-small' } })
@@ -162,7 +162,7 @@ test('deadlines are set at a create and changed later', async () => {
 })
 
 test('metrics are asked for with their window, and of a paused runtime there are none', async () => {
-  const metrics = await runtime.metrics({ windowSecs: 60, stepSecs: 20 })
+  const metrics = await runtime.metrics({ window_secs: 60, step_secs: 20 })
   expect(metrics).toMatchObject({ runtime_id: runtime.runtime_id, step_secs: 20, samples: [{ cpu: { rate: 0.25 } }] })
   expect((await runtime.metrics()).samples).toEqual([])
   await runtime.pause()

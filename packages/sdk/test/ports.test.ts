@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 test('a port is had with its token, and its path form is where this client finds the service', async () => {
-  const port = await runtime.ports.get(3000, { waitSecs: 5, expiresInSecs: 60 })
+  const port = await runtime.ports.get(3000, { wait_secs: 5, expires_in_secs: 60 })
   expect(port).toMatchObject({ port: 3000, listening: true, public: false, token: 'token-0' })
   expect(port.path_url).toBe(`${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy/`)
   expect(sent.at(-1)?.url).toContain('wait_secs=5&expires_in_secs=60')
@@ -39,7 +39,7 @@ test.each([
 ])('an address of %j opens by itself, over HTTP and as a WebSocket', async (path, place, query) => {
   const base = `${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy`
   const own = query === '' ? '?' : `?${query}&`
-  expect(await runtime.ports.url(3000, path, { expiresInSecs: 60 })).toBe(`${base}${place}${own}holt_token=token-0`)
+  expect(await runtime.ports.url(3000, path, { expires_in_secs: 60 })).toBe(`${base}${place}${own}holt_token=token-0`)
   expect(sent.at(-1)?.url).toContain('expires_in_secs=60')
   expect(await runtime.ports.webSocketUrl(3000, path)).toBe(
     `${base.replace('http:', 'ws:')}${place}${own}holt_token=token-0`,

@@ -27,7 +27,7 @@ async function setUp(
     replay_end: 0,
   })
   const { sockets, WebSocket } = fakeWebSockets((socket, index) => onSocket(socket, index, start))
-  const holt = new Holt({ url: service.url, apiKey: service.key, resumeTimeoutMs: 2_000, webSocket: WebSocket })
+  const holt = new Holt({ url: service.url, apiKey: service.key, resumeTimeoutSecs: 2, webSocket: WebSocket })
   const runtime = await holt.runtimes.create()
   command = await runtime.commands.start('cat', { stdin: true, pty })
   return { holt, runtime, command, sockets }
@@ -230,9 +230,9 @@ describe('input', () => {
     const { command, sockets } = await setUp((socket, _, start) => socket.open(start()))
     const terminal = await command.attach()
     const [socket] = sockets as [FakeWebSocket]
-    terminal.resize({ cols: 100, rows: 30 })
-    terminal.signal('SIGINT')
-    terminal.takeOver()
+    await terminal.resize({ cols: 100, rows: 30 })
+    await terminal.sendSignal('SIGINT')
+    await terminal.takeOver()
     expect(socket.frames.slice(-3)).toEqual([
       { type: 'resize', cols: 100, rows: 30 },
       { type: 'signal', signal: 'SIGINT' },
@@ -240,6 +240,9 @@ describe('input', () => {
     ])
     socket.tell(granted, { type: 'resize', cols: 100, rows: 30 })
     expect([terminal.writing, terminal.size]).toEqual([true, { cols: 100, rows: 30 }])
+    await terminal.close()
+    await expect(terminal.resize({ cols: 1, rows: 1 })).rejects.toMatchObject({ code: 'conflict' })
+    await expect(terminal.sendSignal('SIGINT')).rejects.toMatchObject({ code: 'conflict' })
   })
 })
 

@@ -54,7 +54,7 @@ async function showAudit(options: AuditOptions): Promise<number> {
   const since = momentOf('--since', options.since, 'ago')
   const until = momentOf('--until', options.until, 'ago')
   const keyId = key === undefined ? undefined : await findKeyId(connect(), key, project === 'all' ? undefined : project)
-  const filter = dropUndefined({ kind, keyId, subject, route, project, since, until })
+  const filter = dropUndefined({ kind, key_id: keyId, subject, route, project, since, until })
   const entries = await firstOf(limit, (page) => connect().audit.list({ ...filter, ...page }))
   if (json === true) printJson({ data: entries, next_cursor: null })
   else if (entries.length === 0) say('Nothing was done.')

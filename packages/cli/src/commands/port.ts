@@ -73,8 +73,8 @@ async function showPort(runtime: Runtime, port: number, options: PortOptions): P
   if (options.rotate === true) await runtime.ports.rotate(port)
   if (options.public === true || options.private === true) await runtime.ports.setPublic(port, options.public === true)
   const found = await runtime.ports.get(port, {
-    waitSecs: options.wait ?? 0,
-    ...(options.expires === undefined ? {} : { expiresInSecs: options.expires }),
+    wait_secs: options.wait ?? 0,
+    ...(options.expires === undefined ? {} : { expires_in_secs: options.expires }),
   })
   if (options.json === true) printJson(found)
   else print(addressOf(found, options))

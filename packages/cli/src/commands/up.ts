@@ -146,7 +146,7 @@ function shown(value: string | null): string {
 }
 
 function connectTo(credentials: { url: string; key: string }) {
-  return connect({ url: credentials.url, apiKey: credentials.key, maxRetries: 0, timeoutMs: askTimeoutMs })
+  return connect({ url: credentials.url, apiKey: credentials.key, maxRetries: 0, timeoutSecs: askTimeoutMs / 1000 })
 }
 
 function tellNext(url: string, ranAlready: boolean): void {

@@ -99,7 +99,7 @@ function addMakers(group: Command): void {
     .option('--overlap <time>', 'for how long: 90, 30m, 2h, none (default: 1d)', seconds)
     .option('--json', 'print the webhook as JSON')
   act(rotate, async (id: string, { overlap, json }: { overlap?: number; json?: boolean }) => {
-    const webhook = await connect().webhooks.rotateSecret(id, dropUndefined({ overlapSecs: overlap }))
+    const webhook = await connect().webhooks.rotateSecret(id, dropUndefined({ overlap_secs: overlap }))
     if (json === true) printJson(webhook)
     else {
       say(`The new secret is shown this once; the old one signs until ${webhook.previous_secret_until}:`)

@@ -6,7 +6,7 @@ import type { Candidate, Sources } from './candidates.ts'
 
 /** A person waits for this with a finger on the key. */
 const patienceMs = 1_500
-const client = () => connect({ maxRetries: 0, timeoutMs: patienceMs })
+const client = () => connect({ maxRetries: 0, timeoutSecs: patienceMs / 1000 })
 
 /** The names that only the service knows. */
 export const sources: Sources = {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Holt, HoltConnectionError, HoltError, type Readiness, type Template } from '@holt/sdk'
+import { type Holt, HoltConnectionError, HoltError, type Readiness, type TemplateData } from '@holt/sdk'
 import { Progress } from '../output/progress.ts'
 import { printable } from '../output/visible.ts'
 
@@ -55,7 +55,7 @@ async function askUntilReady(
   }
 }
 
-function showTemplates(templates: readonly Template[] | null, since: number, progress: Progress): void {
+function showTemplates(templates: readonly TemplateData[] | null, since: number, progress: Progress): void {
   const failed = templates?.find((template) => template.state === 'failed' && Date.parse(template.updated_at) >= since)
   if (failed !== undefined) {
     throw new HoltError(

@@ -99,7 +99,9 @@ class TerminalSession {
   #resize(): void {
     const size = localSize()
     const { size: known, writing } = this.#terminal ?? {}
-    if (writing === true && (known?.cols !== size.cols || known.rows !== size.rows)) this.#terminal?.resize(size)
+    if (writing !== true || (known?.cols === size.cols && known?.rows === size.rows)) return
+    // A terminal whose connection broke is resized when it is back.
+    this.#terminal?.resize(size).catch(() => undefined)
   }
 
   #hear(event: TerminalEvent): void {
@@ -123,7 +125,11 @@ class TerminalSession {
   /** An end of this program leaves the command; where Ctrl-C is no key here, it goes to the command. */
   #passSignals(): { stop(): void } {
     const leave = (signal: NodeJS.Signals) => this.#leave(signal)
-    const pass = () => (this.#use.write ? this.#terminal?.signal('SIGINT') : this.#leave('SIGINT'))
+    const pass = () => {
+      if (!this.#use.write) this.#leave('SIGINT')
+      // The view says that the connection broke; Ctrl-C is typed again then.
+      else this.#terminal?.sendSignal('SIGINT').catch(() => undefined)
+    }
     process.on('SIGTERM', leave).on('SIGHUP', leave).on('SIGINT', pass)
     return { stop: () => void process.off('SIGTERM', leave).off('SIGHUP', leave).off('SIGINT', pass) }
   }

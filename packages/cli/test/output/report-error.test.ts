@@ -35,7 +35,7 @@ function answered(code: ErrorCode, message: string, more: { hint?: string; detai
     message,
     httpStatus,
     requestId: null,
-    retryAfterMs: null,
+    retryAfterSecs: null,
     hint,
     ...more,
   })

@@ -1,4 +1,4 @@
-import type { BuildStep, CreateBuildInput, Template as TemplateData } from '@holt/protocol'
+import type { BuildStep, CreateBuildInput } from '@holt/protocol'
 import { HoltError } from '../errors.ts'
 import { Holt } from '../holt.ts'
 import { withLocalErrors } from '../local-error.ts'
@@ -7,9 +7,6 @@ import type { TransferProgress } from '../tree/transfer.ts'
 import type { BuildHandle } from './build-handle.ts'
 import { requestOf, type TemplateSpec } from './template-spec.ts'
 import type { WaitForBuildOptions } from './wait-for-build.ts'
-
-/** A template as the service describes it. */
-export type Template = TemplateData
 
 /** Options for starting a build. */
 export interface BuildOptions extends CallOptions {

@@ -143,18 +143,18 @@ export class Terminal implements AsyncDisposable {
     await this.#input.write('eof')
   }
 
-  /** Changes the terminal's size. What is refused is an `error` event. */
-  resize({ cols, rows }: TerminalSize): void {
-    this.#socket?.send({ type: 'resize', cols, rows })
+  /** Changes the terminal's size. Resolves when that is sent; what the service refuses is an `error` event. */
+  async resize({ cols, rows }: TerminalSize): Promise<void> {
+    this.#connected.send({ type: 'resize', cols, rows })
   }
 
-  /** Sends a signal to the command's process group. What is refused is an `error` event. */
-  signal(name: SendSignalInput['signal']): void {
-    this.#socket?.send({ type: 'signal', signal: name })
+  /** Sends a signal to the command's process group. Resolves when that is sent; what the service refuses is an `error` event. */
+  async sendSignal(signal: SendSignalInput['signal']): Promise<void> {
+    this.#connected.send({ type: 'signal', signal })
   }
 
   /** Asks to write from now on; a `writer` event answers. */
-  takeOver(): void {
+  async takeOver(): Promise<void> {
     this.#wantsToWrite = true
     this.#socket?.send({ type: 'write', takeover: true })
   }
@@ -296,6 +296,12 @@ export class Terminal implements AsyncDisposable {
     if (this.#takenCursor - this.#toldCursor < windowBytes / 4 || this.#socket === null) return
     this.#toldCursor = this.#takenCursor
     this.#socket.send({ type: 'taken', cursor: this.#takenCursor })
+  }
+
+  get #connected(): AttachSocket {
+    this.#ended.signal.throwIfAborted()
+    if (this.#socket === null) throw new HoltConnectionError('lost', 'The connection is broken, so this was not sent')
+    return this.#socket
   }
 
   get #streams(): TerminalStreams {

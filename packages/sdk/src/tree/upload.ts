@@ -49,7 +49,7 @@ export async function sendEntries(job: {
   await files.extract(remoteDir, send, {
     ...how,
     format: 'tar',
-    maxEntries: Math.max(1, entries.length),
+    max_entries: Math.max(1, entries.length),
     ...(user === undefined ? {} : { user }),
     signal,
   })

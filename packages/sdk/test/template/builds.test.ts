@@ -7,7 +7,7 @@ let service: TestService
 let holt: Holt
 beforeEach(async () => {
   service = await startTestService()
-  holt = new Holt({ url: service.url, apiKey: service.key, resumeTimeoutMs: 30_000 })
+  holt = new Holt({ url: service.url, apiKey: service.key, resumeTimeoutSecs: 30 })
 })
 afterEach(() => service.close())
 

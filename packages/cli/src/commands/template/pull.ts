@@ -23,7 +23,7 @@ export function addTemplatePull(group: Command): void {
     addShowOptions(command).addHelpText('after', examples),
     async (template: string, options: ShowOptions & { readonly cache: boolean }) => {
       using interrupts = new Interrupts()
-      const build = await connect().builds.pull(template, { noCache: !options.cache })
+      const build = await connect().builds.pull(template, { no_cache: !options.cache })
       return await showBuild(build, interrupts, options)
     },
   )

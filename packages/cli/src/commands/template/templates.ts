@@ -1,4 +1,4 @@
-import type { Template } from '@holt/sdk'
+import type { TemplateData } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { doToEach } from '../../arguments/do-to-each.ts'
 import type { ListOptions } from '../../arguments/list-options.ts'
@@ -36,17 +36,20 @@ export function addTemplateReaders(group: Command): void {
     .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
     .addHelpText('after', listExamples)
-  act(list, async ({ kind, all = false, quiet, json }: ListOptions & { kind?: Template['kind']; all?: boolean }) => {
-    const filter = kind === undefined ? {} : { kind }
-    const found = await connect()
-      .templates.list({ limit: 100, ...filter })
-      .all()
-    const templates = all ? found : found.filter((one) => !hasNeverBeen(one))
-    if (json === true) printJson({ data: templates, next_cursor: null })
-    else if (quiet === true) for (const one of templates) print(one.template_id)
-    else printTemplates(templates)
-    return 0
-  })
+  act(
+    list,
+    async ({ kind, all = false, quiet, json }: ListOptions & { kind?: TemplateData['kind']; all?: boolean }) => {
+      const filter = kind === undefined ? {} : { kind }
+      const found = await connect()
+        .templates.list({ limit: 100, ...filter })
+        .all()
+      const templates = all ? found : found.filter((one) => !hasNeverBeen(one))
+      if (json === true) printJson({ data: templates, next_cursor: null })
+      else if (quiet === true) for (const one of templates) print(one.template_id)
+      else printTemplates(templates)
+      return 0
+    },
+  )
   const get = group
     .command('get')
     .description('show a template')
@@ -73,11 +76,11 @@ export function addTemplateReaders(group: Command): void {
 }
 
 /** True for a template of the project that no build has made. Its builds tell why. */
-function hasNeverBeen({ kind, state }: Template): boolean {
+function hasNeverBeen({ kind, state }: TemplateData): boolean {
   return kind === 'custom' && state === 'failed'
 }
 
-function printTemplates(templates: readonly Template[]): void {
+function printTemplates(templates: readonly TemplateData[]): void {
   printTable(templates, [
     ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
     ['KIND', ({ kind }) => kind],
@@ -96,7 +99,7 @@ export function labelOf(name: string, tag: string): string {
   return tag === 'latest' ? name : `${name}:${tag}`
 }
 
-function whyOf({ state_reason, progress }: Template): string {
+function whyOf({ state_reason, progress }: TemplateData): string {
   if (progress !== null) return `${progress.phase} ${progress.done}/${progress.total}`
   return state_reason?.message ?? ''
 }
