@@ -1,10 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ImageReader } from '@holt/erofs'
 import { shareOf } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BuildSettings, makeBaseImages, PullsUnderWay, runBuild } from '../src/index.ts'
-import { type BuildRig, fileOf, prepareRig, requestOf } from './support/build-rig.ts'
+import { type BuildRig, openImage, prepareRig, requestOf } from './support/build-rig.ts'
 import { buildWithBuildah, pullWithBuildah } from './support/buildah.ts'
 import { type CorpusCase, corpus } from './support/corpus.ts'
 import { type Described, describeTree } from './support/describe-tree.ts'
@@ -92,7 +91,7 @@ describe.skipIf(missing !== '')(`what builds leave is what buildah leaves${missi
     })
     for (const isolation of classesOf(name)) {
       const { imageDigest } = await runBuild(request, rig.host(isolation), AbortSignal.timeout(TIMEOUT_MS))
-      await using reader = await ImageReader.open(fileOf(rig.dir, imageDigest))
+      await using reader = await openImage(rig.dir, imageDigest)
       const root = await reader.find('/')
       if (root === null) throw new Error('an image has a root')
       const ours = await describeTree(reader.entries(root))

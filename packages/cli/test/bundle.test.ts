@@ -38,8 +38,8 @@ describe('the code that a command line loads is bounded', () => {
    * The most sources of a verb: the parser, the client, and its own. A verb that needs more is
    * listed here.
    */
-  const most = 96
-  const mostOf: Readonly<Record<string, number>> = { template: 110 }
+  const most = 106
+  const mostOf: Readonly<Record<string, number>> = { template: 114 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
 
   test('the version needs next to nothing', async () => {

@@ -119,11 +119,12 @@ export async function prepareRig(images: (engine: Engine, dir: string) => Promis
 }
 
 /** Returns the path at which the engine keeps an image. */
-export function fileOf(dir: string, image: ImageDigest): string {
+function fileOf(dir: string, image: ImageDigest): string {
   return join(dir, 'state', 'images', `${image.slice('sha256:'.length)}.erofs`)
 }
 
-function openImage(dir: string, image: ImageDigest): Promise<ImageReader> {
+/** Opens an image that the engine keeps, with the image that it is a delta of. */
+export function openImage(dir: string, image: ImageDigest): Promise<ImageReader> {
   const base = fileOf(dir, image).replace(/erofs$/, 'base')
   return ImageReader.open(fileOf(dir, image), existsSync(base) ? base : null)
 }

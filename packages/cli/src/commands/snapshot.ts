@@ -99,8 +99,8 @@ function addReaders(group: Command): void {
 
 async function listSnapshots({ of, kind, quiet, json }: ListOptions): Promise<number> {
   const holt = connect()
-  const runtimeId = of === undefined ? undefined : await findRuntimeId(holt, of)
-  const filter: SnapshotFilter = { limit: 100, ...dropUndefined({ kind, runtimeId }) }
+  const runtime_id = of === undefined ? undefined : await findRuntimeId(holt, of)
+  const filter: SnapshotFilter = { limit: 100, ...dropUndefined({ kind, runtime_id }) }
   const snapshots = await holt.snapshots.list(filter).all()
   if (json === true) printJson({ data: snapshots, next_cursor: null })
   else if (quiet === true) for (const { snapshot_id } of snapshots) print(snapshot_id)
