@@ -47,7 +47,6 @@ const firstGuesses: readonly (readonly [line: string, answer: string | typeof wo
   ['logs box', works],
   ['logs --tail 1 box', works],
   ['logs -t box', works],
-  ['logs --since 10m --timestamps box', works],
   ['ps box', works],
   ['top box', 'holt stats'],
   ['ports box', works],

@@ -32,9 +32,10 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     const wanted = body as Record<string, unknown>
     if (wanted.dry_run === true) return { status: 200, json: dryRunOf(service, wanted) }
     const snapshot = wanted.snapshot === undefined ? null : snapshotOf(service, String(wanted.snapshot))
-    const template = snapshot?.template as Record<string, unknown> | undefined
+    const source = snapshot?.template as Record<string, unknown> | undefined
+    const template = source ?? templateOf(service, String(wanted.template ?? 'base-small'))
     requireFreeName(service, wanted.name)
-    const runtime = runningRuntime(wanted, template ?? templateOf(service, String(wanted.template ?? 'base-small')))
+    const runtime = runningRuntime(wanted, template)
     Object.assign(runtime, { snapshot_id: snapshot?.snapshot_id ?? null })
     takeNetwork(service, runtime, wanted)
     service.runtimes.set(runtime.runtime_id as string, runtime)
