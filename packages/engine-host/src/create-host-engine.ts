@@ -84,7 +84,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
         : new ContainerDriver({ runc, guest: guest.path, rootPlace, openFilesMax }),
     disks: new DiskPool(layout.disks, options.spareDisks ?? 4, options.log),
     images,
-    imageMounts: new ImageMounts(layout, isUsed),
+    imageMounts: new ImageMounts(layout, isUsed, options.log),
     checkpoints: new HostCheckpoints(layout, maker, (digest) => images.has(digest)),
     runtimes,
     observers,

@@ -243,10 +243,10 @@ async function describeTree(root: string): Promise<string> {
 }
 
 async function mountImage(
-  { options: { stateDir, runDir } }: EngineUnderTest,
+  { options: { stateDir, runDir, log } }: EngineUnderTest,
   digest: ImageDigest,
 ): Promise<{ readonly path: string } & AsyncDisposable> {
-  const mounts = new ImageMounts(layoutOf(stateDir, runDir), () => false)
+  const mounts = new ImageMounts(layoutOf(stateDir, runDir), () => false, log)
   return {
     path: await mounts.tree(digest, timeout()),
     [Symbol.asyncDispose]: () => mounts.release(digest),

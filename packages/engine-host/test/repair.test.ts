@@ -196,6 +196,28 @@ test.skipIf(reason !== null)(
   },
 )
 
+test.skipIf(reason !== null)(
+  `a state directory that was copied while its images were mounted is served (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await withEngine(async (under) => {
+      const imageDigest = await imageOf(under)
+      await (await under.open()).close()
+      const mounts = join(under.options.stateDir, 'images', '.mnt')
+      const hex = imageDigest.slice('sha256:'.length)
+      for (const copy of [join(mounts, `${hex}.whole`), join(mounts, hex), join(mounts, '0'.repeat(64))]) {
+        await mkdir(copy, { recursive: true })
+        await writeFile(join(copy, 'image'), 'copied')
+      }
+      const engine = await under.open()
+      const spec = smallSpec('container', imageDigest)
+      await engine.ensure(spec, timeout())
+      await engine.remove(spec.id, timeout())
+      await engine.close()
+    })
+  },
+)
+
 test.skipIf(reason !== null).each(both)(
   `a %s of another installation in the same run directory, or of the one this was copied from, runs on (${reason ?? 'ready'})`,
   options,

@@ -96,7 +96,7 @@ async function findLack(cgroups: CgroupHost): Promise<Lack | null> {
   if (process.geteuid?.() !== 0) return { reason: 'the engine does not run as root', fix: 'sudo -i' }
   const limit = await findMissingLimit(cgroups)
   if (limit !== null) return limit
-  const tools = { 'mkfs.ext4': 'e2fsprogs', mount: 'mount', umount: 'mount' }
+  const tools = { 'mkfs.ext4': 'e2fsprogs', losetup: 'mount', mount: 'mount', umount: 'mount' }
   for (const [tool, where] of Object.entries(tools)) {
     if ((await findProgram(tool)) === null)
       return { reason: `${tool} is not installed`, fix: `apt-get install ${where}` }

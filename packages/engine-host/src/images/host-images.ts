@@ -31,6 +31,9 @@ import { probeDeltas } from './probe-deltas.ts'
 /** A smaller base saves less than a delta costs: 200 KiB, and two loop devices while it is used. */
 const MIN_BASE_BYTES = 1 << 20
 
+/** The time after which a host that could not mount a delta is tried again. */
+const PROBE_AGAIN_MS = 60_000
+
 /** What images need of the engine. */
 interface ImagesInput {
   readonly isUsed: (digest: ImageDigest) => boolean
@@ -55,6 +58,7 @@ export class HostImages implements ImageStore {
   /** Sizes of deltas, which their files do not tell by their own. */
   readonly #deltaSizes = new Map<ImageDigest, number>()
   #canMountDeltas: Promise<boolean> | null = null
+  #probeAgainMs = Number.POSITIVE_INFINITY
 
   constructor(layout: Layout, input: ImagesInput) {
     this.#layout = layout
@@ -89,7 +93,9 @@ export class HostImages implements ImageStore {
       await unmountTree(join(images, name))
       await rm(join(images, name), { recursive: true, force: true })
     }
-    await detachLeftDevices(images)
+    await detachLeftDevices(images).catch((err: unknown) => {
+      this.#input.log.warn({ err }, 'cannot look for loop devices that an earlier process has left')
+    })
   }
 
   async has(digest: ImageDigest): Promise<boolean> {
@@ -198,20 +204,27 @@ export class HostImages implements ImageStore {
       return reader.aloneBytes
     } catch (error) {
       if (hasCode(error, 'ENOENT') || (error instanceof EngineError && error.kind === 'not_found')) return null
-      throw error
+      if (!(error instanceof ErofsInputError)) throw error
+      // A damaged image must not hide the others, and must be found to be removed.
+      this.#input.log.warn({ err: error, image: digest }, 'an image is damaged')
+      return (await stat(this.#layout.image(digest))).size
     }
   }
 
-  /** Whether this host makes one file of a delta and its base; tried once. */
+  /** Whether the kernel of this host mounts a delta with its base. A failure is tried again after a time: it may have had no space. */
   #mountsDeltas(): Promise<boolean> {
-    this.#canMountDeltas ??= probeDeltas(join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)).then(
-      (why) => {
-        if (why !== null)
-          this.#input.log.info({ why }, 'images share nothing here: the kernel cannot mount them together')
-        return why === null
-      },
-    )
+    if (performance.now() >= this.#probeAgainMs) this.#canMountDeltas = null
+    this.#canMountDeltas ??= this.#probeDeltas()
     return this.#canMountDeltas
+  }
+
+  /** Never rejects. */
+  async #probeDeltas(): Promise<boolean> {
+    const why = await probeDeltas(join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)).catch(String)
+    this.#probeAgainMs = why === null ? Number.POSITIVE_INFINITY : performance.now() + PROBE_AGAIN_MS
+    if (why !== null)
+      this.#input.log.warn({ why }, 'new images share nothing with their base: the kernel cannot mount them together')
+    return why === null
   }
 }
 

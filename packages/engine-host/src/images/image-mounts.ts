@@ -5,7 +5,8 @@ import { WHOLE_NAME } from '@holt/erofs'
 import type { Layout } from '../layout.ts'
 import { mount, unmountTree } from '../mounts/mount.ts'
 import { readMounts } from '../mounts/mount-table.ts'
-import { isThere } from '../tools/durable-files.ts'
+import type { Log } from '../options.ts'
+import { hasCode, isThere } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
 import { mountDelta } from './mount-delta.ts'
 
@@ -16,11 +17,13 @@ import { mountDelta } from './mount-delta.ts'
 export class ImageMounts {
   readonly #layout: Layout
   readonly #isUsed: (digest: ImageDigest, isolation?: Isolation) => boolean
+  readonly #log: Log
   readonly #locks = new KeyedLock()
 
-  constructor(layout: Layout, isUsed: (digest: ImageDigest, isolation?: Isolation) => boolean) {
+  constructor(layout: Layout, isUsed: (digest: ImageDigest, isolation?: Isolation) => boolean, log: Log) {
     this.#layout = layout
     this.#isUsed = isUsed
+    this.#log = log
   }
 
   /** Answers the path of the image as one file. A delta and its base are mounted as one unless they are. */
@@ -53,7 +56,13 @@ export class ImageMounts {
   async releaseUnused(): Promise<void> {
     const names = await readdir(this.#layout.imageMounts)
     const found = new Set(names.flatMap((name) => /^([0-9a-f]{64})(?:\.whole)?$/.exec(name)?.[1] ?? []))
-    for (const hex of found) await this.release(`sha256:${hex}`)
+    for (const hex of found) {
+      try {
+        await this.release(`sha256:${hex}`)
+      } catch (err) {
+        this.#log.error({ err, image: hex }, 'cannot unmount an image that no runtime uses, kept')
+      }
+    }
   }
 
   async #file(digest: ImageDigest, signal: AbortSignal): Promise<string> {
@@ -70,8 +79,17 @@ async function isMounted(point: string): Promise<boolean> {
   return (await readMounts()).some((entry) => entry.point === point)
 }
 
+/**
+ * Unmounts what is at a point and removes the point. A point that is not empty then has a copy of
+ * what was mounted in another place: the state directory was copied while its images were mounted.
+ * The copy stays, and the next mount covers it.
+ */
 async function unmountPoint(point: string): Promise<void> {
   if (!(await isThere(point))) return
   await unmountTree(point)
-  await rmdir(point)
+  try {
+    await rmdir(point)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT', 'ENOTEMPTY')) throw error
+  }
 }
