@@ -61,8 +61,9 @@ type copier struct {
 	uid, gid uint32 // whom new files belong to by themselves
 	src, dst fdtree.Path
 	stack    []frame
-	root     int   // the copy's own directory, for hard links
-	current  *node // the directory whose files are being copied
+	root     int         // the copy's own directory, for hard links
+	around   unix.Stat_t // the directory that the copy is made in, which is left out where the tree has it
+	current  *node       // the directory whose files are being copied
 	links    map[linkKey]*link
 	slow     bool // copy_file_range does not work here
 	seeks    ability
@@ -157,6 +158,12 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 	if err := unix.Fstat(srcFd, &f.stat); err != nil {
 		_ = unix.Close(srcFd)
 		return c.fail(n, err)
+	}
+	if n == nil {
+		// What cannot be told is 0, which no inode is.
+		_ = unix.Fstat(c.to.Dir, &c.around)
+	} else if f.stat.Dev == c.around.Dev && f.stat.Ino == c.around.Ino {
+		return unix.Close(srcFd)
 	}
 	if err := c.src.Push(srcFd); err != nil {
 		return c.fail(n, err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -67,6 +68,35 @@ func TestLinkDeepReachesPathsThatAreTooLong(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(dir, "link")); err != nil || info.Sys() == nil {
 		t.Fatal(err)
+	}
+}
+
+func TestLeavesOutTheDirectoryThatTheCopyIsMadeIn(t *testing.T) {
+	defer unix.Umask(unix.Umask(0))
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "tree", "stage"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tree", "file"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open := func(path string) int {
+		fd, err := unix.Open(filepath.Join(dir, path), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		return fd
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	from, to := Place{open("."), "tree", "/tree"}, Place{open("tree/stage"), "copy", "/copy"}
+	if err := Copy(ctx, from, to); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "tree", "stage", "copy"))
+	if err != nil || len(entries) != 1 || entries[0].Name() != "file" {
+		t.Fatalf("%v %v", entries, err)
 	}
 }
 

@@ -54,7 +54,7 @@ func moveInto(fromDir int, from string, toDir int, to string, replace bool) erro
 	if err := s.put(to, true); err != nil {
 		undo := renameNew(s.dir, s.name, fromDir, from)
 		if undo != nil && undo != unix.ENOENT { // ENOENT: it is in place, and the error is about what it replaced
-			return fault.New(fault.Internal, "%s, and what was to be moved is now named %s: %s", err, s.name, undo)
+			return fault.New(fault.Internal, "%s, and what was to be moved is now named %s: %s", err, s.path(), undo)
 		}
 		return err
 	}
@@ -110,21 +110,21 @@ func exchange(from int, temporary string, dir int, name string) error {
 	if err := unix.Renameat(from, temporary, dir, name); err == nil {
 		return nil
 	}
-	var old string
+	// What is replaced stays beside its place where it has to be out of it for a moment: a snapshot leaves out StageDir.
+	old, oldDir := temporaryName("old"), from
 	switch err := unix.Renameat2(from, temporary, dir, name, unix.RENAME_EXCHANGE); err {
 	case nil:
 		// Under another name nobody who gets an error takes what is left of it for what was to be put in place.
-		old = temporaryName("old")
 		if err := renameNew(from, temporary, from, old); err != nil {
 			return errLeftover(err)
 		}
 	case unix.EINVAL, unix.ENOSYS:
-		old = temporaryName("old")
-		if err := renameNew(dir, name, from, old); err != nil {
+		oldDir = dir
+		if err := renameNew(dir, name, dir, old); err != nil {
 			return err
 		}
 		if err := unix.Renameat(from, temporary, dir, name); err != nil {
-			if undo := renameNew(from, old, dir, name); undo != nil {
+			if undo := renameNew(dir, old, dir, name); undo != nil {
 				return fault.New(fault.Internal, "%s, and what was there before is now named %s: %s", err, old, undo)
 			}
 			return err
@@ -132,7 +132,7 @@ func exchange(from int, temporary string, dir int, name string) error {
 	default:
 		return err
 	}
-	if err := fdtree.RemoveAll(context.Background(), from, old); err != nil {
+	if err := fdtree.RemoveAll(context.Background(), oldDir, old); err != nil {
 		return errLeftover(err)
 	}
 	return nil

@@ -39,6 +39,14 @@ func stage(dest int, kind string) staged {
 	return s
 }
 
+// path tells where it is: absolute in StageDir, else a name beside its destination.
+func (s *staged) path() string {
+	if s.dir == s.dest {
+		return s.name
+	}
+	return filepath.Join(StageDir, s.name)
+}
+
 // close lets go of the directory; what is in it stays.
 func (s *staged) close() {
 	if s.dir != s.dest {
