@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dropUnusedSchemas } from './bundle/drop-unused-schemas.ts'
 import { keepFactsAsData } from './bundle/facts-as-data.ts'
+import { emptyOwnDirectory } from './lib/empty-own-directory.ts'
 import { writeDeclarations } from './sdk/write-declarations.ts'
 
 const root = join(import.meta.dirname, '..')
+const ownDir = join(root, 'packages/sdk/dist')
 
 /**
  * Builds the package of the client into a directory: `node scripts/build-sdk.ts [DIRECTORY]`, by
@@ -14,7 +16,7 @@ const root = join(import.meta.dirname, '..')
  * in it, types with their descriptions, and no schemas.
  */
 async function main(outDir: string): Promise<void> {
-  await rm(outDir, { recursive: true, force: true })
+  await emptyOwnDirectory(outDir, ownDir)
   const [client, contract] = ['sdk', 'protocol'].map((name) => declare(name, join(outDir, 'declared', name)))
   if (client === undefined || contract === undefined) return
   await writeDeclarations({ client, contract, outDir })
@@ -57,4 +59,4 @@ async function writeManifest(outDir: string): Promise<void> {
   await copyFile(join(root, 'LICENSE'), join(outDir, 'LICENSE'))
 }
 
-await main(process.argv[2] ?? join(root, 'packages/sdk/dist'))
+await main(process.argv[2] ?? ownDir)

@@ -71,25 +71,34 @@ missing_packages() {
 
 installed_packages() { dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u; }
 
+# Prints what apt would install with the packages.
+planned_packages() {
+	apt-get -s --no-install-recommends install "$@" 2>/dev/null | sed -n 's/^Inst \([^ :]*\).*/\1/p' | sort -u || true
+}
+
 # Installs missing packages, and notes each one that came, also those they depend on.
 install_packages() {
-	local missing=() before
+	local missing=() before planned
 	mapfile -t missing < <(missing_packages)
 	[ "${#missing[@]}" -gt 0 ] || return 0
 	local command="apt-get install --no-install-recommends ${missing[*]}"
 	[ "$packages" = 1 ] && have apt-get || fail "$command" "missing: ${missing[*]}"
 	say "Installing ${missing[*]}"
-	before=$(installed_packages)
 	local log=$work/apt.log options=(-o DPkg::Lock::Timeout=120 -y -qq --no-install-recommends)
+	before=$(installed_packages)
+	planned=$(planned_packages "${missing[@]}")
 	if ! apt-get "${options[@]}" install "${missing[@]}" >"$log" 2>&1; then
 		# The lists may be old, or missing.
 		apt-get -o DPkg::Lock::Timeout=120 -qq update >>"$log" 2>&1 || true
+		planned=$(planned_packages "${missing[@]}")
 		apt-get "${options[@]}" install "${missing[@]}" >>"$log" 2>&1 || {
 			tail -n 5 "$log" >&2
 			fail "apt-get update && $command" 'the packages cannot be installed (see above)'
 		}
 	fi
-	comm -13 <(printf '%s\n' "$before") <(installed_packages) | sed 's/^/package /' >>"$work/record"
+	# Others may have installed packages while apt waited for its lock.
+	comm -13 <(printf '%s\n' "$before") <(installed_packages) | comm -12 - <(printf '%s\n' "$planned") |
+		sed 's/^/package /' >>"$work/record"
 	[ -e "$TRIXIE_KEYS.gpg" ] || [ -e "$TRIXIE_KEYS.pgp" ] ||
 		say 'FIX: install debian-archive-keyring 2025.1 or newer  # the keys of Debian 13 are missing, for the base template'
 }
@@ -113,13 +122,17 @@ own_processes() {
 	done
 }
 
+# False if the unit of the service is there and starts another installation.
+has_own_units() { [ ! -e "$UNITS/holtd.service" ] || grep -qF "$home/bin/holtd" "$UNITS/holtd.service"; }
+
 check_place() {
 	if dpkg-query --show --showformat '${db:Status-Status}' holt 2>/dev/null | grep -q '^installed'; then
 		fail 'apt-get remove holt' 'the package holt is installed'
 	fi
 	local name path
+	has_own_units || fail "rm $UNITS/holtd.service" "$UNITS/holtd.service starts another installation of Holt"
 	[ ! -e "$home" ] || [ "$(field name "$home/manifest.json" 2>/dev/null)" = holt ] ||
-		fail "mv $home $home.old" "$home is no installation of Holt"
+		fail "mv $home $home.mine" "$home is no installation of Holt"
 	for name in holt holtd; do
 		path=$prefix/bin/$name
 		[ ! -e "$path" ] && [ ! -L "$path" ] || [ "$(readlink "$path")" = "$home/bin/$name" ] ||
@@ -138,18 +151,14 @@ install_holt() {
 		say 'This machine has what Holt needs.'
 		return
 	fi
-	local restart=0
+	install_packages
 	if systemd_runs && systemctl --quiet is-active holtd.service; then
-		restart=1
+		restart=1 # at the end, also where this fails
 		systemctl stop holtd.service
 	fi
 	[ -z "$(own_processes)" ] || fail "$prefix/bin/holt down" 'holtd runs from the old version; runtimes go on without it'
-	install_packages
 	copy_tree
-	if systemd_runs; then
-		systemctl daemon-reload
-		[ "$restart" = 0 ] || systemctl start holtd.service
-	fi
+	if systemd_runs; then systemctl daemon-reload; fi
 	say "Holt $(field version "$home/manifest.json") is installed in $home."
 	say 'Start the service now:                holt up'
 	[ ! -e "$UNITS/holtd.service" ] || say 'or with each start of the machine:    systemctl enable --now holtd'
@@ -167,32 +176,55 @@ copy_tree() {
 	for name in "$home.new"/share/systemd/*.service; do sed -i "s#@HOLT@#$home#g" "$name"; done
 	[ ! -e "$home/installed" ] || cat "$home/installed" >>"$work/record"
 	sort -u "$work/record" >"$home.new/installed"
-	rm -rf "$home.old"
-	[ ! -e "$home" ] || mv "$home" "$home.old"
+	[ ! -e "$home" ] || mv "$home" "$home.before-$$"
 	mv "$home.new" "$home"
-	rm -rf "$home.old"
+	rm -rf "$home.before-$$"
 	for name in holt holtd; do ln -sfn "$home/bin/$name" "$prefix/bin/$name"; done
 	# Without systemd there is no such directory.
 	[ ! -d "$UNITS" ] || install -m 644 "$home"/share/systemd/*.service "$UNITS/"
 }
 
-# The state directories of the service, of `holt up`, and those that were named.
+# The state directories of the service, of `holt up`, and those that were named, where they are some.
 state_dirs() {
+	local dir
 	{
 		echo /var/lib/holt
-		sed -n 's/^HOLT_STATE_DIR=//p' /etc/holt/holtd.env 2>/dev/null || true
+		settings | sed -n 's/^HOLT_STATE_DIR=//p'
 		printf '%s\n' "${named_dirs[@]}"
-	} | sed '/^$/d' | sort -u
+	} | sed '/^$/d' | sort -u | while read -r dir; do
+		if [ -e "$dir/installation.json" ]; then echo "$dir"; fi
+	done
+}
+
+# The settings of the service, as systemd reads them: a value may stand in quotes (systemd.exec(5)).
+settings() {
+	[ -r /etc/holt/holtd.env ] || return 0
+	sed -n -E "s/^(HOLT_[A-Z0-9_]*=)(\"(.*)\"|'(.*)'|(.*))[[:blank:]]*$/\1\3\4\5/p" /etc/holt/holtd.env
+}
+
+# Refuses a named directory that is no state directory, since removal deletes it.
+check_named_dirs() {
+	local dir
+	for dir in "${named_dirs[@]}"; do
+		[ -z "$dir" ] || [ -e "$dir/installation.json" ] ||
+			fail "bash $home/install.sh --uninstall --state-dir DIR" "$dir is no state directory of Holt"
+	done
+}
+
+# Removes a state directory. One that is a mount point stays, empty.
+remove_state() {
+	find "$1" -xdev -mindepth 1 -delete
+	mountpoint -q "$1" || rmdir "$1"
 }
 
 end_service() {
 	local dir
-	if systemd_runs; then
+	if systemd_runs && has_own_units; then
 		systemctl --quiet disable --now holtd.service 2>/dev/null || true
 		systemctl --quiet stop holt-runtimes.service 2>/dev/null || true
 	fi
 	while read -r dir; do
-		[ ! -e "$dir/installation.json" ] || end_runtimes "$dir" </dev/null
+		end_runtimes "$dir" </dev/null
 	done < <(state_dirs)
 	[ -z "$(own_processes)" ] ||
 		fail "bash $0 --uninstall --state-dir DIR" "process $(own_processes | head -n 1) runs with another state directory"
@@ -208,7 +240,8 @@ end_runtimes() {
 	HOLT_STATE_DIR=$dir "$home/bin/holt" down >/dev/null ||
 		fail "HOLT_STATE_DIR=$dir $home/bin/holt down" "the service of $dir does not end"
 	if [ "$keep_state" = 1 ]; then
-		HOLT_STATE_DIR=$dir "$home/bin/holtd" halt
+		settings_of "$dir" "$home/bin/holtd" halt ||
+			fail "HOLT_STATE_DIR=$dir $home/bin/holtd halt" "runtimes of $dir cannot be ended"
 		return
 	fi
 	settings_of "$dir" "$home/bin/holtd" purge ||
@@ -217,22 +250,24 @@ end_runtimes() {
 
 # Runs a program with a state directory and the settings of the service: settings_of DIR PROGRAM...
 settings_of() {
-	local dir=$1 line settings=()
+	local dir=$1 line own=()
 	shift
-	if [ -r /etc/holt/holtd.env ]; then
-		while read -r line; do [[ $line == HOLT_*=* ]] && settings+=("$line"); done </etc/holt/holtd.env
-	fi
-	env "${settings[@]}" HOLT_STATE_DIR="$dir" "$@"
+	while read -r line; do own+=("$line"); done < <(settings)
+	env "${own[@]}" HOLT_STATE_DIR="$dir" "$@"
 }
 
 uninstall_holt() {
 	[ "$(id -u)" -eq 0 ] || fail "sudo bash $0 --uninstall" 'mounts, loop devices and cgroups need root'
 	[ "$(field name "$home/manifest.json" 2>/dev/null)" = holt ] || fail 'install.sh --uninstall --prefix DIR' "$home is no installation of Holt"
+	check_named_dirs
+	local dir name dirs
+	dirs=$(state_dirs)
 	end_service
-	local dir name
 	cp "$home/installed" "$work/record"
 	if [ "$keep_state" = 0 ]; then
-		state_dirs | while read -r dir; do rm -rf --one-file-system "$dir"; done
+		while read -r dir; do
+			[ -z "$dir" ] || [ ! -d "$dir" ] || remove_state "$dir"
+		done <<<"$dirs"
 		rm -rf /etc/holt
 	fi
 	# Each installation has a directory in it, which the purge removes.
@@ -241,13 +276,17 @@ uninstall_holt() {
 	done
 	# The compiled code that the command keeps for each user.
 	cut -d : -f 6 /etc/passwd | sort -u | while read -r dir; do
-		[ ! -d "$dir/.cache/holt" ] || rm -rf --one-file-system "$dir/.cache/holt"
+		# A user could lead root elsewhere by a link.
+		[ -L "$dir/.cache" ] || [ -L "$dir/.cache/holt" ] || [ ! -d "$dir/.cache/holt" ] ||
+			rm -rf --one-file-system "$dir/.cache/holt"
 	done
 	for name in holt holtd; do rm -f "$prefix/bin/$name"; done
-	rm -f "$UNITS/holtd.service" "$UNITS/holt-runtimes.service"
+	! has_own_units || rm -f "$UNITS/holtd.service" "$UNITS/holt-runtimes.service"
 	rm -rf "$home"
 	if systemd_runs; then systemctl daemon-reload; fi
-	sed -n 's/^made //p' "$work/record" | sort -r | while read -r dir; do rmdir --ignore-fail-on-non-empty "$dir"; done
+	sed -n 's/^made //p' "$work/record" | sort -r | while read -r dir; do
+		[ ! -d "$dir" ] || rmdir --ignore-fail-on-non-empty "$dir"
+	done
 	remove_packages
 	say 'Holt is removed.'
 }
@@ -282,6 +321,8 @@ main() {
 		--keep-state) keep_state=1 ;;
 		--prefix | --state-dir)
 			[[ ${2:-} == /* ]] || fail "$1 /DIR" "$1 needs an absolute path"
+			# The path goes into units and scripts.
+			[ "$1" != --prefix ] || [[ $2 =~ ^[A-Za-z0-9/._-]+$ ]] || fail "$1 /DIR" 'a prefix has letters, digits and /._- only'
 			if [ "$1" = --prefix ]; then prefix=${2%/}; else named_dirs+=("${2%/}"); fi
 			shift
 			;;
@@ -294,7 +335,8 @@ main() {
 	done
 	home=$prefix/lib/holt
 	work=$(mktemp -d)
-	trap 'rm -rf "$work"' EXIT
+	restart=0
+	trap 'rm -rf "$work"; [ "$restart" = 0 ] || systemctl start holtd.service' EXIT
 	: >"$work/record"
 	if [ "$uninstall" = 1 ]; then uninstall_holt; else install_holt; fi
 }

@@ -1,6 +1,7 @@
-import { copyFile, mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { emptyOwnDirectory } from './lib/empty-own-directory.ts'
 import { type Arch, archs, type ReleaseFacts, readFacts } from './release/facts.ts'
 import { sumsName, writeSums } from './release/hash-files.ts'
 import { makeDeb } from './release/make-deb.ts'
@@ -10,25 +11,27 @@ import { packPackages } from './release/pack-packages.ts'
 import { writeArchive } from './release/write-archive.ts'
 import { notesName, writeNotes } from './release/write-notes.ts'
 
+const ownDir = join(import.meta.dirname, '../dist/release')
+
 const usage = `usage: npm run release -- [--out DIR] [--arch ${archs.join(',')}] [--image]`
 
 /**
- * Makes every artifact of a release in a new directory: `release.ts [--out DIR] [--arch x64,arm64] [--image]`.
+ * Makes every artifact of a release in a new or empty directory, by default dist/release: `release.ts [--out DIR] [--arch x64,arm64] [--image]`.
  * The same commit gives the same bytes. `scripts/lib/setup.sh` has to have run.
  */
 async function main(args: readonly string[]): Promise<void> {
-  const { out, arch, image } = parseArgs({
+  const { arch, image, ...given } = parseArgs({
     args: [...args],
     options: {
-      out: { type: 'string', default: join(import.meta.dirname, '../dist/release') },
+      out: { type: 'string', default: ownDir },
       arch: { type: 'string', default: archs.join(',') },
       image: { type: 'boolean', default: false },
     },
   }).values
   const wanted = arch.split(',').map(archOf)
   const facts = await readFacts(join(import.meta.dirname, '..'))
-  await rm(out, { recursive: true, force: true })
-  await mkdir(out, { recursive: true })
+  const out = resolve(given.out)
+  await emptyOwnDirectory(out, ownDir)
   const made: Made[] = []
   for (const arch of wanted) made.push(await makeFor(arch, facts, out))
   const artifacts = [...made.flatMap(({ names }) => names), ...(await packPackages(facts.root, out))]
