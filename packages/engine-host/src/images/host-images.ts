@@ -25,7 +25,7 @@ import { unmountTree } from '../mounts/mount.ts'
 import type { Log } from '../options.ts'
 import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
-import { detachLeftDevices } from './mount-delta.ts'
+import { detachLeftDevices } from './mount-images.ts'
 import { probeDeltas } from './probe-deltas.ts'
 
 /** A smaller base saves less than a delta costs: 200 KiB, and two loop devices while it is used. */

@@ -1,14 +1,14 @@
-import { mkdir, readdir, rmdir } from 'node:fs/promises'
+import { readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ImageDigest, Isolation } from '@holt/engine'
 import { WHOLE_NAME } from '@holt/erofs'
 import type { Layout } from '../layout.ts'
-import { mount, unmountTree } from '../mounts/mount.ts'
+import { unmountTree } from '../mounts/mount.ts'
 import { readMounts } from '../mounts/mount-table.ts'
 import type { Log } from '../options.ts'
 import { hasCode, isThere } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
-import { mountDelta } from './mount-delta.ts'
+import { mountDelta, mountImage } from './mount-images.ts'
 
 /**
  * Images as runtimes use them, each made once for all runtimes of it. `file` is the image as one file, which gVisor reads. `tree` is that file, mounted read-only by the
@@ -37,9 +37,7 @@ export class ImageMounts {
     return this.#locks.run(digest, async () => {
       if (await isMounted(point)) return point
       const source = await this.#file(digest, signal)
-      await mkdir(point, { recursive: true, mode: 0o700 })
-      const options = ['loop', 'ro', 'nodev', 'nosuid']
-      await mount({ type: 'erofs', source, point, options }, signal)
+      await mountImage(source, point, signal)
       return point
     })
   }

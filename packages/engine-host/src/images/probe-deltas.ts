@@ -2,7 +2,7 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileEntry, ImageReader, WHOLE_NAME, writeImage } from '@holt/erofs'
 import { unmountTree } from '../mounts/mount.ts'
-import { mountDelta } from './mount-delta.ts'
+import { mountDelta } from './mount-images.ts'
 
 const PLAIN = { mode: 0o600, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 } as const
 const CONTENT = Buffer.alloc(1 << 18, 'x')

@@ -133,6 +133,22 @@ test.skipIf(reason !== null).each(both)(
   },
 )
 
+test.skipIf(reason !== null)(
+  `a container has an image while a delta on it is mounted (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    const { under, engine, base } = await prepareBase()
+    await using _ = under
+    const delta = await build(engine, { base, isolation: 'gvisor', command: 'echo more > /more' })
+    const above = await start(engine, 'gvisor', delta)
+    const below = await start(engine, 'container', base)
+    expect((await runCommand(below.guest, '/bin/sh', '-c', 'echo below')).output).toBe('below\n')
+    await Promise.all([above, below].map(({ spec }) => engine.remove(spec.id, timeout())))
+    await engine.close()
+    expect(await under.leaks()).toEqual([])
+  },
+)
+
 test.skipIf(reason !== null).each(both)(
   `a %s of a delta runs on when its daemon is killed, and its mounts go with it (${reason ?? 'ready'})`,
   options,

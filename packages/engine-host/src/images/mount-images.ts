@@ -16,14 +16,31 @@ export interface DeltaFiles {
  */
 export async function mountDelta({ delta, base }: DeltaFiles, point: string, signal?: AbortSignal): Promise<void> {
   await mkdir(point, { recursive: true, mode: 0o700 })
+  await withLoopDevice(base, (device) =>
+    withLoopDevice(delta, (source) =>
+      mount({ type: 'erofs', source, point, options: ['ro', 'nodev', 'nosuid', `device=${device}`] }, signal),
+    ),
+  )
+}
+
+/** Mounts an image that is one file: read-only, without devices and set-user-ID programs. */
+export async function mountImage(file: string, point: string, signal: AbortSignal): Promise<void> {
+  await mkdir(point, { recursive: true, mode: 0o700 })
+  await withLoopDevice(file, (source) =>
+    mount({ type: 'erofs', source, point, options: ['ro', 'nodev', 'nosuid'] }, signal),
+  )
+}
+
+/**
+ * Attaches a file to a loop device of its own. `mount -o loop` would take a device that has the file
+ * already (mount(8)), which the kernel refuses where that is in use as the base of a delta.
+ */
+async function withLoopDevice(file: string, use: (device: string) => Promise<void>): Promise<void> {
   const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
-  const { stdout } = await mustRun(['losetup', '--find', '--show', '--read-only', '--', base], options)
+  const { stdout } = await mustRun(['losetup', '--find', '--show', '--read-only', '--', file], options)
   const device = stdout.trim()
   try {
-    await mount(
-      { type: 'erofs', source: delta, point, options: ['loop', 'ro', 'nodev', 'nosuid', `device=${device}`] },
-      signal,
-    )
+    await use(device)
   } finally {
     // The kernel keeps a device that is mounted until it is not (`LO_FLAGS_AUTOCLEAR`).
     await mustRun(['losetup', '--detach', device], options)
