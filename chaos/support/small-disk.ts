@@ -117,11 +117,13 @@ export class SmallDisk implements AsyncDisposable {
   #make(): void {
     const copy = join(this.#dir, 'copy')
     const images = every ? [] : imagesIn(stateDir)
-    const state = sizeOf(stateDir)
-    const imagesMib = images.reduce((sum, name) => sum + sizeOf(join(stateDir, 'images', name)).mib, 0)
+    const copied = sizeOf(
+      stateDir,
+      images.map((name) => join(stateDir, 'images', name)),
+    )
     writeFileSync(this.#image, '')
-    truncateSync(this.#image, (state.mib - imagesMib + room.mib) * 2 ** 20)
-    const inodes = String(state.inodes + room.inodes)
+    truncateSync(this.#image, (copied.mib + room.mib) * 2 ** 20)
+    const inodes = String(copied.inodes + images.length + room.inodes)
     execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', '-N', inodes, '-e', 'remount-ro', this.#image])
     mkdirSync(copy)
     execFileSync('mount', ['-o', 'loop', this.#image, copy])
@@ -173,10 +175,11 @@ function imagesIn(dir: string): readonly string[] {
   return readdirSync(join(dir, 'images')).filter((name) => imageName.test(name))
 }
 
-/** Returns the room that a tree takes on a disk. */
-function sizeOf(dir: string): { mib: number; inodes: number } {
+/** Returns the room that a tree takes on a disk, without some of its files. */
+function sizeOf(dir: string, without: readonly string[]): { mib: number; inodes: number } {
+  const excluded = without.map((path) => `--exclude=${path}`)
   const count = (...options: string[]) =>
-    Number.parseInt(execFileSync('du', ['-s', ...options, dir], { encoding: 'utf8' }), 10)
+    Number.parseInt(execFileSync('du', ['-s', ...options, ...excluded, dir], { encoding: 'utf8' }), 10)
   return { mib: count('-m'), inodes: count('--inodes') }
 }
 
