@@ -11,6 +11,7 @@ export class CommandAbort {
   readonly #connection = new AbortController()
   #commandId: string | null = null
   #killed: Promise<void> | null = null
+  #hasExited = false
   #timer: NodeJS.Timeout | undefined
   readonly #onAbort = () => this.#aborted()
 
@@ -33,6 +34,11 @@ export class CommandAbort {
     await this.throwIfAborted()
   }
 
+  /** Notes that the command has exited. What it has left running in the background goes on, as after a whole run. */
+  exited(): void {
+    this.#hasExited = true
+  }
+
   /** Throws the signal's reason if the caller has aborted, as soon as the command is killed. */
   async throwIfAborted(): Promise<void> {
     if (this.#signal?.aborted !== true) return
@@ -43,7 +49,7 @@ export class CommandAbort {
 
   /** Kills the command of a caller that has left. */
   async left(): Promise<void> {
-    if (this.#commandId !== null) this.#killed ??= this.#kill?.(this.#commandId) ?? null
+    if (this.#commandId !== null && !this.#hasExited) this.#killed ??= this.#kill?.(this.#commandId) ?? null
     await this.#killed
   }
 
@@ -57,7 +63,7 @@ export class CommandAbort {
   #aborted(): void {
     clearTimeout(this.#timer)
     const end = () => this.#connection.abort(this.#signal?.reason)
-    if (this.#kill === null) end()
+    if (this.#kill === null || this.#hasExited) end()
     else if (this.#commandId === null) this.#timer = setTimeout(end, startGraceMs)
     else {
       this.#killed ??= this.#kill(this.#commandId)

@@ -95,6 +95,7 @@ export class Commands {
     try {
       for await (const item of this.#items(command, options, abort.connection)) {
         if (item.type === 'start') await abort.started(item.command_id)
+        if (item.type === 'exit') abort.exited()
         await abort.throwIfAborted()
         yield item
       }

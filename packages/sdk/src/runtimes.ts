@@ -118,8 +118,13 @@ export class Runtimes {
 
   /** The runtime with a name that has not ended, or else one that has failed; null where there is none. */
   async #named(name: string, options: CallOptions): Promise<Runtime | null> {
-    const found = (await this.list({ name }, options).all()).filter(({ state }) => state !== 'terminated')
-    return found.find(({ state }) => state !== 'failed') ?? found[0] ?? null
+    let failed: Runtime | null = null
+    for await (const runtime of this.list({ name, limit: 100 }, options)) {
+      if (runtime.state === 'terminated') continue
+      if (runtime.state !== 'failed') return runtime
+      failed ??= runtime
+    }
+    return failed
   }
 }
 

@@ -243,6 +243,13 @@ describe('a command that nobody waits for any more', () => {
     const { signal } = new AbortController()
     await expect(runtime.commands.run('echo hi', { signal })).resolves.toMatchObject({ exit_code: 0, stdout: 'hi\n' })
     for await (const _ of runtime.commands.stream('echo hi', { signal }));
+    for await (const item of runtime.commands.stream('echo hi')) if (item.type === 'exit') break
+    const late = new AbortController()
+    const reading = (async () => {
+      for await (const item of runtime.commands.stream('echo hi', { signal: late.signal }))
+        if (item.type === 'exit') late.abort(new Error('enough'))
+    })()
+    await expect(reading).rejects.toThrow('enough')
     expect(service.count('killCommand')).toBe(0)
     service.faults.push({ route: 'killCommand', type: 'refuse', code: 'runtime_terminated' })
     for await (const item of runtime.commands.stream(endless)) if (item.type === 'stdout') break

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readlink, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasCode } from '../tools/durable-files.ts'
+import { hasCode, isThere } from '../tools/durable-files.ts'
 
 /** The directory of all claims of a host. A reboot empties it, and ends the runtimes. */
 const CLAIMS_DIR = '/run/holt-ids'
@@ -42,12 +42,16 @@ export class IdClaims {
     if ((await targetOf(path)) === record) await rm(path, { force: true })
   }
 
-  /** Gives back what an earlier engine of this installation has claimed for none of these records. */
+  /**
+   * Gives back what an earlier engine of this installation has claimed for none of these records. A
+   * claim whose record is there stays: the engine may not have been able to read it, and its
+   * processes may still run.
+   */
   async releaseOthers(records: ReadonlySet<string>): Promise<void> {
     for (const name of await readdir(this.#dir).catch(() => [])) {
       const record = await targetOf(join(this.#dir, name))
       const isOwn = record !== null && dirname(dirname(record)) === this.#runtimesDir
-      if (isOwn && !records.has(record)) await this.release(Number(name), record)
+      if (isOwn && !records.has(record) && !(await isThere(record))) await this.release(Number(name), record)
     }
   }
 }

@@ -1,5 +1,5 @@
-import { readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { IdClaims } from '../../src/runtimes/id-claims.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
@@ -35,6 +35,21 @@ test('gives back what an earlier engine of the same installation has left, and n
   await two.claim(5, recordOf('two', 'gone'))
   await one.releaseOthers(new Set([recordOf('one', 'kept')]))
   expect((await readdir(place)).sort()).toEqual(['0', '5'])
+})
+
+test('keeps the range of a runtime whose record is there, though the engine could not read it', async () => {
+  await using host = await twoInstallations()
+  const runtimesDir = join(host.place, '..', 'runtimes')
+  const claims = new IdClaims(runtimesDir, host.place)
+  const record = join(runtimesDir, 'unread', 'runtime.json')
+  await mkdir(dirname(record), { recursive: true })
+  await writeFile(record, 'not JSON')
+  await claims.claim(7, record)
+  await claims.releaseOthers(new Set())
+  expect(await readdir(host.place)).toEqual(['7'])
+  await rm(record)
+  await claims.releaseOthers(new Set())
+  expect(await readdir(host.place)).toEqual([])
 })
 
 test('prevents no runtime where claims cannot be written', async () => {
