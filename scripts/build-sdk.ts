@@ -55,7 +55,9 @@ async function writeManifest(outDir: string): Promise<void> {
   } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8'))
   const built = { ...published, sideEffects: false, exports: { '.': { types: './index.d.ts', default: './index.js' } } }
   await writeFile(join(outDir, 'package.json'), `${JSON.stringify(built, null, 2)}\n`)
-  await copyFile(join(source, 'README.md'), join(outDir, 'README.md'))
+  const readme = await readFile(join(source, 'README.md'), 'utf8')
+  // The package has no other pages of the repository to link to.
+  await writeFile(join(outDir, 'README.md'), readme.replace(/\[([^\]]+)\]\(\.\.\/[^)]*\)/g, '$1'))
   await copyFile(join(root, 'LICENSE'), join(outDir, 'LICENSE'))
 }
 
