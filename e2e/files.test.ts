@@ -104,6 +104,9 @@ describeClasses('files', (isolation) => {
 
     it('of an upload that breaks off leaves the old file and nothing beside it', async () => {
       await put('/srv/broken/file', 'old')
+      // An upload is written in a directory of Holt's, and moved beside the old file once it is whole.
+      const unfinished = () => runtime.sh('ls -A /run/.holt-stage /srv/broken')
+      const before = await unfinished()
       const abort = new AbortController()
       const half = new Readable({ read() {} })
       half.push(randomBytes(MiB))
@@ -115,9 +118,6 @@ describeClasses('files', (isolation) => {
         () => 'answered',
         () => 'broken off',
       )
-      // An upload is written in a directory of Holt's, and moved beside the old file once it is whole.
-      const unfinished = () => runtime.sh('ls -A /run/.holt-stage /srv/broken')
-      const before = await unfinished()
       await until('it has begun', async () => (await unfinished()) !== before)
       abort.abort()
       expect(await outcome).toBe('broken off')
