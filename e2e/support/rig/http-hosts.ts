@@ -43,7 +43,12 @@ export async function startHttpHosts(options: HttpHostsOptions): Promise<{ caFil
   }
   const fallback = await issue(ca, 'fallback.example.com')
   for (const address of options.addresses) {
-    const onRequest = (request: AnyRequest, response: AnyResponse) => void serve(request, response, options)
+    // A client that has left makes an answer fail; the others are served all the same.
+    const onRequest = (request: AnyRequest, response: AnyResponse) =>
+      void serve(request, response, options).catch((error) => {
+        console.error('the rig could not answer', request.method, request.url, error)
+        request.socket.destroy()
+      })
     const secure = createSecureServer(
       {
         allowHTTP1: true,

@@ -10,6 +10,9 @@ import type { ArrivedConnection, ArrivedRequest, RigFacts } from './records.ts'
 import { makeRegistries } from './registries.ts'
 import { startTcpHosts } from './tcp-hosts.ts'
 
+/** Outside the range from which the kernel takes free ports: a test that listens on one on the host must not hit on it. */
+const dnsPort = 5300
+
 const [directory = '', listedAddress = '', unlistedAddress = '', hostAddress = ''] = process.argv.slice(2)
 
 const requests: ArrivedRequest[] = []
@@ -51,7 +54,7 @@ const zone: Record<string, ZoneEntry> = {
   'rebind.example.com': { A: () => (rebinds++ === 0 ? [listedAddress] : ['127.0.0.1']), ttlSecs: 0 },
 }
 
-const dns = await startDnsServer(zone, listedAddress)
+const dns = await startDnsServer(zone, listedAddress, dnsPort)
 const registries = await makeRegistries(join(directory, 'registries'))
 const { caFile } = await startHttpHosts({
   directory,

@@ -30,7 +30,13 @@ export async function startRig(): Promise<Rig> {
   const child = spawn('ip', ['netns', 'exec', network.namespace, ...command], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  let isStopping = false
+  child.once('exit', (code, signal) => {
+    if (!isStopping)
+      console.error(`the rig has ended by itself with ${code ?? signal}: whatever asks it fails from now on`)
+  })
   const stop = async () => {
+    isStopping = true
     child.kill('SIGKILL')
     await ended(child)
     await removeTestNetwork(network.namespace)

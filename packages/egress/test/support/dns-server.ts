@@ -36,10 +36,14 @@ export interface TestDnsServer extends AsyncDisposable {
   quirks: DnsQuirks
 }
 
-/** Starts one on an address of loopback. */
-export async function startDnsServer(zone: Record<string, ZoneEntry>, host = '127.0.0.1'): Promise<TestDnsServer> {
+/** Starts one on an address of loopback, at a free port unless one is given. */
+export async function startDnsServer(
+  zone: Record<string, ZoneEntry>,
+  host = '127.0.0.1',
+  wantedPort = 0,
+): Promise<TestDnsServer> {
   const tcp = createServer()
-  tcp.listen(0, host)
+  tcp.listen(wantedPort, host)
   await once(tcp, 'listening')
   const { port } = tcp.address() as AddressInfo
   const udp = createSocket(host.includes(':') ? 'udp6' : 'udp4')
@@ -58,7 +62,8 @@ export async function startDnsServer(zone: Record<string, ZoneEntry>, host = '12
     },
   }
   udp.on('message', (message, from) => {
-    const query = packet.decode(message)
+    const query = decode(message)
+    if (query === null) return
     note(server, query, '')
     if (server.quirks.isSilent === true) return
     const answer = answerOf(server, query, server.quirks.truncates === true)
@@ -68,7 +73,11 @@ export async function startDnsServer(zone: Record<string, ZoneEntry>, host = '12
   tcp.on('connection', (socket) => {
     socket.on('error', () => undefined)
     socket.once('data', (bytes) => {
-      const query = packet.decode(bytes.subarray(2))
+      const query = decode(bytes.subarray(2))
+      if (query === null) {
+        socket.destroy()
+        return
+      }
       note(server, query, 'tcp ')
       const answer = answerOf(server, query, false)
       const length = Buffer.alloc(2)
@@ -83,6 +92,16 @@ export async function startDnsServer(zone: Record<string, ZoneEntry>, host = '12
     })
   })
   return server
+}
+
+/** A query with a question; null for anything else, which must not end the server. */
+function decode(bytes: Buffer): DecodedPacket | null {
+  try {
+    const query = packet.decode(bytes)
+    return query.questions?.[0] === undefined ? null : query
+  } catch {
+    return null
+  }
 }
 
 function note(server: TestDnsServer, query: DecodedPacket, prefix: string): void {
