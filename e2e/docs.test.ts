@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { freePort } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { blocksOf, docPages } from './support/doc-blocks.ts'
 import { service } from './support/facts.ts'
-import { freePort, mainFile, nodeBinary, repository, serviceEnvironment } from './support/service-process.ts'
+import { mainFile, nodeBinary, repository, serviceEnvironment } from './support/service-process.ts'
 
 /** Much longer than the blocks of a page take. */
 const pageTimeoutMs = 240_000

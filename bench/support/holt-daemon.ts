@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, open, readFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runtimeStates } from '@holt/protocol'
 import { Holt } from '@holt/sdk'
+import { freePort } from '@holt/testkit'
 import { runProgram } from './run-program.ts'
 
 /** A daemon of the bench's own. */
@@ -192,13 +191,4 @@ async function readCredentials(stateDir: string, port: number): Promise<{ url: s
   } catch {
     return null // Not written yet.
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pageOf, Readiness, Template } from '@holt/protocol'
+import { freePort } from '@holt/testkit'
 import type { TestProject } from 'vitest/node'
 import type { ServiceFacts } from './facts.ts'
 import { closeConnections, send } from './http.ts'
@@ -11,7 +12,6 @@ import { reportProgress } from './report-progress.ts'
 import { startRig } from './rig/start-rig.ts'
 import {
   findService,
-  freePort,
   runService,
   serviceLog,
   startService,

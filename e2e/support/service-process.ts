@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { RigFacts } from './rig/records.ts'
 import { vendorHosts } from './rig/vendor-apis.ts'
@@ -127,16 +126,6 @@ export async function runService(subcommand: string, port: number): Promise<{ co
 /** The last lines the daemon has logged. */
 export function serviceLog(lines = 40): string {
   return existsSync(logFile) ? readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n') : ''
-}
-
-/** A port of loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 /** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null for no process and for one that has ended but is not reaped. */

@@ -1,6 +1,7 @@
 export { buildOnce, builtGuest } from './build-once.ts'
 export { Chance } from './chance.ts'
 export { shareOf } from './draw-share.ts'
+export { freePort } from './free-port.ts'
 export { longestPieceMs, longestPieceOf } from './longest-piece.ts'
 export { byLength, type Length, testLength } from './test-length.ts'
 export { seedVariable, testSeed } from './test-seed.ts'

@@ -2,10 +2,10 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '@holt/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startTimeOf } from '../../src/daemon/state.ts'
 import { endOf, holtArgv, runHolt, startHolt } from '../support/run-holt.ts'
@@ -28,14 +28,6 @@ afterEach(async () => {
 })
 
 const holt = (args: string[], more: Record<string, string> = {}) => runHolt(args, { env: { ...env, ...more } })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 async function pidOf(): Promise<number> {
   return JSON.parse(await readFile(join(env.HOLT_STATE_DIR ?? '', 'holtd.pid'), 'utf8')).pid

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { lacks, run } from '../../../builder/test/support/machine.ts'
 import { tarOf, writeLayout } from '../../../builder/test/support/oci-image.ts'
-import { freePort, type Registry, startRegistry } from '../../../builder/test/support/registry.ts'
+import { type Registry, startRegistry } from '../../../builder/test/support/registry.ts'
 import { startHoltd } from '../support/start-holtd.ts'
 
 const missing = lacks('docker-registry', 'buildah', 'skopeo', 'runsc', 'runc', 'go', 'ldd')
