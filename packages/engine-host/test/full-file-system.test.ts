@@ -35,20 +35,26 @@ function mountSmall({ options: { stateDir } }: EngineUnderTest): SmallFileSystem
   execFileSync('mount', ['-o', 'loop', image, stateDir])
   const taken = join(stateDir, '.taken')
   mkdirSync(taken)
+  // The engine makes spare disks meanwhile: what is free is asked until nothing is.
   const fills = {
-    blocks: () => {
-      // What is left after the largest file are single blocks.
-      const room = statfsSync(stateDir)
-      execFileSync('fallocate', ['-l', String(room.bavail * room.bsize - 2 ** 20), join(taken, 'room')])
-      expect(() => writeFileSync(join(taken, 'rest'), Buffer.alloc(2 ** 21))).toThrow('ENOSPC')
+    blocks: (round: number) => {
+      const { bavail, bsize } = statfsSync(stateDir)
+      writeFileSync(join(taken, String(round)), Buffer.alloc(Math.min(bavail * bsize, 2 ** 20) + 1))
     },
-    inodes: () => {
-      for (let count = statfsSync(stateDir).ffree; count > 0; count -= 1) writeFileSync(join(taken, String(count)), '')
-      expect(() => writeFileSync(join(taken, 'more'), '')).toThrow('ENOSPC')
-    },
+    inodes: (round: number) => writeFileSync(join(taken, String(round)), ''),
+  }
+  const takeMost = () => {
+    const { bavail, bsize } = statfsSync(stateDir)
+    execFileSync('fallocate', ['-l', String(bavail * bsize - 2 ** 23), join(taken, 'room')])
   }
   return {
-    fill: (what) => fills[what](),
+    fill: (what) => {
+      if (what === 'blocks') takeMost()
+      const takeRest = () => {
+        for (let round = 0; round <= small.inodes; round += 1) fills[what](round)
+      }
+      expect(takeRest).toThrow('ENOSPC')
+    },
     empty: () => rmSync(taken, { recursive: true }),
     [Symbol.dispose]: () => {
       execFileSync('umount', [stateDir])
