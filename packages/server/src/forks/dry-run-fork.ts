@@ -1,6 +1,6 @@
 import type { ForkDryRun, ForkRuntime } from '@holt/protocol'
 import { requireCheckpoints } from '../lifecycle/can-pause.ts'
-import { copyNetwork } from '../network/former-network.ts'
+import { copyRules } from '../network/former-network.ts'
 import { requireQuota } from '../projects/require-quotas.ts'
 import { admit } from '../runtimes/admit.ts'
 import { findRunning, findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
@@ -32,7 +32,7 @@ export async function dryRunFork(service: Service, ref: RuntimeRef, request: For
     children += 1
     if (children < request.count) requireRoomBeside(room, { children, refuse })
   }
-  const { policy, secrets } = await copyNetwork(service, ref)
+  const { policy, secrets } = await copyRules(service.store.db, ref)
   const plan = {
     source: { templateId: parent.template_id, templateName: parent.template_name, snapshotId: null },
     isolation: parent.isolation,

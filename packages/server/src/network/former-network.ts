@@ -2,6 +2,7 @@ import type { RuntimeCa, SyntheticAddress } from '@holt/egress'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import { readSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
+import type { Queries } from '../store/open-store.ts'
 import { knownAddresses } from './address-book.ts'
 import { caPurpose, type DecidedNetwork } from './decide-network.ts'
 import { currentPolicy, heldSecrets, networkRow } from './find-network.ts'
@@ -31,18 +32,21 @@ export async function formerNetwork(service: Service, ref: RuntimeRef): Promise<
 
 /** The network of a runtime for another one that goes on where it stands: the same in everything. */
 export async function copyNetwork(service: Service, ref: RuntimeRef): Promise<DecidedNetwork> {
-  const { db } = service.store
+  const rules = await copyRules(service.store.db, ref)
+  const { ca, addresses } = await formerNetwork(service, ref)
+  return { ...rules, ca, addresses }
+}
+
+/** The policy and the secrets of a runtime's network. Only reads rows. */
+export async function copyRules(db: Queries, ref: RuntimeRef): Promise<Pick<DecidedNetwork, 'policy' | 'secrets'>> {
   const row = await networkRow(db, ref)
   const policy = await currentPolicy(db, row)
-  const { ca, addresses } = await formerNetwork(service, ref)
   return {
     policy:
       row === undefined || policy === null
         ? null
         : { ref: policy.ref, policyId: row.policy_id, inlineJson: row.inline_json, body: policy.body },
-    ca,
     secrets: (await heldSecrets(db, ref)).map(({ placeholder, ...secret }) => ({ row: secret, placeholder })),
-    addresses,
   }
 }
 

@@ -3,7 +3,7 @@ import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
 import { makeProject } from '../support/own-project.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
-import { allRows } from '../support/test-store.ts'
+import { allRows, tamper } from '../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
 type Asks = Pick<TestServer, 'ask'>
@@ -51,6 +51,14 @@ test('says what the children would be and makes none; the fork then makes them s
     { quota: 'runtimes', limit: 4, used: 1, after: use.runtimes },
     { quota: 'memory_mib', limit: 10_000, used: 2048, after: use.memory_mib },
   ])
+})
+
+test('opens no sealed key of the network', async () => {
+  const { server } = await setUp()
+  const id = await make(server, { network_policy: { include: ['npm'] } })
+  await tamper(server.stateDir, "UPDATE sealed_values SET sealed = 'AAAA'")
+  expect((await fork(server, id, {})).status).toBe(500)
+  expect(await fork(server, id, { dry_run: true })).toMatchObject({ status: 200, json: { would_create: true } })
 })
 
 test('counts the children that there is room for, as the fork then does', async () => {
