@@ -77,7 +77,10 @@ export class Attachment implements Member {
     this.client = query.client === undefined ? null : `${caller.keyId}/${query.client}`
     const flow = sharedFlow({
       stop: () => ws.pause(),
-      go: () => ws.resume(),
+      go: () => {
+        // One that is closed stays paused: nothing more of it is read.
+        if (!this.#gone.signal.aborted) ws.resume()
+      },
       failed: (error) => this.#fail(error),
     })
     this.#input = new Lane((data) => this.#giveInput(data), flow)

@@ -43,7 +43,11 @@ export async function readJson<Result>(
   requireJsonType(request.headers['content-type'])
   const pieces = await readPieces(request, kept)
   kept.request.takeBody(pieces.length)
-  const read = () => use(parse(pieces.take()))
+  const read = () => {
+    // Nobody waits for the answer of a client that has left, and its project's turns are for others.
+    if (request.socket.destroyed) throw brokeOff()
+    return use(parse(pieces.take()))
+  }
   return pieces.length <= smallBytes ? read() : kept.turns.run(kept.payer, read)
 }
 
@@ -86,7 +90,7 @@ async function readPieces(request: IncomingMessage, { room, turns, payer, timeou
       if (!isOver) request.resume()
     })
   }
-  const onBreak = () => reject(invalidField('', 'broke off'))
+  const onBreak = () => reject(brokeOff())
   request.on('data', onData).once('end', resolve).once('error', onBreak).once('close', onBreak)
   if (request.closed) onBreak()
   try {
@@ -137,6 +141,10 @@ function refuseOddObjects(root: unknown): void {
       throw invalidField('', `must not have an object of more than ${maxFields} fields`)
     for (const one of inner) if (typeof one === 'object') open.push(one)
   }
+}
+
+function brokeOff(): HoltError {
+  return invalidField('', 'broke off')
 }
 
 function tooLarge(): HoltError {

@@ -17,6 +17,7 @@ const asIs = (value: unknown) => value
 function arriving() {
   const request = new IncomingMessage(new Socket())
   request.headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
+  request.complete = true // Else its end takes the connection with it.
   const rooms = { maxBytes: mib, maxBytesOfProject: mib }
   const room = new BodyRoom()
   const turns = new BodyTurns()
@@ -62,6 +63,24 @@ test('a large body arrives in parts, and others have turns between them', async 
   request.push('{"a":1}')
   request.push(null)
   expect(await read).toEqual({ a: 1 })
+})
+
+test('the body of a client that left is not parsed when its turn comes', async () => {
+  const { turns } = arriving().kept
+  let parsed = 0
+  const [first, second] = [1, 2].map(() => {
+    const { request, kept } = arriving()
+    const read = readJson(request, { ...kept, turns }, () => {
+      parsed += 1
+    })
+    request.push(`{"a":"${'a'.repeat(8192)}"}`)
+    request.push(null)
+    return { request, read }
+  })
+  second?.request.socket.destroy()
+  await first?.read
+  await expect(second?.read).rejects.toMatchObject({ code: 'invalid_request' })
+  expect(parsed).toBe(1)
 })
 
 test('large bodies are parsed one in a turn, and small ones at once', async () => {
