@@ -2,7 +2,8 @@ import { oddShapeOf } from '@holt/engine'
 import { invalidField } from './field-issues.ts'
 
 /**
- * The largest value of a schema is a network policy: 250 rules of 150 values each, in three levels.
+ * A network policy may have 250 rules of 150 values each, in three levels. The steps of a build may
+ * name more paths than this; such a build names directories instead, or copies in several builds.
  * A schema takes about a microsecond for each wrong value, and nothing else runs meanwhile.
  */
 const bounds = { maxDepth: 32, maxValues: 40_000 }
