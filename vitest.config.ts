@@ -1,10 +1,12 @@
-import { byLength } from '@holt/testkit'
+import { builtRunsc, byLength } from '@holt/testkit'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     // The end-to-end tests have a configuration of their own: they share one service.
     include: ['packages/*/test/**/*.test.ts', 'bench/**/*.test.ts'],
+    // As the service does.
+    env: { HOLT_RUNSC: process.env.HOLT_RUNSC ?? builtRunsc },
     // Minutes each, and other tests run the same code.
     exclude: [...configDefaults.exclude, ...byLength({ short: ['**/*.long.test.ts'], long: [], soak: [] })],
     globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 HOLT_COMMAND='npm test' bash scripts/lib/setup.sh --tests
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
+export GOTOOLCHAIN=${GOTOOLCHAIN:-auto}
 export HOLT_TEST_LENGTH=${HOLT_TEST_LENGTH:-short} HOLT_TEST_SEED=${HOLT_TEST_SEED:-$SRANDOM}
 printf 'To repeat this run: HOLT_TEST_LENGTH=%s HOLT_TEST_SEED=%s\n' "$HOLT_TEST_LENGTH" "$HOLT_TEST_SEED"
 

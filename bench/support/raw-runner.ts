@@ -25,11 +25,11 @@ export interface RawRunnerOptions {
 const verbTimeoutMs = 60_000
 const logShown = 500
 
-/** The flags that packages/engine-host gives runsc. */
+/** The flags that packages/engine-host gives runsc, but for that of the overlay, which names a directory. */
 const runscFlags = [
   '--network=none',
   '--host-uds=open',
-  '--overlay2=none',
+  '--restore-spec-validation=ignore',
   '--directfs=false',
   '--cpu-num-from-quota',
   '--platform=systrap',
@@ -58,7 +58,8 @@ export class RawRunner implements AsyncDisposable {
       cgroupParent: options.cgroupParent,
     }
     this.#log = join(options.scratch, 'log')
-    const flags = this.name === 'runsc' ? runscFlags : []
+    const overlay = `--overlay2=root:dir=${join(options.scratch, 'disk/upper')}`
+    const flags = this.name === 'runsc' ? [...runscFlags, overlay] : []
     this.#flags = [`--root=${join(options.scratch, 'state')}`, `--log=${this.#log}`, ...flags]
   }
 

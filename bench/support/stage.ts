@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defaultTemplate } from '@holt/protocol'
 import type { Holt, Isolation } from '@holt/sdk'
+import { builtRunsc } from '@holt/testkit'
 import { CpuAccount } from './cpu-account.ts'
 import { type EgressHost, startEgressHost } from './egress-host.ts'
 import { type HoltDaemon, startDaemon } from './holt-daemon.ts'
@@ -137,8 +138,8 @@ function progressOf(what: string, say: (line: string) => void): (done: number) =
   }
 }
 
-function runscPath(): string | null {
-  return process.env.HOLT_RUNSC || findProgram('runsc')
+function runscPath(): string {
+  return process.env.HOLT_RUNSC || builtRunsc
 }
 
 function ownCpuMs(): number {

@@ -1,12 +1,14 @@
-# Go for the guest: the machine's own, or Debian trixie's, kept beside the repository.
+# Go for the guest and runsc: the machine's own, or Debian trixie's, kept beside the repository. It
+# fetches the version that their go.mod asks for through the module proxy.
 # setup.sh names the places: $tools for programs kept beside the repository, $apt_log for what apt says.
 # shellcheck shell=bash disable=SC2154
 
 readonly MIN_GO=1.24
+# Debian's Go would not fetch another by itself.
+export GOTOOLCHAIN=${GOTOOLCHAIN:-auto}
 
 ensure_go() {
 	go_is_new && return
-	# A Go since 1.21 fetches the toolchain that go.mod asks for by itself, where the module mirror can be reached.
 	if ! may_install; then
 		fix "Go $MIN_GO or newer is missing" 'install Go from go.dev/doc/install'
 		return

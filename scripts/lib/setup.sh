@@ -54,10 +54,10 @@ if [ "$with_tests" = 1 ]; then
 else
 	ensure_packages "${RUN_PACKAGES[@]}"
 fi
-ensure_runsc
 ensure_npm_packages
 ensure_go
 stop_on_problems
+ensure_runsc
 [ "$HOLT_CHECK_ONLY" = 1 ] || guest_is_fresh || build_guest
 [ "$HOLT_CHECK_ONLY" = 1 ] || build_bundle
 stop_on_problems

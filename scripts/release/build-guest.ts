@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import type { Arch, ReleaseFacts } from './facts.ts'
 import { run } from './run.ts'
 
-const goArchs: Readonly<Record<Arch, string>> = { x64: 'amd64', arm64: 'arm64' }
+/** Go's names of the processors. */
+export const goArchs: Readonly<Record<Arch, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+/** Returns the PATH on which a repository's Go is found. */
+export function goPath(root: string): string {
+  return `${root}/.holt/tools/bin:${process.env.PATH}:/usr/local/go/bin`
+}
 
 /**
  * Builds the guest for a processor. The same sources give the same bytes. Throws if the guest has
@@ -16,7 +22,8 @@ export async function buildGuest({ root, version }: ReleaseFacts, arch: Arch, ta
     GOARCH: goArchs[arch],
     CGO_ENABLED: '0',
     GOFLAGS: '',
-    PATH: `${root}/.holt/tools/bin:${process.env.PATH}:/usr/local/go/bin`,
+    GOTOOLCHAIN: 'auto',
+    PATH: goPath(root),
   }
   await run(['go', 'build', ...flags, '.'], { cwd: join(root, 'guest'), env })
   if (!(await readFile(target)).includes(`holt-guest version ${version}\n`))

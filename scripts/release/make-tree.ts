@@ -1,11 +1,11 @@
-import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeBundle } from '../bundle/make-bundle.ts'
 import { buildGuest } from './build-guest.ts'
+import { buildRunsc } from './build-runsc.ts'
 import { type Part, readBundledPackages } from './bundled-packages.ts'
 import type { Arch, ReleaseFacts } from './facts.ts'
-import { findRunsc } from './find-runsc.ts'
-import { readGuestModules } from './guest-modules.ts'
+import { readGoModules } from './go-modules.ts'
 import { writeSums } from './hash-files.ts'
 import { fetchPinned, readPins } from './pinned-packages.ts'
 import { run } from './run.ts'
@@ -15,8 +15,8 @@ import { writeSbom } from './sbom.ts'
 const released = {
   'guest/holt-guest': '../holt-guest',
   'lib/npm': '../npm',
-  'lib/runsc': '../runsc',
   'packages/cli/bin/holt': '../../bin/holt',
+  'runsc/runsc': '../runsc',
   templates: '../../share/templates',
 } as const
 
@@ -26,7 +26,8 @@ export interface Components {
   readonly npm: string
   readonly runsc: string
   readonly bundled: readonly Part[]
-  readonly guest: readonly Part[]
+  /** The Go modules of the guest and of runsc. */
+  readonly modules: readonly Part[]
 }
 
 /**
@@ -44,17 +45,17 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string): Pr
   await copyOwnFiles(root, dir)
   const bundled = await bundleInto(facts, join(dir, 'lib/bundle'))
   await buildGuest(facts, arch, join(dir, 'lib/holt-guest'))
-  const guest = await readGuestModules(root, join(dir, 'lib/holt-guest'))
+  const guest = await readGoModules(root, 'guest', join(dir, 'lib/holt-guest'))
   const { node, npm } = await unpackNode(root, arch, dir)
-  const runsc = await findRunsc(root, arch)
-  await copyFile(runsc.path, join(dir, 'lib/runsc'))
-  await chmod(join(dir, 'lib/runsc'), 0o755)
-  await writeFile(join(dir, 'share/licenses/runsc.txt'), runsc.copyright)
+  const runsc = await buildRunsc(root, arch, join(dir, 'lib/runsc'))
+  const gvisor = await readGoModules(root, 'runsc', join(dir, 'lib/runsc'))
   await writeFile(join(dir, 'share/licenses/bundle.txt'), licencesOf(bundled))
   await writeFile(join(dir, 'share/licenses/holt-guest.txt'), licencesOf(guest))
-  const components = { node, npm, runsc: runsc.version, bundled, guest }
+  await writeFile(join(dir, 'share/licenses/runsc.txt'), licencesOf(gvisor))
+  const modules = [...new Map([...guest, ...gvisor].map((part) => [part.purl, part])).values()]
+  const components = { node, npm, runsc, bundled, modules }
   const { version, commit } = facts
-  await writeJson(join(dir, 'manifest.json'), { name: 'holt', version, commit, arch, node, npm, runsc: runsc.version })
+  await writeJson(join(dir, 'manifest.json'), { name: 'holt', version, commit, arch, node, npm, runsc })
   await writeSbom(join(dir, 'sbom.cdx.json'), { facts, arch, components })
   await writeSums(dir)
   return components

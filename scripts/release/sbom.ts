@@ -32,7 +32,7 @@ function sbomOf({ facts, arch, components }: SbomInput) {
     programOf('node', components.node, { purl: `pkg:npm/node-linux-${arch}@${components.node}`, license: 'MIT' }),
     programOf('npm', components.npm, { purl: `pkg:npm/npm@${components.npm}`, license: 'Artistic-2.0' }),
     programOf('runsc', components.runsc, { purl: `pkg:generic/runsc@${components.runsc}`, license: 'Apache-2.0' }),
-    ...[...components.bundled, ...components.guest].map(libraryOf),
+    ...[...components.bundled, ...components.modules].map(libraryOf),
   ]
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Engine, GuestClient, type ImageDigest } from '@holt/engine'
 import { shareOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
+import { createHostEngine, type HostEngineOptions } from '../src/index.ts'
 import { mount, unmountTree } from '../src/mounts/mount.ts'
 import {
   type EngineUnderTest,
@@ -28,9 +29,12 @@ interface Prepared {
   readonly image: ImageDigest
 }
 
-async function withEngine(work: (prepared: Prepared) => Promise<void>): Promise<void> {
+async function withEngine(
+  work: (prepared: Prepared) => Promise<void>,
+  options: (under: EngineUnderTest) => Promise<Partial<HostEngineOptions>> = async () => ({}),
+): Promise<void> {
   await using under = await prepareEngine()
-  const engine = await under.open()
+  const engine = await createHostEngine({ ...under.options, ...(await options(under)) })
   try {
     await work({ under, engine, image: await importImage(engine, under) })
   } finally {
@@ -52,6 +56,17 @@ async function startWaiting(engine: Engine, image: ImageDigest) {
   return { spec, guest, waiting }
 }
 
+/** The runsc of these tests, whose sandbox is told to write a checkpoint where it cannot. */
+async function failingRunsc({ tree }: EngineUnderTest): Promise<string> {
+  const path = join(tree, '..', 'bin', 'runsc')
+  const script = `#!/bin/sh
+case " $* " in *" checkpoint "*) set -- $(echo "$*" | sed 's|--image-path=[^ ]*|--image-path=/proc/1/none|') ;; esac
+exec ${process.env.HOLT_RUNSC} "$@"
+`
+  await writeFile(path, script, { mode: 0o755 })
+  return path
+}
+
 async function expectWaiting(engine: Engine, id: string, commandId: string): Promise<void> {
   const guest = new GuestClient(await engine.dial(id, timeout()))
   expect((await guest.getProcess(commandId, timeout())).state).toBe('running')
@@ -68,18 +83,17 @@ test.skipIf(reason !== null).each([true, false])(
   `a runtime that gVisor will not write down goes on (goOn %s, ${reason ?? 'ready'})`,
   options,
   async (goOn) => {
-    await withEngine(async ({ under, engine, image }) => {
-      const { spec, guest, waiting } = await startWaiting(engine, image)
-      // A connection to a socket of the host is what gVisor has no way to write.
-      const holding = processOf(['/bin/probe', 'hold', '/run/holt/control.sock'])
-      await guest.startProcess(holding, timeout())
-      await expect.poll(async () => (await guest.getProcess(holding.id, timeout())).stdout_bytes).toBeGreaterThan(0)
-      await guest.quiesce(timeout(), { force: true })
-      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
-      await expect(take).rejects.toMatchObject({ kind: 'failed' })
-      await expectWaiting(engine, spec.id, waiting.id)
-      expect(await readdir(join(under.options.stateDir, 'checkpoints'))).toEqual([])
-    })
+    await withEngine(
+      async ({ under, engine, image }) => {
+        const { spec, guest, waiting } = await startWaiting(engine, image)
+        await guest.quiesce(timeout(), { force: true })
+        const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
+        await expect(take).rejects.toMatchObject({ kind: 'failed' })
+        await expectWaiting(engine, spec.id, waiting.id)
+        expect(await readdir(join(under.options.stateDir, 'checkpoints'))).toEqual([])
+      },
+      async (under) => ({ runscPath: await failingRunsc(under) }),
+    )
   },
 )
 

@@ -61,6 +61,7 @@ async function build(dir: string, target: string): Promise<void> {
   const env = {
     ...process.env,
     CGO_ENABLED: '0',
+    GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto',
     PATH: `${repository}/.holt/tools/bin:${process.env.PATH}:/usr/local/go/bin`,
   }
   try {

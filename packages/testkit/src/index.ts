@@ -1,4 +1,5 @@
 export { buildOnce, builtGuest } from './build-once.ts'
+export { builtRunsc } from './built-runsc.ts'
 export { Chance } from './chance.ts'
 export { shareOf } from './draw-share.ts'
 export { freePort } from './free-port.ts'

@@ -1,3 +1,4 @@
+import { diskDirs } from '../disks/mount-disk.ts'
 import type { RuntimePaths } from '../layout.ts'
 import type { GvisorPlatform } from '../options.ts'
 import type { ProcessId } from '../tools/process-table.ts'
@@ -49,8 +50,9 @@ export class GvisorDriver implements CheckpointDriver {
 }
 
 /**
- * `network=none`: loopback only. `host-uds=open`: the guest may connect to its socket and make none on the host. `overlay2=none`: the one overlay is the annotated root.
+ * `network=none`: loopback only. `host-uds=open`: the guest may connect to its socket and make none on the host. `overlay2`: the one overlay is the root, as the bundle's annotation says too.
  * `directfs=false`: the sentry opens nothing of the host by itself; the gofer does, for the two read-only mounts.
+ * `restore-spec-validation=ignore`: the bundle of a restore names other paths than that of the checkpoint. Image, processor, memory and disk are compared here (`../checkpoints`).
  */
 function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
   return [
@@ -60,7 +62,8 @@ function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
     `--panic-log=${paths.panicLog}`,
     '--network=none',
     '--host-uds=open',
-    '--overlay2=none',
+    `--overlay2=root:dir=${diskDirs(paths).upper}`,
+    '--restore-spec-validation=ignore',
     '--directfs=false',
     '--cpu-num-from-quota',
     `--platform=${platform}`,

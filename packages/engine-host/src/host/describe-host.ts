@@ -47,7 +47,7 @@ export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
 }
 
 async function describeGvisor(path: string | null): Promise<Runner | Lack> {
-  if (path === null) return { reason: 'runsc is not installed', fix: 'apt-get install runsc' }
+  if (path === null) return { reason: 'runsc (gVisor) is not there', fix: 'bash scripts/lib/setup.sh' }
   return probeRunsc(path)
 }
 

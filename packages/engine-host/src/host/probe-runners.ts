@@ -8,8 +8,8 @@ export interface Runner {
   readonly version: string
 }
 
-/** The oldest runsc that boots from an EROFS image and restores it, by date of release. */
-const RUNSC_MIN = 20_240_729
+/** The oldest runsc whose flags the driver gives and whose checkpoints are tested, by date. */
+const RUNSC_MIN = 20_260_701
 
 /** A program prints its version in milliseconds. */
 const VERSION_TIMEOUT_MS = 10_000
@@ -20,7 +20,8 @@ export async function probeRunsc(path: string): Promise<Runner | { reason: strin
   const date = parseRunscDate(version)
   if (date === null) return { reason: `${path} does not tell its version`, fix: null }
   if (date < RUNSC_MIN) {
-    return { reason: `runsc ${version} is older than ${RUNSC_MIN}; gVisor's own packages have newer ones`, fix: null }
+    const reason = `runsc ${version} is older than ${RUNSC_MIN}: leave HOLT_RUNSC out, and Holt uses its own`
+    return { reason, fix: null }
   }
   return { name: 'runsc', version }
 }
@@ -32,7 +33,7 @@ export async function probeRunc(path: string): Promise<Runner | { reason: string
   return { name: basename(path), version }
 }
 
-/** The date in a version such as `release-20240729.0` or `0.0~20240729.0`; null when there is none. */
+/** The date in a version such as `release-20260706.0` or `20260701.69c2d17aea96`; null when there is none. */
 export function parseRunscDate(version: string): number | null {
   const date = /(?<!\d)(20\d{6})(?!\d)/.exec(version)?.[1]
   return date === undefined ? null : Number(date)
@@ -41,7 +42,7 @@ export function parseRunscDate(version: string): number | null {
 /** What programs have answered, by path, for as long as the file is the same: starting one takes a hundred times as long as looking at it. */
 const known = new Map<string, { readonly file: string; readonly version: string }>()
 
-/** The last word of the first line: `runc version 1.1.5`, `runsc version release-20240729.0`. Empty when the program does not run. */
+/** The last word of the first line: `runc version 1.1.5`, `runsc version 20260701.69c2d17aea96`. Empty when the program does not run. */
 async function versionLine(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path)

@@ -27,8 +27,8 @@ test.each(['stateDir', 'runDir', 'installationId'] as const)('gives a %s to one 
 })
 
 test.each([
-  ['release-20240729.0', 20240729],
-  ['0.0~20240729.0', 20240729],
+  ['release-20260706.0', 20260706],
+  ['20260701.69c2d17aea96', 20260701],
   ['release-20260105.0-12-g0123456789ab', 20260105],
   ['unspecified', null],
   ['VERSION_MISSING', null],

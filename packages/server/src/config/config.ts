@@ -12,6 +12,7 @@ import { type TracingConfig, tracingOf, tracingSettings } from './tracing-settin
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 
 const path = z.string().regex(/^\/[^\0]*$/, 'must be an absolute path')
+const program = z.string().regex(/^(?:\/[^\0]*|[\w.+-]+)$/, 'must be an absolute path, or the name of a program')
 
 /** The characters are those that `mount(8)` and overlayfs take as separators or quotes in their options; escapes differ by version. */
 const statePath = z
@@ -93,7 +94,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     HOLT_CLOUD: z.string().min(1).max(64).default('aws'),
     HOLT_REGION: z.string().min(1).max(64).default('us-east-1'),
-    HOLT_RUNSC: path.optional(),
+    HOLT_RUNSC: program.optional(),
     HOLT_GVISOR_PLATFORM: z.enum(['systrap', 'ptrace']).default('systrap'),
     HOLT_GUEST: path.optional(),
     HOLT_MEMORY_OVERCOMMIT: wholeNumber(1, 1000).default(16),

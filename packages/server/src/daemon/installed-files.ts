@@ -10,8 +10,8 @@ export const agentTemplatesDir = fileURLToPath(new URL('../../../../templates/ag
 /** The guest program, where the build puts it. */
 export const builtGuest = fileURLToPath(new URL('../../../../guest/holt-guest', import.meta.url))
 
-/** The path of runsc in a release. Null in a source tree, which uses the machine's runsc. */
-export const releasedRunsc = ifThere(new URL('../../../../lib/runsc', import.meta.url))
+/** The path of Holt's own runsc, where the build puts it. Null where it is not built. */
+export const ownRunsc = ifThere(new URL('../../../../runsc/runsc', import.meta.url))
 
 /** The npm client of a release, as a command. Null in a source tree, which uses the machine's npm. */
 export const releasedNpm = commandOf(ifThere(new URL('../../../../lib/npm/bin/npm-cli.js', import.meta.url)))

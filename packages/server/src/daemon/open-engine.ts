@@ -3,14 +3,14 @@ import type { Engine } from '@holt/engine'
 import { createHostEngine } from '@holt/engine-host'
 import type { ServerConfig } from '../config/config.ts'
 import type { Log } from '../service.ts'
-import { builtGuest, releasedRunsc } from './installed-files.ts'
+import { builtGuest, ownRunsc } from './installed-files.ts'
 
 /** Opens this machine's engine for an installation. Without a guest it can only find and remove. */
 export function openEngine(
   config: ServerConfig,
   { installationId, log, guest }: { installationId: string; log: Log; guest: 'needed' | 'none' },
 ): Promise<Engine> {
-  const runsc = config.runsc ?? releasedRunsc
+  const runsc = config.runsc ?? ownRunsc
   return createHostEngine({
     stateDir: config.stateDir,
     runDir: runDirOf(config, installationId),

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,8 +39,6 @@ func main() {
 		fill(args[0])
 	case "spin":
 		spin()
-	case "hold":
-		hold(args[0])
 	case "mapped":
 		mapped(args[0])
 	case "draw":
@@ -94,18 +91,6 @@ func mapped(path string) {
 }
 
 // hog takes memory, and uses it, until it is stopped.
-// hold keeps a connection to a socket open, whatever the other side does with it.
-func hold(path string) {
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println("held")
-	time.Sleep(time.Hour)
-	conn.Close()
-}
-
 func hog() {
 	var held [][]byte
 	for {

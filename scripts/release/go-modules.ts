@@ -1,12 +1,16 @@
 import { join } from 'node:path'
+import { goPath } from './build-guest.ts'
 import { type Part, readLicences } from './bundled-packages.ts'
 import { run } from './run.ts'
 
-/** Reads which Go modules a guest was linked from, with the Go library, from the program itself. */
-export async function readGuestModules(root: string, guest: string): Promise<readonly Part[]> {
-  const cwd = join(root, 'guest')
-  const env = { PATH: `${root}/.holt/tools/bin:${process.env.PATH}:/usr/local/go/bin` }
-  const facts = await run(['go', 'version', '-m', guest], { env })
+/**
+ * Reads which Go modules a program was linked from, with the Go library, from the program itself.
+ * `source` is the directory of its module in the repository.
+ */
+export async function readGoModules(root: string, source: string, program: string): Promise<readonly Part[]> {
+  const cwd = join(root, source)
+  const env = { PATH: goPath(root) }
+  const facts = await run(['go', 'version', '-m', program], { env })
   const dirs = new Map<string, string>()
   for (const line of (await run(['go', 'list', '-m', '-f', '{{.Path}} {{.Dir}}', 'all'], { cwd, env })).split('\n')) {
     const [path = '', dir = ''] = line.split(' ')
