@@ -10,7 +10,6 @@ import (
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/owntime"
-	"holt.dev/guest/internal/patched"
 	"holt.dev/guest/internal/serve"
 )
 
@@ -114,7 +113,6 @@ func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	if a.mounts.Busy() && !force {
 		return fault.New(fault.Conflict, "mounts are in place")
 	}
-	patched.Keep(running > 0)
 	owntime.Alone(serve.DrainTimeout)
 	a.identity.Network.Suspend()
 	debug.FreeOSMemory() // what is not in use would be written down, too

@@ -3,13 +3,11 @@ import { join } from 'node:path'
 import { type Checkpoints, type Engine, GuestClient, type RuntimeId, type RuntimeSpec } from '@holt/engine'
 import { makeId } from '@holt/protocol'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { copyPrograms } from './support/copy-programs.ts'
 import {
   type EngineUnderTest,
   importImage,
   prepareEngine,
   processOf,
-  runCommand,
   smallSpec,
   startGuest,
   timeout,
@@ -23,8 +21,6 @@ import { missing } from './support/test-machine.ts'
 /** A program that lives through a checkpoint writes more than this; one that does not ends in its first round. */
 const ROUNDS = 5
 
-const loader = '/lib64/ld-linux-x86-64.so.2'
-
 const reason = process.arch === 'x64' ? await missing('root', 'go', 'runsc') : 'needs x64'
 describe.skipIf(reason !== null)(`changed code (${reason ?? 'ready'})`, () => {
   let under: EngineUnderTest
@@ -34,7 +30,6 @@ describe.skipIf(reason !== null)(`changed code (${reason ?? 'ready'})`, () => {
   const made: RuntimeId[] = []
   beforeAll(async () => {
     under = await prepareEngine()
-    await copyPrograms(under.tree, 'stat')
     await writeFile(join(under.tree, 'bin/straddling'), straddlingProgram(), { mode: 0o755 })
     engine = await under.open()
     checkpoints = engine.ability('checkpoints') as Checkpoints
@@ -84,24 +79,6 @@ describe.skipIf(reason !== null)(`changed code (${reason ?? 'ready'})`, () => {
     await expectMore(child, running.id)
     await write(child, restored.id)
     await expectMore(await connected(restored.id), running.id)
-  })
-
-  test('what every program shares is ready for one that begins, where there is one that could start it', {
-    timeout: VERB_TIMEOUT_MS,
-  }, async () => {
-    const { spec, guest } = await start()
-    const isOfImage = async (client: GuestClient) => {
-      await client.writeContent({ path: '/tmp/new', body: Buffer.from('new'), createOnly: false }, timeout())
-      const { output } = await runCommand(client, '/bin/stat', '-L', '-c', '%d', loader, '/tmp/new')
-      const [shared, fresh] = output.trim().split('\n')
-      return shared !== fresh
-    }
-    await write(guest, spec.id)
-    const unused = await connected(spec.id)
-    expect(await isOfImage(unused)).toBe(true)
-    await unused.startProcess(processOf(['/bin/straddling']), timeout())
-    await write(unused, spec.id)
-    expect(await isOfImage(await connected(spec.id))).toBe(false)
   })
 })
 
