@@ -221,10 +221,9 @@ describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('what st
   }, 180_000)
   afterAll(() => forget(held))
 
-  it('goes on where it is within the runtime; over the network it is refused, and said', async () => {
+  it('goes on, within the runtime and with a UDP socket over the network', async () => {
     const messages = await messagesOf(made.build_id)
-    expect(messages).toContainEqual(expect.stringMatching(/started again without the network/))
-    expect(messages.filter((text) => /^has/.test(text))).toEqual(['has a network', 'has none'])
+    expect(messages.filter((text) => /^has|started again/.test(text))).toEqual(['has a network'])
     await using runtime = await createRuntime({ template: held, isolation: 'gvisor' })
     const count = async () => Number(await runtime.sh('cat /tmp/count'))
     const before = await count()
