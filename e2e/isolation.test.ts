@@ -69,22 +69,24 @@ time.sleep(3600)`
 
 const ofGvisor = [
   'clone3',
-  'descriptors of init',
   'device /dev/fuse',
   'device /dev/net/tun',
   'keyctl',
-  'make and open a tun',
-  'read environment of init',
   'read kernel log',
   'unshare user',
 ]
 
 const ofGvisorRoot = [
   'connect to the control socket',
+  'descriptors of init',
+  'fsopen',
+  'make and open a tun',
   'mount proc',
   'mount sysfs',
   'mount tmpfs',
+  'open_tree',
   'ptrace init',
+  'read environment of init',
   'remount sys writable',
   'root of init',
   'setns pid 1',
