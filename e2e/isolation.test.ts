@@ -67,14 +67,7 @@ tcp = socket.socket(); tcp.bind(('0.0.0.0', 7777)); tcp.listen()
 for folder in ('/tmp', '/dev/shm'): open(f'{folder}/{sys.argv[1]}', 'w').close()
 time.sleep(3600)`
 
-const ofGvisor = [
-  'clone3',
-  'device /dev/fuse',
-  'device /dev/net/tun',
-  'keyctl',
-  'read kernel log',
-  'unshare user',
-]
+const ofGvisor = ['clone3', 'device /dev/fuse', 'device /dev/net/tun', 'keyctl', 'read kernel log', 'unshare user']
 
 const ofGvisorRoot = [
   'connect to the control socket',
