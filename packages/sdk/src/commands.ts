@@ -117,7 +117,7 @@ export class Commands {
   ): AsyncGenerator<OutputItem, void, undefined> {
     const { signal } = options
     const { resumeTimeoutMs } = this.#transport.options
-    let commandId: string | undefined
+    let commandId = ''
     const first = await whenFree(options, () =>
       this.#transport.open('startCommand', {
         signal,
@@ -127,8 +127,15 @@ export class Commands {
         headers: { accept: eventStream },
       }),
     )
-    const open = (cursor: number) => (commandId === undefined ? null : this.#openOutput(commandId, cursor, connection))
-    for await (const item of resumeItems<OutputItem>({ first, open, cursor: 0, resumeTimeoutMs, signal: connection })) {
+    const items = resumeItems<OutputItem>({
+      first,
+      open: (cursor) => this.#openOutput(commandId, cursor, connection),
+      canReopen: () => commandId !== '',
+      cursor: 0,
+      resumeTimeoutMs,
+      signal: connection,
+    })
+    for await (const item of items) {
       if (item.type === 'start') commandId = item.command_id
       yield item
     }
@@ -201,7 +208,7 @@ export class Commands {
     return resultOf(await this.#transport.call('getCommand', { signal: options.signal, params }), output)
   }
 
-  #openOutput(commandId: string, cursor: number, signal: AbortSignal | undefined): Promise<Response> {
+  #openOutput(commandId: string, cursor: number, signal: AbortSignal): Promise<Response> {
     const params = { runtime_id: this.#runtimeId, command_id: commandId }
     return this.#transport.open('readOutput', {
       signal,

@@ -35,8 +35,10 @@ export interface ResumableItem {
 export interface ResumableStream {
   /** The stream, where it is open already. */
   readonly first?: Response
-  /** Opens the stream after a cursor; null where it cannot be opened again. */
-  readonly open: (cursor: number) => Promise<Response> | null
+  /** Opens the stream after a cursor. */
+  readonly open: (cursor: number) => Promise<Response>
+  /** False while the stream cannot be opened again. Default: it always can. */
+  readonly canReopen?: () => boolean
   /** The cursor to begin after. */
   readonly cursor: number
   /** How long a stream may stay broken. */
@@ -59,7 +61,6 @@ export async function* resumeItems<Item extends ResumableItem>(
   for (;;) {
     let failure: unknown
     const opening = first ?? stream.open(cursor)
-    if (opening === null) throw new HoltConnectionError('lost', lostBeforeStart)
     first = undefined
     const openedMs = performance.now()
     try {
@@ -82,6 +83,7 @@ export async function* resumeItems<Item extends ResumableItem>(
     breaks += 1
     if (!mayResume(failure) || nowMs - brokenSinceMs > stream.resumeTimeoutMs)
       throw asConnectionError(failure, 'The stream broke off')
+    if (stream.canReopen?.() === false) throw new HoltConnectionError('lost', lostBeforeStart, { cause: failure })
     await sleep(backoffMs(breaks), stream.signal)
   }
 }

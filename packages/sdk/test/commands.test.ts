@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Holt, type OutputItem, outputBytes, type Runtime } from '../src/index.ts'
-import { startTestService, type TestService } from './support/test-service.ts'
+import { type Fault, startTestService, type TestService } from './support/test-service.ts'
 
 let service: TestService
 let runtime: Runtime
@@ -254,6 +254,45 @@ describe('a command that nobody waits for any more', () => {
     service.faults.push({ route: 'killCommand', type: 'refuse', code: 'runtime_terminated' })
     for await (const item of runtime.commands.stream(endless)) if (item.type === 'stdout') break
     expect(service.count('killCommand')).toBe(1)
+  })
+
+  describe('whose start has no answer yet', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    /** Aborts a run as soon as its start has arrived. */
+    function abortAtStart(fault: Omit<Fault, 'route'>) {
+      const controller = new AbortController()
+      service.faults.push({ route: 'startCommand', ...fault })
+      service.onCall = (route) => {
+        if (route === 'startCommand') controller.abort(new Error('enough'))
+      }
+      return runtime.commands.run(endless, { signal: controller.signal, session: 's' })
+    }
+
+    test.each<[string, Omit<Fault, 'route'>]>([
+      ['is refused', { type: 'refuse', code: 'unavailable', headers: { 'retry-after': '30' } }],
+      ['finds its session busy', { type: 'refuse', code: 'conflict', details: { reason: 'session_busy' } }],
+      ['loses its connection', { type: 'lose' }],
+      ['breaks off before its first item', { type: 'cut', items: 0 }],
+    ])('is not waited for where it %s', async (_, fault) => {
+      await expect(abortAtStart(fault)).rejects.toThrow('enough')
+      expect(service.count('startCommand')).toBe(1)
+    })
+
+    test('is waited for where it may still come, but not for ever', async () => {
+      let isOver = false
+      const work = expect(abortAtStart({ type: 'hang' }).finally(() => (isOver = true))).rejects.toThrow('enough')
+      await vi.waitFor(() => expect(service.count('startCommand')).toBe(1))
+      await vi.advanceTimersByTimeAsync(4_900)
+      expect(isOver).toBe(false)
+      await vi.advanceTimersByTimeAsync(100)
+      await work
+    })
   })
 
   test('starts nothing where the signal was aborted before', async () => {
