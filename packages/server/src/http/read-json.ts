@@ -42,13 +42,17 @@ export async function readJson<Result>(
   if (!hasBody(request) && request.headers['content-type'] === undefined) return use({})
   requireJsonType(request.headers['content-type'])
   const pieces = await readPieces(request, kept)
-  kept.request.takeBody(pieces.length)
   const read = () => {
     // Nobody waits for the answer of a client that has left, and its project's turns are for others.
     if (request.socket.destroyed) throw brokeOff()
     return use(parse(pieces.take()))
   }
-  return pieces.length <= smallBytes ? read() : kept.turns.run(kept.payer, read)
+  try {
+    kept.request.takeBody(pieces.length)
+    return pieces.length <= smallBytes ? read() : await kept.turns.run(kept.payer, read)
+  } finally {
+    pieces.clear()
+  }
 }
 
 /** Returns true if a request announces a body. */
@@ -61,7 +65,10 @@ function requireJsonType(type: string | undefined): void {
   throw new HoltError('unsupported_media_type', 'The body must be application/json in UTF-8.')
 }
 
-/** Returns the whole body. The caller takes it from there, or clears it. */
+/**
+ * Returns the whole body. The caller takes it from there, or clears it: error listeners keep a
+ * reference to it, and the request stays until its answer has left.
+ */
 async function readPieces(request: IncomingMessage, { room, turns, payer, timeoutMs }: KeptFor): Promise<WholeBytes> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
   const body = new WholeBytes()
@@ -97,8 +104,6 @@ async function readPieces(request: IncomingMessage, { room, turns, payer, timeou
     await promise
     return body
   } catch (error) {
-    // Error listeners keep a reference to the body, and the request stays until its answer has
-    // left.
     body.clear()
     throw error
   } finally {

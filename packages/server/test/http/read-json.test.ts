@@ -65,7 +65,19 @@ test('a large body arrives in parts, and others have turns between them', async 
   expect(await read).toEqual({ a: 1 })
 })
 
-test('the body of a client that left is not parsed when its turn comes', async () => {
+test('nothing is kept of a whole body that other requests of its project leave no room for', async () => {
+  const { request, kept } = arriving()
+  kept.request.takeBody(mib) // A body of the project is at work.
+  const pieces = new Pieces(mib)
+  const read = readJson(request, kept, asIs)
+  request.push(pieces.next())
+  request.push(null)
+  await expect(read).rejects.toMatchObject({ code: 'rate_limited' })
+  expect(await pieces.countKept()).toBe(0)
+  expect(request.readableEnded).toBe(true)
+})
+
+test('the body of a client that left is neither parsed nor kept when its turn comes', async () => {
   const { turns } = arriving().kept
   let parsed = 0
   const [first, second] = [1, 2].map(() => {
@@ -73,14 +85,17 @@ test('the body of a client that left is not parsed when its turn comes', async (
     const read = readJson(request, { ...kept, turns }, () => {
       parsed += 1
     })
-    request.push(`{"a":"${'a'.repeat(8192)}"}`)
+    const pieces = new Pieces(64 * 1024)
+    request.push(pieces.next())
+    request.push('{}')
     request.push(null)
-    return { request, read }
+    return { request, read, pieces }
   })
   second?.request.socket.destroy()
   await first?.read
   await expect(second?.read).rejects.toMatchObject({ code: 'invalid_request' })
   expect(parsed).toBe(1)
+  expect(await second?.pieces.countKept()).toBe(0)
 })
 
 test('large bodies are parsed one in a turn, and small ones at once', async () => {
