@@ -99,6 +99,23 @@ export const BuildStep = z
   .meta({ id: 'BuildStep' })
 export type BuildStep = z.output<typeof BuildStep>
 
+/** The most sources and variables of all steps of a build together. A JSON body holds little more. */
+const maxStepNames = 30_000
+
+const BuildSteps = z
+  .array(BuildStep)
+  .max(1000)
+  .refine(
+    (steps) => steps.reduce((sum, step) => sum + namesOf(step), 0) <= maxStepNames,
+    `must have at most ${maxStepNames} sources and variables together: copy a directory or a pattern instead`,
+  )
+
+/** Returns how many sources or variables a step names. */
+function namesOf(step: BuildStep): number {
+  if ('env' in step) return Object.keys(step.env).length
+  return 'copy' in step && Array.isArray(step.copy.source) ? step.copy.source.length : 0
+}
+
 const names = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,255}$/, 'must be a name: letters, digits and _.-')
 const noNul = (maxLength: number) =>
   z
@@ -145,7 +162,9 @@ export const CreateBuild = z
       .min(1)
       .optional()
       .describe("A Dockerfile's text."),
-    steps: z.array(BuildStep).max(1000).optional().describe('With from_image, from_template or from_snapshot.'),
+    steps: BuildSteps.optional().describe(
+      'With from_image, from_template or from_snapshot. At most 30,000 sources and variables together.',
+    ),
     context_id: Text.max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
     build_args: BuildArgs.default({}).describe('Values for ARG instructions of the Dockerfile, by name.'),
     target: Text.min(1).max(128).optional().describe('The stage to stop at, by name or number.'),

@@ -2,8 +2,9 @@ import { oddShapeOf } from '@holt/engine'
 import { invalidField } from './field-issues.ts'
 
 /**
- * A network policy may have 250 rules of 150 values each, in three levels. The steps of a build may
- * name more paths than this; such a build names directories instead, or copies in several builds.
+ * A network policy may have 256 rules of 150 values each, in three levels. The steps of a build may
+ * have 30,000 sources and variables, and 7 values more for each of 1,000 steps. One build cannot
+ * have both: a policy of this size is made first, and the build names it.
  * A schema takes about a microsecond for each wrong value, and nothing else runs meanwhile.
  */
 const bounds = { maxDepth: 32, maxValues: 40_000 }

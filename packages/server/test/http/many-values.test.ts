@@ -48,6 +48,23 @@ test('a network policy may have as many rules, ports, paths and methods as its s
   expect(status).toBe(201)
 })
 
+test('the steps of a build may have as many sources and variables as its schema takes', async () => {
+  const { ask } = await startTestServer()
+  const steps = (count: number) => {
+    const source = many(count, 'a')
+    return many(500, [
+      { copy: { source, destination: '/a/', chown: 'a', chmod: '755' } },
+      { env: fields(30, 'A', '') },
+    ]).flat()
+  }
+  const answerTo = async (count: number) =>
+    ask('POST', '/v1/agents/template/build', { json: { ...build, steps: steps(count) } })
+  expect((await answerTo(30)).status).toBe(202)
+  const refused = await answerTo(31)
+  expect(refused.json.error).toMatchObject({ code: 'invalid_request', details: { issues: [{ pointer: '/steps' }] } })
+  expect(refused.json.error.message).toContain('at most 30000 sources and variables')
+})
+
 test('an object has no more fields than build arguments may have', async () => {
   const { ask } = await startTestServer()
   const checked = (count: number) =>
