@@ -289,6 +289,7 @@ export class Attachment implements Member {
   }
 
   #close(why: keyof typeof attachCloseCodes, reason: string): void {
+    if (this.#gone.signal.aborted) return // It closes already.
     const { ws } = this.#parts
     this.#end()
     ws.resume() // Else the client's own farewell would not be read.

@@ -1,6 +1,7 @@
 import { AttachClientFrame, attachKeyPrefix, attachProtocol, HoltError } from '@holt/protocol'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { arbitraryOf } from '../support/arbitrary-of-schema.ts'
 import { attach, type Refused, TestAttachment } from '../support/attach.ts'
 import { startAttachServer as setUp } from '../support/attach-server.ts'
@@ -56,6 +57,21 @@ describe('an attachment', () => {
     for (let n = 0; n < 257; n += 1) fragments.ws.send('', { fin: false })
     expect((await fragments.closed).code).toBe(1008)
     expect(calm.ws.readyState).toBe(calm.ws.OPEN)
+  })
+
+  test('reads nothing more of a client that it refuses, also where its key is revoked then', async () => {
+    const { start, attached, makeKey, ask } = await setUp()
+    const id = await start({ command: 'cat', pty: size })
+    const { key, key_id } = await makeKey('runtime:read')
+    const one = await attached(id, '', { key })
+    const [paused, resumed] = [vi.spyOn(WebSocket.prototype, 'pause'), vi.spyOn(WebSocket.prototype, 'resume')]
+    onTestFinished(() => void vi.restoreAllMocks())
+    for (let n = 0; n < 201; n += 1) one.ws.ping()
+    await expect.poll(() => paused.mock.calls.length).toBe(1)
+    resumed.mockClear()
+    await ask('DELETE', `/v1/agents/key/${key_id}`)
+    expect(await one.closed).toEqual({ code: 1008, reason: 'too many pings' })
+    expect(resumed.mock.contexts).not.toContain(paused.mock.contexts[0])
   })
 
   test('lets many watch and one write, who can be taken over from and is told', async () => {
