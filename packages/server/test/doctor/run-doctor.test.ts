@@ -26,7 +26,7 @@ async function besideDaemon() {
   onTestFinished(() => releaseLock(stateDir))
   await writeCredentials(stateDir, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'k' })
   const runsc = join(stateDir, 'runsc')
-  await writeFile(runsc, '#!/bin/sh\necho runsc version release-20250101.0\n')
+  await writeFile(runsc, '#!/bin/sh\necho runsc version release-20270101.0\n')
   await chmod(runsc, 0o755)
   return { stateDir, runsc }
 }
@@ -43,7 +43,7 @@ test.skipIf(!isRoot)(
     const env = { HOLT_STATE_DIR: stateDir, HOLT_RUNSC: runsc }
     expect(await doctor(env, 'holt')).toEqual({ name: 'holt', status: 'ok', message: version, fix: null })
     expect((await doctor(env, 'holtd'))?.message).toMatch(/^9\.9\.9, ready at http:/)
-    expect((await doctor(env, 'gvisor'))?.message).toBe('runsc release-20250101.0')
+    expect((await doctor(env, 'gvisor'))?.message).toBe('runsc release-20270101.0')
   },
 )
 
