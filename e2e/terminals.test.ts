@@ -59,6 +59,11 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect({ stderr, exit_code }).toEqual({ stderr: '', exit_code: 5 })
     })
 
+    it('opens it as /dev/tty', async () => {
+      const { stdout, exit_code } = await runtime.run('echo written > /dev/tty', { pty, stdin: false })
+      expect({ stdout, exit_code }).toEqual({ stdout: 'written\r\n', exit_code: 0 })
+    })
+
     it('is typed at: keys signal what is in the foreground, and leave nothing behind', async () => {
       const { screen } = await play({ argv: ['bash', '--norc'], env: { PS1: 'PROMPT ', TERM: 'dumb' } })
       await shows(screen, /PROMPT $/)

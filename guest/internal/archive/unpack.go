@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/fault"
-	"holt.dev/guest/internal/fdtree"
 )
 
 // Options is how an archive is unpacked.
@@ -284,7 +283,7 @@ func (u *unpacker) hardLink(parts []string, h *tar.Header) error {
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return bad(h.Name, "it is a hard link to a directory")
 	}
-	return fdtree.Link(dir, target[last], u.way.fd(len(parts)-1), parts[len(parts)-1])
+	return unix.Linkat(dir, target[last], u.way.fd(len(parts)-1), parts[len(parts)-1], 0)
 }
 
 // finishDirectories sets what changes while a directory is filled. The tree's own directory, where the archive does not have it, is as new ones are.

@@ -197,5 +197,5 @@ func linkDeep(root int, path string, dstDir int, name string, st *unix.Stat_t) e
 		}
 		at, path = next, path[cut+1:]
 	}
-	return fdtree.Link(at, path, dstDir, name)
+	return unix.Linkat(at, path, dstDir, name, 0)
 }

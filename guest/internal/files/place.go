@@ -76,20 +76,18 @@ func replacesPlainly(fromDir int, from string, toDir int, to string) (bool, erro
 func isDir(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
 
 // renameNew renames to a name that has to be free. Where the file system has no RENAME_NOREPLACE, a file is linked first,
-// which is as strict; for a directory the look before the rename has to do. gVisor's overlay (release 20240729) answers
-// EEXIST for a file, too, where something of that name was removed before.
+// which is as strict; for a directory the look before the rename has to do.
 func renameNew(fromDir int, from string, toDir int, to string) error {
 	err := unix.Renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
-	var st unix.Stat_t
-	falsely := err == unix.EEXIST && unix.Fstatat(toDir, to, &st, unix.AT_SYMLINK_NOFOLLOW) == unix.ENOENT
-	if err != unix.EINVAL && err != unix.ENOSYS && !falsely {
+	if err != unix.EINVAL && err != unix.ENOSYS {
 		return err
 	}
+	var st unix.Stat_t
 	if err := unix.Fstatat(fromDir, from, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return err
 	}
 	if !isDir(&st) {
-		switch err := fdtree.Link(fromDir, from, toDir, to); err {
+		switch err := unix.Linkat(fromDir, from, toDir, to, 0); err {
 		case nil:
 			return unix.Unlinkat(fromDir, from, 0)
 		case unix.EPERM, unix.EOPNOTSUPP, unix.EMLINK: // no hard links here

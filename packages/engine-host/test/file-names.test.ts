@@ -31,11 +31,29 @@ test.skipIf(reason !== null).each(['gvisor', 'container'] as const)(
     await guest.move(move, timeout())
     expect(await runCommand(guest, 'cat', '/one')).toMatchObject({ output: 'new\n' })
     await expect(guest.move({ ...move, source: '/other' }, timeout())).rejects.toMatchObject({ code: 'already_exists' })
-    // gVisor (release 20240729) says to programs that the name is taken: LIMITATIONS.md.
-    if (isolation === 'container') {
-      await shell('mv -n /other /two')
-      expect(await runCommand(guest, 'cat', '/two')).toMatchObject({ output: 'other\n' })
-    }
+    await shell('mv -n /other /two')
+    expect(await runCommand(guest, 'cat', '/two')).toMatchObject({ output: 'other\n' })
+    await engine.remove(spec.id, timeout())
+    await engine.close()
+    expect(await under.leaks()).toEqual([])
+  },
+)
+
+test.skipIf(reason !== null).each(['gvisor', 'container'] as const)(
+  `a hard link leaves the file its owner and its set-id bits, in %s (${reason ?? 'ready'})`,
+  { timeout: VERB_TIMEOUT_MS },
+  async (isolation) => {
+    await using under = await prepareEngine()
+    await copyPrograms(under.tree, 'sh', 'ln', 'chown', 'chmod', 'stat')
+    const engine = await under.open()
+    const spec = smallSpec(isolation, await importImage(engine, under))
+    const guest = await startGuest(engine, spec)
+    const script = `
+echo file > /file && chown 1000:1000 /file && chmod 6750 /file && ln /file /linked
+ln -P /symbolic /second; stat -c '%u:%g %a %h' /file`
+    await runCommand(guest, '/bin/sh', '-c', 'ln -s /file /symbolic && chown -h 1000 /symbolic')
+    expect(await runCommand(guest, '/bin/sh', '-c', script)).toMatchObject({ output: '1000:1000 6750 2\n' })
+    expect(await runCommand(guest, '/bin/stat', '-c', '%u %h', '/second')).toMatchObject({ output: '1000 2\n' })
     await engine.remove(spec.id, timeout())
     await engine.close()
     expect(await under.leaks()).toEqual([])
