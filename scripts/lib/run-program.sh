@@ -52,6 +52,8 @@ run_program() {
 		echo 'FIX: npm install    # in the folder of Holt' >&2
 		exit 1
 	fi
+	# Without the --, Node looks for --env-file among the program's own arguments, and does what
+	# NODE_OPTIONS in such a file says.
 	# shellcheck disable=SC2086 # flags are words
-	exec "$node" --disable-warning=ExperimentalWarning $flags "$program" "$@"
+	exec "$node" --disable-warning=ExperimentalWarning $flags -- "$program" "$@"
 }

@@ -113,3 +113,21 @@ test('a clone whose dependencies are installed runs', async () => {
   await put('packages/cli/node_modules/commander/package.json', '{}')
   expect(await run()).toMatchObject({ code: 0, stdout: 'source holt a b c\n' })
 })
+
+test.each([
+  ['packages/cli/bin/holt', 'holt'],
+  ['packages/server/bin/holtd', 'holtd'],
+  ['bin/holt', 'holt'],
+  ['bin/holtd', 'holtd'],
+])('Node does nothing with what is meant for the program of %s', async (program, name) => {
+  await cp(join(repository, 'deploy/release/bin'), join(root, 'bin'), { recursive: true })
+  await mkdir(join(root, 'lib'))
+  await symlink(process.execPath, join(root, 'lib/node'))
+  await symlink('../dist/bundle/one', join(root, 'lib/bundle'))
+  const preloaded = join(root, 'preloaded.cjs')
+  await put('preloaded.cjs', "console.log('preloaded')")
+  await put('options.env', `NODE_OPTIONS=--require=${preloaded}`)
+  const words = ['exec', 'mine', 'node', `--env-file=${root}/options.env`, '--env-file', '/no/such', '--import', 'x']
+  const ended = await runHolt(words, { argv: [join(root, program)], cwd: '/' })
+  expect(ended).toEqual({ code: 0, stdout: `bundle ${name} ${words.join(' ')}\n`, stderr: '' })
+})

@@ -3,12 +3,13 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from '../verb.ts'
 import { secretValues } from './build-secret.ts'
 import { dropUndefined } from './create-options.ts'
+import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from './environment-options.ts'
 import { collected, environmentVariable, notNegative, seconds, size } from './parse.ts'
 import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options.ts'
 import { readSecret } from './read-secret.ts'
 
 /** What can be said of a build. */
-export interface BuildOptions extends PolicyOptions {
+export interface BuildOptions extends PolicyOptions, EnvironmentOptions {
   readonly tag: string
   readonly file?: string
   readonly fromImage?: string
@@ -26,7 +27,6 @@ export interface BuildOptions extends PolicyOptions {
   readonly disk?: number | string
   readonly memory?: number | string
   readonly cpu?: number
-  readonly env?: Record<string, string>
   readonly user?: string
   readonly workdir?: string
   readonly policy?: string
@@ -77,11 +77,8 @@ function addResultOptions(command: Command): Command {
     .option('--disk <size>', 'of its runtimes: GiB, or with a unit: 512MiB, 8GB (default: 4)', size)
     .option('--memory <size>', 'of its runtimes (default: 1)', size)
     .option('--cpu <vCPUs>', 'of its runtimes (default: 1)', notNegative)
-    .option(
-      '-e, --env <KEY=VALUE>',
-      'a variable of its runtimes; KEY alone passes on its value here; repeat',
-      environmentVariable,
-    )
+  addEnvironmentOptions(options, ' of its runtimes')
+  options
     .option('-u, --user <user>', "who commands run as in its runtimes (default: the image's)")
     .option('-w, --workdir <path>', "where they run (default: the image's)")
     .option('--policy <policy>', 'a stored policy of what the build may reach (default: the public Internet)')
@@ -123,7 +120,7 @@ export async function buildBody(options: BuildOptions): Promise<CreateBuildInput
     disk: options.disk,
     memory: options.memory,
     cpu: options.cpu,
-    env: options.env,
+    env: environmentOf(options),
     user: options.user,
     workdir: options.workdir,
     network_policy: policyWanted(options),

@@ -1,11 +1,12 @@
 import type { CreateRuntimeInput, Isolation } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { UsageError } from '../verb.ts'
-import { collected, environmentVariable, keyValue, notNegative, size } from './parse.ts'
+import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from './environment-options.ts'
+import { collected, keyValue, notNegative, size } from './parse.ts'
 import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options.ts'
 
 /** What can be said of a runtime that is made. */
-export interface CreateOptions extends PolicyOptions {
+export interface CreateOptions extends PolicyOptions, EnvironmentOptions {
   readonly template?: string
   readonly snapshot?: string
   readonly name?: string
@@ -13,7 +14,6 @@ export interface CreateOptions extends PolicyOptions {
   readonly cpu?: number
   readonly memory?: number | string
   readonly disk?: number | string
-  readonly env?: Record<string, string>
   readonly metadata?: Record<string, string>
   readonly network?: string
   readonly secret?: string[]
@@ -34,11 +34,8 @@ export function addCreateOptions(command: Command): Command {
     .option('--cpu <vCPUs>', 'vCPUs (default: those of the template or snapshot)', notNegative)
     .option('--memory <size>', 'GiB, or with a unit: 512MiB, 512m, 8GB', size)
     .option('--disk <size>', 'GiB, or with a unit', size)
-    .option(
-      '-e, --env <KEY=VALUE>',
-      'environment variable; KEY alone passes on its value here; repeat',
-      environmentVariable,
-    )
+  addEnvironmentOptions(options)
+  options
     .option('-m, --metadata <KEY=VALUE>', 'a label of your own; repeat', keyValue)
     .option('--network <policy>', 'a stored policy of what it may reach (default: nothing)')
   return addPolicyOptions(options).option(
@@ -50,7 +47,8 @@ export function addCreateOptions(command: Command): Command {
 
 /** The body of the create that options ask for. */
 export function createBody(options: CreateOptions): CreateRuntimeInput {
-  const { template, snapshot, name, isolation, cpu, memory, disk, env, metadata, network, secret: secrets } = options
+  const { template, snapshot, name, isolation, cpu, memory, disk, metadata, network, secret: secrets } = options
+  const env = environmentOf(options)
   const written = policyOf(options)
   if (template !== undefined && snapshot !== undefined)
     throw new UsageError('Begin with one of both: --template or --snapshot')

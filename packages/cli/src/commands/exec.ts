@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
+import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from '../arguments/environment-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { environmentVariable, seconds } from '../arguments/parse.ts'
+import { seconds } from '../arguments/parse.ts'
 import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
@@ -13,11 +14,10 @@ import { isInteractive, localSize } from '../terminal/local-terminal.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
 import { act, UsageError } from '../verb.ts'
 
-interface ExecOptions {
+interface ExecOptions extends EnvironmentOptions {
   readonly background?: boolean
   readonly user?: string
   readonly cwd?: string
-  readonly env?: Record<string, string>
   readonly timeout: number
   readonly ulimit?: Ulimits
   readonly session?: string
@@ -49,11 +49,8 @@ export function addExec(program: Command, passThrough: boolean): void {
     .option('-t, --tty', 'run it in a terminal')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
-    .option(
-      '-e, --env <KEY=VALUE>',
-      'environment variable; KEY alone passes on its value here; repeat',
-      environmentVariable,
-    )
+  addEnvironmentOptions(command)
+  command
     .option(
       '--session <name>',
       'run in the shell of this name, after its other commands; one argument is a line for it',
@@ -110,6 +107,6 @@ async function execInTerminal(text: string, argv: string[], options: ExecOptions
   return 0
 }
 
-function howOf({ user, cwd, env, session, timeout, ulimit }: ExecOptions) {
-  return dropUndefined({ user, cwd, env, session, timeout_secs: timeout, rlimits: ulimit })
+function howOf({ user, cwd, session, timeout, ulimit, ...rest }: ExecOptions) {
+  return dropUndefined({ user, cwd, env: environmentOf(rest), session, timeout_secs: timeout, rlimits: ulimit })
 }

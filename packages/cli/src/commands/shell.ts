@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
+import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from '../arguments/environment-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { environmentVariable } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { isInteractive, localSize } from '../terminal/local-terminal.ts'
@@ -9,11 +9,10 @@ import { useTerminal } from '../terminal/use-terminal.ts'
 import { act, holtFailedExitCode, UsageError } from '../verb.ts'
 import { attachTo } from './attach.ts'
 
-interface ShellOptions {
+interface ShellOptions extends EnvironmentOptions {
   readonly attach?: string
   readonly user?: string
   readonly cwd?: string
-  readonly env?: Record<string, string>
 }
 
 const examples = `
@@ -36,23 +35,19 @@ export function addShell(program: Command): void {
     .option('--attach <command>', 'come back to a command that has a terminal: its id, or the beginning of it')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
-    .option(
-      '-e, --env <KEY=VALUE>',
-      'environment variable; KEY alone passes on its value here; repeat',
-      environmentVariable,
-    )
-    .addHelpText('after', examples)
+  addEnvironmentOptions(command)
+  command.addHelpText('after', examples)
   act(command, openShell, { failure: holtFailedExitCode })
 }
 
 async function openShell(text: string, argv: string[], options: ShellOptions): Promise<number> {
   if (!isInteractive())
     throw new UsageError(`stdin is no terminal. Without one, use: holt exec ${shellWord(text)} -- COMMAND`)
-  const { attach, ...how } = options
+  const { attach, user, cwd, ...rest } = options
   if (attach !== undefined) return attachTo(text, attach, { takeover: false, watch: false })
   const runtime = await findRuntime(connect(), text)
   const command = await runtime.commands.start(argv.length === 0 ? loginShell : argv, {
-    ...dropUndefined(how),
+    ...dropUndefined({ user, cwd, env: environmentOf(rest) }),
     pty: localSize(),
   })
   return useTerminal({ command, runtimeName: text, write: true, takeover: false })

@@ -6,7 +6,7 @@ import { daemonProgram, stateDir } from './state.ts'
 
 /** Runs a verb of the service's program in the foreground, with its input and output as ours, and answers its exit code. */
 export async function runDaemonVerb(args: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', daemonProgram(), ...args], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '--', daemonProgram(), ...args], {
     stdio: 'inherit',
     env: { ...withoutUnknownSettings(), HOLT_STATE_DIR: stateDir() },
   })
@@ -29,7 +29,7 @@ export interface ChangedSettings {
 
 /** Compares the settings of `env`. Throws with what the program says where a setting is wrong. */
 export async function compareSettings(env: NodeJS.ProcessEnv): Promise<ChangedSettings> {
-  const args = ['--disable-warning=ExperimentalWarning', daemonProgram(), 'settings']
+  const args = ['--disable-warning=ExperimentalWarning', '--', daemonProgram(), 'settings']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
   const [words, complaint, [exitCode]] = await Promise.all([
     text(child.stdout),

@@ -31,7 +31,7 @@ export async function startDaemon({ port, isolation }: StartOptions): Promise<St
   await mkdir(stateDir(), { recursive: true, mode: 0o700 })
   await using log = await open(logPath(), 'a', 0o600)
   const { size } = await log.stat()
-  const child = spawn(process.execPath, [...nodeFlags, daemonProgram(), 'serve'], {
+  const child = spawn(process.execPath, [...nodeFlags, '--', daemonProgram(), 'serve'], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', log.fd, log.fd],

@@ -1,4 +1,3 @@
-const env = 'Give each variable: -e KEY=VALUE, or -e KEY for its value here'
 const publish = 'A port needs no option. Print its address: holt port RUNTIME PORT'
 const volumes = 'There are no volumes. Copy files: holt cp FILE RUNTIME:/PATH. Keep a directory the same: holt sync'
 const labels = 'Labels are metadata: -m KEY=VALUE, --metadata KEY=VALUE'
@@ -18,7 +17,6 @@ export const insteadOfOption: Readonly<Record<string, string>> = {
   '--label': labels,
   '--labels': labels,
   '--tag': labels,
-  '--env-file': env,
   '--format': json,
   '-o': json,
   '--output': json,

@@ -55,10 +55,14 @@ describe('run', () => {
   })
 
   test('bytes that are no text arrive as they were', async () => {
-    const { stdout } = await promisify(execFile)(holtArgv[0], [holtArgv[1], 'run', '--', 'printf', '\\377\\000\\001'], {
-      env: { PATH: process.env.PATH, HOLT_URL: service.url, HOLT_API_KEY: service.key },
-      encoding: 'buffer',
-    })
+    const { stdout } = await promisify(execFile)(
+      holtArgv[0],
+      [...holtArgv.slice(1), 'run', '--', 'printf', '\\377\\000\\001'],
+      {
+        env: { PATH: process.env.PATH, HOLT_URL: service.url, HOLT_API_KEY: service.key },
+        encoding: 'buffer',
+      },
+    )
     expect(stdout).toEqual(Buffer.from([255, 0, 1]))
   })
 
@@ -80,7 +84,7 @@ describe('run', () => {
   })
 
   test('/dev/null is not passed on', async () => {
-    const child = spawn(holtArgv[0], [holtArgv[1], 'run', '--', 'true'], {
+    const child = spawn(holtArgv[0], [...holtArgv.slice(1), 'run', '--', 'true'], {
       env: { PATH: process.env.PATH, HOLT_URL: service.url, HOLT_API_KEY: service.key },
       stdio: [openSync('/dev/null', 'r'), 'ignore', 'ignore'],
     })

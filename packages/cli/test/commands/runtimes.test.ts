@@ -1,4 +1,7 @@
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Holt } from '../../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
@@ -252,6 +255,24 @@ describe('commands', () => {
       code: 0,
       stdout: '1\n',
     })
+  })
+
+  test('exec takes variables of a file, and --env goes before them', async () => {
+    await holt.runtimes.create({ name: 'mine' })
+    const dir = await mkdtemp(join(tmpdir(), 'holt-env-'))
+    onTestFinished(() => rm(dir, { recursive: true }))
+    const [first, second] = [join(dir, 'first.env'), join(dir, 'second.env')]
+    await writeFile(first, '# said twice\nA=1\nB="of two words"\nC=1\n')
+    await writeFile(second, "C=2\nD='2'\n")
+    const files = ['--env-file', first, `--env-file=${second}`]
+    const print = ['mine', '--', 'sh', '-c', 'echo "$A $B $C $D"']
+    expect(await runHolt(['exec', '-e', 'A=0', ...files, ...print], { service })).toEqual({
+      code: 0,
+      stdout: '0 of two words 2 2\n',
+      stderr: '',
+    })
+    const missing = await runHolt(['exec', '--env-file', join(dir, 'none.env'), ...print], { service })
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringMatching(/none\.env.*cannot be read: ENOENT/) })
   })
 
   test('exec in the background prints the id, ps lists it, logs shows it', async () => {

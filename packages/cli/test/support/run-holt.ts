@@ -6,8 +6,8 @@ import type { TestService } from '../../../sdk/test/support/test-service.ts'
 /** Each test starts several processes, and the machine may be busy with others. */
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-/** The program, as a person's shell would run it but for the launcher. */
-export const holtArgv = [process.execPath, fileURLToPath(new URL('../../src/main.ts', import.meta.url))] as const
+/** The program, as the launcher runs it. */
+export const holtArgv = [process.execPath, '--', fileURLToPath(new URL('../../src/main.ts', import.meta.url))] as const
 
 /** What a run of the program came to. */
 export interface Ended {
