@@ -190,7 +190,9 @@ warning: Holt has no setting HOLT_POOL_MINN. Did you mean HOLT_POOL_MIN?
 })
 
 test('status says whether it runs', async () => {
-  expect(await holt(['status'])).toMatchObject({ code: 1, stdout: expect.stringContaining('does not answer') })
+  // Without credentials the client would ask the usual port, where another service may be.
+  const before = await holt(['status'], { HOLT_URL: `http://127.0.0.1:${port}` })
+  expect(before).toMatchObject({ code: 1, stdout: expect.stringContaining('does not answer') })
   await holt(['up'])
   const { code, stdout } = await holt(['status', '--json'])
   expect(code).toBe(0)

@@ -175,6 +175,13 @@ test('a request that waits for a runtime is over when its client has left, and w
   leave.abort()
   await Promise.all(waiting)
   await expect.poll(closed).toBe(66)
+  // What they sent counts until its turn to be read has come. One that is not refused at once waits for the runtime.
+  const isTaken = () =>
+    command(large, AbortSignal.timeout(300)).then(
+      () => false,
+      () => true,
+    )
+  await expect.poll(isTaken, { timeout: 20_000 }).toBe(true)
   const next = command(large)
   // Those with little to say count while they wait.
   const leaveToo = new AbortController()

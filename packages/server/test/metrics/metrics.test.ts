@@ -103,11 +103,12 @@ test('commands, snapshots, builds, verbs and changes are counted', async () => {
   await ask('POST', `${path}/${id}/snapshot`, { json: {} })
   const build = await ask('POST', '/v1/agents/template/build', { json: { name: 'mine', dockerfile: 'FROM scratch' } })
   await ended(server, build.json.build_id)
+  // A build is counted once its end is stored.
+  await expect.poll(async () => (await metricsOf(server))('holt_build_duration_seconds_count')).toBe(1)
   const value = await metricsOf(server)
   expect(value('holt_commands_total', { mode: 'waited' })).toBe(1)
   expect(value('holt_commands_total', { mode: 'background' })).toBe(1)
   expect(value('holt_snapshot_duration_seconds_count', { kind: 'memory', result: 'ready' })).toBe(1)
-  expect(value('holt_build_duration_seconds_count')).toBe(1)
   expect(value('holt_builds', { state: 'running' })).toBe(0)
   expect(value('holt_engine_verb_duration_seconds_count', { verb: 'ensure', result: 'done' })).toBeGreaterThan(0)
   expect(value('holt_engine_verb_duration_seconds_count', { verb: 'take', result: 'done' })).toBeGreaterThan(0)
