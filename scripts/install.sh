@@ -18,7 +18,7 @@ readonly PACKAGES=(
 	runc:runc ip:iproute2 skopeo:skopeo
 )
 readonly TRIXIE_KEYS=/usr/share/keyrings/debian-archive-trixie-stable
-readonly UNITS=/etc/systemd/system
+readonly UNITS=/etc/systemd/system UNIT_NAMES=(holtd.service holt-runtimes.service)
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin DEBIAN_FRONTEND=noninteractive
 
 say() { printf '%s\n' "$*"; }
@@ -29,13 +29,17 @@ fail() {
 	exit 1
 }
 
+# Quotes words for a command that is printed.
+quoted() { printf '%q ' "$@" | sed 's/ $//'; }
+is_there() { [ -e "$1" ] || [ -L "$1" ]; }
+
 have() { command -v "$1" >/dev/null 2>&1; }
 systemd_runs() { [ -d /run/systemd/system ]; }
 field() { sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$2"; }
 
 check_machine() {
 	[ "$(uname -s)" = Linux ] || fail 'use a Debian or Ubuntu machine' 'Holt runs on Linux'
-	[ "$(id -u)" -eq 0 ] || fail "sudo bash $0" 'mounts, loop devices and cgroups need root'
+	[ "$(id -u)" -eq 0 ] || fail "sudo bash $(quoted "$0")" 'mounts, loop devices and cgroups need root'
 	local arch id=unknown version=''
 	case $(uname -m) in
 	x86_64) arch=x64 ;;
@@ -114,28 +118,41 @@ make_dir() {
 
 # The processes that run from the installation.
 own_processes() {
-	local exe
+	local exe node
+	node=$(readlink -f "$home/lib/node") || return 0
 	for exe in /proc/[0-9]*/exe; do
-		[ "$(readlink "$exe" 2>/dev/null)" = "$home/lib/node" ] || continue
+		[ "$(readlink "$exe" 2>/dev/null)" = "$node" ] || continue
 		exe=${exe%/exe}
 		echo "${exe#/proc/}"
 	done
 }
 
-# False if the unit of the service is there and starts another installation.
-has_own_units() { [ ! -e "$UNITS/holtd.service" ] || grep -qF "$home/bin/holtd" "$UNITS/holtd.service"; }
+# True if a unit of the machine runs a program of this installation: is_own_unit NAME
+is_own_unit() {
+	[ -f "$UNITS/$1" ] && sed -n -E 's/^Exec(Start|Stop)[[:blank:]]*=[[:blank:]]*[-@:+!|]*"?([^[:blank:]"]*).*/\2/p' "$UNITS/$1" |
+		grep -xF "$home/bin/holtd" >/dev/null
+}
+
+# Prints the units of the machine that have a name of ours and are not of this installation.
+foreign_units() {
+	local name
+	for name in "${UNIT_NAMES[@]}"; do
+		if is_there "$UNITS/$name" && ! is_own_unit "$name"; then echo "$name"; fi
+	done
+}
 
 check_place() {
 	if dpkg-query --show --showformat '${db:Status-Status}' holt 2>/dev/null | grep -q '^installed'; then
 		fail 'apt-get remove holt' 'the package holt is installed'
 	fi
 	local name path
-	has_own_units || fail "rm $UNITS/holtd.service" "$UNITS/holtd.service starts another installation of Holt"
+	for name in $(foreign_units); do fail "rm $UNITS/$name" "$UNITS/$name is not of this installation"; done
+	[ ! -L "$home" ] || fail "rm $home" "$home is a symbolic link, which an upgrade would replace"
 	[ ! -e "$home" ] || [ "$(field name "$home/manifest.json" 2>/dev/null)" = holt ] ||
 		fail "mv $home $home.mine" "$home is no installation of Holt"
 	for name in holt holtd; do
 		path=$prefix/bin/$name
-		[ ! -e "$path" ] && [ ! -L "$path" ] || [ "$(readlink "$path")" = "$home/bin/$name" ] ||
+		! is_there "$path" || [ "$(readlink "$path")" = "$home/bin/$name" ] ||
 			fail "rm $path" "$path is not of this installation"
 	done
 }
@@ -144,6 +161,7 @@ install_holt() {
 	check_machine
 	check_files
 	check_place
+	check_settings
 	if [ "$check" = 1 ]; then
 		local missing
 		missing=$(missing_packages | tr '\n' ' ')
@@ -165,23 +183,39 @@ install_holt() {
 	say "Remove it, with all state:            bash $home/install.sh --uninstall"
 }
 
+# Copies the release, and replaces the installation by the copy. If a step fails, clean_up moves the
+# old installation back.
 copy_tree() {
 	local name
 	make_dir "$prefix/lib"
 	make_dir "$prefix/bin"
-	rm -rf "$home.new"
-	cp -R "$from" "$home.new"
-	chown -R 0:0 "$home.new"
-	chmod -R u=rwX,go=rX "$home.new"
-	for name in "$home.new"/share/systemd/*.service; do sed -i "s#@HOLT@#$home#g" "$name"; done
+	stage=$(mktemp -d "$home.XXXXXX")
+	cp -R "$from" "$stage/new"
+	chown -R 0:0 "$stage/new"
+	chmod -R u=rwX,go=rX "$stage/new"
+	for name in "$stage"/new/share/systemd/*.service; do sed -i "s#@HOLT@#$home#g" "$name"; done
 	[ ! -e "$home/installed" ] || cat "$home/installed" >>"$work/record"
-	sort -u "$work/record" >"$home.new/installed"
-	[ ! -e "$home" ] || mv "$home" "$home.before-$$"
-	mv "$home.new" "$home"
-	rm -rf "$home.before-$$"
+	sort -u "$work/record" >"$stage/new/installed"
+	[ ! -e "$home" ] || mv -T "$home" "$stage/old"
+	mv -T "$stage/new" "$home"
 	for name in holt holtd; do ln -sfn "$home/bin/$name" "$prefix/bin/$name"; done
 	# Without systemd there is no such directory.
 	[ ! -d "$UNITS" ] || install -m 644 "$home"/share/systemd/*.service "$UNITS/"
+	replaced=1
+}
+
+# Runs at the end, also after a failure or a signal.
+clean_up() {
+	if [ "$replaced" = 0 ] && [ -n "$stage" ] && [ -e "$stage/old" ]; then
+		if rm -rf "$home" && mv -T "$stage/old" "$home"; then
+			say "The upgrade failed (see above). The earlier installation is back in $home." >&2
+		else
+			say "FIX: mv -T $stage/old $home  # the upgrade failed, and the earlier installation is there" >&2
+			stage=''
+		fi
+	fi
+	rm -rf "$work" ${stage:+"$stage"}
+	[ "$restart" = 0 ] || systemctl start holtd.service
 }
 
 # The state directories of the service, of `holt up`, and those that were named, where they are some.
@@ -189,9 +223,9 @@ state_dirs() {
 	local dir
 	{
 		echo /var/lib/holt
-		settings | sed -n 's/^HOLT_STATE_DIR=//p'
+		set_state_dir
 		printf '%s\n' "${named_dirs[@]}"
-	} | sed '/^$/d' | sort -u | while read -r dir; do
+	} | sed -E 's#/+$##; /^$/d' | sort -u | while read -r dir; do
 		if [ -e "$dir/installation.json" ]; then echo "$dir"; fi
 	done
 }
@@ -199,35 +233,75 @@ state_dirs() {
 # The settings of the service, as systemd reads them: a value may stand in quotes (systemd.exec(5)).
 settings() {
 	[ -r /etc/holt/holtd.env ] || return 0
-	sed -n -E "s/^(HOLT_[A-Z0-9_]*=)(\"(.*)\"|'(.*)'|(.*))[[:blank:]]*$/\1\3\4\5/p" /etc/holt/holtd.env
+	sed -n -E "s/^[[:blank:]]*(HOLT_[A-Z0-9_]*=)(\"(.*)\"|'(.*)'|(.*))[[:blank:]]*$/\1\3\4\5/p" /etc/holt/holtd.env
+}
+
+# The state directory in the settings of the service. The last line counts.
+set_state_dir() { settings | sed -n 's/^HOLT_STATE_DIR=//p' | tail -n 1; }
+
+# Refuses a state directory that would depend on where this runs. The service refuses it too.
+check_settings() {
+	local dir
+	dir=$(set_state_dir)
+	[[ -z $dir || $dir == /* ]] ||
+		fail 'write HOLT_STATE_DIR=/DIR to /etc/holt/holtd.env' "HOLT_STATE_DIR=$dir is no absolute path"
 }
 
 # Refuses a named directory that is no state directory, since removal deletes it.
 check_named_dirs() {
 	local dir
 	for dir in "${named_dirs[@]}"; do
-		[ -z "$dir" ] || [ -e "$dir/installation.json" ] ||
+		[ -e "$dir/installation.json" ] ||
 			fail "bash $home/install.sh --uninstall --state-dir DIR" "$dir is no state directory of Holt"
 	done
 }
 
-# Removes a state directory. One that is a mount point stays, empty.
-remove_state() {
-	find "$1" -xdev -mindepth 1 -delete
-	mountpoint -q "$1" || rmdir "$1"
+# Removes a directory, and a symbolic link to it. Mount points stay: those below it, and one that is itself one, empty.
+remove_tree() {
+	local dir
+	dir=$(readlink -m "$1")
+	[ ! -L "$1" ] || rm "$1"
+	[ -d "$dir" ] || return 0
+	# Also where something stays, the rest is removed: find and rmdir say what they cannot remove.
+	find "$dir" -xdev -mindepth 1 -delete || true
+	mountpoint -q "$dir" || rmdir "$dir" || true
+	[ ! -d "$dir" ] || say "$dir stays: it is a mount point, or something in it cannot be removed."
+}
+
+# Removes the claims of user ids of runtimes whose records were in a directory: release_claims DIR.
+# packages/engine-host/src/runtimes/id-claims.ts makes them.
+release_claims() {
+	local claim dir
+	dir=$(readlink -m "$1")
+	for claim in /run/holt-ids/*; do
+		case $(readlink "$claim") in "$1"/* | "$dir"/*) rm "$claim" ;; esac
+	done
+}
+
+# Removes the compiled code that the command keeps for each user. Each user removes their own, since
+# a link in a home directory could lead root elsewhere.
+remove_compiled_code() {
+	local uid gid dir
+	while IFS=: read -r _ _ uid gid _ dir _; do
+		[ -z "$dir" ] || [ ! -d "$dir/.cache/holt" ] || setpriv --reuid="$uid" --regid="$gid" --clear-groups \
+			rm -rf --one-file-system "$dir/.cache/holt" 2>/dev/null || true # Said below.
+	done </etc/passwd
+	cut -d : -f 6 /etc/passwd | sort -u | while read -r dir; do
+		[ ! -d "$dir/.cache/holt" ] || say "$dir/.cache/holt stays: its user cannot remove it."
+	done
 }
 
 end_service() {
 	local dir
-	if systemd_runs && has_own_units; then
-		systemctl --quiet disable --now holtd.service 2>/dev/null || true
-		systemctl --quiet stop holt-runtimes.service 2>/dev/null || true
+	if systemd_runs; then
+		! is_own_unit holtd.service || systemctl --quiet disable --now holtd.service 2>/dev/null || true
+		! is_own_unit holt-runtimes.service || systemctl --quiet stop holt-runtimes.service 2>/dev/null || true
 	fi
 	while read -r dir; do
 		end_runtimes "$dir" </dev/null
 	done < <(state_dirs)
 	[ -z "$(own_processes)" ] ||
-		fail "bash $0 --uninstall --state-dir DIR" "process $(own_processes | head -n 1) runs with another state directory"
+		fail "bash $(quoted "$0") --uninstall --state-dir DIR" "process $(own_processes | head -n 1) runs with another state directory"
 }
 
 # Stops the service of a state directory, and ends or removes its runtimes.
@@ -238,14 +312,14 @@ end_runtimes() {
 		fail 'holt down' "another Holt runs with $dir (process $pid)"
 	fi
 	HOLT_STATE_DIR=$dir "$home/bin/holt" down >/dev/null ||
-		fail "HOLT_STATE_DIR=$dir $home/bin/holt down" "the service of $dir does not end"
+		fail "HOLT_STATE_DIR=$(quoted "$dir") $home/bin/holt down" "the service of $dir does not end"
 	if [ "$keep_state" = 1 ]; then
 		settings_of "$dir" "$home/bin/holtd" halt ||
-			fail "HOLT_STATE_DIR=$dir $home/bin/holtd halt" "runtimes of $dir cannot be ended"
+			fail "HOLT_STATE_DIR=$(quoted "$dir") $home/bin/holtd halt" "runtimes of $dir cannot be ended"
 		return
 	fi
 	settings_of "$dir" "$home/bin/holtd" purge ||
-		fail "HOLT_STATE_DIR=$dir $home/bin/holtd purge" "runtimes of $dir cannot be removed"
+		fail "HOLT_STATE_DIR=$(quoted "$dir") $home/bin/holtd purge" "runtimes of $dir cannot be removed"
 }
 
 # Runs a program with a state directory and the settings of the service: settings_of DIR PROGRAM...
@@ -257,8 +331,9 @@ settings_of() {
 }
 
 uninstall_holt() {
-	[ "$(id -u)" -eq 0 ] || fail "sudo bash $0 --uninstall" 'mounts, loop devices and cgroups need root'
+	[ "$(id -u)" -eq 0 ] || fail "sudo bash $(quoted "$0") --uninstall" 'mounts, loop devices and cgroups need root'
 	[ "$(field name "$home/manifest.json" 2>/dev/null)" = holt ] || fail 'install.sh --uninstall --prefix DIR' "$home is no installation of Holt"
+	check_settings
 	check_named_dirs
 	local dir name dirs
 	dirs=$(state_dirs)
@@ -266,23 +341,24 @@ uninstall_holt() {
 	cp "$home/installed" "$work/record"
 	if [ "$keep_state" = 0 ]; then
 		while read -r dir; do
-			[ -z "$dir" ] || [ ! -d "$dir" ] || remove_state "$dir"
+			[ -n "$dir" ] || continue
+			release_claims "$dir"
+			! is_there "$dir" || remove_tree "$dir"
 		done <<<"$dirs"
-		rm -rf /etc/holt
+		[ ! -L /etc/holt ] || say "$(readlink -f /etc/holt) stays: /etc/holt is a link to it."
+		rm -rf --one-file-system /etc/holt
 	fi
 	# Each installation has a directory in it, which the purge removes.
 	for dir in /run/holt /run/holt-ids; do
 		[ ! -d "$dir" ] || rmdir --ignore-fail-on-non-empty "$dir"
 	done
-	# The compiled code that the command keeps for each user.
-	cut -d : -f 6 /etc/passwd | sort -u | while read -r dir; do
-		# A user could lead root elsewhere by a link.
-		[ -L "$dir/.cache" ] || [ -L "$dir/.cache/holt" ] || [ ! -d "$dir/.cache/holt" ] ||
-			rm -rf --one-file-system "$dir/.cache/holt"
+	remove_compiled_code
+	for name in holt holtd; do
+		[ "$(readlink "$prefix/bin/$name")" != "$home/bin/$name" ] || rm "$prefix/bin/$name"
 	done
-	for name in holt holtd; do rm -f "$prefix/bin/$name"; done
-	! has_own_units || rm -f "$UNITS/holtd.service" "$UNITS/holt-runtimes.service"
-	rm -rf "$home"
+	for name in $(foreign_units); do say "$UNITS/$name stays: it is not of this installation."; done
+	for name in "${UNIT_NAMES[@]}"; do ! is_own_unit "$name" || rm "$UNITS/$name"; done
+	remove_tree "$home"
 	if systemd_runs; then systemctl daemon-reload; fi
 	sed -n 's/^made //p' "$work/record" | sort -r | while read -r dir; do
 		[ ! -d "$dir" ] || rmdir --ignore-fail-on-non-empty "$dir"
@@ -310,6 +386,7 @@ remove_packages() {
 }
 
 main() {
+	local dir
 	from=$(cd "$(dirname "$0")" && pwd -P)
 	prefix=/usr/local packages=1 check=0 uninstall=0 keep_state=0
 	named_dirs=()
@@ -321,9 +398,11 @@ main() {
 		--keep-state) keep_state=1 ;;
 		--prefix | --state-dir)
 			[[ ${2:-} == /* ]] || fail "$1 /DIR" "$1 needs an absolute path"
+			[[ $2/ != */../* ]] || fail "$1 /DIR" "$1 needs a path without .."
 			# The path goes into units and scripts.
 			[ "$1" != --prefix ] || [[ $2 =~ ^[A-Za-z0-9/._-]+$ ]] || fail "$1 /DIR" 'a prefix has letters, digits and /._- only'
-			if [ "$1" = --prefix ]; then prefix=${2%/}; else named_dirs+=("${2%/}"); fi
+			dir=$(realpath -ms "$2")
+			if [ "$1" = --prefix ]; then prefix=${dir%/}; else named_dirs+=("$dir"); fi
 			shift
 			;;
 		*)
@@ -335,8 +414,8 @@ main() {
 	done
 	home=$prefix/lib/holt
 	work=$(mktemp -d)
-	restart=0
-	trap 'rm -rf "$work"; [ "$restart" = 0 ] || systemctl start holtd.service' EXIT
+	restart=0 stage='' replaced=0
+	trap clean_up EXIT
 	: >"$work/record"
 	if [ "$uninstall" = 1 ]; then uninstall_holt; else install_holt; fi
 }
