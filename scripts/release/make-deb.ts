@@ -25,8 +25,7 @@ export async function makeDeb(tree: string, facts: ReleaseFacts, arch: Arch, out
     await rm(join(stage, home, 'SHA256SUMS'))
     await linkCommands(stage)
     await placeUnits(stage)
-    await mkdir(join(stage, 'usr/share/doc/holt'), { recursive: true })
-    await cp(join(root, 'LICENSE'), join(stage, 'usr/share/doc/holt/copyright'))
+    await placeDocs(stage, root)
     await writeControl(stage, { facts, arch, from: join(root, 'deploy/debian') })
     await run(['chmod', '-R', 'u=rwX,go=rX', stage])
     const env = { SOURCE_DATE_EPOCH: String(epochSecs) }
@@ -40,6 +39,15 @@ export async function makeDeb(tree: string, facts: ReleaseFacts, arch: Arch, out
 async function linkCommands(stage: string): Promise<void> {
   await mkdir(join(stage, 'usr/bin'))
   for (const name of ['holt', 'holtd']) await symlink(`../lib/holt/bin/${name}`, join(stage, 'usr/bin', name))
+}
+
+/** Links the pages and examples to where people look for those of a package, and adds the license there. */
+async function placeDocs(stage: string, root: string): Promise<void> {
+  const target = join(stage, 'usr/share/doc/holt')
+  await mkdir(target, { recursive: true })
+  for (const name of await readdir(join(stage, home, 'share/doc')))
+    await symlink(`../../../lib/holt/share/doc/${name}`, join(target, name))
+  await cp(join(root, 'LICENSE'), join(target, 'copyright'))
 }
 
 async function placeUnits(stage: string): Promise<void> {

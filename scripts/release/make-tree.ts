@@ -1,5 +1,5 @@
 import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { makeBundle } from '../bundle/make-bundle.ts'
 import { buildGuest } from './build-guest.ts'
 import { buildRunsc } from './build-runsc.ts'
@@ -61,12 +61,15 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string): Pr
   return components
 }
 
-/** Copies the launchers, templates, units, pages and the installer. */
+/** Copies the launchers, templates, units, the installer, and the pages and examples at the places that links in pages have. */
 async function copyOwnFiles(root: string, dir: string): Promise<void> {
   await cp(join(root, 'deploy/release/bin'), join(dir, 'bin'), { recursive: true })
   await cp(join(root, 'templates'), join(dir, 'share/templates'), { recursive: true })
-  await cp(join(root, 'docs'), join(dir, 'share/doc'), { recursive: true })
-  for (const name of ['CHANGELOG.md', 'LIMITATIONS.md', 'SECURITY.md'])
+  await cp(join(root, 'docs'), join(dir, 'share/doc/docs'), { recursive: true })
+  // Python leaves compiled code beside a program that was run.
+  const filter = (path: string) => basename(path) !== '__pycache__'
+  await cp(join(root, 'examples'), join(dir, 'share/doc/examples'), { recursive: true, filter })
+  for (const name of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'LIMITATIONS.md', 'SECURITY.md'])
     await copyFile(join(root, name), join(dir, 'share/doc', name))
   await copyFile(join(root, 'LICENSE'), join(dir, 'share/licenses/holt.txt'))
   await copyFile(join(root, 'scripts/install.sh'), join(dir, 'install.sh'))
@@ -81,7 +84,7 @@ async function copyOwnFiles(root: string, dir: string): Promise<void> {
 function unitOfRelease(unit: string): string {
   return unit
     .replaceAll('/opt/holt/packages/server/bin/', '@HOLT@/bin/')
-    .replaceAll('/opt/holt/docs/', '@HOLT@/share/doc/')
+    .replaceAll('/opt/holt/docs/', '@HOLT@/share/doc/docs/')
 }
 
 async function bundleInto({ root, version, commit }: ReleaseFacts, outDir: string): Promise<readonly Part[]> {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -110,6 +110,10 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     const unit = await readFile(join(root, 'usr/lib/systemd/system/holtd.service'), 'utf8')
     expect(unit).toContain('\nExecStart=/usr/lib/holt/bin/holtd serve\n')
     expect(unit).not.toMatch(/@HOLT@|\/opt\//)
+    const [, pageOfUnit = ''] = /^Documentation=file:\/\/(.*)$/m.exec(unit) ?? []
+    for (const place of ['README.md', 'docs/install.md', 'examples/quickstart/project/pyproject.toml'])
+      await access(join(root, 'usr/share/doc/holt', place))
+    await access(join(root, pageOfUnit))
     const halt = await readFile(join(root, 'usr/lib/systemd/system/holt-runtimes.service'), 'utf8')
     expect(halt).toContain('\nExecStop=/usr/lib/holt/bin/holtd halt\n')
     expect(await readFile(join(root, 'DEBIAN/control'), 'utf8')).not.toMatch(/@[A-Z]+@/)
