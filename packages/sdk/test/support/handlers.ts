@@ -178,7 +178,9 @@ async function streamItems(
 ): Promise<undefined> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  for (let at = cursor; ; at++) {
+  // Whoever has read all of a command that has ended is told its end once more, as the service does.
+  const last = process.ended ? process.items.length - 2 : cursor
+  for (let at = Math.min(cursor, last); ; at++) {
     if (follow) while (!process.ended && process.items.length <= at) await process.more(process.items.length)
     if (response.locals !== undefined && response.locals.itemsLeft-- === 0) {
       response.destroy()
