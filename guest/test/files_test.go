@@ -263,9 +263,9 @@ func TestAFullDiskIsSaidAndLeavesNothing(t *testing.T) {
 	g.exec(object{"command": "cp -r tree tree2", "cwd": small})
 	g.exec(object{"command": "rm -r tree2; head -c 800000 /dev/urandom > tree/b", "cwd": small})
 	before = used()
-	g.refuses(507, "disk_full", "tree/", "POST", "/v1/files/copy", object{"source": small + "/tree", "destination": small + "/s/copy", "recursive": true})
+	g.refuses(507, "disk_full", small+"/s/copy/", "POST", "/v1/files/copy", object{"source": small + "/tree", "destination": small + "/s/copy", "recursive": true})
 	big := g.write("big", strings.Repeat("x", 5<<20))
-	g.refuses(507, "disk_full", "big", "POST", "/v1/files/move", object{"source": big, "destination": small + "/old", "overwrite": true})
+	g.refuses(507, "disk_full", small+"/old: ", "POST", "/v1/files/move", object{"source": big, "destination": small + "/old", "overwrite": true})
 	if after := used(); after != before {
 		t.Fatalf("before %q after %q", before, after)
 	}

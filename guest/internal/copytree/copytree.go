@@ -259,6 +259,10 @@ func (c *copier) fail(n *node, err error) error {
 		return fault.New(fault.Conflict, "the copy was cancelled")
 	}
 	path := c.from.Path
+	switch err {
+	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG: // only what is written has these
+		path = c.to.Path
+	}
 	if n != nil {
 		path = strings.TrimSuffix(path, "/") + "/" + n.path()
 		if err == unix.ENOENT {
