@@ -62,7 +62,7 @@ type copier struct {
 	src, dst fdtree.Path
 	stack    []frame
 	root     int         // the copy's own directory, for hard links
-	around   unix.Stat_t // the directory that the copy is made in, which is left out where the tree has it
+	around   unix.Stat_t // the directory that the copy is made in: nothing that is in it is copied
 	current  *node       // the directory whose files are being copied
 	links    map[linkKey]*link
 	slow     bool // copy_file_range does not work here
@@ -162,7 +162,9 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 	if n == nil {
 		// What cannot be told is 0, which no inode is.
 		_ = unix.Fstat(c.to.Dir, &c.around)
-	} else if f.stat.Dev == c.around.Dev && f.stat.Ino == c.around.Ino {
+	}
+	isAround := f.stat.Dev == c.around.Dev && f.stat.Ino == c.around.Ino
+	if isAround && n != nil {
 		return unix.Close(srcFd)
 	}
 	if err := c.src.Push(srcFd); err != nil {
@@ -185,6 +187,10 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 		return c.fail(n, err)
 	}
 	c.current = n
+	if isAround { // the copy is in it
+		c.stack = append(c.stack, f)
+		return nil
+	}
 	failed := ""
 	err = fdtree.Each(srcFd, func(e fdtree.Entry) error {
 		if err := c.ctx.Err(); err != nil {

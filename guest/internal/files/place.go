@@ -2,10 +2,11 @@ package files
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"golang.org/x/sys/unix"
 
-	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/fdtree"
 )
 
@@ -46,19 +47,23 @@ func moveInto(fromDir int, from string, toDir int, to string, replace bool) erro
 	if err != nil && err != unix.ENOENT {
 		return err
 	}
-	s := stage(toDir, "move")
+	var source unix.Stat_t
+	if err := unix.Fstatat(fromDir, from, &source, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	s := stageMove(toDir, &source)
 	defer s.close()
 	if err := renameNew(fromDir, from, s.dir, s.name); err != nil {
 		return err
 	}
-	if err := s.put(to, true); err != nil {
-		undo := renameNew(s.dir, s.name, fromDir, from)
-		if undo != nil && undo != unix.ENOENT { // ENOENT: it is in place, and the error is about what it replaced
-			return fault.New(fault.Internal, "%s, and what was to be moved is now named %s: %s", err, s.path(), undo)
-		}
+	err = s.put(to, true)
+	if err == nil || isInPlace(err) {
 		return err
 	}
-	return nil
+	if undo := renameNew(s.dir, s.name, fromDir, from); undo != nil {
+		return fmt.Errorf("%s, and what was to be moved is now named %s: %s", err, s.path(), undo)
+	}
+	return err
 }
 
 // replacesPlainly tells whether neither side is a directory, so that one rename does. ENOENT: there is nothing to replace.
@@ -109,21 +114,17 @@ func exchange(from int, temporary string, dir int, name string) error {
 		return nil
 	}
 	// What is replaced stays beside its place where it has to be out of it for a moment: a snapshot leaves out StageDir.
-	old, oldDir := temporaryName("old"), from
+	old, oldDir := temporary, from
 	switch err := unix.Renameat2(from, temporary, dir, name, unix.RENAME_EXCHANGE); err {
 	case nil:
-		// Under another name nobody who gets an error takes what is left of it for what was to be put in place.
-		if err := renameNew(from, temporary, from, old); err != nil {
-			return errLeftover(err)
-		}
 	case unix.EINVAL, unix.ENOSYS:
-		oldDir = dir
+		old, oldDir = temporaryName("old"), dir
 		if err := renameNew(dir, name, dir, old); err != nil {
 			return err
 		}
 		if err := unix.Renameat(from, temporary, dir, name); err != nil {
 			if undo := renameNew(dir, old, dir, name); undo != nil {
-				return fault.New(fault.Internal, "%s, and what was there before is now named %s: %s", err, old, undo)
+				return fmt.Errorf("%s, and what was there before is now named %s: %s", err, old, undo)
 			}
 			return err
 		}
@@ -131,11 +132,19 @@ func exchange(from int, temporary string, dir int, name string) error {
 		return err
 	}
 	if err := fdtree.RemoveAll(context.Background(), oldDir, old); err != nil {
-		return errLeftover(err)
+		return leftover{err}
 	}
 	return nil
 }
 
-func errLeftover(err error) error {
-	return fault.New(fault.Internal, "it is in place, but what it replaced could not be removed wholly: %s", err)
+// leftover is an error after something was put in its place: its temporary name, if there still is one, is that of what it replaced.
+type leftover struct{ cause error }
+
+func (l leftover) Error() string {
+	return fmt.Sprintf("it is in place, but what it replaced could not be removed wholly: %s", l.cause)
+}
+
+func isInPlace(err error) bool {
+	var l leftover
+	return errors.As(err, &l)
 }

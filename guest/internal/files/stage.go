@@ -24,7 +24,7 @@ type staged struct {
 // and gives the same: a new file takes its group or its access list from a directory that is set-group-ID or has a default
 // list (mkdir(2), acl(5)). Else it is made beside its destination.
 func stage(dest int, kind string) staged {
-	s := staged{dir: dest, name: temporaryName(kind), dest: dest}
+	s := beside(dest, kind)
 	if inherits(dest) {
 		return s
 	}
@@ -37,6 +37,19 @@ func stage(dest int, kind string) staged {
 		}
 	}
 	return s
+}
+
+// beside makes it in the directory that it is put in.
+func beside(dest int, kind string) staged { return staged{dir: dest, name: temporaryName(kind), dest: dest} }
+
+// stageMove is stage for a directory that is renamed: StageDir may be in it, and nothing can be renamed into itself (rename(2), EINVAL).
+func stageMove(dest int, source *unix.Stat_t) staged {
+	if isDir(source) {
+		if inside, err := isInside(StageDir+"/.", source); inside || err != nil {
+			return beside(dest, "move")
+		}
+	}
+	return stage(dest, "move")
 }
 
 // path tells where it is: absolute in StageDir, else a name beside its destination.
@@ -75,18 +88,26 @@ func inherits(dir int) bool {
 
 // openStage opens StageDir, made where it is missing; -1 where there is none that only root can enter.
 func openStage() int {
-	flags := unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	fd, err := unix.Open(StageDir, flags, 0)
+	fd, err := lookStage()
 	if err == unix.ENOENT && etc.KeepTimes(filepath.Dir(StageDir), func() error { return unix.Mkdir(StageDir, 0o700) }) == nil {
-		fd, err = unix.Open(StageDir, flags, 0)
+		fd, err = lookStage()
 	}
 	if err != nil {
 		return -1
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Uid != 0 || st.Mode&0o7777 != 0o700 {
-		_ = unix.Close(fd)
-		return -1
-	}
 	return fd
+}
+
+// lookStage opens StageDir if only root can enter it.
+func lookStage() (int, error) {
+	fd, err := unix.Open(StageDir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Uid != 0 || !isDir(&st) || st.Mode&0o7777 != 0o700 {
+		_ = unix.Close(fd)
+		return -1, unix.EPERM
+	}
+	return fd, nil
 }

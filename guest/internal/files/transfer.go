@@ -62,6 +62,9 @@ func (e *ends) copyIn(ctx context.Context, t Transfer) error {
 		return err
 	}
 	if err := s.put(e.dstName, t.Overwrite); err != nil {
+		if isInPlace(err) {
+			return fault.AtPath(t.Destination, err)
+		}
 		if left := s.remove(); left != nil {
 			return fault.New(fault.Internal, "%s: %s; and the copy could not be removed: %s", t.Destination, err, left)
 		}

@@ -1,0 +1,147 @@
+package files
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inOwnRoot runs a test on a thread with an empty root of its own, in which /run is a directory as any other.
+func inOwnRoot(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("a root of its own needs root")
+	}
+	root := t.TempDir()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		for _, step := range []func() error{
+			func() error { return unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_FS) },
+			func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") },
+			func() error { return unix.Mount("tmpfs", root, "tmpfs", 0, "size=4m") },
+			func() error { return unix.Chroot(root) },
+			func() error { return unix.Chdir("/") },
+			func() error { return unix.Mkdir("/run", 0o755) },
+		} {
+			if err := step(); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		test(t)
+	}()
+	<-done
+}
+
+// makeAll makes files, and directories where a path ends with a slash, each with its parents.
+func makeAll(t *testing.T, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil && !strings.HasSuffix(path, "/") {
+			err = os.WriteFile(path, []byte(path), 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// below are the paths of what is below a directory, sorted.
+func below(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if path != dir {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return paths
+}
+
+func wantBelow(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	if paths := below(t, dir); !slices.Equal(paths, want) {
+		t.Errorf("%s: %q, want %q", dir, paths, want)
+	}
+}
+
+func TestACopyHasNothingOfWhatItIsMadeIn(t *testing.T) {
+	for source, want := range map[string][]string{
+		"/run":       {"/copy/f"},
+		StageDir:     nil,
+		"/run/above": {"/copy/f"},
+	} {
+		t.Run(source, func(t *testing.T) {
+			inOwnRoot(t, func(t *testing.T) {
+				makeAll(t, "/run/f", "/run/above/f", StageDir+"/.holt-copy-other/f")
+				if source == "/run" {
+					_ = os.RemoveAll("/run/above") // the list of what is wanted is shorter
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				defer cancel()
+				if _, err := Copy(ctx, Transfer{Source: source, Destination: "/copy", Recursive: true}); err != nil {
+					t.Error(err)
+				}
+				wantBelow(t, "/copy", want...)
+				wantBelow(t, StageDir, StageDir+"/.holt-copy-other", StageDir+"/.holt-copy-other/f")
+			})
+		})
+	}
+}
+
+func TestADirectoryMovesOverAnotherWithWhatIsStagedInIt(t *testing.T) {
+	for source, want := range map[string][]string{
+		"/run":   {"/old/.holt-stage", "/old/f"},
+		StageDir: nil,
+	} {
+		for _, old := range []string{"/old/", "/old/full"} {
+			t.Run(source+" over "+old, func(t *testing.T) {
+				inOwnRoot(t, func(t *testing.T) {
+					makeAll(t, "/run/f", StageDir+"/", old)
+					if _, err := Move(context.Background(), Transfer{Source: source, Destination: "/old", Overwrite: true}); err != nil {
+						t.Error(err)
+					}
+					wantBelow(t, "/old", want...)
+					names, err := os.ReadDir("/")
+					if err != nil || slices.ContainsFunc(names, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".holt-") }) {
+						t.Errorf("%v %v", names, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestWhatIsReplacedAndCannotBeRemovedDoesNotTakeTheSourcesName(t *testing.T) {
+	for what, transfer := range map[string]func(context.Context, Transfer) (*Info, error){"move": Move, "copy": Copy} {
+		t.Run(what, func(t *testing.T) {
+			inOwnRoot(t, func(t *testing.T) {
+				makeAll(t, "/source/new", "/old/mounted/")
+				if err := unix.Mount("tmpfs", "/old/mounted", "tmpfs", 0, ""); err != nil {
+					t.Error(err)
+				}
+				_, err := transfer(context.Background(), Transfer{Source: "/source", Destination: "/old", Recursive: true, Overwrite: true})
+				if err == nil || !strings.HasPrefix(err.Error(), "internal: /old: it is in place, but what it replaced could not be removed wholly: ") {
+					t.Error(err)
+				}
+				wantBelow(t, "/old", "/old/new")
+				if _, err := os.Lstat("/source"); os.IsNotExist(err) != (what == "move") {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
