@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -85,6 +86,10 @@ func setUp(binary, dir string) error {
 		if err := unix.Mount(s.source, s.target, s.kind, s.flags, s.data); err != nil {
 			return fmt.Errorf("mount %s: %w", s.target, err)
 		}
+	}
+	// What a guest that was killed has left.
+	if err := errors.Join(os.Mkdir("/run/.holt-stage", 0o700), os.WriteFile("/run/.holt-stage/.holt-put-left", nil, 0o600)); err != nil {
+		return err
 	}
 	return unix.Exec(binary, []string{"holt-guest"}, []string{"HOLT_GUEST_SOCKET=" + dir + "/control.sock"})
 }

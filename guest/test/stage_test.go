@@ -54,6 +54,13 @@ func (n *notified) events() (found []string) {
 	}
 }
 
+func TestAGuestStartsWithoutWhatAnotherHasNotFinished(t *testing.T) {
+	g := start(t)
+	if left, err := os.ReadDir(g.within("/run/.holt-stage")); err != nil || len(left) != 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}
+
 func TestAProgramThatWatchesADirectorySeesWhatIsPutThereAndNoOtherName(t *testing.T) {
 	g := start(t)
 	const dir = "/run/watched"

@@ -88,6 +88,9 @@ func emptyTree(ctx context.Context, fd int) error {
 // unlinkFiles removes everything in a directory that is not one, and answers the directories. Entries are collected
 // before they are removed, because removing while reading may skip some.
 func unlinkFiles(ctx context.Context, fd int) (dirs []string, err error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	var files []string
 	err = Each(fd, func(e Entry) error {
 		if e.Type == unix.DT_DIR {

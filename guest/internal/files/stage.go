@@ -2,11 +2,14 @@ package files
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/etc"
+	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/fdtree"
 )
 
@@ -110,4 +113,43 @@ func lookStage() (int, error) {
 		return -1, unix.EPERM
 	}
 	return fd, nil
+}
+
+// emptyStageFor is how long a start waits for what is removed: what is left then is removed at the next.
+const emptyStageFor = 2 * time.Second
+
+// EmptyStage removes what an earlier guest has not finished. It has to run before anything else uses StageDir. What something is mounted in stays.
+func EmptyStage() error {
+	place, err := lookStage()
+	if err == unix.ENOENT {
+		return nil
+	}
+	if err != nil {
+		return fault.AtPath(StageDir, err)
+	}
+	defer unix.Close(place)
+	dir, err := fdtree.OpenDir(place, ".")
+	if err != nil {
+		return fault.AtPath(StageDir, err)
+	}
+	defer unix.Close(dir)
+	ctx, cancel := context.WithTimeout(context.Background(), emptyStageFor)
+	defer cancel()
+	var names []string
+	err = fdtree.Each(dir, func(e fdtree.Entry) error {
+		names = append(names, e.Name)
+		return ctx.Err()
+	})
+	for _, name := range names {
+		if ctx.Err() != nil {
+			break
+		}
+		path := filepath.Join(StageDir, name)
+		left := refuseMounts(dir, name, path)
+		if left == nil {
+			left = fault.AtPath(path, fdtree.RemoveAll(ctx, dir, name))
+		}
+		err = errors.Join(err, left)
+	}
+	return errors.Join(err, ctx.Err())
 }

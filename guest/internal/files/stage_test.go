@@ -145,3 +145,43 @@ func TestWhatIsReplacedAndCannotBeRemovedDoesNotTakeTheSourcesName(t *testing.T)
 		})
 	}
 }
+
+func TestTheStageIsEmptiedAndNothingElse(t *testing.T) {
+	inOwnRoot(t, func(t *testing.T) {
+		if err := EmptyStage(); err != nil {
+			t.Error("none:", err)
+		}
+		makeAll(t, "/kept/f", "/proc/", "/threads/", StageDir+"/.holt-put-1", StageDir+"/.holt-copy-1/a/b/c", StageDir+"/.holt-copy-2/mounted/")
+		for _, err := range []error{
+			os.Symlink("/kept", StageDir+"/.holt-link-1"),
+			os.Symlink("/kept", StageDir+"/.holt-copy-1/a/link"),
+			unix.Mount("proc", "/threads", "proc", 0, ""),
+			os.Symlink("/threads/thread-self", "/proc/self"), // only this thread has this root
+			unix.Mount("/kept", StageDir+"/.holt-copy-2/mounted", "", unix.MS_BIND, ""),
+		} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if err := EmptyStage(); err == nil || !strings.Contains(err.Error(), "something is mounted at "+StageDir+"/.holt-copy-2/mounted") {
+			t.Error(err)
+		}
+		const left = StageDir + "/.holt-copy-2"
+		wantBelow(t, StageDir, left, left+"/mounted", left+"/mounted/f")
+		wantBelow(t, "/kept", "/kept/f")
+
+		// Not the guest's own.
+		for _, change := range []func() error{
+			func() error { return os.Chmod(StageDir, 0o755) },
+			func() error { return os.Rename(StageDir, "/run/elsewhere") },
+			func() error { return os.Symlink("elsewhere", StageDir) },
+		} {
+			if err := change(); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Lstat(StageDir); err == nil && EmptyStage() == nil {
+				t.Error("taken for the guest's own")
+			}
+		}
+	})
+}

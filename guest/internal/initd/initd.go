@@ -20,6 +20,7 @@ import (
 
 	"holt.dev/guest/internal/api"
 	"holt.dev/guest/internal/dial"
+	"holt.dev/guest/internal/files"
 	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
 	"holt.dev/guest/internal/network"
@@ -40,6 +41,9 @@ const (
 func Main() int {
 	settle()
 	uncoverTmp()
+	if err := files.EmptyStage(); err != nil {
+		fmt.Fprintln(os.Stderr, "staging:", err) // what is left harms nothing but the space that it takes
+	}
 	supervise.Null()
 	pool := supervise.NewPool("/proc/self/exe")
 	go pool.Prepare()
