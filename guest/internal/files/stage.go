@@ -43,7 +43,9 @@ func stage(dest int, kind string) staged {
 }
 
 // beside makes it in the directory that it is put in.
-func beside(dest int, kind string) staged { return staged{dir: dest, name: temporaryName(kind), dest: dest} }
+func beside(dest int, kind string) staged {
+	return staged{dir: dest, name: temporaryName(kind), dest: dest}
+}
 
 // stageMove is stage for a directory that is renamed: StageDir may be in it, and nothing can be renamed into itself (rename(2), EINVAL).
 func stageMove(dest int, source *unix.Stat_t) staged {
