@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import type { ImageDigest } from '@holt/engine'
+import { hasImage } from './images/has-image.ts'
 import { isCheckpointId, layoutOf } from './layout.ts'
 import { hasCode } from './tools/durable-files.ts'
 
@@ -9,13 +10,14 @@ export interface Stored {
   readonly checkpoints: readonly string[]
 }
 
-/** The images and checkpoints in a state directory, for those who open no engine. A directory that was never used has none. */
+/** The images and checkpoints in a state directory, for those who open no engine; no delta without its base. A directory that was never used has none. */
 export async function listStored(stateDir: string): Promise<Stored> {
   const layout = layoutOf(stateDir, '/')
-  const images = (await namesIn(layout.images)).flatMap((name): ImageDigest[] => {
+  const images: ImageDigest[] = []
+  for (const name of await namesIn(layout.images)) {
     const hex = /^([0-9a-f]{64})\.erofs$/.exec(name)?.[1]
-    return hex === undefined ? [] : [`sha256:${hex}`]
-  })
+    if (hex !== undefined && (await hasImage(layout, `sha256:${hex}`))) images.push(`sha256:${hex}`)
+  }
   return { images, checkpoints: (await namesIn(layout.checkpoints)).filter(isCheckpointId) }
 }
 

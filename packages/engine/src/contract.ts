@@ -154,7 +154,9 @@ export interface ImageStore {
    * `invalid` when the stream and the image do not fit together.
    */
   import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal, options?: ImportOptions): Promise<ImageInfo>
+  /** True if there is such an image that lacks no file. */
   has(digest: ImageDigest): Promise<boolean>
+  /** Damaged images are listed too, so that they can be removed. */
   list(): Promise<readonly ImageInfo[]>
   /** Gone is success; kind `in_use` while a runtime is made of it. */
   remove(digest: ImageDigest): Promise<void>

@@ -25,6 +25,7 @@ import { unmountTree } from '../mounts/mount.ts'
 import type { Log } from '../options.ts'
 import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
+import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'
 import { probeDeltas } from './probe-deltas.ts'
 
@@ -57,6 +58,8 @@ export class HostImages implements ImageStore {
   readonly #publishing = new KeyedLock()
   /** Sizes of deltas, which their files do not tell by their own. */
   readonly #deltaSizes = new Map<ImageDigest, number>()
+  /** Damaged images that the log has. */
+  readonly #toldDamaged = new Set<ImageDigest>()
   #canMountDeltas: Promise<boolean> | null = null
   #probeAgainMs = Number.POSITIVE_INFINITY
 
@@ -99,7 +102,7 @@ export class HostImages implements ImageStore {
   }
 
   async has(digest: ImageDigest): Promise<boolean> {
-    return await isThere(this.#layout.image(digest))
+    return await hasImage(this.#layout, digest)
   }
 
   async list(): Promise<readonly ImageInfo[]> {
@@ -120,6 +123,7 @@ export class HostImages implements ImageStore {
       await rm(this.#layout.image(digest), { force: true })
       await rm(this.#layout.imageBase(digest), { force: true })
       this.#deltaSizes.delete(digest)
+      this.#toldDamaged.delete(digest)
     })
   }
 
@@ -196,7 +200,8 @@ export class HostImages implements ImageStore {
 
   async #sizeOf(digest: ImageDigest): Promise<number | null> {
     try {
-      if (!(await isThere(this.#layout.imageBase(digest)))) return (await stat(this.#layout.image(digest))).size
+      const isAlone = !(await isThere(this.#layout.imageBase(digest))) && !(await lacksBase(this.#layout, digest))
+      if (isAlone) return (await stat(this.#layout.image(digest))).size
       const known = this.#deltaSizes.get(digest)
       if (known !== undefined) return known
       await using reader = await this.#read(digest)
@@ -206,8 +211,9 @@ export class HostImages implements ImageStore {
       if (hasCode(error, 'ENOENT') || (error instanceof EngineError && error.kind === 'not_found')) return null
       if (!(error instanceof ErofsInputError)) throw error
       // A damaged image must not hide the others, and must be found to be removed.
-      this.#input.log.warn({ err: error, image: digest }, 'an image is damaged')
-      return (await stat(this.#layout.image(digest))).size
+      if (!this.#toldDamaged.has(digest)) this.#input.log.warn({ err: error, image: digest }, 'an image is damaged')
+      this.#toldDamaged.add(digest)
+      return await fileBytes(this.#layout.image(digest))
     }
   }
 
@@ -225,6 +231,16 @@ export class HostImages implements ImageStore {
     if (why !== null)
       this.#input.log.warn({ why }, 'new images share nothing with their base: the kernel cannot mount them together')
     return why === null
+  }
+}
+
+/** Bytes of a file; null where there is none. */
+async function fileBytes(path: string): Promise<number | null> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 import { readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ImageDigest, Isolation } from '@holt/engine'
+import { EngineError, type ImageDigest, type Isolation } from '@holt/engine'
 import { WHOLE_NAME } from '@holt/erofs'
 import type { Layout } from '../layout.ts'
 import { unmountTree } from '../mounts/mount.ts'
@@ -8,6 +8,7 @@ import { readMounts } from '../mounts/mount-table.ts'
 import type { Log } from '../options.ts'
 import { hasCode, isThere } from '../tools/durable-files.ts'
 import { KeyedLock } from '../tools/keyed-lock.ts'
+import { lacksBase } from './has-image.ts'
 import { mountDelta, mountImage } from './mount-images.ts'
 
 /**
@@ -66,7 +67,10 @@ export class ImageMounts {
   async #file(digest: ImageDigest, signal: AbortSignal): Promise<string> {
     const delta = this.#layout.image(digest)
     const base = this.#layout.imageBase(digest)
-    if (!(await isThere(base))) return delta
+    if (!(await isThere(base))) {
+      if (await lacksBase(this.#layout, digest)) throw new EngineError('damaged', `the base of ${digest} is not there`)
+      return delta
+    }
     const point = this.#layout.wholeMount(digest)
     if (!(await isMounted(point))) await mountDelta({ delta, base }, point, signal)
     return join(point, WHOLE_NAME)

@@ -1,8 +1,14 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
+import { z } from 'zod'
 import { mount } from '../mounts/mount.ts'
 import { mustRun, runTool } from '../tools/run-tool.ts'
 
 const LOSETUP_TIMEOUT_MS = 30_000
+
+/** What `losetup --json --list` says of each device: the kernel lets go of one with `autoclear` by itself. */
+const deviceList = z.object({
+  loopdevices: z.array(z.object({ autoclear: z.boolean(), name: z.string(), 'back-file': z.string().nullable() })),
+})
 
 /** The files of a delta image. */
 export interface DeltaFiles {
@@ -50,11 +56,12 @@ async function withLoopDevice(file: string, use: (device: string) => Promise<voi
 /** Lets go of the loop devices on files below `dir` that a daemon has attached and not detached. Those that are mounted stay until they are not. */
 export async function detachLeftDevices(dir: string): Promise<void> {
   const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
-  const argv = ['losetup', '--list', '--noheadings', '--raw', '--output', 'AUTOCLEAR,NAME,BACK-FILE']
-  const listed = await runTool(argv, options)
-  for (const line of listed.stdout.split('\n')) {
-    const [autoclear, device, file] = line.split(' ')
-    if (autoclear !== '0' || device === undefined || !file?.startsWith(`${dir}/`)) continue
-    await runTool(['losetup', '--detach', device], options)
+  const argv = ['losetup', '--json', '--list', '--output', 'AUTOCLEAR,NAME,BACK-FILE']
+  const { stdout } = await mustRun(argv, options)
+  if (stdout.trim() === '') return // there are none
+  const below = `${await realpath(dir)}/`
+  for (const { autoclear, name, 'back-file': file } of deviceList.parse(JSON.parse(stdout)).loopdevices) {
+    if (autoclear || !file?.startsWith(below)) continue
+    await runTool(['losetup', '--detach', name], options)
   }
 }

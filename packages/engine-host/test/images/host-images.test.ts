@@ -1,16 +1,34 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, symlink, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Entry, writeTar } from '@holt/erofs'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { HostImages } from '../../src/images/host-images.ts'
-import type { Layout } from '../../src/layout.ts'
+import { ImageMounts } from '../../src/images/image-mounts.ts'
+import { type Layout, layoutOf } from '../../src/layout.ts'
+import { listStored } from '../../src/list-stored.ts'
+import { TOOL_ENV } from '../../src/tools/run-tool.ts'
 import { recordDurability } from '../support/record-durability.ts'
+import { missing } from '../support/test-machine.ts'
+
+const reason = await missing('root')
 
 const content = Buffer.alloc(2 ** 20, 'x')
 const common = { mode: 0o644, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 }
 const signal = new AbortController().signal
-const log = { debug() {}, info() {}, warn() {}, error() {} }
+const warnings: string[] = []
+let onWarning = () => {}
+const log = {
+  debug() {},
+  info() {},
+  warn(_facts: unknown, message: string) {
+    warnings.push(message)
+    onWarning()
+  },
+  error() {},
+}
 
 async function* files(count: number): AsyncGenerator<Entry> {
   for (let at = 0; at < count; at++) {
@@ -33,7 +51,14 @@ beforeEach(async () => {
   }
   images = new HostImages(layout as unknown as Layout, { isUsed: () => false, log })
 })
-afterEach(() => rm(dir, { recursive: true, force: true }))
+const { PATH } = TOOL_ENV
+afterEach(async () => {
+  vi.restoreAllMocks()
+  TOOL_ENV.PATH = PATH
+  warnings.length = 0
+  onWarning = () => {}
+  await rm(dir, { recursive: true, force: true })
+})
 
 test('an image that would be larger than it may be is refused while it comes, and leaves nothing', async () => {
   const maxBytes = 3 * 2 ** 20
@@ -68,3 +93,88 @@ test('whoever imports learns the digest before the image is there, and can refus
   await expect(images.import(writeTar(files(2)), signal, { beforePublish: refuse })).rejects.toThrow('not this one')
   expect(await readdir(join(dir, 'images'))).toHaveLength(1)
 })
+
+async function importDelta(): Promise<{ readonly base: `sha256:${string}`; readonly delta: `sha256:${string}` }> {
+  const base = (await images.import(writeTar(files(2)), signal)).digest
+  const delta = (await images.import(writeTar(files(1)), signal, { base })).digest
+  return { base, delta }
+}
+
+const namesOf = async (end: string) => (await readdir(join(dir, 'images'))).filter((name) => name.endsWith(end))
+
+test.skipIf(reason !== null)(
+  `a delta whose base is gone is damaged: listed, told once, and not there (${reason ?? 'ready'})`,
+  async () => {
+    const { base, delta } = await importDelta()
+    const mounts = new ImageMounts(layoutOf(dir, dir), () => false, log)
+    expect([await images.has(base), await images.has(delta)]).toEqual([true, true])
+    expect(new Set((await listStored(dir)).images)).toEqual(new Set([base, delta]))
+    await rm(join(dir, 'images', `${delta.slice(7)}.base`))
+    expect([await images.has(base), await images.has(delta)]).toEqual([true, false])
+    expect((await listStored(dir)).images).toEqual([base])
+    await expect(mounts.file(delta, signal)).rejects.toMatchObject({ kind: 'damaged' })
+    expect(await mounts.file(base, signal)).toBe(join(dir, 'images', `${base.slice(7)}.erofs`))
+    for (let time = 0; time < 3; time += 1) expect(await images.list()).toHaveLength(2)
+    expect(warnings).toEqual(['an image is damaged'])
+    await images.remove(delta)
+    expect(await images.list()).toMatchObject([{ digest: base }])
+  },
+)
+
+test.skipIf(reason !== null)(
+  `a damaged delta hides no other image, and one that is removed meanwhile is not listed (${reason ?? 'ready'})`,
+  async () => {
+    const { base, delta } = await importDelta()
+    images = new HostImages(layoutOf(dir, dir), { isUsed: () => false, log })
+    const file = join(dir, 'images', `${delta.slice(7)}.erofs`)
+    await truncate(file, 4096)
+    const listed = await images.list()
+    expect(listed.map(({ digest }) => digest).sort()).toEqual([base, delta].sort())
+    images = new HostImages(layoutOf(dir, dir), { isUsed: () => false, log })
+    onWarning = () => rmSync(file)
+    expect(await images.list()).toMatchObject([{ digest: base }])
+  },
+)
+
+test.skipIf(reason !== null)(
+  `without losetup a start goes on and images are in files alone, until a later try (${reason ?? 'ready'})`,
+  async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(0)
+    TOOL_ENV.PATH = dir
+    await images.repair()
+    const { base } = await importDelta()
+    expect(warnings).toEqual([
+      'cannot look for loop devices that an earlier process has left',
+      'new images share nothing with their base: the kernel cannot mount them together',
+    ])
+    TOOL_ENV.PATH = PATH
+    await images.import(writeTar(files(1)), signal, { base })
+    expect(await namesOf('.base')).toEqual([])
+    now.mockReturnValue(60_000)
+    await images.import(writeTar(files(1)), signal, { base })
+    expect(await namesOf('.base')).toHaveLength(1)
+    expect(warnings).toHaveLength(2)
+  },
+)
+
+test.skipIf(reason !== null)(
+  `a start lets go of devices on files here, by whatever path they are reached (${reason ?? 'ready'})`,
+  async () => {
+    const place = join(dir, 'with blanks')
+    await mkdir(join(place, 'images'), { recursive: true })
+    await symlink(place, join(dir, 'link'))
+    const layout = layoutOf(join(dir, 'link'), dir)
+    images = new HostImages(layout, { isUsed: () => false, log })
+    const { digest } = await images.import(writeTar(files(1)), signal)
+    const file = join(place, 'images', `${digest.slice(7)}.erofs`)
+    const attached = () =>
+      execFileSync('losetup', ['--noheadings', '--output', 'NAME', '--associated', file], { encoding: 'utf8' })
+    execFileSync('losetup', ['--find', '--read-only', file])
+    try {
+      await images.repair()
+      expect(attached()).toBe('')
+    } finally {
+      for (const device of attached().split('\n').filter(Boolean)) execFileSync('losetup', ['--detach', device])
+    }
+  },
+)

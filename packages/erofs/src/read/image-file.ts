@@ -2,8 +2,9 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { ErofsInputError } from '../errors.ts'
 import { crc32c } from '../layout/crc32c.ts'
 import { CHUNK_SIZE, type DeltaLayout, deltaOn, HEAD_OFFSET, OWN_OFFSET, pieceAt } from '../layout/delta-layout.ts'
-import { DEVICE_SLOT_OFFSET, FEATURES_OF_DELTA, MAGIC } from '../layout/encode-superblock.ts'
+import { DEVICE_SLOT_OFFSET, MAGIC } from '../layout/encode-superblock.ts'
 import { BLOCK_SIZE, BLOCK_SIZE_BITS, SUPERBLOCK_OFFSET } from '../layout/format.ts'
+import { hasDeltaFrame } from './is-delta.ts'
 import { malformed } from './malformed.ts'
 
 /** Bytes read at once of what is not content. */
@@ -146,8 +147,8 @@ export class ImageFile {
 
 /** What the frame of a delta says; null for an image in a file alone. */
 function readDelta(block: Buffer, size: number): Delta | null {
+  if (!hasDeltaFrame(block)) return null
   const bytes = block.subarray(SUPERBLOCK_OFFSET)
-  if (bytes.readUInt32LE(0) !== MAGIC || bytes.readUInt32LE(80) !== FEATURES_OF_DELTA) return null
   checkSum(bytes)
   const slot = block.subarray(DEVICE_SLOT_OFFSET)
   const sha256 = slot.toString('latin1', 0, 64)

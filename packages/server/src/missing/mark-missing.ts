@@ -26,11 +26,15 @@ export async function markMissing(service: Service): Promise<void> {
 
 /** Null: the engine keeps none. */
 async function presentIn(engine: Engine): Promise<Present | null> {
-  const images = await engine.ability('images')?.list()
+  const images = engine.ability('images')
+  const listed = await images?.list()
   const checkpoints = await engine.ability('checkpoints')?.list()
-  if (images === undefined || checkpoints === undefined) return null
+  if (images == null || listed === undefined || checkpoints === undefined) return null
+  const whole = new Set<string>()
+  // A list has damaged images as well.
+  for (const { digest } of listed) if (await images.has(digest)) whole.add(digest)
   return {
-    images: new Set(images.map(({ digest }) => digest)),
+    images: whole,
     checkpoints: new Set(checkpoints.map(({ checkpointId }) => checkpointId)),
   }
 }

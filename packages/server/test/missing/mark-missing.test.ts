@@ -1,3 +1,4 @@
+import type { Engine } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
 import { ended, FakeBuilder } from '../support/fake-builder.ts'
@@ -29,6 +30,27 @@ async function statesOf({ ask }: TestServer) {
     ]),
   )
 }
+
+test('an image that is listed but lacks a file is missing, until it is whole again', async () => {
+  const server = await furnished()
+  const engine = new FakeEngine()
+  const found = server.engine.ability.bind(server.engine)
+  const damaged: Engine = Object.assign(engine, {
+    ability: ((name) => {
+      const images = name === 'images' ? found('images') : null
+      return images === null ? found(name) : { ...images, has: async () => false }
+    }) as Engine['ability'],
+  })
+  const started = await server.restart({ engine: damaged as FakeEngine })
+  expect(await statesOf(started)).toMatchObject({
+    memory: ['failed', {}],
+    filesystem: ['failed', {}],
+    mine: ['failed', {}],
+  })
+  const again = await started.restart({ engine: server.engine })
+  expect(await statesOf(again)).toMatchObject({ filesystem: ['ready', null], mine: ['ready', null] })
+  await again.close()
+})
 
 test('what has no files fails at the start with the name of the file, stays so, and is ready again when they are back', async () => {
   const server = await furnished()
