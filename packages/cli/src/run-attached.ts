@@ -3,7 +3,7 @@ import type { CommandHandle, CommandOptions, OutputItem, Runtime } from '@holt/s
 import { HoltError, outputBytes } from '@holt/sdk'
 import type { Interrupts } from './interrupts.ts'
 import { isGone, say, writeBytes } from './output/print.ts'
-import { tellOfDenials } from './tell-of-denials.ts'
+import { OutputTail, tellOfDenials } from './tell-of-denials.ts'
 import { tellOfPauses } from './tell-of-pauses.ts'
 import { holtFailedExitCode } from './verb.ts'
 
@@ -73,6 +73,7 @@ export async function runAttached(attached: Attached): Promise<number> {
   let dropped = 0
   let commandId = ''
   let unread = false
+  const output = new OutputTail()
   void tellOfPauses(runtime, ended.signal)
   for await (const item of runtime.commands.stream(command, { ...options, stdin: piped, onAbort: 'leave' })) {
     if (item.type === 'start') {
@@ -81,9 +82,11 @@ export async function runAttached(attached: Attached): Promise<number> {
         reach(runtime, item.command_id, (command) => (count === 1 ? command.sendSignal(signal) : command.kill())),
       )
       if (piped) void pipeStdin(runtime, item.command_id, ended.signal)
-    } else if (item.type === 'stdout') await writeBytes(process.stdout, outputBytes(item))
-    else if (item.type === 'stderr') await writeBytes(process.stderr, outputBytes(item))
-    else if (item.type === 'dropped') dropped += item.dropped_bytes
+    } else if (item.type === 'stdout' || item.type === 'stderr') {
+      const bytes = outputBytes(item)
+      output.add(bytes)
+      await writeBytes(process[item.type], bytes)
+    } else if (item.type === 'dropped') dropped += item.dropped_bytes
     else if (item.type === 'exit') exit = item
     unread = exit === undefined && isGone(process.stdout)
     if (!unread) continue
@@ -95,16 +98,19 @@ export async function runAttached(attached: Attached): Promise<number> {
   if (unread) return brokenPipeExitCode
   if (exit?.session_kept === false) tellNotKept()
   const exitCode = exitCodeOf(exit)
-  if (exitCode !== 0 && interrupts.first === null) await tellWhy(attached, commandId)
+  if (exitCode !== 0 && interrupts.first === null) await tellWhy(attached, { commandId, output })
   if (dropped === 0) return exitCode
   say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
   return exitCode === 0 ? holtFailedExitCode : exitCode
 }
 
 /** Says what the network policy had to do with a failure. */
-async function tellWhy({ runtime, isOwn = false }: Attached, commandId: string): Promise<void> {
-  if (isOwn) return tellOfDenials({ runtime, startedAt: null })
-  await reach(runtime, commandId, ({ started_at }) => tellOfDenials({ runtime, startedAt: started_at }))
+async function tellWhy(
+  { runtime, isOwn = false }: Attached,
+  { commandId, output }: { readonly commandId: string; readonly output: OutputTail },
+): Promise<void> {
+  if (isOwn) return tellOfDenials({ runtime, startedAt: null, output })
+  await reach(runtime, commandId, ({ started_at }) => tellOfDenials({ runtime, startedAt: started_at, output }))
 }
 
 /** The exit code for the shell: the command's own where it is known. */

@@ -11,6 +11,13 @@ const clockMarginMs = 1_000
 /** The most names in the suggestion. */
 const maxNames = 3
 
+/** The end of its output in which a command tells why it failed: characters. */
+const tailLength = 8_192
+
+/** How programs say that a host cannot be reached: libc, curl, git, apt, pip, Node, Go, Java. */
+const unreachedWords =
+  /could not resolve|name resolution|temporary failure resolving|name or service not known|unable to resolve|EAI_AGAIN|ENOTFOUND|ENETUNREACH|network is unreachable|no such host|UnknownHostException/i
+
 type Decision = Extract<NetworkLogItem, { readonly rule: string }>
 
 /** A command that failed. */
@@ -21,13 +28,36 @@ export interface FailedCommand {
    * for it.
    */
   readonly startedAt: string | null
+  readonly output: OutputTail
+}
+
+/** The end of a command's output. */
+export class OutputTail {
+  #text: string
+
+  constructor(text = '') {
+    this.#text = text.slice(-tailLength)
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#text = (this.#text + Buffer.from(bytes).toString('latin1')).slice(-tailLength)
+  }
+
+  /** True if the command says in it that it could not reach a host. */
+  get tellsOfNetwork(): boolean {
+    return unreachedWords.test(this.#text)
+  }
 }
 
 /**
- * Prints in one line what the network policy denied while a failed command ran. Prints nothing if
- * nothing was denied.
+ * Prints in one line what the network policy denied while a failed command ran; or, if the runtime
+ * has no network and the command complains of that, how it gets one. Else prints nothing.
  */
-export async function tellOfDenials({ runtime, startedAt }: FailedCommand): Promise<void> {
+export async function tellOfDenials({ runtime, startedAt, output }: FailedCommand): Promise<void> {
+  if (runtime.network_policy === null) {
+    if (output.tellsOfNetwork) say(`holt: ${noNetworkLine(startedAt === null ? null : labelOf(runtime))}`)
+    return
+  }
   const denied: Decision[] = []
   try {
     const signal = AbortSignal.timeout(logTimeoutMs)
@@ -36,8 +66,18 @@ export async function tellOfDenials({ runtime, startedAt }: FailedCommand): Prom
   } catch {
     return // The command's own failure is what counts; this is advice on it.
   }
-  const line = denialLine(denied, startedAt === null ? runtime.runtime_id : (runtime.name ?? runtime.runtime_id))
+  const line = denialLine(denied, startedAt === null ? runtime.runtime_id : labelOf(runtime))
   if (line !== null) say(`holt: ${line}`)
+}
+
+function labelOf({ name, runtime_id }: Runtime): string {
+  return name ?? runtime_id
+}
+
+/** Returns how a runtime gets a network. Null: the next one, with options of its create. */
+function noNetworkLine(label: string | null): string {
+  const how = label === null ? 'add' : `holt net set ${label}`
+  return `the runtime has no network: ${how} --allow HOST, or --include npm (pypi, github, debian)`
 }
 
 function sinceOf(startedAt: string | null): { since?: string } {

@@ -1,6 +1,6 @@
 import type { NetworkLogItem, NetworkLogOptions, Runtime } from '@holt/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { tellOfDenials } from '../src/tell-of-denials.ts'
+import { OutputTail, tellOfDenials } from '../src/tell-of-denials.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -27,7 +27,11 @@ const decision = (more: Partial<Decision>): Decision => ({
 })
 
 /** Returns the text printed for a failed command when the log has these items. */
-async function told(items: readonly (NetworkLogItem | Error)[], startedAt: string | null = null): Promise<string> {
+async function told(
+  items: readonly (NetworkLogItem | Error)[],
+  startedAt: string | null = null,
+  { policy = 'po1', output = '' }: { readonly policy?: string | null; readonly output?: string } = {},
+): Promise<string> {
   let text = ''
   vi.spyOn(process.stderr, 'write').mockImplementation((part) => {
     text += String(part)
@@ -40,8 +44,9 @@ async function told(items: readonly (NetworkLogItem | Error)[], startedAt: strin
     }
   }
   await tellOfDenials({
-    runtime: { runtime_id: 'rt1', name: 'mine', network: { log } } as unknown as Runtime,
+    runtime: { runtime_id: 'rt1', name: 'mine', network_policy: policy, network: { log } } as unknown as Runtime,
     startedAt,
+    output: new OutputTail(output),
   })
   return text
 }
@@ -55,6 +60,27 @@ describe('after a command that failed', () => {
     expect(await told([decision({ type: 'dns', port: null })])).toBe(
       'holt: 1 connection was denied by the network policy (registry.npmjs.org): holt net suggest rt1\n',
     )
+  })
+
+  test.each([
+    'curl: (6) Could not resolve host: pypi.org',
+    'npm error code EAI_AGAIN',
+    "WARNING: Retrying ... NewConnectionError: [Errno -3] Temporary failure in name resolution'",
+    'E: Failed to fetch http://deb.debian.org/x  Temporary failure resolving',
+    'Error: getaddrinfo ENOTFOUND registry.npmjs.org',
+    'dial tcp: lookup proxy.golang.org: no such host',
+    'connect: Network is unreachable',
+  ])('that had no network and says so, a line tells how it gets one: %s', async (output) => {
+    const options = '--allow HOST, or --include npm (pypi, github, debian)'
+    expect(await told([], null, { policy: null, output })).toBe(`holt: the runtime has no network: add ${options}\n`)
+    expect(await told([], at, { policy: null, output })).toBe(
+      `holt: the runtime has no network: holt net set mine ${options}\n`,
+    )
+  })
+
+  test('that failed for another reason, or has a policy that denied nothing, nothing is told', async () => {
+    expect(await told([], null, { policy: null, output: 'no such file' })).toBe('')
+    expect(await told([], null, { output: 'curl: (6) Could not resolve host: pypi.org' })).toBe('')
   })
 
   test('a name that is allowed and leads to a private address says so', async () => {

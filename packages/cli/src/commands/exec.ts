@@ -9,7 +9,7 @@ import { Interrupts } from '../interrupts.ts'
 import { print, printJson } from '../output/print.ts'
 import { exitCodeOf, explainingLines, failureExitCode, runAttached, tellNotKept } from '../run-attached.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { tellOfDenials } from '../tell-of-denials.ts'
+import { OutputTail, tellOfDenials } from '../tell-of-denials.ts'
 import { isInteractive, localSize } from '../terminal/local-terminal.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
 import { act, UsageError } from '../verb.ts'
@@ -90,7 +90,8 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
   if (result.session_kept === false) tellNotKept()
   printJson(result)
   const exitCode = exitCodeOf(result)
-  if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: result.started_at })
+  const output = new OutputTail(result.stdout + result.stderr)
+  if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: result.started_at, output })
   return exitCode
 }
 

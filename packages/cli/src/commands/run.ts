@@ -15,7 +15,7 @@ import { printJson, say } from '../output/print.ts'
 import { reportError } from '../output/report-error.ts'
 import { exitCodeOf, explainingLines, failureExitCode, runAttached } from '../run-attached.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { tellOfDenials } from '../tell-of-denials.ts'
+import { OutputTail, tellOfDenials } from '../tell-of-denials.ts'
 import { act, holtFailedExitCode, UsageError } from '../verb.ts'
 
 interface RunOptions extends CreateOptions, Omit<DeadlineOptions, 'timeout'> {
@@ -79,7 +79,8 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
     const result: CommandResult = await runtime.commands.run(argv, how)
     printJson(result)
     const exitCode = exitCodeOf(result)
-    if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: null })
+    const output = new OutputTail(result.stdout + result.stderr)
+    if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: null, output })
     return exitCode
   } finally {
     if (options.rm) await runtime.delete().catch((error: unknown) => tellKept(runtime.runtime_id, error))
