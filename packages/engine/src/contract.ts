@@ -112,7 +112,7 @@ export type Observation =
 
 /** The abilities of an engine on this host. */
 export interface EngineFacts {
-  /** The engine's own name and version, for example `host 0.1.1`. */
+  /** The engine's own name and version, for example `host 0.2.0`. */
   readonly engine: string
   /** Host architecture as Node names it: `x64`, `arm64`. */
   readonly arch: string

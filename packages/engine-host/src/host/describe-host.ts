@@ -9,7 +9,7 @@ import { type ContainerLack as Lack, probeContainers } from './probe-containers.
 import { probeRunc, probeRunsc, type Runner } from './probe-runners.ts'
 
 /** This engine's name and version. */
-const ENGINE = 'host 0.1.1'
+const ENGINE = 'host 0.2.0'
 
 /** A start is mostly work for a processor. Three at the least: where pools make two at a time, a create has a place of its own. */
 export const startsAtOnce = Math.max(3, availableParallelism())

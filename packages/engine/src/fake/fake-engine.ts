@@ -70,7 +70,7 @@ export class FakeEngine implements Engine {
 
   async describe(): Promise<EngineFacts> {
     return {
-      engine: 'fake 0.1.1',
+      engine: 'fake 0.2.0',
       arch: 'x64',
       cpus: 8,
       startsAtOnce: 8,
