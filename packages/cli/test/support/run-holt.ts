@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 /** The program, as the launcher runs it. */
 export const holtArgv = [process.execPath, '--', fileURLToPath(new URL('../../src/main.ts', import.meta.url))] as const
 
-/** What Node keeps of the sources that it has compiled. Without it, half of a start is compiling. */
+/** What Node keeps of the sources that it has compiled. Without it, half of a start is compiling. A bundle has its own. */
 const compileCache = fileURLToPath(new URL('../../../../.holt/compile-cache', import.meta.url))
 
 /** What a run of the program came to. */
@@ -34,7 +34,8 @@ export function startHolt(args: readonly string[], how: RunHow = {}): ChildProce
   const [program = '', ...first] = how.argv ?? holtArgv
   const { service, env = {} } = how
   const reach = service === undefined ? {} : { HOLT_URL: service.url, HOLT_API_KEY: service.key }
-  const own = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache }
+  const compiled = how.argv === undefined ? { NODE_COMPILE_CACHE: compileCache } : {}
+  const own = { PATH: process.env.PATH, ...compiled }
   return spawn(program, [...first, ...args], { cwd: how.cwd, env: { ...own, ...reach, ...env } })
 }
 
