@@ -40,17 +40,26 @@ describeClasses('a watch', (isolation) => {
 
   it('tells every kind of change, in its order', async () => {
     const at = await place()
-    const seen = await changes(at, {
-      script:
-        'echo x > f; chmod 600 f; mkdir d; mv f d/g; mv d e; mv e/g /srv/out; mv /srv/out h; rm h; rmdir e; : > last',
-      last: `created ${at}/last`,
+    // What happens in a directory before it is watched is told as what is there then.
+    const made = await changes(at, {
+      script: 'echo x > f; chmod 600 f; mkdir d; : > made',
+      last: `created ${at}/made`,
     })
-    const lines = seen.map(lineOf).filter((line) => !line.startsWith('attributes') || line.endsWith('/f'))
+    const lines = made.map(lineOf).filter((line) => !line.startsWith('attributes') || line.endsWith('/f'))
     expect([...new Set(lines)]).toEqual([
       `created ${at}/f`,
       `modified ${at}/f`,
       `attributes ${at}/f`,
       `created ${at}/d`,
+      `created ${at}/made`,
+    ])
+    expect(made.find((item) => lineOf(item) === `created ${at}/d`)).toMatchObject({ directory: true })
+    expect(made.find((item) => lineOf(item) === `created ${at}/f`)).toMatchObject({ directory: false })
+    const moved = await changes(at, {
+      script: 'mv f d/g; mv d e; mv e/g /srv/out; mv /srv/out h; rm h; rmdir e; : > last',
+      last: `created ${at}/last`,
+    })
+    expect([...new Set(moved.map(lineOf))].filter((line) => !line.startsWith('attributes'))).toEqual([
       `moved ${at}/f ${at}/d/g`,
       `moved ${at}/d ${at}/e`,
       `removed ${at}/e/g`,
@@ -59,8 +68,6 @@ describeClasses('a watch', (isolation) => {
       `removed ${at}/e`,
       `created ${at}/last`,
     ])
-    expect(seen.find((item) => lineOf(item) === `created ${at}/d`)).toMatchObject({ directory: true })
-    expect(seen.find((item) => lineOf(item) === `created ${at}/f`)).toMatchObject({ directory: false })
   })
 
   it('misses nothing in directories that are made while it watches', async () => {
