@@ -120,7 +120,7 @@ func lookStage() (int, error) {
 // emptyStageFor is how long a start waits for what is removed: what is left then is removed at the next.
 const emptyStageFor = 2 * time.Second
 
-// EmptyStage removes what an earlier guest has not finished. It has to run before anything else uses StageDir. What something is mounted in stays.
+// EmptyStage removes StageDir with what an earlier guest has not finished. It has to run before anything else uses StageDir. What something is mounted in stays.
 func EmptyStage() error {
 	place, err := lookStage()
 	if err == unix.ENOENT {
@@ -153,5 +153,8 @@ func EmptyStage() error {
 		}
 		err = errors.Join(err, left)
 	}
-	return errors.Join(err, ctx.Err())
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	return etc.KeepTimes(filepath.Dir(StageDir), func() error { return fault.AtPath(StageDir, unix.Rmdir(StageDir)) })
 }
