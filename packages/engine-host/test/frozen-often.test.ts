@@ -1,14 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import {
-  importImage,
-  prepareEngine,
-  runCommand,
-  smallSpec,
-  startGuest,
-  timeout,
-  VERB_TIMEOUT_MS,
-} from './support/engine-under-test.ts'
+import { runCommand, VERB_TIMEOUT_MS, withRuntime } from './support/engine-under-test.ts'
 import { missing } from './support/test-machine.ts'
 
 const reason = await missing('root', 'go', 'runsc', 'runc')
@@ -19,21 +11,16 @@ const betweenMs = 20
 test.skipIf(reason !== null).each(['gvisor', 'container'] as const)(
   `a %s that was frozen time and again runs programs (${reason ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS },
-  async (isolation) => {
-    await using under = await prepareEngine()
-    const engine = await under.open()
-    const freezer = engine.ability('freezer')
-    const spec = smallSpec(isolation, await importImage(engine, under))
-    const guest = await startGuest(engine, spec)
-    for (let round = 0; round < 3; round++) {
-      for (let times = 0; times < 5; times++) {
-        await freezer?.freeze(spec.id)
-        await freezer?.thaw(spec.id)
-        await sleep(betweenMs)
+  (isolation) =>
+    withRuntime(isolation, async ({ engine, id, guest }) => {
+      const freezer = engine.ability('freezer')
+      for (let round = 0; round < 3; round++) {
+        for (let times = 0; times < 5; times++) {
+          await freezer?.freeze(id)
+          await freezer?.thaw(id)
+          await sleep(betweenMs)
+        }
+        expect(await runCommand(guest, 'echo', 'here')).toMatchObject({ exitCode: 0, output: 'here\n' })
       }
-      expect(await runCommand(guest, 'echo', 'here')).toMatchObject({ exitCode: 0, output: 'here\n' })
-    }
-    await engine.remove(spec.id, timeout())
-    await engine.close()
-  },
+    }),
 )

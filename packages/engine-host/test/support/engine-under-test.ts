@@ -10,6 +10,7 @@ import {
   type StartProcess,
 } from '@holt/engine'
 import { makeId } from '@holt/protocol'
+import { expect } from 'vitest'
 import { createHostEngine, type HostEngineOptions, type Log } from '../../src/index.ts'
 import { findLeaks } from './leak-check.ts'
 import { buildGuest, makeImageTree, tarOf, temporaryDirectory } from './test-machine.ts'
@@ -114,6 +115,29 @@ export async function startGuest(engine: Engine, spec: RuntimeSpec): Promise<Gue
     timeout(),
   )
   return guest
+}
+
+/**
+ * Does something with a small runtime of an engine of its own, and expects that nothing is left of
+ * either. `prepare` adds to the image's tree first.
+ */
+export async function withRuntime(
+  isolation: Isolation,
+  work: (parts: {
+    readonly engine: Engine
+    readonly id: RuntimeSpec['id']
+    readonly guest: GuestClient
+  }) => Promise<void>,
+  prepare: (tree: string) => Promise<unknown> = async () => {},
+): Promise<void> {
+  await using under = await prepareEngine()
+  await prepare(under.tree)
+  const engine = await under.open()
+  const spec = smallSpec(isolation, await importImage(engine, under))
+  await work({ engine, id: spec.id, guest: await startGuest(engine, spec) })
+  await engine.remove(spec.id, timeout())
+  await engine.close()
+  expect(await under.leaks()).toEqual([])
 }
 
 /** How a command ended. */
