@@ -40,7 +40,8 @@ export class OutputTail {
   }
 
   add(bytes: Uint8Array): void {
-    this.#text = (this.#text + Buffer.from(bytes).toString('latin1')).slice(-tailLength)
+    const text = Buffer.from(bytes.subarray(-tailLength)).toString('latin1')
+    this.#text = (this.#text + text).slice(-tailLength)
   }
 
   /** True if the command says in it that it could not reach a host. */

@@ -90,8 +90,10 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
   if (result.session_kept === false) tellNotKept()
   printJson(result)
   const exitCode = exitCodeOf(result)
-  const output = new OutputTail(result.stdout + result.stderr)
-  if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: result.started_at, output })
+  if (exitCode !== 0) {
+    const output = new OutputTail(result.stdout + result.stderr)
+    await tellOfDenials({ runtime, startedAt: result.started_at, output })
+  }
   return exitCode
 }
 

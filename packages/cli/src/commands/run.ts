@@ -79,8 +79,10 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
     const result: CommandResult = await runtime.commands.run(argv, how)
     printJson(result)
     const exitCode = exitCodeOf(result)
-    const output = new OutputTail(result.stdout + result.stderr)
-    if (exitCode !== 0) await tellOfDenials({ runtime, startedAt: null, output })
+    if (exitCode !== 0) {
+      const output = new OutputTail(result.stdout + result.stderr)
+      await tellOfDenials({ runtime, startedAt: null, output })
+    }
     return exitCode
   } finally {
     if (options.rm) await runtime.delete().catch((error: unknown) => tellKept(runtime.runtime_id, error))
