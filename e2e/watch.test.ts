@@ -40,7 +40,7 @@ describeClasses('a watch', (isolation) => {
 
   it('tells every kind of change, in its order', async () => {
     const at = await place()
-    // What happens in a directory before it is watched is told as what is there then.
+    // A change in a directory that is not watched yet is told by what is there afterwards.
     const made = await changes(at, {
       script: 'echo x > f; chmod 600 f; mkdir d; : > made',
       last: `created ${at}/made`,

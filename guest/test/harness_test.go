@@ -87,7 +87,7 @@ func setUp(binary, dir string) error {
 			return fmt.Errorf("mount %s: %w", s.target, err)
 		}
 	}
-	// What a guest that was killed has left.
+	// An earlier guest, which was killed, left this.
 	if err := errors.Join(os.Mkdir("/run/.holt-stage", 0o700), os.WriteFile("/run/.holt-stage/.holt-put-left", nil, 0o600)); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 /** The program, as the launcher runs it. */
 export const holtArgv = [process.execPath, '--', fileURLToPath(new URL('../../src/main.ts', import.meta.url))] as const
 
-/** What Node keeps of the sources that it has compiled. Without it, half of a start is compiling. A bundle has its own. */
+/** The directory of Node's compiled code. Without it, half of a start is compiling. A bundle has its own. */
 const compileCache = fileURLToPath(new URL('../../../../.holt/compile-cache', import.meta.url))
 
 /** What a run of the program came to. */

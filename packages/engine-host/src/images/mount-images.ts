@@ -5,7 +5,7 @@ import { mustRun, runTool } from '../tools/run-tool.ts'
 
 const LOSETUP_TIMEOUT_MS = 30_000
 
-/** What `losetup --json --list` says of each device: the kernel lets go of one with `autoclear` by itself. */
+/** The answer of `losetup --json --list`. The kernel lets go of a device with `autoclear` by itself. */
 const deviceList = z.object({
   loopdevices: z.array(z.object({ autoclear: z.boolean(), name: z.string(), 'back-file': z.string().nullable() })),
 })

@@ -178,7 +178,7 @@ async function streamItems(
 ): Promise<undefined> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  // Whoever has read all of a command that has ended is told its end once more, as the service does.
+  // A reader that has all of a command that ended is told the end once more, as by the service.
   const last = process.ended ? process.items.length - 2 : cursor
   for (let at = Math.min(cursor, last); ; at++) {
     if (follow) while (!process.ended && process.items.length <= at) await process.more(process.items.length)

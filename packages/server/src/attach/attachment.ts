@@ -78,7 +78,7 @@ export class Attachment implements Member {
     const flow = sharedFlow({
       stop: () => ws.pause(),
       go: () => {
-        // One that is closed stays paused: nothing more of it is read.
+        // A closed connection stays paused: nothing more of it is read.
         if (!this.#gone.signal.aborted) ws.resume()
       },
       failed: (error) => this.#fail(error),

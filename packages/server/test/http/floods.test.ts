@@ -175,7 +175,7 @@ test('a request that waits for a runtime is over when its client has left, and w
   leave.abort()
   await Promise.all(waiting)
   await expect.poll(closed).toBe(66)
-  // What they sent counts until its turn to be read has come. One that is not refused at once waits for the runtime.
+  // A body counts until its turn to be read has come. A command that is not refused at once waits for the runtime.
   const isTaken = () =>
     command(large, AbortSignal.timeout(300)).then(
       () => false,
