@@ -125,17 +125,30 @@ test.skipIf(reason !== null).each([
   },
 )
 
-test.skipIf(reason !== null).each([0, 30, 90])(
-  `a runtime goes on when its take is given up after %s ms, and can be taken then (${reason ?? 'ready'})`,
+/** What is in the directory of the checkpoint that is being written. */
+async function filesBegun({ options: { stateDir } }: EngineUnderTest): Promise<readonly string[]> {
+  return readdir(join(stateDir, 'checkpoints'), { recursive: true })
+}
+
+test.skipIf(reason !== null).each([
+  ['at once', () => true],
+  ['when its directory is there', (files: readonly string[]) => files.length > 0],
+  ['when its pages are written', (files: readonly string[]) => files.some((file) => file.endsWith('/pages.img'))],
+] as const)(
+  `a runtime goes on when its take is given up %s, and can be taken then (${reason ?? 'ready'})`,
   options,
-  async (delayMs) => {
-    await withEngine(async ({ engine, image }) => {
+  async (_, isMoment) => {
+    await withEngine(async ({ under, engine, image }) => {
       const { spec, guest, waiting } = await startWaiting(engine, image)
+      // So that writing takes longer than to see that it has begun.
+      const body = Buffer.alloc(64 * 2 ** 20, 1)
+      await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
       await guest.quiesce(timeout(), { force: true })
       const stop = new AbortController()
-      const take = checkpointsOf(engine).take(spec.id, 'cp1', stop.signal)
-      setTimeout(() => stop.abort(new Error('enough')), delayMs)
-      await expect(take).rejects.toThrow('enough')
+      const take = expect(checkpointsOf(engine).take(spec.id, 'cp1', stop.signal)).rejects.toThrow('enough')
+      await expect.poll(async () => isMoment(await filesBegun(under)), { interval: 1 }).toBe(true)
+      stop.abort(new Error('enough'))
+      await take
       await expectWaiting(engine, spec.id, waiting.id)
       await new GuestClient(await engine.dial(spec.id, timeout())).quiesce(timeout(), { force: true })
       await checkpointsOf(engine).take(spec.id, 'cp2', timeout())

@@ -84,17 +84,22 @@ export class GuestDoor implements GuestLink {
   request(request: GuestRequest): Promise<GuestResponse> {
     if (this.#session === null || !this.connected)
       return Promise.reject(new EngineError('unavailable', 'the guest is not connected'))
-    const sent = sendRequest(this.#session, request, this.#items)
-    return request.path.startsWith(QUIESCE) ? this.#takeInWhile(sent) : sent
+    return request.path.startsWith(QUIESCE)
+      ? this.#quiesce(this.#session, request)
+      : sendRequest(this.#session, request, this.#items)
   }
 
-  /** After a `quiesce` the guest ends its streams and the connection: what it has sent by then must not wait for its reader in there. */
-  async #takeInWhile(quiescing: Promise<GuestResponse>): Promise<GuestResponse> {
+  /**
+   * After a `quiesce` the guest ends its streams and the connection. What it has sent by then must not wait for its reader in there, and no later request may go the
+   * same way: it waits for the guest to connect again.
+   */
+  async #quiesce(session: ClientHttp2Session, request: GuestRequest): Promise<GuestResponse> {
     for (const each of this.#items) each.takeIn(true)
     let done = false
     try {
-      const response = await quiescing
+      const response = await sendRequest(session, request, this.#items)
       done = response.status === 200
+      if (done) session.close()
       return response
     } finally {
       if (!done) for (const each of this.#items) each.takeIn(false)

@@ -232,6 +232,19 @@ test('has all that a guest sent before it ended its streams to quiesce, also for
   expect((await buffer(body)).length).toBe(guest.sent())
 })
 
+test('sends nothing more over a connection that its guest ends to quiesce', async () => {
+  const { door, path } = await openDoor()
+  const guest = dial(path, say('guest'))
+  await door.whenConnected(signal())
+  const closed = new Promise((resolve) => guest.socket.on('close', resolve))
+  await get(door, '/v1/quiesce')
+  expect(door.connected).toBe(false)
+  dial(path, say('again'))
+  await door.whenConnected(signal())
+  expect(await get(door)).toBe('again')
+  await closed
+})
+
 test('does not read ahead any longer when a guest refuses to quiesce', async () => {
   const { door, path } = await openDoor()
   const guest = flood(false)
