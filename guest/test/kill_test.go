@@ -155,6 +155,27 @@ func TestTheEndIsUnknownWhenTheSupervisorWasKilled(t *testing.T) {
 	eventually(t, "the dead are reaped", func() bool { return g.exec(object{"command": "ps -eo stat= | grep -c Z"}).stdout == "0\n" })
 }
 
+func TestTheEndIsKnownWhenTheCommandDiedBeforeItsSupervisor(t *testing.T) {
+	g := start(t)
+	g.want(201, "POST", "/v1/processes", object{"id": "p", "argv": []string{"sleep", "4242"}})
+	eventually(t, "it runs", func() bool { return len(g.inside("4242")) >= 1 })
+	supervisors := g.inside("supervise")
+	for _, pid := range supervisors {
+		must(t, unix.Kill(pid, unix.SIGSTOP)) // so that it tells of nothing
+	}
+	for _, pid := range g.inside("4242") {
+		must(t, unix.Kill(pid, unix.SIGKILL))
+	}
+	eventually(t, "it is dead", func() bool { return len(g.inside("4242")) == 0 })
+	for _, pid := range supervisors {
+		must(t, unix.Kill(pid, unix.SIGKILL))
+	}
+	r := g.output("p", "follow=1&cursor=0")
+	if r.exit == nil || r.exit["exit_code"] != 137.0 || r.exit["signal"] != "SIGKILL" || !r.ended {
+		t.Fatalf("%+v", r)
+	}
+}
+
 func TestAStoppedSupervisorDoesNotStopAKill(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "sleep 4242; true"})

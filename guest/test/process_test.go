@@ -32,6 +32,8 @@ func TestTellsOutputAndEndOfACommand(t *testing.T) {
 		{"user", object{"command": "id -u; id -g; echo $HOME $USER $LOGNAME", "user": "daemon"}, "1\n1\n/usr/sbin daemon daemon\n", "", 0.0, nil},
 		{"numeric user", object{"command": "id -u; id -g; id -G; echo $HOME", "user": "4711:4712"}, "4711\n4712\n4712\n/\n", "", 0.0, nil},
 		{"defaults of a session", object{"command": "umask; ps -o pid=,pgid=,sid= -p $$ | awk '{print $1==$2, $2==$3}'; trap"}, "0022\n1 1\n", "", 0.0, nil},
+		{"killable before its supervisor", object{"command": "echo $(($(cat /proc/self/oom_score_adj) > $(cat /proc/$PPID/oom_score_adj)))"}, "1\n", "", 0.0, nil},
+		{"a supervisor killable before the first", object{"command": "g=$(cat /proc/1/oom_score_adj); echo $(($(cat /proc/$PPID/oom_score_adj) > g || g == -1000))"}, "1\n", "", 0.0, nil},
 		{"not killable first", object{"command": "echo $(($(cat /proc/self/oom_score_adj) - $(cat /proc/1/oom_score_adj) >= 500))"}, "1\n", "", 0.0, nil},
 		{"no descriptors of the guest", object{"command": "ls /proc/self/fd | wc -l"}, "4\n", "", 0.0, nil},
 		{"broken pipe", object{"argv": []string{"bash", "-c", "yes | head -n1; echo ${PIPESTATUS[0]}"}}, "y\n141\n", "", 0.0, nil},

@@ -2,10 +2,10 @@ package supervise
 
 import "testing"
 
-func TestCommandsDieForMemoryBeforeTheGuest(t *testing.T) {
-	for own, want := range map[int]int{-1000: 0, 0: 500, 100: 600, 700: 1000, 1000: 1000} {
-		if got := scoreOfCommand(own); got != want {
-			t.Errorf("%d: %d", own, got)
+func TestCommandsDieForMemoryBeforeSupervisorsAndThoseBeforeTheGuest(t *testing.T) {
+	for guest, want := range map[int][2]int{-1000: {-1000, 0}, 0: {250, 500}, 100: {350, 600}, 700: {950, 1000}, 1000: {1000, 1000}} {
+		if supervisor, command := scoresBeside(guest); [2]int{supervisor, command} != want {
+			t.Errorf("%d: %d, %d", guest, supervisor, command)
 		}
 	}
 }

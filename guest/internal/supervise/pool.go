@@ -28,13 +28,14 @@ type Pool struct {
 	idle    []*Supervisor
 	known   map[int]*Supervisor
 	running map[int]*Command // by the pid of a supervisor that works for it
+	leaders map[int]*leader  // by pid: what supervisors have started and not yet told the end of
 	join    func(pid int) error
 	binary  string
 }
 
 // NewPool starts reaping. Supervisors are re-executions of binary.
 func NewPool(binary string) *Pool {
-	p := &Pool{binary: binary, known: map[int]*Supervisor{}, running: map[int]*Command{}}
+	p := &Pool{binary: binary, known: map[int]*Supervisor{}, running: map[int]*Command{}, leaders: map[int]*leader{}}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
 	go func() {
@@ -141,20 +142,26 @@ func (p *Pool) reap() {
 	p.fork.Lock()
 	defer p.fork.Unlock()
 	for {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil || pid == 0 {
 			return
 		}
-		p.forget(pid)
+		p.forget(pid, status)
 	}
 }
 
-func (p *Pool) forget(pid int) {
+func (p *Pool) forget(pid int, status unix.WaitStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if l, ok := p.leaders[pid]; ok {
+		l.status = status
+		close(l.reaped)
+		delete(p.leaders, pid)
+	}
 	s, ok := p.known[pid]
 	if !ok {
 		return

@@ -57,8 +57,9 @@ func (p *Pool) runIn(c *Command, start *Start, stdio [3]int, events Events, with
 		pid, err := s.begin(start, stdio)
 		if err == nil {
 			spare := time.AfterFunc(spareAfter, p.Prepare)
+			l := p.lead(pid)
 			go func() {
-				s.follow(c, events)
+				s.follow(c, l, events)
 				spare.Stop()
 			}()
 			return pid, nil
@@ -135,14 +136,17 @@ func (s *Supervisor) next() (byte, uint32, error) {
 }
 
 // follow hears the supervisor out and returns when nothing is left below it.
-func (s *Supervisor) follow(c *Command, events Events) {
+func (s *Supervisor) follow(c *Command, l *leader, events Events) {
+	defer s.pool.unlead(l)
 	for {
 		kind, value, err := s.next()
 		switch {
 		case err != nil:
-			s.lose(c, events)
+			s.lose(c, l, events)
 			return
 		case kind == reportExited:
+			s.pool.unlead(l)
+			l = nil
 			// Both reports come together when nothing was left behind.
 			gone := s.in.Buffered() >= reportBytes && c.leaveIfLast(s)
 			if gone {
@@ -167,9 +171,15 @@ func (s *Supervisor) follow(c *Command, events Events) {
 }
 
 // lose is the end of a supervisor that was killed. What else ran within its command is killed, too: who started it is dead.
-func (s *Supervisor) lose(c *Command, events Events) {
+// The leader may have ended before, as when the kernel kills both for memory; it is nil when its end has been told.
+func (s *Supervisor) lose(c *Command, l *leader, events Events) {
 	c.close()
 	s.abandon()
+	if l != nil {
+		if status := s.pool.endOf(l); status != nil {
+			events.Exited(*status, false)
+		}
+	}
 	s.pool.killOrphans()
 	last := c.leave(s)
 	if !last {

@@ -183,13 +183,16 @@ func errnoOf(err error) syscall.Errno {
 const (
 	// unkillable is the score of a process that the kernel never kills for memory (proc_pid_oom_score_adj(5)).
 	unkillable = -1000
+	// supervisorScore is how much sooner a supervisor dies than the guest, where the guest can be killed. The kernel kills a
+	// second process when the first thread of the one that it has killed is gone and the last one has not yet freed the memory.
+	supervisorScore = 250
 	// commandScore is how much sooner a command dies than the guest, where the guest can be killed.
 	commandScore = 500
 	maxScore     = 1000
 )
 
 // oomScore is the supervisor's own file of that name, or nil where there is none. A child has the value of its parent at
-// birth, so it is raised around each spawn: the kernel is to choose a command, never the guest.
+// birth, so it is raised around each spawn: the kernel is to choose a command first, then a supervisor, never the guest.
 type oomScore struct {
 	file         *os.File
 	own, command string
@@ -201,20 +204,24 @@ func openOomScore() *oomScore {
 		return nil // there is nothing to raise
 	}
 	text := make([]byte, 16)
-	n, _ := file.ReadAt(text, 0) // nothing read is no number
-	own, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	n, _ := file.ReadAt(text, 0)                                    // nothing read is no number
+	guest, err := strconv.Atoi(strings.TrimSpace(string(text[:n]))) // what it was born with
 	if err != nil {
 		_ = file.Close()
 		return nil
 	}
-	return &oomScore{file: file, own: strconv.Itoa(own), command: strconv.Itoa(scoreOfCommand(own))}
+	own, command := scoresBeside(guest)
+	o := &oomScore{file: file, own: strconv.Itoa(own), command: strconv.Itoa(command)}
+	o.restore()
+	return o
 }
 
-func scoreOfCommand(own int) int {
-	if own == unkillable {
-		return 0
+// scoresBeside answers the scores of a supervisor and of a command of a guest with this one.
+func scoresBeside(guest int) (supervisor, command int) {
+	if guest == unkillable {
+		return unkillable, 0
 	}
-	return min(own+commandScore, maxScore)
+	return min(guest+supervisorScore, maxScore), min(guest+commandScore, maxScore)
 }
 
 // A score that could not be written only changes who dies first.
