@@ -3,6 +3,8 @@ package launch
 import (
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -72,11 +74,15 @@ func TestSaysWhyAProgramWasNotStarted(t *testing.T) {
 func TestAKillEndsOneProgramOnly(t *testing.T) {
 	c := connect(t)
 	c.ask(Request{ID: 1, Argv: []string{"/bin/sleep", "60"}})
-	c.ask(Request{ID: 2, Argv: []string{"/bin/sleep", "0.3"}})
+	end := filepath.Join(t.TempDir(), "end")
+	c.ask(Request{ID: 2, Argv: []string{"/bin/sh", "-c", "until test -e " + end + "; do sleep 0.01; done"}})
 	c.ask(Request{ID: 1, Kill: true})
 	c.ask(Request{ID: 9, Kill: true}) // nobody's
 	if r := c.next(); r.ID != 1 || r.Signal != "SIGKILL" || r.Code != nil {
 		t.Fatalf("%+v", r)
+	}
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if r := c.next(); r.ID != 2 || r.Code == nil || *r.Code != 0 {
 		t.Fatalf("%+v", r)
