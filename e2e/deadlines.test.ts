@@ -151,7 +151,11 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
   it.concurrent('is not paused while a process runs in the foreground that nobody follows any more', async () => {
     await using runtime = await idle()
     const json = { command: 'sleep 7; echo done > /tmp/done' }
-    await runtime.call('POST', '/commands', { json, timeoutMs: 300 }).catch(() => undefined) // The client goes away on purpose.
+    const leaving = new AbortController()
+    const waiting = runtime.call('POST', '/commands', { json, signal: leaving.signal }).catch(() => undefined) // The client goes away on purpose.
+    await until('it runs', async () => (await runtime.call('GET', '/commands')).text.includes(json.command))
+    leaving.abort()
+    await waiting
     await runsFor(runtime, 5)
     await stateOf(runtime, 'paused')
     expect(await runtime.sh('cat /tmp/done')).toBe('done')
