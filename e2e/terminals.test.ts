@@ -121,7 +121,9 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
     })
 
     it('ends when its process ends, and a kill leaves nothing of it', async () => {
-      const ended = await runtime.run('(trap "" HUP; exec setsid sleep 4803) & sleep 0.2; echo done', { pty })
+      const script =
+        '(trap "" HUP; exec setsid sleep 4803) & until pgrep -f "^sleep 4803" > /dev/null; do sleep 0.02; done; echo done'
+      const ended = await runtime.run(script, { pty })
       expect(ended).toMatchObject({ stdout: 'done\r\n', exit_code: 0 })
       const left = ['pgrep', '-c', '-f', '^sleep 480[34]']
       expect((await runtime.run(left)).stdout).toBe('1\n')
