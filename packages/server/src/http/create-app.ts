@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 import fastify, { type FastifyInstance } from 'fastify'
 import { attachDoor } from '../attach/attach-door.ts'
-import { http2Refusal, isHttp2Client } from '../ports/http2-answer.ts'
+import { isHttp2Client } from '../ports/http2-answer.ts'
 import { portDoor, portRequests } from '../ports/port-door.ts'
+import { serveHttp2 } from '../ports/serve-http2.ts'
 import type { Service } from '../service.ts'
 import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
 import type { Handlers } from './call.ts'
@@ -27,7 +29,7 @@ export function createApp(service: Service, handlers: Handlers): FastifyInstance
     return503OnClosing: false,
     serverFactory: (answerByRoute) => makeHttpServer(service, { doors, answerByRoute }),
     routerOptions: { querystringParser: () => ({}), maxParamLength: service.limits.maxHeaderBytes },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: brokenRequests(service),
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
   })
   app.server.on('connect', refuseTunnel)
@@ -109,22 +111,25 @@ function methodsOf(target: string): readonly string[] {
   return [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
 }
 
-/** Answers what is not HTTP, or too slow, or has too large a header. */
-function answerBrokenRequest(error: Error & { code?: string; rawPacket?: unknown }, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
+/** Returns what answers a client whose request is not HTTP/1.1, too slow, or has too large a header. */
+function brokenRequests(
+  service: Service,
+): (error: Error & { code?: string; rawPacket?: unknown }, socket: Socket) => void {
+  const http2 = new WeakSet<Socket>()
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    else if (hadLastAnswer(socket)) socket.end()
+    else if (http2.has(socket)) {
+      // It is served by another, with a time limit of its own.
+    } else if (error.rawPacket instanceof Uint8Array && isHttp2Client(error.rawPacket)) {
+      http2.add(socket)
+      serveHttp2(service, { socket, first: error.rawPacket })
+    } else answerOnSocket(socket, { error: brokenRequest(error) })
   }
-  if (hadLastAnswer(socket)) {
-    socket.end()
-    return
-  }
-  answerOnSocket(socket, { error: brokenRequest(error) })
 }
 
-function brokenRequest({ code, rawPacket }: { code?: string; rawPacket?: unknown }): HoltError {
+function brokenRequest({ code }: { code?: string }): HoltError {
   if (code === 'HPE_HEADER_OVERFLOW') return new HoltError('too_large', 'The headers are too large.')
-  if (rawPacket instanceof Uint8Array && isHttp2Client(rawPacket)) return http2Refusal()
   return new HoltError('invalid_request', 'This is not a valid HTTP request.')
 }
 

@@ -352,15 +352,6 @@ test('a program that speaks HTTP/2 without TLS is a 502 that says what to use', 
   expect([other.code, other.hint]).toEqual(['port_failed', expect.not.stringContaining('HTTP/2')])
 })
 
-test('a client that speaks HTTP/2 without TLS gets a 502 that says what to use', async () => {
-  const { raw } = await start()
-  const answer = await text(raw('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'))
-  expect(answer).toMatch(/^HTTP\/1\.1 502 /)
-  const { code, message, hint } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).error
-  expect([code, message]).toEqual(['port_failed', expect.stringContaining('HTTP/2 without TLS')])
-  expect(hint).toMatch(/gRPC-Web.*--forward/)
-})
-
 test('a stream of events arrives as it is sent, and ends inside when the client leaves', async () => {
   const { program, server, hostOf, token } = await start()
   let send = (_: string) => {}
