@@ -3,10 +3,11 @@ import type { AuditEntry } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findKeyId } from '../arguments/find-key.ts'
+import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { connect } from '../connect.ts'
-import { printJson, say } from '../output/print.ts'
+import { print, printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
 import { act } from '../verb.ts'
 
@@ -26,6 +27,7 @@ interface AuditOptions {
   readonly until?: string
   readonly project?: string
   readonly limit: number
+  readonly quiet?: boolean
   readonly json?: boolean
 }
 
@@ -39,17 +41,18 @@ export function addAudit(program: Command): void {
     .option('--key <key>', 'only what was done with this key: its id, also when it is revoked, or its name')
     .option('--subject <thing>', 'only what was done to the thing with this id or name, or inside it')
     .option('--route <name>', 'only calls of this route, as createRuntime')
-    .option('--since <when>', 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h')
+    .option('--since <when>', sinceText)
     .option('--until <when>', 'only before then')
     .option('--project <id>', 'another project by its name or id, or all (scope operator)')
     .addOption(limitOption())
+    .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the entries as JSON')
     .addHelpText('after', examples)
   act(command, showAudit)
 }
 
 async function showAudit(options: AuditOptions): Promise<number> {
-  const { kind, key, subject, route, project, limit, json } = options
+  const { kind, key, subject, route, project, limit, quiet, json } = options
   requireLimit(limit)
   const since = momentOf('--since', options.since, 'ago')
   const until = momentOf('--until', options.until, 'ago')
@@ -57,6 +60,7 @@ async function showAudit(options: AuditOptions): Promise<number> {
   const filter = dropUndefined({ kind, key_id: keyId, subject, route, project, since, until })
   const entries = await firstOf(limit, (page) => connect().audit.list({ ...filter, ...page }))
   if (json === true) printJson({ data: entries, next_cursor: null })
+  else if (quiet === true) for (const { audit_id } of entries) print(audit_id)
   else if (entries.length === 0) say('Nothing was done.')
   else {
     printTable(entries, [

@@ -1,8 +1,9 @@
 import { eventTypePatterns, isEventTypePattern } from '@holt/protocol'
-import type { Event, EventItem } from '@holt/sdk'
+import type { Event, EventFilter, EventItem, Holt } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntimeId } from '../arguments/find-runtime.ts'
+import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
 import { collected } from '../arguments/parse.ts'
@@ -16,6 +17,7 @@ Examples:
   holt events                            the newest 50, the newest last
   holt events -f --type 'runtime.*'      what comes, as it happens
   holt events --since 2h                 the newest 50 of the last two hours
+  holt events -f --since 2h              all of the last two hours, and what comes
   holt events mine                       what happened to one runtime
   holt events --cursor 120 -f --json     everything after the event 120, one JSON object per line`
 
@@ -25,6 +27,7 @@ interface EventsOptions {
   readonly cursor?: number
   readonly since?: string
   readonly limit: number
+  readonly quiet?: boolean
   readonly json?: boolean
 }
 
@@ -38,15 +41,16 @@ export function addEvents(program: Command): void {
     .option('-f, --follow', 'stay, and show what comes')
     .addOption(types.argParser(collected))
     .option('--cursor <cursor>', 'only what came after this event', Number)
-    .option('--since <when>', 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h')
+    .option('--since <when>', sinceText)
     .addOption(limitOption())
+    .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the events, one JSON object per line where it follows')
     .addHelpText('after', examples)
   act(command, showEvents)
 }
 
 async function showEvents(runtime: string | undefined, options: EventsOptions): Promise<number> {
-  const { follow, type: types, cursor, limit, json } = options
+  const { follow, type: types, cursor, limit, quiet, json } = options
   requireValues(options)
   const since = momentOf('--since', options.since, 'ago')
   const holt = connect()
@@ -55,10 +59,11 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
   const write = (item: EventItem) => {
     if (json === true) print(JSON.stringify(item))
     else if (item.type === 'dropped') say(`holt: ${item.dropped_items} events are no longer kept`)
-    else if (item.type !== 'end') print(lineOf(item))
+    else if (item.type !== 'end') print(quiet === true ? item.event_id : lineOf(item))
   }
   if (follow === true) {
-    for await (const item of holt.events.follow({ ...filter, cursor: cursor ?? 'latest' })) write(item)
+    const start = since === undefined ? cursor : await writeSince(since, { holt, filter, write })
+    for await (const item of holt.events.follow({ ...filter, cursor: start ?? 'latest' })) write(item)
     return 0
   }
   const order = cursor === undefined ? 'desc' : 'asc'
@@ -67,8 +72,23 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
   )
   if (order === 'desc') events.reverse()
   if (json === true) printJson({ data: events, next_cursor: null })
-  else for (const event of events) print(lineOf(event))
+  else for (const event of events) write(event)
   return 0
+}
+
+/** Writes all events since a moment, and returns the cursor of the newest event of all. */
+async function writeSince(
+  since: string,
+  { holt, filter, write }: { holt: Holt; filter: EventFilter; write: (event: Event) => void },
+): Promise<number> {
+  // Events of every kind are numbered together. Those that come in the meantime are followed.
+  const [newest] = await firstOf(1, (page) => holt.events.list({ order: 'desc', ...page }))
+  const cursor = newest?.cursor ?? 0
+  const events: Event[] = []
+  for await (const event of from(since, holt.events.list({ ...filter, order: 'desc', limit: 100 })))
+    if (event.cursor <= cursor) events.push(event)
+  for (const event of events.reverse()) write(event)
+  return cursor
 }
 
 /** Ends a list of events, the newest first, at the first that is older. They are numbered in the order of their times. */
@@ -79,7 +99,7 @@ async function* from(since: string | undefined, events: AsyncIterable<Event>): A
   }
 }
 
-function requireValues({ type = [], cursor, since, follow, limit }: EventsOptions): void {
+function requireValues({ type = [], cursor, since, limit }: EventsOptions): void {
   const wrong = type.find((text) => !isEventTypePattern(text))
   if (wrong !== undefined)
     throw new UsageError(
@@ -87,8 +107,7 @@ function requireValues({ type = [], cursor, since, follow, limit }: EventsOption
     )
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an event')
-  if (since !== undefined && (cursor !== undefined || follow === true))
-    throw new UsageError('--since is for events that are kept: leave --follow and --cursor out')
+  if (since !== undefined && cursor !== undefined) throw new UsageError('Give one of --since and --cursor')
   requireLimit(limit)
 }
 

@@ -1,11 +1,11 @@
 import { scopes } from '@holt/protocol'
 import type { NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
-import { doToEach } from '../arguments/do-to-each.ts'
 import { findKeyId } from '../arguments/find-key.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { seconds } from '../arguments/parse.ts'
+import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { expiryText, overlapText } from '../output/key-times.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -73,17 +73,17 @@ export function addKey(program: Command): void {
     return 0
   })
 
-  const remove = group
-    .command('rm')
-    .description('revoke keys')
-    .argument('<key...>', 'ids of keys, or their names')
-    .option('--project <project>', 'of which project they are, where that is another one and names are given')
-  act(remove, (keys: string[], { project }: { project?: string }) =>
-    doToEach(keys, {}, async (key) => {
+  const remove = addRemoveOptions(
+    group.command('rm').description('revoke keys'),
+    'key',
+    'ids of keys, or their names',
+  ).option('--project <project>', 'of which project they are, where that is another one and names are given')
+  act(remove, (keys: string[], { project, ...options }: RemoveOptions & { project?: string }) =>
+    removeEach(keys, { ...options, list: 'holt key ls' }, async (key) => {
       const holt = connect()
       const keyId = await findKeyId(holt, key, project)
       await holt.keys.revoke(keyId)
-      return { told: `Revoked ${key === keyId ? key : `${key} (${keyId})`}` }
+      return `Revoked ${key === keyId ? key : `${key} (${keyId})`}`
     }),
   )
 }

@@ -2,6 +2,7 @@ import { type CommandHandle, type OutputItem, outputBytes } from '@holt/sdk'
 import type { Command } from 'commander'
 import { findCommand } from '../arguments/find-command.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
+import { addLogOptions, type LogOptions, requireTail } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { connect } from '../connect.ts'
 import { LastLines } from '../output/last-lines.ts'
@@ -17,24 +18,19 @@ Examples:
   holt logs mine -t --since 10m   the lines of the last ten minutes, with their times
   holt logs mine --json           its items, one JSON object per line`
 
-interface LogsOptions {
-  readonly follow?: boolean
-  readonly tail?: number
-  readonly since?: string
+interface LogsOptions extends LogOptions {
   readonly timestamps?: boolean
   readonly json?: boolean
 }
 
 /** Adds `holt logs`: the output of a command. */
 export function addLogs(program: Command): void {
-  const command = program
+  const shown = program
     .command('logs')
     .description("show a command's output")
     .argument('<runtime>', 'id, beginning of an id, or name')
     .argument('[command]', "a command's id, or the beginning of it (default: the newest)")
-    .option('-f, --follow', 'stay until the command has ended')
-    .option('-n, --tail <lines>', 'only so many of the last lines; with --follow also what comes', Number)
-    .option('--since <when>', 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h')
+  const command = addLogOptions(shown, 'the command has ended')
     .option('-t, --timestamps', 'put the time before each line')
     .option('--json', "print the output's items, one JSON object per line")
     .addHelpText('after', examples)
@@ -43,8 +39,7 @@ export function addLogs(program: Command): void {
 
 async function showOutput(text: string, commandText: string | undefined, options: LogsOptions): Promise<number> {
   const { follow = false, tail, json = false } = options
-  if (tail !== undefined && !(Number.isSafeInteger(tail) && tail >= 0))
-    throw new UsageError('--tail must be a number of lines')
+  requireTail(tail)
   if (tail !== undefined && json) throw new UsageError('--tail is for lines: give one of --tail and --json')
   const selection = new Selection(options)
   const runtime = await findRuntime(connect(), text)

@@ -2,6 +2,7 @@ import type { NetworkLogItem, SuggestedPolicy } from '@holt/sdk'
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
+import { addLogOptions, type LogOptions, selectedItems } from '../arguments/log-options.ts'
 import { addPolicyOptions, hostAndPorts, type PolicyOptions, policyOf } from '../arguments/policy-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -42,8 +43,7 @@ export function addNet(program: Command): void {
     setNetwork,
   )
   act(
-    runtime('log', 'show what it tried to reach, and what was decided')
-      .option('-f, --follow', 'stay until the runtime has ended')
+    addLogOptions(runtime('log', 'show what it tried to reach, and what was decided'), 'the runtime has ended')
       .option('--denied', 'only what was denied')
       .option('--cursor <cursor>', 'only what came after this item', Number)
       .option('--json', 'print the items, one JSON object per line'),
@@ -84,20 +84,22 @@ async function setNetwork(
 
 async function showLog(
   text: string,
-  options: { follow?: boolean; denied?: boolean; cursor?: number; json?: boolean },
+  options: LogOptions & { denied?: boolean; cursor?: number; json?: boolean },
 ): Promise<number> {
-  const { follow, denied, cursor } = options
+  const { tail, denied, cursor } = options
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an item')
+  const selected = selectedItems<NetworkLogItem>(options)
   const runtime = await findRuntime(connect(), text)
   let isEmpty = true
-  for await (const item of runtime.network.log(dropUndefined({ follow, denied, cursor }))) {
+  for await (const item of selected((how) => runtime.network.log(dropUndefined({ denied, cursor, ...how })))) {
     isEmpty &&= item.type === 'end'
     if (options.json === true) print(JSON.stringify(item))
     else if (item.type === 'dropped') say(`holt: ${item.dropped_items} decisions are no longer kept`)
     else if (item.type !== 'end') print(printable(lineOf(item)))
   }
-  if (isEmpty && options.json !== true) say(denied === true ? 'Nothing was denied.' : 'It has tried to reach nothing.')
+  if (isEmpty && tail === undefined && options.json !== true)
+    say(denied === true ? 'Nothing was denied.' : 'It has tried to reach nothing.')
   return 0
 }
 

@@ -1,8 +1,8 @@
 import type { Policy, PolicyBodyInput } from '@holt/sdk'
 import type { Command } from 'commander'
-import { doToEach } from '../arguments/do-to-each.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
+import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
@@ -37,11 +37,11 @@ export function addPolicy(program: Command): void {
     shown(await connect().policies.replace(policy, await policyFrom(options.file, options)), options),
   )
   addReaders(group)
-  const remove = group.command('rm').description('delete policies').argument('<policy...>', 'names or ids')
-  act(remove, (policies: string[]) =>
-    doToEach(policies, {}, async (policy) => {
+  const remove = addRemoveOptions(group.command('rm').description('delete policies'), 'policy', 'names or ids')
+  act(remove, (policies: string[], options: RemoveOptions) =>
+    removeEach(policies, { ...options, list: 'holt policy ls' }, async (policy) => {
       await connect().policies.delete(policy)
-      return { told: `Deleted ${policy}` }
+      return `Deleted ${policy}`
     }),
   )
 }
@@ -90,9 +90,11 @@ function addReaders(group: Command): void {
     return 0
   })
   const presets = group.command('presets').description('the groups of hosts that a policy may include')
-  act(presets.option('--json', 'print them as JSON'), async ({ json }: { json?: boolean }) => {
+  presets.option('-q, --quiet', 'only the names').option('--json', 'print them as JSON')
+  act(presets, async ({ quiet, json }: ListOptions) => {
     const all = await connect().policies.presets()
     if (json === true) printJson({ data: all })
+    else if (quiet === true) for (const one of all) print(one.name)
     else {
       const rows = all.flatMap(({ name, hosts }) => hosts.map((host) => ({ name, ...host })))
       printTable(rows, [

@@ -1,10 +1,10 @@
 import { type CreateProviderInput, HoltError, type Provider, type ReplaceProviderInput } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
-import { doToEach } from '../arguments/do-to-each.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
+import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
@@ -78,11 +78,11 @@ export function addProvider(program: Command): void {
     return 0
   })
 
-  const remove = group.command('rm').description('delete providers').argument('<provider...>', 'names or ids')
-  act(remove, (providers: string[]) =>
-    doToEach(providers, {}, async (provider) => {
+  const remove = addRemoveOptions(group.command('rm').description('delete providers'), 'provider', 'names or ids')
+  act(remove, (providers: string[], options: RemoveOptions) =>
+    removeEach(providers, { ...options, list: 'holt provider ls' }, async (provider) => {
       await connect().secrets.providers.delete(provider)
-      return { told: `Deleted ${provider}` }
+      return `Deleted ${provider}`
     }),
   )
 }

@@ -2,10 +2,10 @@ import { minRedactedSecretLength } from '@holt/protocol'
 import type { CreateSecretInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
-import { doToEach } from '../arguments/do-to-each.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { collected } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
+import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
@@ -78,14 +78,15 @@ export function addSecret(program: Command): void {
     },
   )
 
-  const remove = group
-    .command('rm')
-    .description('delete secrets; it acts at once')
-    .argument('<secret...>', 'names or ids')
-  act(remove, (secrets: string[]) =>
-    doToEach(secrets, {}, async (secret) => {
+  const remove = addRemoveOptions(
+    group.command('rm').description('delete secrets; it acts at once'),
+    'secret',
+    'names or ids',
+  )
+  act(remove, (secrets: string[], options: RemoveOptions) =>
+    removeEach(secrets, { ...options, list: 'holt secret ls' }, async (secret) => {
       await connect().secrets.delete(secret)
-      return { told: `Deleted ${secret}` }
+      return `Deleted ${secret}`
     }),
   )
   const rotate = group.command('rotate-key').description('encrypt everything secret anew under a new key (scope admin)')

@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
+import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
+import { shellWord } from '../shell/shell-word.ts'
 import { act } from '../verb.ts'
 
 const examples = `
@@ -43,14 +45,19 @@ export function addSession(program: Command): void {
     }
     return 0
   })
-  const end = group
-    .command('rm')
-    .description('end sessions, and kill what their commands have left running')
-    .argument('<runtime>', 'id, beginning of an id, or name')
-    .argument('<session...>', 'names of sessions')
-  act(end, async (text: string, names: readonly string[]) => {
+  const end = addRemoveOptions(
+    group
+      .command('rm')
+      .description('end sessions, and kill what their commands have left running')
+      .argument('<runtime>', 'id, beginning of an id, or name'),
+    'session',
+    'names of sessions',
+  )
+  act(end, async (text: string, names: readonly string[], options: RemoveOptions) => {
     const runtime = await findRuntime(connect(), text)
-    for (const name of names) await runtime.commands.session(name).end()
-    return 0
+    return removeEach(names, { ...options, list: `holt session ls ${shellWord(text)}` }, async (name) => {
+      await runtime.commands.session(name).end()
+      return `Ended ${name}`
+    })
   })
 }

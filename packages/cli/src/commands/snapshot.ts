@@ -1,8 +1,8 @@
 import type { Snapshot, SnapshotFilter, SnapshotKind } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
-import { doToEach } from '../arguments/do-to-each.ts'
 import { findRuntime, findRuntimeId } from '../arguments/find-runtime.ts'
+import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { amount } from '../copy/transfer-line.ts'
 import { printFields } from '../output/fields.ts'
@@ -38,14 +38,15 @@ export function addSnapshot(program: Command): void {
     .option('--json', 'print the snapshot as JSON')
   act(create, takeSnapshot)
   addReaders(group)
-  const remove = group
-    .command('rm')
-    .description('delete snapshots; runtimes that were made from them go on')
-    .argument('<snapshot...>', 'names or ids')
-  act(remove, (snapshots: string[]) =>
-    doToEach(snapshots, {}, async (snapshot) => {
+  const remove = addRemoveOptions(
+    group.command('rm').description('delete snapshots; runtimes that were made from them go on'),
+    'snapshot',
+    'names or ids',
+  )
+  act(remove, (snapshots: string[], options: RemoveOptions) =>
+    removeEach(snapshots, { ...options, list: 'holt snapshot ls' }, async (snapshot) => {
       await connect().snapshots.delete(snapshot)
-      return { told: `Deleted ${snapshot}` }
+      return `Deleted ${snapshot}`
     }),
   )
 }

@@ -3,6 +3,8 @@ const volumes = 'There are no volumes. Copy files: holt cp FILE RUNTIME:/PATH. K
 const labels = 'Labels are metadata: -m KEY=VALUE, --metadata KEY=VALUE'
 const json = 'Print a field: --json | jq -r .state'
 const filter = 'Filter by --state, --template, --name or --metadata'
+const newest = 'How many of the newest: -n COUNT, --limit COUNT'
+const lastLines = 'How many of the last lines: -n COUNT, --tail COUNT'
 const noTerminal = 'For a terminal: holt shell RUNTIME, or holt exec -it RUNTIME -- COMMAND'
 
 /** The advice for an option of docker or another tool, for any verb that has no such option. */
@@ -46,6 +48,9 @@ export const insteadOfOptionOf: Readonly<Record<string, Readonly<Record<string, 
     '--detach': 'holt create returns as soon as the runtime runs: leave --detach out',
     '-i': 'A new runtime has no terminal yet: holt shell RUNTIME',
   },
+  events: { '--tail': newest, '--lines': newest },
+  audit: { '--tail': newest, '--lines': newest, '-f': 'What comes: holt events -f' },
+  logs: { '--limit': lastLines, '--lines': lastLines },
   exec: { '--detach': 'Start it and leave it: -d, --background' },
   fork: {
     '-n': 'The number of children: -c COUNT, --count COUNT',

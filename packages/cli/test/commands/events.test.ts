@@ -43,7 +43,29 @@ describe('events', () => {
     expect(await cursors('--since', '2h')).toEqual([3])
     expect(await cursors('--since', '1d')).toEqual([2, 3])
     expect(await cursors('--since', '1d', '-n', '1')).toEqual([3])
-    expect(await run(['events', '--since', '2h', '-f'])).toMatchObject({ code: 2 })
+    expect(await run(['events', '--since', '2h', '--cursor', '1'])).toMatchObject({ code: 2 })
+  })
+
+  test('prints the ids alone', async () => {
+    const ids = [1, 2].map(() => addEvent(service, 'runtime.running', subject).event_id)
+    expect(await run(['events', '-q'])).toEqual({ code: 0, stdout: `${ids.join('\n')}\n`, stderr: '' })
+  })
+
+  test('follows after all events since a moment', async () => {
+    const old = addEvent(service, 'runtime.starting', subject)
+    Object.assign(old, { at: new Date(Date.now() - 7_200_000).toISOString() })
+    const ids = [1, 2].map(() => addEvent(service, 'runtime.running', subject).event_id)
+    // An event of another kind is behind those that are shown.
+    addEvent(service, 'build.ready', subject)
+    const child = startHolt(['events', '-f', '--since', '1h', '-q', '--type', 'runtime.*'], { service })
+    const shown: string[] = []
+    for await (const part of child.stdout.setEncoding('utf8')) {
+      shown.push(...String(part).trim().split('\n'))
+      if (shown.length === 2) ids.push(addEvent(service, 'runtime.paused', subject).event_id)
+      if (shown.length > 2) break
+    }
+    child.kill()
+    expect(shown).toEqual(ids)
   })
 
   test('follows, one JSON object per line', async () => {

@@ -1,8 +1,9 @@
-import type { BuildHandle, BuildLogLine } from '@holt/sdk'
+import type { BuildHandle, BuildLogItem, BuildLogLine } from '@holt/sdk'
 import type { Command } from 'commander'
 import { nameAndTag } from '../../arguments/build-options.ts'
 import { findBuild } from '../../arguments/find-build.ts'
 import type { ListOptions } from '../../arguments/list-options.ts'
+import { addLogOptions, type LogOptions, selectedItems } from '../../arguments/log-options.ts'
 import { duration, plainText } from '../../build/build-view.ts'
 import { connect } from '../../connect.ts'
 import { print, printJson, say } from '../../output/print.ts'
@@ -19,6 +20,7 @@ const logExamples = `
 Examples:
   holt template logs web                  of its newest build
   holt template logs -f bd4f…             of another one, until it ends
+  holt template logs web -n 20            its last 20 lines
   holt template logs web --json           its items, one JSON object per line`
 
 const cancelExamples = `
@@ -60,16 +62,17 @@ export function addBuildReaders(group: Command): void {
 }
 
 function addLogs(group: Command): void {
-  const logs = group
+  const shown = group
     .command('logs')
     .description("show a build's log")
     .argument('<build>', "a build's id, or a template for its newest build")
-    .option('-f, --follow', 'stay until the build has ended')
+  const logs = addLogOptions(shown, 'the build has ended')
     .option('--json', "print the log's items, one JSON object per line")
     .addHelpText('after', logExamples)
-  act(logs, async (text: string, { follow = false, json }: { follow?: boolean; json?: boolean }) => {
+  act(logs, async (text: string, { json, ...options }: LogOptions & { json?: boolean }) => {
+    const selected = selectedItems<BuildLogItem>(options)
     const build = await findBuild(connect(), text)
-    for await (const item of build.logs({ follow })) {
+    for await (const item of selected((how) => build.logs(how))) {
       if (json === true) print(JSON.stringify(item))
       else if (item.type === 'log') print(lineOf(item))
       else if (item.type === 'gap') say(`holt: ${item.lost} lines are no longer kept`)

@@ -1,7 +1,7 @@
 import type { TemplateData } from '@holt/sdk'
 import { type Command, Option } from 'commander'
-import { doToEach } from '../../arguments/do-to-each.ts'
 import type { ListOptions } from '../../arguments/list-options.ts'
+import { addRemoveOptions, type RemoveOptions, removeEach } from '../../arguments/remove-options.ts'
 import { connect } from '../../connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
 import { printFields } from '../../output/fields.ts'
@@ -62,15 +62,15 @@ export function addTemplateReaders(group: Command): void {
     else printFields(template)
     return 0
   })
-  const remove = group
-    .command('rm')
-    .description('delete templates')
-    .argument('<template...>', 'names, name:tag or ids')
-    .addHelpText('after', removeExamples)
-  act(remove, (templates: string[]) =>
-    doToEach(templates, {}, async (template) => {
+  const remove = addRemoveOptions(
+    group.command('rm').description('delete templates'),
+    'template',
+    'names, name:tag or ids',
+  ).addHelpText('after', removeExamples)
+  act(remove, (templates: string[], options: RemoveOptions) =>
+    removeEach(templates, { ...options, list: 'holt template ls' }, async (template) => {
       await connect().templates.delete(template)
-      return { told: `Deleted ${template}` }
+      return `Deleted ${template}`
     }),
   )
 }

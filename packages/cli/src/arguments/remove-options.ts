@@ -1,0 +1,38 @@
+import { HoltError } from '@holt/sdk'
+import type { Command } from 'commander'
+import { UsageError } from '../verb.ts'
+import { doToEach } from './do-to-each.ts'
+
+/** The option of every verb that deletes: `rm -f $(ls -q)` works where there is nothing. */
+export interface RemoveOptions {
+  readonly force?: boolean
+}
+
+/** Adds the things to delete, by the name of one of them, and `-f` to a verb. */
+export function addRemoveOptions(command: Command, thing: string, how: string): Command {
+  return command
+    .argument(`[${thing}...]`, how)
+    .option('-f, --force', `do not fail for a ${thing} that is not there, nor where none is named`)
+}
+
+/** Deletes each of those that were named. `list` is the command that lists the names. Returns the exit code. */
+export function removeEach(
+  texts: readonly string[],
+  { force = false, list }: RemoveOptions & { readonly list: string },
+  remove: (text: string) => Promise<string>,
+): Promise<number> {
+  if (texts.length === 0 && !force) throw new UsageError(`Name what to delete: ${list}`)
+  return doToEach(texts, {}, async (text) => {
+    try {
+      return { told: await remove(text) }
+    } catch (error) {
+      // With --force, gone is what was asked for.
+      if (!force || !isNotThere(error)) throw error
+      return { told: `${text} is not there` }
+    }
+  })
+}
+
+function isNotThere(error: unknown): boolean {
+  return error instanceof HoltError && error.code.endsWith('_not_found')
+}
