@@ -5,7 +5,7 @@ import { makeCheckpointId } from '../checkpoint-id.ts'
 import { requireQuotas } from '../projects/require-quotas.ts'
 import { changeState, type Reason } from '../runtimes/change-state.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runtime.ts'
-import { isAlive } from '../runtimes/states.ts'
+import { isAlive, isDeleted } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { requireCheckpoints } from './can-pause.ts'
@@ -53,8 +53,7 @@ function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted)
     } catch (error) {
       const row = await findRuntime(service, ref)
       // A delete changes the row before it stops what is under way.
-      const isDeleted = stopped.aborted || row.state === 'terminating' || row.state === 'terminated'
-      if (!isDeleted) throw error
+      if (!stopped.aborted && !isDeleted(row.state)) throw error
       if (still !== null) return row
       throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')
     }

@@ -10,6 +10,7 @@ import { promisedMiB } from '../runtimes/promised.ts'
 import { broughtBackMiB } from '../runtimes/restores-under-way.ts'
 import { sourceSettingsOf } from '../runtimes/source-settings.ts'
 import { specOf } from '../runtimes/start-runtime.ts'
+import { isDeleted } from '../runtimes/states.ts'
 import { secretValues } from '../secrets/secret-env.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
@@ -159,7 +160,8 @@ async function giveUp(
   const reason = service.closing.aborted ? interrupted : { code: failure.code, message: failure.message }
   const row = await backToPaused(service, ref, reason)
   if (row.state === 'running') return row
-  throw failure
+  // A delete changes the row before it stops the resume.
+  throw isDeleted(row.state) ? notRunning(row) : failure
 }
 
 function closes(): HoltError {

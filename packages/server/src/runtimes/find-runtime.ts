@@ -2,6 +2,7 @@ import { HoltError, isIdParam, StateReason } from '@holt/protocol'
 import { idNotFound } from '../missing/not-found.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
+import { isDeleted } from './states.ts'
 
 /** The project and the id of a runtime. */
 export interface RuntimeRef {
@@ -41,7 +42,7 @@ export async function findRunning(service: Service, ref: RuntimeRef): Promise<Ru
 /** The error for a runtime that does not run. */
 export function notRunning(row: RuntimeRow): HoltError {
   const details = { runtime_id: row.runtime_id, state: row.state }
-  if (row.state === 'terminated' || row.state === 'terminating') {
+  if (isDeleted(row.state)) {
     return new HoltError('runtime_terminated', `The runtime is ${row.state}.`, { details })
   }
   if (row.state === 'paused' || row.state === 'pausing')

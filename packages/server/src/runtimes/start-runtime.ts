@@ -9,6 +9,7 @@ import { bindRuntime, pidsMax } from './bind-runtime.ts'
 import { changeState, type Reason } from './change-state.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 import type { RuntimeSource } from './runtime-source.ts'
+import { isDeleted } from './states.ts'
 
 /** A cold boot takes a second on a slow host; a host that needs longer than this is not well. */
 const startTimeoutMs = 60_000
@@ -117,8 +118,10 @@ async function giveUp(
     )
   }
   const reason: Reason = { code: failure.code, message: failure.message }
-  await changeState(service, row, { to: 'failed', reason })
-  return failure
+  if ((await changeState(service, row, { to: 'failed', reason })) !== null) return failure
+  // A delete changes the row before it stops the start.
+  const now = await findRuntime(service, refOf(row))
+  return isDeleted(now.state) ? notRunning(now) : failure
 }
 
 function tooLittleMemory({ memory_mib }: RuntimeRow): HoltError {

@@ -25,6 +25,11 @@ export function isAlive(state: RuntimeState): boolean {
   return state !== 'terminating' && !hasEnded(state)
 }
 
+/** Whether a runtime in this state was ended on purpose, or is about to be. */
+export function isDeleted(state: RuntimeState): boolean {
+  return state === 'terminating' || state === 'terminated'
+}
+
 /** Whether a runtime in this state is over. */
 export function hasEnded(state: RuntimeState): boolean {
   return transitions[state].length === 0

@@ -149,6 +149,24 @@ describe('a change that was made and whose error is seen', () => {
   })
 })
 
+test.each(['create', 'resume'])(
+  'a %s that fails as a delete begins is answered as that of a deleted runtime',
+  async (what) => {
+    const { engine, next } = steeredEngine()
+    const server = await startTestServer({ engine })
+    const id = what === 'resume' ? await server.makeRuntime() : null
+    if (id !== null) await server.ask('POST', `${path}/${id}/pause`)
+    next.dial = async () => {
+      await tamper(server.stateDir, `UPDATE runtimes SET state = 'terminating', revision = revision + 1`)
+      throw new EngineError('unavailable', 'no guest')
+    }
+    const { status, json } = await server.ask('POST', id === null ? path : `${path}/${id}/resume`, { json: {} })
+    expect([status, json.error.code]).toEqual([410, 'runtime_terminated'])
+    const states = async () => (await server.ask('GET', path)).json.data.map(({ state }: { state: string }) => state)
+    await expect.poll(states).toEqual(['terminated'])
+  },
+)
+
 test('an on_restore that fails at a resume keeps nobody out, and the runtime says so', async () => {
   const { engine } = steeredEngine()
   const { server, id } = await serverWithRuntime(engine)

@@ -250,19 +250,23 @@ describe('delete', () => {
 
   test('stops a create that is under way', async () => {
     const { promise: dialled, resolve: tell } = Promise.withResolvers<string>()
+    const { promise: answered, reject: refuse } = Promise.withResolvers<void>()
     let holding = false
     const engine = new FakeEngine({
       before: async (verb, id) => {
         if (verb !== 'dial' || !holding) return
         tell(id)
-        await new Promise((_, reject) => setTimeout(reject, 300, new EngineError('unavailable', 'no guest')))
+        await answered
       },
     })
     const { ask } = await startTestServer({ engine })
     holding = true
     const creating = ask('POST', path, { json: {} })
     const id = await dialled
-    expect((await ask('DELETE', `${path}/${id}`)).status).toBe(204)
+    const deleting = ask('DELETE', `${path}/${id}`)
+    await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state).toMatch(/^terminat/)
+    refuse(new EngineError('unavailable', 'no guest'))
+    expect((await deleting).status).toBe(204)
     expect((await creating).status).toBe(410)
     expect(await engine.inspect(id)).toBeNull()
     expect((await ask('GET', `${path}/${id}`)).json.state).toBe('terminated')
@@ -282,7 +286,7 @@ describe('delete', () => {
     expect((await ask('DELETE', `${path}/${id}`)).status).toBe(503)
     expect((await ask('GET', `${path}/${id}`)).json.state).toBe('terminating')
     failing = false
-    await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, { timeout: 8000 }).toBe('terminated')
+    await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state).toBe('terminated')
   })
 })
 
@@ -310,7 +314,7 @@ test('a runtime that asks for it ends at its deadline', async () => {
   const id = await makeRuntime({ timeout_secs: 60, on_timeout: 'terminate' })
   const other = await makeRuntime({ timeout_secs: 120, on_timeout: 'terminate' })
   now += 61_000
-  await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, { timeout: 8000 }).toBe('terminated')
+  await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state).toBe('terminated')
   expect((await ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('timeout')
   expect(await engine.inspect(id)).toBeNull()
   expect((await ask('GET', `${path}/${other}`)).json.state).toBe('running')
