@@ -15,11 +15,14 @@ type Begin = () => boolean
 export class Rota {
   readonly #waiting = new Map<string, Begin[]>()
   readonly #perTurn: number
+  readonly #now: () => number
   #arrived = false
   #begunAt = 0
 
-  constructor(perTurn = usuallyPerTurn) {
+  /** `now` is a clock in milliseconds that is never set back. */
+  constructor(perTurn = usuallyPerTurn, now = () => performance.now()) {
     this.#perTurn = perTurn
+    this.#now = now
   }
 
   /** Notes that a connection has come in. */
@@ -29,7 +32,7 @@ export class Rota {
 
   add(owner: string, begin: Begin): void {
     if (this.#waiting.size === 0) {
-      this.#begunAt = performance.now()
+      this.#begunAt = this.#now()
       setImmediate(() => setImmediate(() => this.#turn()))
     }
     const before = this.#waiting.get(owner)
@@ -38,7 +41,7 @@ export class Rota {
   }
 
   #turn(): void {
-    if (!this.#arrived || performance.now() - this.#begunAt > maxArrivingMs) this.#beginSome()
+    if (!this.#arrived || this.#now() - this.#begunAt > maxArrivingMs) this.#beginSome()
     this.#arrived = false
     if (this.#waiting.size > 0) setImmediate(() => this.#turn())
   }
@@ -49,7 +52,7 @@ export class Rota {
       if (next === undefined) break
       if (next()) left -= 1
     }
-    this.#begunAt = performance.now()
+    this.#begunAt = this.#now()
   }
 
   /** The oldest of the owner that has waited longest, who is the last one then. */

@@ -4,7 +4,8 @@ import { Rota } from '../../src/http/rota.ts'
 
 /** A rota, and what it has begun, in order. */
 function makeRota() {
-  const rota = new Rota()
+  const clock = { ms: 0 }
+  const rota = new Rota(undefined, () => clock.ms)
   const begun: string[] = []
   const add = (owner: string, name: string, isOfUse = true) =>
     rota.add(owner, () => {
@@ -14,7 +15,7 @@ function makeRota() {
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) await nextTurn()
   }
-  return { rota, begun, add, turns }
+  return { rota, clock, begun, add, turns }
 }
 
 test('begins a few in a turn, those of each owner in order and the owners in rotation', async () => {
@@ -41,18 +42,24 @@ test('what is of no use any more takes no turn', async () => {
 })
 
 test('nothing is begun while connections come in, but not for long', async () => {
-  const { rota, begun, add } = makeRota()
-  add('one', 'one 0')
-  let turnsUntilBegun = 0
-  for (; begun.length === 0; turnsUntilBegun += 1) {
-    rota.noteArrival()
-    await nextTurn()
+  const { rota, clock, begun, add, turns } = makeRota()
+  const arrivals = async (count: number) => {
+    for (let turn = 0; turn < count; turn += 1) {
+      rota.noteArrival()
+      await nextTurn()
+    }
   }
-  expect(turnsUntilBegun).toBeGreaterThan(4)
-  add('one', 'one 1')
-  rota.noteArrival()
-  await nextTurn()
-  await nextTurn()
+  add('one', 'one 0')
+  clock.ms = 20
+  await arrivals(100)
+  expect(begun).toEqual([])
+  clock.ms = 21
+  await arrivals(1)
   expect(begun).toEqual(['one 0'])
-  await expect.poll(() => begun).toEqual(['one 0', 'one 1'])
+  await turns(4)
+  add('one', 'one 1')
+  await arrivals(100)
+  expect(begun).toEqual(['one 0'])
+  await turns(2)
+  expect(begun).toEqual(['one 0', 'one 1'])
 })
