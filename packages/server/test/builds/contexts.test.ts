@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -239,6 +240,18 @@ test('a context that a build has is there for it', async () => {
   expect((await ended(server, build_id)).status).toBe('ready')
 })
 
+/** Resolves when a handler of this process has begun: a client that leaves before that is no client of a route. */
+function nextHandler(): Promise<void> {
+  const channel = 'tracing:fastify.request.handler:start'
+  return new Promise((resolve) => {
+    const begun = () => {
+      unsubscribe(channel, begun)
+      resolve()
+    }
+    subscribe(channel, begun)
+  })
+}
+
 test.each([0, 1, 70_000])(
   'clients that vanish after %i bytes of one are no failure of the service, and leave nothing',
   async (bytes) => {
@@ -248,9 +261,11 @@ test.each([0, 1, 70_000])(
       const headers = { authorization: `Bearer ${server.adminKey}`, 'content-length': 2 ** 20 }
       const upload = request(server.url + path, { method: 'POST', headers })
       upload.on('error', () => {}) // It hangs up.
+      const begun = nextHandler()
       upload.flushHeaders()
       upload.write(Buffer.alloc(bytes))
-      await sleep(10 + n) // Before and after it is written.
+      await begun
+      await sleep(n) // Before and after it is written.
       upload.destroy()
     }
     const gone = new RegExp(`^holt_http_requests_total\\{method="POST",route="${path}",status="499"\\} ${count}$`, 'm')
