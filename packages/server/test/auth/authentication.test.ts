@@ -186,6 +186,8 @@ describe('a key', () => {
     } as RequestInit)
     const ends = Promise.allSettled([waiting, upload])
     await expect.poll(async () => (await ask('GET', `${runtime}/commands`)).json.data.length).toBe(1)
+    // Those two, and the request that asks.
+    await expect.poll(async () => (await ask('GET', '/metrics')).text).toMatch(/^holt_http_requests_open(?:\{\})? 3$/m)
     await ask('DELETE', `/v1/agents/key/${key_id}`)
     expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect((await ask('GET', `${runtime}/files/stat?path=/tmp/endless`)).status).toBe(404)
