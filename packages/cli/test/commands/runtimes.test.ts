@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Holt } from '../../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
@@ -167,8 +168,12 @@ test.each([
 
 test('logs --since and --timestamps choose lines by their times, and show them', async () => {
   const runtime = await holt.runtimes.create({ name: 'mine' })
-  const command = await runtime.commands.start('echo 1; sleep 0.1; echo 2; echo 3')
-  await command.wait()
+  const command = await runtime.commands.start('echo 1; read -r _; echo 2; echo 3', { stdin: true })
+  for await (const item of command.output()) {
+    if (item.type !== 'stdout' || !item.data.startsWith('1')) continue
+    await sleep(10) // The next lines are of a later millisecond.
+    await command.writeStdin('\n')
+  }
   const { stdout } = await runHolt(['logs', 'mine', '-t'], { service })
   expect(stdout).toMatch(/^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \d\n){3}$/)
   const [first = '', second = ''] = stdout.split('\n')
