@@ -287,7 +287,7 @@ describe('a command that nobody waits for any more', () => {
     test('is waited for where it may still come, but not for ever', async () => {
       let isOver = false
       const work = expect(abortAtStart({ type: 'hang' }).finally(() => (isOver = true))).rejects.toThrow('enough')
-      await vi.waitFor(() => expect(service.count('startCommand')).toBe(1))
+      await vi.waitFor(() => expect(service.count('startCommand')).toBe(1), { timeout: 10_000 })
       await vi.advanceTimersByTimeAsync(4_900)
       expect(isOver).toBe(false)
       await vi.advanceTimersByTimeAsync(100)

@@ -21,8 +21,7 @@ async function setUp(runtime: object = {}) {
 }
 
 const isOpen = ({ ws }: TestAttachment) => ws.readyState === ws.OPEN
-const shows = (attachment: TestAttachment, text: string) =>
-  expect.poll(() => attachment.text, { timeout: 5000 }).toBe(text)
+const shows = (attachment: TestAttachment, text: string) => expect.poll(() => attachment.text).toBe(text)
 
 test('an attachment wakes a paused runtime, many at once resume it once, and all find what was there', async () => {
   const { start, attached, pause, resumes, state } = await setUp()

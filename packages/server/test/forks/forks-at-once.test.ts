@@ -1,6 +1,6 @@
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { inside } from '../support/inside.ts'
 import { readMetrics } from '../support/read-metrics.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
@@ -31,8 +31,7 @@ async function serverThatWaits(fail: () => boolean = () => false) {
   })
   const server = await startTestServer({ engine })
   begun = true
-  const waiting = async (count: number) =>
-    vi.waitFor(async () => expect(await openRequests(server)).toBeGreaterThan(count), { timeout: 10_000 })
+  const waiting = async (count: number) => expect.poll(() => openRequests(server)).toBeGreaterThan(count)
   return { server, counts, goOn, waiting }
 }
 
@@ -54,7 +53,7 @@ test('forks that wait at once share one checkpoint, which is newer than each of 
   const { write, read } = inside(server)
   await write(source, '/workspace/a', 'first')
   const first = askForForks(server, source, 1)
-  await vi.waitFor(() => expect(counts.taken).toBe(1))
+  await expect.poll(() => counts.taken).toBe(1)
   const others = askForForks(server, source, forks - 1)
   await waiting(forks)
   goOn()
@@ -75,7 +74,7 @@ test('a checkpoint that fails fails those who wait for it, and nothing of it is 
   const source = await server.makeRuntime()
   const before = await checkpointsOf(server)
   const first = askForForks(server, source, 1)
-  await vi.waitFor(() => expect(counts.taken).toBe(1))
+  await expect.poll(() => counts.taken).toBe(1)
   const others = askForForks(server, source, 5)
   await waiting(6)
   goOn()

@@ -237,7 +237,7 @@ describe('members that', () => {
     const { filled, engine, tamper, waiting } = await startPooledServer()
     const old = await filled(2)
     await tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
-    await expect.poll(async () => (await waiting()).filter((id) => old.includes(id)), { timeout: 5000 }).toEqual([])
+    await expect.poll(async () => (await waiting()).filter((id) => old.includes(id))).toEqual([])
     for (const id of await filled(2)) expect((await engine.inspect(id))?.spec.diskMiB).toBe(5 * 1024)
     for (const id of old) expect(await engine.inspect(id)).toBeNull()
   })
@@ -247,7 +247,7 @@ describe('members that', () => {
     await makeRuntime({ template: 'base-medium' })
     const old = await filled(2, 'base-medium')
     await tamper(`UPDATE templates SET state = 'failed' WHERE name = 'base-medium'`)
-    for (const id of old) await expect.poll(() => engine.inspect(id), { timeout: 5000 }).toBeNull()
+    for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
   })
 
   test('have waited for an hour are replaced, the new one first', async () => {
@@ -282,7 +282,7 @@ describe('members that', () => {
     await makeRuntime()
     const old = await filled(2)
     now += 6 * 60_000
-    for (const id of old) await expect.poll(() => engine.inspect(id), { timeout: 5000 }).toBeNull()
+    for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
     expect(await metric('holt_pool_members', { state: 'ready' })).toBe(0)
   })
 })
@@ -300,7 +300,7 @@ describe('a host that is short of memory', () => {
     const { filled, engine } = await startPooledServer({ freeMemoryMiB: async () => free })
     const old = await filled(2)
     free = 6000
-    for (const id of old) await expect.poll(() => engine.inspect(id), { timeout: 5000 }).toBeNull()
+    for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
     free = 32_000
     await filled(2)
   })
@@ -341,7 +341,7 @@ describe('after a restart', () => {
     await first.close()
     await first.tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
     const second = await startPooledServer({ engine: first.engine }, first.stateDir)
-    for (const id of old) await expect.poll(() => first.engine.inspect(id), { timeout: 5000 }).toBeNull()
+    for (const id of old) await expect.poll(() => first.engine.inspect(id)).toBeNull()
     await second.filled(2)
   })
 
@@ -350,7 +350,7 @@ describe('after a restart', () => {
     const old = await first.filled(2)
     await first.close()
     const second = await startPooledServer({ engine: first.engine, ceiling: 0 }, first.stateDir)
-    for (const id of old) await expect.poll(() => first.engine.inspect(id), { timeout: 5000 }).toBeNull()
+    for (const id of old) await expect.poll(() => first.engine.inspect(id)).toBeNull()
     await second.filled(0)
   })
 })

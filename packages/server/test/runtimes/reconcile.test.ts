@@ -73,7 +73,7 @@ describe('after a restart', () => {
     if (removed) await first.engine.remove(id, AbortSignal.timeout(1000))
     await tamper(first.stateDir, sql)
     const second = await startTestServer({ engine: first.engine }, first.stateDir)
-    await expect.poll(async () => (await second.ask('GET', `${path}/${id}`)).json.state, { timeout: 8000 }).toBe(state)
+    await expect.poll(async () => (await second.ask('GET', `${path}/${id}`)).json.state).toBe(state)
     expect((await second.ask('GET', `${path}/${id}`)).json.state_reason?.code).toBe(reason)
     await expect.poll(() => first.engine.inspect(id)).toBeNull()
   })

@@ -1,5 +1,5 @@
 import { Webhook as Verifier } from 'standardwebhooks'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { lengthenLog } from '../support/lengthen-log.ts'
 import { messages, type Received, startWebhookServer } from '../support/receive-webhooks.ts'
 
@@ -68,7 +68,7 @@ test('what fails is sent again under the same id, and first holds up what is beh
   const keys = [await server.makeKey('runtime:read'), await server.makeKey('runtime:read')]
   await messages(receiver, 1)
   const waiting = async () => (await server.ask('GET', `${path}/deliveries?state=retrying`)).json.data
-  await vi.waitFor(async () => expect(await waiting()).toHaveLength(1))
+  await expect.poll(waiting).toHaveLength(1)
   const [first] = await waiting()
   expect(first.attempts).toEqual([expect.objectContaining({ status: 500, error: null, response: 'not now' })])
   expect(Date.parse(first.next_attempt_at) - now).toBeGreaterThanOrEqual(5000)
@@ -81,9 +81,9 @@ test('what fails is sent again under the same id, and first holds up what is beh
   const [a, b, c, d] = received.map(({ headers }) => headers['webhook-id'])
   expect([a === b, b === c, c === d]).toEqual([true, true, false])
   expect(received.map(({ json }) => json.data.subject.id)).toEqual([0, 0, 0, 1].map((index) => keys[index]?.key_id))
-  await vi.waitFor(async () =>
-    expect((await server.ask('GET', path)).json).toMatchObject({ retrying: 0, failing_since: null }),
-  )
+  await expect
+    .poll(async () => (await server.ask('GET', path)).json)
+    .toMatchObject({ retrying: 0, failing_since: null })
   const [, done] = (await server.ask('GET', `${path}/deliveries`)).json.data
   expect(done).toMatchObject({ delivery_id: first.delivery_id, state: 'delivered', next_attempt_at: null })
   expect(done.attempts.map(({ status }: { status: number }) => status)).toEqual([500, 500, 200])
@@ -99,7 +99,7 @@ test('what goes on failing holds nobody up', async () => {
     Date.parse((await server.ask('GET', `${path}/deliveries?state=retrying`)).json.data[0]?.next_attempt_at)
   for (let tries = 1; tries < 4; tries += 1) {
     await messages(receiver, tries)
-    await vi.waitFor(async () => expect(await next()).toBeGreaterThan(now))
+    await expect.poll(next).toBeGreaterThan(now)
     now = await next()
   }
   const received = await messages(receiver, 5)
@@ -110,9 +110,9 @@ test('a receiver that is gone is asked no more, until somebody says so', async (
   const { server, receiver, path } = await startWebhookServer()
   receiver.answer = (_, response) => response.writeHead(410).end()
   await server.makeRuntime()
-  await vi.waitFor(async () =>
-    expect((await server.ask('GET', path)).json).toMatchObject({ state: 'disabled', state_reason: { code: 'gone' } }),
-  )
+  await expect
+    .poll(async () => (await server.ask('GET', path)).json)
+    .toMatchObject({ state: 'disabled', state_reason: { code: 'gone' } })
   expect(receiver.received).toHaveLength(1)
   const { data } = (await server.ask('GET', '/v1/agents/event?type=webhook.disabled')).json
   expect(data).toMatchObject([{ actor: { type: 'service' }, data: { reason: { code: 'gone' } } }])
@@ -131,15 +131,12 @@ test('a webhook that has failed for days is disabled', async () => {
   receiver.answer = (_, response) => response.writeHead(503).end()
   await server.makeKey('runtime:read')
   await messages(receiver, 1)
-  await vi.waitFor(async () => expect((await server.ask('GET', path)).json.retrying).toBe(1))
+  await expect.poll(async () => (await server.ask('GET', path)).json.retrying).toBe(1)
   now += 6 * 24 * 3600 * 1000
   await messages(receiver, 2)
-  await vi.waitFor(async () =>
-    expect((await server.ask('GET', path)).json).toMatchObject({
-      state: 'disabled',
-      state_reason: { code: 'failing' },
-    }),
-  )
+  await expect
+    .poll(async () => (await server.ask('GET', path)).json)
+    .toMatchObject({ state: 'disabled', state_reason: { code: 'failing' } })
 })
 
 test('a delivery is tried no more after its last try', async () => {
@@ -151,7 +148,7 @@ test('a delivery is tried no more after its last try', async () => {
   const newest = async () => (await server.ask('GET', `${path}/deliveries`)).json.data[0]
   for (let tries = 1; tries <= 12; tries += 1) {
     await messages(receiver, tries)
-    await vi.waitFor(async () => expect((await newest()).attempts).toHaveLength(tries))
+    await expect.poll(async () => (await newest()).attempts).toHaveLength(tries)
     now = Date.parse((await newest()).next_attempt_at ?? new Date(now).toISOString())
   }
   expect(await newest()).toMatchObject({ state: 'failed', next_attempt_at: null, ended_at: expect.any(String) })
@@ -164,10 +161,11 @@ test('Retry-After is waited for', async () => {
   const { server, receiver, path } = await startWebhookServer({}, { types: ['key.created'] })
   receiver.answer = (_, response) => response.writeHead(429, { 'retry-after': '3600' }).end()
   await server.makeKey('runtime:read')
-  await vi.waitFor(async () => {
-    const [{ next_attempt_at, attempts }] = (await server.ask('GET', `${path}/deliveries`)).json.data
-    expect(Date.parse(next_attempt_at) - Date.parse(attempts[0].at)).toBeGreaterThanOrEqual(3_600_000)
-  })
+  const pauseMs = async () => {
+    const [delivery] = (await server.ask('GET', `${path}/deliveries`)).json.data
+    return Date.parse(delivery?.next_attempt_at) - Date.parse(delivery?.attempts[0]?.at)
+  }
+  await expect.poll(pauseMs).toBeGreaterThanOrEqual(3_600_000)
 })
 
 test('a restart goes on where it was, with what was not taken', async () => {
@@ -200,6 +198,6 @@ test('one slow receiver delays no other', async () => {
   receiver.answer = ({ path }, response) => void (path === '/slow' || response.writeHead(200).end())
   const id = await server.makeRuntime()
   await server.ask('DELETE', `/v1/agents/runtime/${id}`)
-  await vi.waitFor(() => expect(receiver.received.filter(({ path }) => path === '/fast')).toHaveLength(4), 10_000)
+  await expect.poll(() => receiver.received.filter(({ path }) => path === '/fast')).toHaveLength(4)
   expect(receiver.received.filter(({ path }) => path === '/slow')).toHaveLength(1)
 })

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { openOutside } from '../../src/network/open-outside.ts'
 import { removeOldDeliveries } from '../../src/webhooks/remove-old-deliveries.ts'
 import { messages, startWebhookServer } from '../support/receive-webhooks.ts'
@@ -128,7 +128,7 @@ test('a delivery is sent again on request, the same byte for byte', async () => 
   await server.makeKey('runtime:read')
   await messages(receiver, 1)
   const list = async () => (await server.ask('GET', `${own}/deliveries`)).json.data
-  await vi.waitFor(async () => expect(await list()).toHaveLength(1))
+  await expect.poll(list).toHaveLength(1)
   const [first] = await list()
   const asked = await server.ask('POST', `${own}/deliveries/${first.delivery_id}/redeliver`)
   expect([asked.status, asked.json]).toMatchObject([
@@ -137,9 +137,7 @@ test('a delivery is sent again on request, the same byte for byte', async () => 
   ])
   const [one, two] = await messages(receiver, 2)
   expect([two?.text, two?.headers['webhook-id']]).toEqual([one?.text, one?.headers['webhook-id']])
-  await vi.waitFor(async () =>
-    expect((await list())[0]).toMatchObject({ state: 'delivered', attempts: [{ status: 204 }] }),
-  )
+  await expect.poll(async () => (await list())[0]).toMatchObject({ state: 'delivered', attempts: [{ status: 204 }] })
   await server.ask('PATCH', own, { json: { state: 'disabled' } })
   const refused = await server.ask('POST', `${own}/deliveries/${first.delivery_id}/redeliver`)
   expect(refused.json.error.code).toBe('conflict')
@@ -188,7 +186,7 @@ test('old deliveries go, those that wait stay', async () => {
   receiver.answer = ({ json }, response) => response.writeHead(json.type === 'webhook.test' ? 200 : 500).end()
   await server.makeKey('runtime:read')
   for (let count = 0; count < 5; count += 1) await server.ask('POST', `${own}/test`)
-  await vi.waitFor(async () => expect((await server.ask('GET', own)).json.retrying).toBe(1))
+  await expect.poll(async () => (await server.ask('GET', own)).json.retrying).toBe(1)
   await server.close()
   const store = await openTestStore(server.stateDir)
   const left = async () =>
