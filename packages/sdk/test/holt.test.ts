@@ -1,10 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '@holt/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findCredentials } from '../src/credentials.ts'
 import { Holt, type HoltConnectionError, HoltError } from '../src/index.ts'
-import { startTestService, type TestService } from './support/test-service.ts'
+import { startTestService, TestService } from './support/test-service.ts'
 
 let service: TestService
 let holt: Holt
@@ -144,11 +145,10 @@ describe('failures', () => {
   })
 
   test('a service that comes back within the retries is reached', async () => {
-    const port = Number(new URL(service.url).port)
-    await service.close()
-    const answer = holt.health()
-    service = await startTestService()
-    const { TestService } = await import('./support/test-service.ts')
+    const port = await freePort()
+    const clientWith = (maxRetries: number) => new Holt({ url: `http://127.0.0.1:${port}`, apiKey: 'x', maxRetries })
+    const answer = clientWith(100).health()
+    await expect(clientWith(0).health()).rejects.toMatchObject({ reason: 'refused' })
     const again = new TestService(await mkdtemp(join(tmpdir(), 'holt-again-')))
     await again.listen(port)
     await expect(answer).resolves.toEqual({ status: 'ok' })

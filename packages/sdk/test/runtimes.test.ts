@@ -86,7 +86,7 @@ describe('getOrCreate', () => {
 
   test('gives up on one that never starts, with the time limit of requests', async () => {
     const hasty = new Holt({ url: service.url, apiKey: service.key, timeoutSecs: 0.3 })
-    const { runtime_id } = await hasty.runtimes.create({ name: 'box' })
+    const { runtime_id } = await holt.runtimes.create({ name: 'box' })
     setState(runtime_id, 'starting')
     await expect(hasty.runtimes.getOrCreate({ name: 'box' })).rejects.toMatchObject({ code: 'timeout' })
   })

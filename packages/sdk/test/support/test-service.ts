@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -117,7 +117,7 @@ export class TestService {
   }
 
   async listen(port = 0): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
+    await once(this.#server.listen(port, '127.0.0.1'), 'listening')
   }
 
   async close(): Promise<void> {
