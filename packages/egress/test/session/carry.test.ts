@@ -291,8 +291,9 @@ describe('addresses that a name resolves to', () => {
   test('are checked at each connection, and what was checked is dialled', async () => {
     let address = '127.0.0.2'
     await using dns = await startDnsServer({ 'rebind.example.com': { A: () => [address], ttlSecs: 0 } })
-    await using good = await startCanary({ host: '127.0.0.2' })
-    await using bad = await startCanary({ host: '127.0.0.1', port: good.port })
+    // Few programs use the other address: a port that is free on this one is free there.
+    await using bad = await startCanary({ host: '127.0.0.1' })
+    await using good = await startCanary({ host: '127.0.0.2', port: bad.port })
     await using runtime = await startRuntime({
       settings: { resolvers: [dns.address], allowedNetworks: ['127.0.0.2/32'] },
       allow: [{ host: 'rebind.example.com', ports: [good.port] }],

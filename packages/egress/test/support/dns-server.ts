@@ -1,6 +1,6 @@
-import { createSocket } from 'node:dgram'
+import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import packet, { type Answer, type DecodedPacket } from 'dns-packet'
 
 /** The records of a name. A function is called for each query, so that answers may change. */
@@ -36,20 +36,34 @@ export interface TestDnsServer extends AsyncDisposable {
   quirks: DnsQuirks
 }
 
+const bindTries = 20
+
+/** Listens over TCP and UDP on one port. A port that the kernel gives to one may be taken for the other. */
+async function bindBoth(host: string, wantedPort: number): Promise<{ tcp: Server; udp: UdpSocket; port: number }> {
+  for (let tried = 1; ; tried += 1) {
+    const tcp = createServer().listen(wantedPort, host)
+    await once(tcp, 'listening')
+    const { port } = tcp.address() as AddressInfo
+    const udp = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+    try {
+      udp.bind(port, host)
+      await once(udp, 'listening')
+      return { tcp, udp, port }
+    } catch (error) {
+      tcp.close()
+      udp.close()
+      if (wantedPort !== 0 || tried === bindTries) throw error
+    }
+  }
+}
+
 /** Starts one on an address of loopback, at a free port unless one is given. */
 export async function startDnsServer(
   zone: Record<string, ZoneEntry>,
   host = '127.0.0.1',
   wantedPort = 0,
 ): Promise<TestDnsServer> {
-  const tcp = createServer()
-  tcp.listen(wantedPort, host)
-  await once(tcp, 'listening')
-  const { port } = tcp.address() as AddressInfo
-  const udp = createSocket(host.includes(':') ? 'udp6' : 'udp4')
-  udp.bind(port, host)
-  await once(udp, 'listening')
-
+  const { tcp, udp, port } = await bindBoth(host, wantedPort)
   const server: TestDnsServer = {
     address: host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
     queries: [],
