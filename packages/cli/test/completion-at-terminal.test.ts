@@ -94,7 +94,7 @@ describe.each(shellNames)('TAB and Enter in %s', (name) => {
     expect(await shell.complete('holt events --type ru')).toEqual(['events', '--type', 'runtime.*'])
     for (const value of hostileNames) {
       await writeFile(join(folder, 'candidate'), `${value}\t${value}\n`)
-      await shell.complete(`holt rm ${value.startsWith('x') ? 'x' : ''}`)
+      await shell.tryToComplete(`holt rm ${value.startsWith('x') ? 'x' : ''}`)
       expect(await isPwned(), JSON.stringify(value)).toBe(false)
     }
   }, 240_000)

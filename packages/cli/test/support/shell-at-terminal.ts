@@ -49,22 +49,30 @@ export class ShellAtTerminal implements AsyncDisposable {
     await this.#quiet()
   }
 
-  /**
-   * Types a line, TAB and Enter. Returns the words that `holt` was run with, or null if it was not
-   * run.
-   */
-  async complete(line: string): Promise<readonly string[] | null> {
-    const [asked, ran] = [this.#count('asked'), this.#count('ran')]
+  /** Types a line, TAB and Enter. Returns the words that `holt` was run with. */
+  async complete(line: string): Promise<readonly string[]> {
+    const ran = this.#count('ran')
+    await this.#enter(line)
+    await this.#until(() => this.#count('ran') > ran)
+    await this.#quiet()
+    return this.#lines('ran').at(-1)?.split('\u001f') ?? []
+  }
+
+  /** Types a line, TAB and Enter, and abandons the command line where it is incomplete then. */
+  async tryToComplete(line: string): Promise<void> {
+    const ran = this.#count('ran')
+    await this.#enter(line)
+    // At a prompt, Ctrl-C would also discard what is typed next.
+    if (!(await this.#until(() => this.#count('ran') > ran, 3_000))) this.#type('\u0003')
+    await this.#quiet()
+  }
+
+  async #enter(line: string): Promise<void> {
+    const asked = this.#count('asked')
     this.#type(`${line}\t`)
     await this.#until(() => this.#count('asked') > asked)
     await this.#quiet()
     this.#type('\r')
-    const ends = await this.#until(() => this.#count('ran') > ran, 3_000)
-    // An incomplete command line is abandoned. At a prompt, Ctrl-C would also discard what is typed
-    // next.
-    if (!ends) this.#type('\u0003')
-    await this.#quiet()
-    return ends ? (this.#lines('ran').at(-1)?.split('\u001f') ?? null) : null
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
