@@ -84,7 +84,8 @@ test.each([
   ],
   ['never gets ready for a ready command that hangs', 'sleep', 'sleep', 'ready_timeout', /took too long/],
 ] as const)('a start command that %s', async (_, startCmd, readyCmd, code, message) => {
-  const failed = await start(startCmd, readyCmd, 1000).catch((error: unknown) => error)
+  const readyTimeoutMs = code === 'ready_timeout' ? 1000 : 15_000
+  const failed = await start(startCmd, readyCmd, readyTimeoutMs).catch((error: unknown) => error)
   expect(failed).toBeInstanceOf(BuildError)
   expect(failed).toMatchObject({ code, message: expect.stringMatching(message), hint: expect.any(String) })
 })
