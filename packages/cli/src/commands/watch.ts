@@ -1,4 +1,4 @@
-import type { WatchItem } from '@holt/sdk'
+import { shownPath, type WatchItem } from '@holt/sdk'
 import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { parseRemote } from '../arguments/location.ts'
@@ -47,12 +47,16 @@ function tell(item: WatchItem, path: string): void {
   if (item.type === 'start') say(`holt: watching ${printable(path)}`)
   else if (item.type === 'overflow') say('holt: changes were lost; look at everything anew')
   else if (item.type === 'end') say(`holt: ${endings[item.reason ?? 'closed']}`)
-  else if (item.type === 'moved') print(`${words.moved}  ${nameOf(item.from, item)} -> ${nameOf(item.path, item)}`)
-  else print(`${words[item.type]}  ${nameOf(item.path, item)}`)
+  else if (item.type === 'moved')
+    print(
+      `${words.moved}  ${nameOf(item.from, item.from_base64, item)} -> ${nameOf(item.path, item.path_base64, item)}`,
+    )
+  else print(`${words[item.type]}  ${nameOf(item.path, item.path_base64, item)}`)
 }
 
-function nameOf(path: string, { directory }: { directory: boolean }): string {
-  return `${printable(path)}${directory ? '/' : ''}`
+function nameOf(path: string, base64: string | undefined, { directory }: { directory: boolean }): string {
+  const shown = base64 === undefined ? path : shownPath(Buffer.from(base64, 'base64'))
+  return `${printable(shown)}${directory ? '/' : ''}`
 }
 
 const endings = {

@@ -14,8 +14,17 @@ beforeEach(async () => {
       service.changes.push(
         { type: 'created', cursor: 1, path: '/w/d', directory: true },
         { type: 'moved', cursor: 2, from: '/w/a\u001b[2J', path: '/w/b', directory: false },
-        { type: 'overflow', cursor: 3 },
-        { type: 'end', cursor: 4, reason: 'removed' },
+        {
+          type: 'moved',
+          cursor: 3,
+          from: '/w/a\ufffd',
+          from_base64: Buffer.from('/w/a\xff', 'latin1').toString('base64'),
+          path: '/w/a\ufffd',
+          path_base64: Buffer.from('/w/a\xfe', 'latin1').toString('base64'),
+          directory: false,
+        },
+        { type: 'overflow', cursor: 4 },
+        { type: 'end', cursor: 5, reason: 'removed' },
       )
       service.changed.emit('changed')
     })
@@ -26,7 +35,7 @@ afterEach(() => service.close())
 test('holt watch tells each change on a line, until the end', async () => {
   expect(await runHolt(['watch', 'mine:/w'], { service })).toEqual({
     code: 0,
-    stdout: 'created     /w/d/\nmoved       /w/a\\u001b[2J -> /w/b\n',
+    stdout: 'created     /w/d/\nmoved       /w/a\\u001b[2J -> /w/b\nmoved       /w/a\\xff -> /w/a\\xfe\n',
     stderr: 'holt: watching /w\nholt: changes were lost; look at everything anew\nholt: the directory is gone\n',
   })
 })
@@ -37,7 +46,7 @@ test('holt watch --json prints the items', async () => {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).type)
-  expect(items).toEqual(['start', 'created', 'moved', 'overflow', 'end'])
+  expect(items).toEqual(['start', 'created', 'moved', 'moved', 'overflow', 'end'])
 })
 
 test('a place that is in no runtime is wrong usage', async () => {

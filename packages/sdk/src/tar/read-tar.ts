@@ -6,6 +6,7 @@ import { blockBytes, checksum } from './write-tar.ts'
 export interface TarMember {
   /** Null where it is not UTF-8. */
   readonly path: string | null
+  readonly pathBytes: Uint8Array
   readonly type: 'file' | 'directory' | 'symlink' | 'hardlink' | 'other'
   readonly mode: number
   /** Seconds since 1970, to about a microsecond. */
@@ -90,8 +91,10 @@ function memberOf(
       yield part
     }
   }
+  const pathBytes = records.get('path') ?? nameOf(header)
   const member: TarMember = {
-    path: utf8(records.get('path') ?? nameOf(header)),
+    path: utf8(pathBytes),
+    pathBytes,
     type,
     mode: octal(header, 100, 8) & 0o7777,
     modifiedAtSecs: timeOf(header, records),

@@ -2,6 +2,7 @@ import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoltError } from '../errors.ts'
 import type { TarEntry } from '../tar/write-tar.ts'
+import { shownPath } from './shown-path.ts'
 
 /** An entry of a tree of this machine; `path` is empty for the tree's own directory. */
 export interface LocalEntry extends TarEntry {
@@ -13,8 +14,8 @@ export interface LocalEntry extends TarEntry {
 export type EntryFilter = (path: string, isDirectory: boolean) => boolean
 
 /**
- * A path below a tree that cannot be sent, with the reason. A name that is not UTF-8 is shown with
- * U+FFFD.
+ * A path below a tree that cannot be sent, with the reason. A name that is not UTF-8 has its wrong
+ * bytes as `\xNN`.
  */
 export interface Unsendable {
   readonly path: string
@@ -80,12 +81,13 @@ export async function pathsIn(
 ): Promise<{ readonly paths: string[]; readonly skipped: readonly Unsendable[] }> {
   const paths: string[] = []
   const skipped: Unsendable[] = []
+  const inFolder = (name: string) => (folder === '' ? name : `${folder}/${name}`)
   for (const found of await readdir(join(root, folder), { encoding: 'buffer', withFileTypes: true })) {
     const name = found.name.toString()
-    const path = folder === '' ? name : `${folder}/${name}`
+    const path = inFolder(name)
     if (!keeps(path, found.isDirectory())) continue
     if (Buffer.from(name).equals(found.name)) paths.push(path)
-    else skipped.push({ path, reason: unsendable.name })
+    else skipped.push({ path: inFolder(shownPath(found.name)), reason: unsendable.name })
   }
   return { paths: paths.sort(), skipped }
 }

@@ -5,6 +5,7 @@ import { readTar, type TarMember } from '../tar/read-tar.ts'
 import { leftOutIn } from './left-out.ts'
 import { staysInside } from './link-target.ts'
 import { isPlainName } from './plain-name.ts'
+import { shownPath } from './shown-path.ts'
 import { FewAtOnce, type Progress, type TransferResult } from './transfer.ts'
 
 /** Files up to this size are kept in memory and written while the next ones come. */
@@ -61,7 +62,8 @@ class Unpacking {
     this.#entries += 1
     if (this.#entries > maxEntries) throw new HoltError('too_large', `The tree has more than ${maxEntries} entries`)
     if (member.path === null) {
-      this.skipped.push({ path: '?', reason: 'its name is not UTF-8' })
+      const shown = shownPath(member.pathBytes).replace(/^(?:\.\/+)+/, '')
+      this.skipped.push({ path: shown.slice(0, maxPathBytes), reason: 'its name is not UTF-8' })
       return
     }
     const path = relativePath(member.path)

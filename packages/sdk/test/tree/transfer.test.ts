@@ -101,6 +101,20 @@ test('a download that fails leaves nothing behind', async () => {
   expect(await readdir(here)).toEqual([])
 })
 
+test('names that are not UTF-8 are told by their bytes, and the rest of a download arrives', async () => {
+  await runtime.files.write('/tree/file', 'x')
+  const at = (name: string) => Buffer.from(`${service.place(runtime.runtime_id, '/tree')}/${name}`, 'latin1')
+  await writeFile(at('a\xff'), '')
+  await writeFile(at('a\xfe'), '')
+  const got = await runtime.files.download('/tree', join(here, 'back'))
+  const reason = 'its name is not UTF-8'
+  expect(got.skipped.toSorted((one, other) => (one.path < other.path ? -1 : 1))).toEqual([
+    { path: 'a\\xfe', reason },
+    { path: 'a\\xff', reason },
+  ])
+  expect(await readdir(join(here, 'back'))).toEqual(['file'])
+})
+
 test('a symlink that leads out is not made, and is told', async () => {
   await runtime.files.write('/tree/file', 'x')
   await symlink('/etc/passwd', service.place(runtime.runtime_id, '/tree/out'))
@@ -110,7 +124,6 @@ test('a symlink that leads out is not made, and is told', async () => {
 })
 
 describe('what cannot be sent', () => {
-  const lossy = '\uFFFD'
   /**
    * Makes a tree with an entry of each kind that cannot be sent, and a file beside and below each.
    */
@@ -132,10 +145,10 @@ describe('what cannot be sent', () => {
   }
   const kind = 'it is a socket, a device or a FIFO'
   const wanted = [
-    { path: `dir${lossy}`, reason: 'its name is not UTF-8' },
+    { path: 'dir\\xfe', reason: 'its name is not UTF-8' },
     { path: 'ear', reason: kind },
     { path: 'link', reason: 'what it links to is not UTF-8' },
-    { path: `odd${lossy}`, reason: 'its name is not UTF-8' },
+    { path: 'odd\\xff', reason: 'its name is not UTF-8' },
     { path: 'pipe', reason: kind },
     { path: 'sub/pipe', reason: kind },
   ]
