@@ -12,7 +12,7 @@ import { Secrets } from './secrets.ts'
 import { Snapshots } from './snapshots.ts'
 import { Templates } from './templates.ts'
 import type { WebSocketClass } from './terminal/attach-socket.ts'
-import { type CallOptions, Transport } from './transport.ts'
+import { type CallOptions, type Retry, Transport } from './transport.ts'
 import { Webhooks } from './webhooks.ts'
 
 /** How a client reaches the service. */
@@ -31,6 +31,8 @@ export interface HoltOptions {
   readonly resumeTimeoutSecs?: number
   /** What attachments to terminals are made with. Default: the global WebSocket, which browsers and Node 22 have; for Node 20 the package ws has one. */
   readonly webSocket?: WebSocketClass
+  /** Hears of each request that failed and is sent again, before the wait for that. */
+  readonly onRetry?: (retry: Retry) => void
 }
 
 /** A create may take the service a minute, so less would give up on what still works. */
@@ -68,6 +70,7 @@ export class Holt {
       timeoutMs: (options.timeoutSecs ?? defaultTimeoutSecs) * 1000,
       resumeTimeoutMs: (options.resumeTimeoutSecs ?? defaultResumeTimeoutSecs) * 1000,
       webSocket: options.webSocket,
+      onRetry: options.onRetry,
     })
     this.runtimes = new Runtimes(this.#transport)
     this.snapshots = new Snapshots(this.#transport)

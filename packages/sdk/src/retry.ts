@@ -26,7 +26,7 @@ const idempotentMethods: readonly string[] = ['GET', 'PUT', 'DELETE']
  * Decides whether a request is sent again: after how many milliseconds, or null for never.
  *
  * What the service refused before doing anything (429; 503 with `Retry-After`; a refused connection) may always be sent
- * again. What may have been done is sent again only where doing it twice is the same as once. A first request that still
+ * again, unless waiting cannot help: a template that could not be made stays so. What may have been done is sent again only where doing it twice is the same as once. A first request that still
  * runs is no failure: its answer is asked for as long as the request may take.
  */
 export function retryDelayMs(failed: FailedTry, random: () => number = Math.random): number | null {
@@ -69,7 +69,8 @@ export async function sleep(ms: number, signal: AbortSignal | undefined): Promis
 }
 
 function isTemporary(error: HoltApiError, twiceIsOnce: boolean): boolean {
-  if (error.wireCode === 'quota_exceeded') return false
+  // Neither a quota nor a template that could not be made changes while a client waits.
+  if (error.wireCode === 'quota_exceeded' || error.details?.template_state === 'failed') return false
   if (error.httpStatus === 429) return true
   return error.httpStatus === 503 && (twiceIsOnce || error.retryAfterSecs !== null)
 }

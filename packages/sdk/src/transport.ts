@@ -38,6 +38,14 @@ export interface Request<Name extends RouteName> extends CallOptions {
   readonly accepted?: readonly number[]
 }
 
+/** A request that failed and is sent again. */
+export interface Retry {
+  /** Why it failed. */
+  readonly error: unknown
+  /** The time until it is sent again, in milliseconds. */
+  readonly delayMs: number
+}
+
 /** Options for reaching a service. */
 export interface TransportOptions {
   readonly url: string
@@ -48,6 +56,7 @@ export interface TransportOptions {
   readonly resumeTimeoutMs: number
   /** Undefined: the global one. */
   readonly webSocket?: WebSocketClass | undefined
+  readonly onRetry?: ((retry: Retry) => void) | undefined
 }
 
 /** Sends requests of the route table: authenticates, limits their time, tries again where that is safe, turns failures into errors. */
@@ -106,6 +115,7 @@ export class Transport {
           timeLeftMs: this.#timeoutMs(request) - (performance.now() - sinceMs),
         })
         if (delayMs === null) throw error
+        this.options.onRetry?.({ error, delayMs })
         await sleep(delayMs, request.signal)
       }
     }

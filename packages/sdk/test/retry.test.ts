@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { errorOfAnswer, HoltConnectionError, HoltError, parseRetryAfter } from '../src/errors.ts'
 import { backoffMs, type FailedTry, retryDelayMs } from '../src/retry.ts'
 
-function answered(status: number, headers: Record<string, string> = {}, code = 'unavailable') {
+function answered(status: number, headers: Record<string, string> = {}, code = 'unavailable', details = {}) {
   return errorOfAnswer(
     new Response('', { status, headers }),
-    JSON.stringify({ error: { code, message: 'm', request_id: 'rq1' } }),
+    JSON.stringify({ error: { code, message: 'm', details, request_id: 'rq1' } }),
   )
 }
 const lost = new HoltConnectionError('lost', 'lost')
@@ -37,6 +37,16 @@ describe('retryDelayMs', () => {
     ['503 of a GET', failed('GET', answered(503)), true],
     ['503 of a POST that may have been done', failed('POST', answered(503)), false],
     ['503 of a POST that was put off', failed('POST', answered(503, { 'retry-after': '1' })), true],
+    [
+      '503 for a template that could not be made, which waiting does not change',
+      failed('POST', answered(503, { 'retry-after': '60' }, 'unavailable', { template_state: 'failed' })),
+      false,
+    ],
+    [
+      '503 for a template that is being made',
+      failed('POST', answered(503, { 'retry-after': '5' }, 'unavailable', { template_state: 'building' })),
+      true,
+    ],
     ['500', failed('GET', answered(500, {}, 'internal')), false],
     ['404', failed('GET', answered(404, {}, 'path_not_found')), false],
     [

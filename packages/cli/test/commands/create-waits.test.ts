@@ -53,6 +53,31 @@ test('run and create tell why the build failed', async () => {
   expect(service.runtimes.size).toBe(0)
 })
 
+test('run fails at once where its template could not be made', async () => {
+  service.faults.push({
+    route: 'createRuntime',
+    type: 'refuse',
+    code: 'unavailable',
+    headers: { 'retry-after': '60' },
+    details: { template_state: 'failed' },
+  })
+  expect(await runHolt(['run', '--', 'true'], { service })).toMatchObject({ code: 125, stdout: '' })
+  expect(service.count('createRuntime')).toBe(1)
+})
+
+test('run says what it waits for', async () => {
+  service.faults.push({
+    route: 'createRuntime',
+    type: 'refuse',
+    code: 'unavailable',
+    headers: { 'retry-after': '1' },
+    details: { template_state: 'pending' },
+  })
+  const { code, stderr } = await runHolt(['run', '--', 'true'], { service })
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^holt: .+ Trying again in 1 s\n/)
+})
+
 test('Ctrl-C ends the wait and leaves the build', async () => {
   service.script = (build) => build.status('building')
   const id = await beingBuilt()
