@@ -11,17 +11,23 @@ ensure_npm_packages() {
 		return
 	fi
 	say 'installing npm packages'
-	if ! install_npm_packages; then
-		tail -n 15 "$npm_log"
-		if registry_failed; then
+	local ended=0
+	install_npm_packages || ended=$?
+	if [ "$ended" -ne 0 ]; then
+		show_npm_end "$ended"
+		if certificate_failed; then
+			fix 'the certificate of the npm registry is not trusted here' 'export NODE_EXTRA_CA_CERTS=FILE  (of the authority that signed it; or: npm config set cafile FILE), then try again'
+		elif registry_failed; then
 			fix 'the npm registry cannot be reached' 'npm config set registry URL  (of one that can; or set HTTPS_PROXY, then try again)'
 		else
-			fix 'npm cannot install the packages (see above)' 'npm ci'
+			fix 'npm cannot install the packages' 'npm ci'
 		fi
 		return
 	fi
 	# npm since 12 runs no scripts of packages unless told to, and links no program that is not there yet.
-	local_node_works || fetch_node >"$npm_log" 2>&1 || tail -n 5 "$npm_log"
+	ended=0
+	local_node_works || fetch_node >"$npm_log" 2>&1 || ended=$?
+	[ "$ended" -eq 0 ] || show_npm_end "$ended"
 	local_node_works || fix 'the npm package node did not bring its binary' 'npm ci --foreground-scripts'
 }
 
@@ -29,11 +35,26 @@ ensure_npm_packages() {
 install_npm_packages() {
 	local options=(--no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=2000 --fetch-timeout=60000)
 	timeout 900 npm ci "${options[@]}" >"$npm_log" 2>&1 && return
-	registry_failed && return 1
+	local ended=$?
+	if registry_failed || certificate_failed || [ "$ended" -eq "$timed_out" ]; then return "$ended"; fi
 	# A lock file made where the registry lacks packages of other platforms is not complete enough for `npm ci`;
 	# `npm install` takes the versions it names all the same.
 	timeout 900 npm install --no-save "${options[@]}" >>"$npm_log" 2>&1
 }
+
+# The exit code of timeout(1) for a program that took too long.
+readonly timed_out=124
+
+# Shows the end of npm's output, after it has ended with exit code $1.
+show_npm_end() {
+	if [ -s "$npm_log" ]; then
+		say "npm ended with exit code $1. The end of its output:"
+		tail -n 15 "$npm_log" | sed 's/^/  /'
+	fi
+	[ "$1" -ne "$timed_out" ] || say 'npm took too long and was ended.'
+}
+
+certificate_failed() { grep -qE 'SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|ERR_TLS_CERT' "$npm_log"; }
 
 registry_failed() { grep -qE 'ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ERR_SOCKET_TIMEOUT|network' "$npm_log"; }
 
