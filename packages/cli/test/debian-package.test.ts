@@ -80,3 +80,16 @@ test('compiled code is removed with the rights of its user', async () => {
   expect(await succeed(purge)).toBe('/home/ana/.cache/holt stays: its user cannot remove it.\n')
   expect(await machine.read('/srv/holt/mine')).toBe('mine')
 })
+
+test('a first installation says how to start, and an upgrade does not', async () => {
+  await machine.copy('deploy/debian/postinst', '/media/postinst')
+  const said = await succeed("sh /media/postinst configure ''")
+  expect(said).toMatch(/^Holt is installed\. Start it: systemctl enable --now holtd .*holt up\)\nThen: holt run .*\n/)
+  expect(said).toContain('/usr/share/doc/holt')
+  expect(said.trimEnd().split('\n')).toHaveLength(3)
+  expect(await succeed('sh /media/postinst configure 0.1.0')).toBe('')
+  expect(await succeed('sh /media/postinst abort-upgrade 0.1.0')).toBe('')
+  expect(await succeed("rmdir /run/systemd/system; sh /media/postinst configure ''")).toMatch(
+    /^Holt is installed\. Start it: holt up\n/,
+  )
+})
