@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { type CreateBuildInput, type Holt, HoltError, readsContext } from '@holt/sdk'
 import { type BuildOptions, buildBody } from '../arguments/build-options.ts'
+import { dropUndefined } from '../arguments/create-options.ts'
 import { TransferLine } from '../copy/transfer-line.ts'
 import { say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
@@ -40,9 +41,32 @@ export async function prepareBuild(
   }
   const { text, path } = await readDockerfile(directory, options.file)
   const withText = { ...body, dockerfile: text }
+  await requireBuildable(holt, withText, signal)
   if (!readsContext(text)) return withText
   const sent = await send({ holt, directory, signal, options, ...(path === null ? {} : { dockerfile: path }) })
   return { ...withText, context_id: sent }
+}
+
+/** Throws where a build would refuse the Dockerfile, before anything is sent or pulled. */
+async function requireBuildable(
+  holt: Holt,
+  { dockerfile, target, build_args }: CreateBuildInput & { readonly dockerfile: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const check = await holt.templates
+    .check(dropUndefined({ dockerfile, target, build_args }), { signal })
+    .catch((error: unknown) => {
+      // The build itself tells what is wrong, with the key or with the Dockerfile.
+      if (error instanceof HoltError) return null
+      throw error
+    })
+  const refused = check?.lines.filter(({ verdict }) => verdict === 'refused') ?? []
+  if (refused.length === 0) return
+  const lines = refused.map(({ line, reason, text }) => `Line ${line}: ${reason ?? text}`)
+  const fixes = new Set(refused.flatMap(({ fix }) => fix ?? []))
+  throw new HoltError('invalid_request', `dockerfile_invalid: ${lines.join('\n')}`, {
+    hint: fixes.size > 0 ? [...fixes].join(' ') : 'Correct the line. What a build does with each: holt template check',
+  })
 }
 
 async function send(job: {

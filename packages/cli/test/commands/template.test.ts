@@ -227,6 +227,19 @@ describe('build', () => {
     if (progress === 'quiet') expect(ended.stderr).not.toMatch(/line 10\b|another step/)
   })
 
+  test('refuses a Dockerfile that cannot be built before anything is sent or pulled', async () => {
+    await writeFile(join(here, 'Dockerfile'), 'FROM python\nCOPY . /\nRUN --security=insecure true\n')
+    const ended = await run(['build', '-t', 'web', '.'])
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toBe('error: dockerfile_invalid: Line 3: RUN has no meaning here\nhint: Leave it out.\n')
+    expect([service.count('uploadContext'), service.count('createBuild')]).toEqual([0, 0])
+  })
+
+  test('builds where the check itself fails, as with a key that may not ask for one', async () => {
+    service.faults.push({ route: 'checkDockerfile', type: 'refuse', code: 'forbidden' })
+    expect((await run(['build', '-t', 'web', '-f', '-'], { input: 'FROM alpine\n' })).code).toBe(0)
+  })
+
   test('without a Dockerfile says where it looked', async () => {
     expect(await run(['build', '-t', 'web'])).toMatchObject({
       code: 1,
