@@ -39,7 +39,7 @@ describe('the code that a command line loads is bounded', () => {
    * listed here.
    */
   const most = 106
-  const mostOf: Readonly<Record<string, number>> = { template: 114 }
+  const mostOf: Readonly<Record<string, number>> = { template: 116 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
 
   test('the version needs next to nothing', async () => {
