@@ -31,6 +31,7 @@ function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelli
     return word === verb ? insteadOfVerb(word) : insteadInside({ program: refused.program, verb, word, isSpelling })
   if (code === 'commander.unknownOption') return insteadOfFlag(verb, word)
   if (code === 'commander.excessArguments') return insteadOfArguments(verb, second)
+  if (code === 'commander.invalidArgument') return insteadOfValue(args, word)
   if (code === 'commander.missingArgument') return insteadOfFewer(args)
   return undefined
 }
@@ -76,7 +77,16 @@ function insteadOfFlag(verb: string, flag: string): string | undefined {
 function insteadOfArguments(verb: string, second: string): string | undefined {
   if (verb === 'create' && !second.startsWith('-')) return didYouMean(`create -n ${shellWord(second)}`)
   if (verb === 'secret' && second === 'set') return hint(valueElsewhere)
+  const [, runtime, path] = verb === 'ls' ? (/^([^:]+):(\/.*)$/.exec(second) ?? []) : []
+  if (runtime !== undefined && path !== undefined)
+    return hint(`List files: holt exec ${shellWord(runtime)} -- ls -la ${shellWord(path)}`)
   return undefined
+}
+
+/** Returns the words for a port of docker's form, LOCAL:PORT. */
+function insteadOfValue([verb, runtime = '']: readonly string[], value: string): string | undefined {
+  if (verb !== 'port' || !/^\d+:\d+$/.test(value)) return undefined
+  return didYouMean(`port ${shellWord(runtime)} --forward ${value}`)
 }
 
 const valueElsewhere =

@@ -50,6 +50,8 @@ export const insteadOfOptionOf: Readonly<Record<string, Readonly<Record<string, 
   },
   events: { '--tail': newest, '--lines': newest },
   audit: { '--tail': newest, '--lines': newest, '-f': 'What comes: holt events -f' },
+  stats: { '--no-stream': 'holt stats shows them once; with -f it goes on: leave --no-stream out' },
+  cp: { '-a': 'A copy with -r keeps modes and times anyway', '-f': 'To replace what is there: --overwrite' },
   logs: { '--limit': lastLines, '--lines': lastLines },
   exec: { '--detach': 'Start it and leave it: -d, --background' },
   fork: {

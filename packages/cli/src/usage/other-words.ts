@@ -31,6 +31,7 @@ export const verbFor: Readonly<Record<string, string>> = {
   restore: 'create --snapshot SNAPSHOT',
   commit: 'snapshot create',
   checkpoint: 'snapshot create',
+  save: 'snapshot create',
   url: 'port',
   expose: 'port',
   forward: 'port --forward',
@@ -51,11 +52,32 @@ export const verbFor: Readonly<Record<string, string>> = {
   history: 'events',
 }
 
+const noNoun = 'A runtime needs no word before the verb: holt create, holt ls, holt rm RUNTIME'
+const files = 'List files: holt exec RUNTIME -- ls -la /DIR. Copy them: holt cp -r RUNTIME:/DIR DIR'
+
 /** The advice for a verb that Holt has under no other name. */
 export const insteadOf: Readonly<Record<string, string>> = {
   login: 'There is no login: set HOLT_URL and HOLT_API_KEY. Which key is in use: holt whoami',
   logout: 'There is no login: unset HOLT_API_KEY. Which key is in use: holt whoami',
+  auth: 'There is no login: set HOLT_URL and HOLT_API_KEY. Which key is in use: holt whoami',
   cat: 'Print a file of a runtime: holt cp RUNTIME:/FILE -',
+  mkdir: 'Run it inside: holt exec RUNTIME -- mkdir -p /DIR',
+  file: files,
+  files,
+  fs: files,
+  read: 'Print a file of a runtime: holt cp RUNTIME:/FILE -',
+  write: 'Copy it in from stdin: holt cp - RUNTIME:/FILE',
+  sandbox: noNoun,
+  sandboxes: noNoun,
+  sbx: noNoun,
+  runtime: noNoun,
+  runtimes: noNoun,
+  container: noNoun,
+  machine: noNoun,
+  upload: 'Copy it in: holt cp -r FILE RUNTIME:/PATH',
+  download: 'Copy it out: holt cp -r RUNTIME:/PATH FILE',
+  diff: 'What changes from now on: holt watch RUNTIME:/DIR',
+  tag: 'A build has the tag of its name: holt template build -t NAME:TAG',
   edit: 'Edit it in a terminal: holt shell RUNTIME',
   prune: 'Ended runtimes need no room. Delete those that go on: holt rm --all',
   rename: 'A runtime keeps the name of its start: holt create -n NAME',
@@ -98,6 +120,10 @@ export const mainVerbOf: Readonly<Record<string, string>> = {
 
 /** The advice for a command of a group. */
 export const insteadInGroup: Readonly<Record<string, string>> = {
+  'snapshot restore': 'Make a runtime of it: holt create --snapshot SNAPSHOT',
+  'snapshot fork': 'Make a runtime of it: holt create --snapshot SNAPSHOT',
+  'snapshot save': 'Take it: holt snapshot create RUNTIME -n NAME',
+  'snapshot take': 'Take it: holt snapshot create RUNTIME -n NAME',
   'net allow': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',
   'net deny': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',
   'secret get': 'Values are never shown. Which secrets there are: holt secret ls',
