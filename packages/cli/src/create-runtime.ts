@@ -4,7 +4,11 @@ import { reportFailure } from './build/report-failure.ts'
 import { connect } from './connect.ts'
 import { Interrupts } from './interrupts.ts'
 import { say } from './output/print.ts'
+import { printable } from './output/visible.ts'
 import { shellWord } from './shell/shell-word.ts'
+
+/** A create takes less time, unless the service is busy or does not answer. The wait for it may be minutes. */
+const silentMs = 5_000
 
 /** The end of the output that a failure is told with. */
 const keptLines = 15
@@ -15,9 +19,13 @@ const keptLines = 15
  */
 export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime | null> {
   const stop = new AbortController()
+  const holt = connect()
   const shown = new ShownBuild(() => stop.abort())
+  const timer = setTimeout(() => {
+    if (shown.id === null) say(`holt: no answer from Holt at ${printable(holt.url)} yet; what it does: holt status`)
+  }, silentMs)
   try {
-    return await connect().runtimes.create(body, {
+    return await holt.runtimes.create(body, {
       signal: stop.signal,
       building: { onStatus: (build) => shown.status(build), onLog: (line) => shown.log(line) },
     })
@@ -28,6 +36,7 @@ export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime |
     else throw error
     return null
   } finally {
+    clearTimeout(timer)
     shown.end()
   }
 }

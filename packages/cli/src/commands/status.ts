@@ -37,9 +37,12 @@ export function addStatus(program: Command): void {
   })
 }
 
+/** A service that takes longer to say whether it is ready does not answer. */
+const answerSecs = 5
+
 async function askReadiness(): Promise<Readiness | null> {
   try {
-    return await connect({ maxRetries: 0 }).ready()
+    return await connect({ maxRetries: 0, timeoutSecs: answerSecs }).ready()
   } catch (error) {
     if (error instanceof HoltConnectionError) return null
     throw error

@@ -78,6 +78,16 @@ test('run says what it waits for', async () => {
   expect(stderr).toMatch(/^holt: .+ Trying again in 1 s\n/)
 })
 
+test('run says that the service does not answer, long before it gives up', async () => {
+  service.faults.push({ route: 'createRuntime', type: 'hang' })
+  const child = startHolt(['run', '--', 'true'], { service })
+  for await (const text of child.stderr.setEncoding('utf8')) {
+    expect(text).toBe(`holt: no answer from Holt at ${service.url} yet; what it does: holt status\n`)
+    break
+  }
+  child.kill()
+})
+
 test('Ctrl-C ends the wait and leaves the build', async () => {
   service.script = (build) => build.status('building')
   const id = await beingBuilt()

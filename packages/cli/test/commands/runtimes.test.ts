@@ -436,3 +436,10 @@ test('templates are listed and shown', async () => {
     name: 'base-small',
   })
 })
+
+test('status says that a service does not answer, soon', async () => {
+  service.faults.push({ route: 'readiness', type: 'hang' })
+  const { code, stdout } = await runHolt(['status'], { service })
+  expect(code).toBe(1)
+  expect(stdout).toContain('does not answer')
+})
