@@ -66,8 +66,6 @@ class Installation {
       HOME: home,
       PATH: `${bin}:${process.env.PATH}`,
       HOLT_STATE_DIR: state,
-      ANTHROPIC_API_KEY: 'sk-of-nobody',
-      STRIPE_KEY: 'sk-of-nobody',
     }
     const made = new Installation(dir, env)
     await symlink(join(repository, 'packages', 'cli', 'bin', 'holt'), join(bin, 'holt'))
@@ -148,6 +146,12 @@ test('the blocks that no test runs say why, and are few', () => {
   console.log(`${blocks.length - notRun.length} blocks of commands run, ${notRun.length} do not`)
   for (const { place, notRun: reason } of notRun) expect(reason, place).toMatch(/^(?:needs|runs|is) \w+/)
   expect(notRun.length).toBeLessThan(blocks.length / 2)
+})
+
+test.each(pages)('$name gives each name to one runtime', ({ blocks }) => {
+  const text = blocks.map(({ commands }) => commands.replaceAll(/ #.*$/gm, '')).join('\n')
+  const names = [...text.matchAll(/holt create\b[^\n;|]* -n ([\w-]+)/g)].map(([, name]) => name)
+  expect(names).toEqual([...new Set(names)])
 })
 
 test('every fence of commands is found, with the reason before it', () => {
