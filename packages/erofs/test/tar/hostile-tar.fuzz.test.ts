@@ -64,6 +64,9 @@ describe.skipIf(checker.skip)(`images of hostile archives of HOLT_FUZZ_SEED=${se
   }, 120_000)
 })
 
+/** The most bytes of a file whose content is read. A sparse file can be of any size, and a writer refuses those above its own limit. */
+const largest = 2 ** 30
+
 /** Lists an archive; null if it is an input error. Content is read to its end, as a writer does. */
 async function list(archive: Buffer): Promise<readonly Listed[] | null> {
   const listed: Listed[] = []
@@ -80,7 +83,7 @@ async function listedOf(entry: Entry): Promise<Listed> {
   const name = Buffer.from(entry.path).toString('latin1').replace(/\/+$/, '')
   const isLink = entry.type === 'symlink' || entry.type === 'hardlink'
   const target = isLink ? Buffer.from(entry.linkTarget).toString('latin1') : ''
-  if (entry.type === 'file') {
+  if (entry.type === 'file' && entry.size <= largest) {
     let size = 0
     for await (const part of entry.body ?? []) size += part.length
     expect(size).toBe(entry.size)
