@@ -245,13 +245,15 @@ test('in a crowd a request whose key seems right waits among its project, and no
 })
 
 test('a client that takes nothing of its answer is cut, and one that reads late is not', async () => {
-  const { connections, open } = await start({ unreadTimeoutMs: 400 })
+  const { connections, dropped, seen, open } = await start({ unreadTimeoutMs: 400 })
   const deaf = await open()
   deaf.socket.pause()
   deaf.socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
+  await expect.poll(() => seen.requests, { timeout: 10_000 }).toBe(1)
   const late = await open()
-  await expect.poll(() => connections.size, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => dropped, { timeout: 10_000 }).toEqual(['unread'])
   expect(await late.ask('/')).toContain('answered')
+  expect(connections.size).toBe(1)
 })
 
 test('the connections leave the service descriptors of its own', () => {
