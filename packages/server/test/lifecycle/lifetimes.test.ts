@@ -230,12 +230,13 @@ describe('an idle runtime', () => {
     for (const id of [busy, idle]) await ask('GET', `${path}/${id}/files/stat?path=/`)
     const egress = gateway.of(busy)
     if (egress === null) throw new Error('it has no way out')
-    const traffic = setInterval(() => {
-      egress.traffic = { ...egress.traffic, sent: egress.traffic.sent + 100 }
-    }, 100)
-    onTestFinished(() => clearInterval(traffic))
+    // Each look of the sweep finds that something has moved.
+    let looks = 0
+    const traffic = () => ({ sent: 100 * ++looks, received: 0 })
+    Object.defineProperty(egress, 'traffic', { get: traffic })
     for (let step = 0; step < 4; step += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 1_100)) // A look of the sweep is between.
+      const before = looks
+      await expect.poll(() => looks, patience).toBeGreaterThan(before)
       clock.skip(20_000)
     }
     await expect.poll(() => stateOf(idle), patience).toBe('paused')
