@@ -1,16 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runHolt } from './support/run-holt.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
-/** Longer than one tick of the file system's clock. */
-const tickMs = 25
-
 let root: string
 /** An installation whose programs print their names. */
 beforeEach(async () => {
@@ -38,9 +35,9 @@ beforeEach(async () => {
   await symlink(process.execPath, join(root, 'node_modules/.bin/node'))
   await symlink('one', join(root, 'dist/bundle/current'))
   await put('dist/bundle/one/files.json', '{}')
-  await setTimeout(tickMs)
+  await tick()
   await put('dist/bundle/one/begun', '')
-  await setTimeout(tickMs)
+  await tick()
 })
 afterEach(() => rm(root, { recursive: true }))
 
@@ -48,6 +45,16 @@ async function put(path: string, text: string): Promise<void> {
   await mkdir(join(root, 'node_modules/.bin'), { recursive: true })
   await mkdir(dirname(join(root, path)), { recursive: true })
   await writeFile(join(root, path), text)
+}
+
+/** Waits until a file that is written gets a later time than all that were written before. */
+async function tick(): Promise<void> {
+  const write = async () => {
+    await put('tick', 'x')
+    return (await stat(join(root, 'tick'), { bigint: true })).mtimeNs
+  }
+  const before = await write()
+  while ((await write()) <= before) await setImmediate()
 }
 
 const run = (program = 'packages/cli/bin/holt') => runHolt(['a', 'b c'], { argv: [join(root, program)], cwd: '/' })
