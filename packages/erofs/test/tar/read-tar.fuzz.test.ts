@@ -75,7 +75,7 @@ test('a damaged archive becomes an image or an input error, and leaves nothing h
         }
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: 1500, interruptAfterTimeLimit: 40_000 },
   )
   // Both ways out are taken, or the mutations test nothing.
   expect({ images, errors }).toEqual({ images: expect.toSatisfy(many), errors: expect.toSatisfy(many) })
