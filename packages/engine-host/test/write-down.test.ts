@@ -165,6 +165,9 @@ test.skipIf(reason !== null).each([true, false])(
   async (goOn) => {
     await withEngine(async ({ under, engine, image }) => {
       const { spec, guest } = await startWaiting(engine, image)
+      // So that writing takes longer than to see that it has begun.
+      const body = Buffer.alloc(64 * 2 ** 20, 1)
+      await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
       await guest.quiesce(timeout(), { force: true })
       const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
       const given = expect(take).rejects.toMatchObject({ kind: 'gone' })
