@@ -58,6 +58,19 @@ export function cpuTimeOf(runtimeId: string): number {
   throw new Error('no cgroup counts processor time')
 }
 
+/** The length of all periods in which the limit of processor time stopped the runtime, in nanoseconds. */
+export function throttledPeriodsOf(runtimeId: string): number {
+  for (const path of cgroupsOf(runtimeId)) {
+    const [v1, v2] = [join(path, 'cpu.cfs_period_us'), join(path, 'cpu.max')]
+    const periodFile = [v1, v2].find((file) => existsSync(file))
+    if (periodFile === undefined) continue
+    const periodUs = Number(readFileSync(periodFile, 'utf8').trim().split(' ').at(-1))
+    const count = /^nr_throttled (\d+)$/m.exec(readFileSync(join(path, 'cpu.stat'), 'utf8'))?.[1]
+    if (count !== undefined) return Number(count) * periodUs * 1000
+  }
+  throw new Error('no cgroup limits processor time')
+}
+
 /** Whether the kernel lets nothing of the runtime run (freezer of cgroup v1, `cgroup.freeze` of v2). */
 export function isFrozen(runtimeId: string): boolean {
   return cgroupsOf(runtimeId).some((path) => {
