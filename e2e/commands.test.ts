@@ -45,7 +45,10 @@ describeClasses('commands', (isolation) => {
     })
 
     it('that times out is a result, and nothing of it is left', async () => {
-      const result = await runtime.run('echo begun; (setsid sleep 4711 &); sleep 4711', { timeout_secs: 1 })
+      // The time has to be enough for a shell to begin on this machine.
+      const { duration_ms } = await runtime.run('echo begun; (setsid true &); true')
+      const timeout_secs = 1 + Math.ceil((10 * (duration_ms ?? 0)) / 1000)
+      const result = await runtime.run('echo begun; (setsid sleep 4711 &); sleep 4711', { timeout_secs })
       expect(result).toMatchObject({ timed_out: true, stdout: 'begun\n' })
       expect(await running('[s]leep 4711')).toBe('0')
     })
