@@ -20,11 +20,11 @@ while not os.path.exists('/srv/stop'):
     except FileNotFoundError: seen['absent'] += 1
 print(json.dumps(seen))`
 
-// Many small files: a copy of them takes long enough to be met half-way, on any machine.
+// Many small files: from the first argument's number to the second's.
 const manyFiles = `
-import os
-os.makedirs('/srv/s')
-for n in range(6000):
+import os, sys
+os.makedirs('/srv/s', exist_ok=True)
+for n in range(int(sys.argv[1]), int(sys.argv[2])):
     with open(f'/srv/s/{n}', 'w') as file: file.write(f'{n}\\n' * 100)`
 
 // What is read counts when the directory was still in place afterwards: one that has been replaced meanwhile is being removed.
@@ -100,7 +100,7 @@ describeClasses('while a copy is made', (isolation) => {
       ({ status }) => status,
       () => 'gave up',
     )
-    await until('the copy has begun', () => temporaryName(runtime))
+    await copyBegun(runtime)
     abort.abort()
     expect(await outcome).toBe('gave up')
     await until('the copy is undone or done', async () => (await temporaryName(runtime)) === null)
@@ -115,7 +115,7 @@ describeClasses('a runtime that is killed half-way through a copy', (isolation) 
     await makeManyFiles(runtime)
     await runtime.sh('mkdir /srv/d; echo old > /srv/d/old')
     const copying = runtime.copy({ source: '/srv/s', destination: '/srv/d', recursive: true, overwrite: true })
-    await until('the copy has begun', () => temporaryName(runtime))
+    await copyBegun(runtime)
     // The service holds still, so that what the runtime left is seen before the service takes it away.
     const daemon = daemonPid()
     process.kill(daemon, 'SIGSTOP')
@@ -150,9 +150,34 @@ function rootOf(runtime: TestRuntime): string {
   return join(service.stateDir, 'runtimes', runtime.id, 'rootfs')
 }
 
+/** How many looks a copy has to outlast, so that one of them meets it half-way. */
+const looksPerCopy = 10
+
+/** Makes so many files that a copy of them lasts long enough on this machine as it is now. */
 async function makeManyFiles(runtime: TestRuntime): Promise<void> {
-  const { exit_code, stderr } = await runtime.run(['python', '-c', manyFiles], { user: 'root' })
-  expect(exit_code, stderr).toBe(0)
+  for (let [have, count] = [0, 6000]; count <= 96_000; [have, count] = [count, 2 * count]) {
+    const { exit_code, stderr } = await runtime.run(['python', '-c', manyFiles, `${have}`, `${count}`], {
+      user: 'root',
+    })
+    expect(exit_code, stderr).toBe(0)
+    const copyMs = await timeOf(() => runtime.copied({ source: '/srv/s', destination: '/srv/tried', recursive: true }))
+    await runtime.sh('rm -r /srv/tried')
+    const lookMs = await timeOf(() => temporaryName(runtime))
+    if (copyMs > looksPerCopy * lookMs) return
+  }
+  throw new Error('no copy lasts long enough')
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const begunAt = performance.now()
+  await work()
+  return performance.now() - begunAt
+}
+
+/** Waits until a copy is being made. It looks without a pause, in which a copy could be over. */
+async function copyBegun(runtime: TestRuntime): Promise<void> {
+  const lateAt = performance.now() + 60_000
+  while ((await temporaryName(runtime)) === null) if (performance.now() > lateAt) throw new Error('no copy has begun')
 }
 
 /** The hidden name under which a copy is being made, where it is made; null when none is. */
