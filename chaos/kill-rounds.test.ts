@@ -8,6 +8,7 @@ import { nothingLeft } from '../e2e/support/lifecycle/states.ts'
 import { sumOf } from '../e2e/support/metrics.ts'
 import { removeAll } from '../e2e/support/remove-all.ts'
 import { findService } from '../e2e/support/service-process.ts'
+import { until } from '../e2e/support/until.ts'
 import { Chance } from './support/chance.ts'
 import { askWith } from './support/kill/ask.ts'
 import { checkLedger } from './support/kill/check-ledger.ts'
@@ -35,6 +36,8 @@ const roundsPerFullCheck = 5
 
 /** Time for a round on a slow machine: the start, and a check of every fact. */
 const roundMs = 60_000
+
+const hasPoolHit = async () => (await sumOf('holt_pool_hits_total')) > 0
 
 const settings = { ...withPools, ...toLoopback }
 
@@ -65,6 +68,9 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
         const stop = new AbortController()
         const working = clients.map((client) => client.work(stop.signal))
         await sleep(chance.below(lifeMs))
+        // A short life may end before any answer. Two rounds wait for what the test has to have met.
+        if (round === 0) await until('a create is met by a pool', hasPoolHit, roundMs)
+        if (round === rounds - 1) await until('clients got answers', async () => ledger.acknowledged > rounds, roundMs)
         pooled += await sumOf('holt_pool_hits_total')
         expect(clients.filter(({ isLost }) => isLost)).toEqual([])
         await crash()
