@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { Entry } from '@holt/erofs'
 import type { ContextArchive } from '../build/contract.ts'
+import { Pace } from '../pace.ts'
 import { ContextTree } from './context-tree.ts'
 import { readArchive } from './read-archive.ts'
 import { SearchAccount } from './search-account.ts'
@@ -37,9 +38,10 @@ export async function openContext(
   { signal, account = new SearchAccount() }: OpenOptions = {},
 ): Promise<Context> {
   const tree = new ContextTree()
+  const pace = new Pace()
   for await (const entry of membersOf(archive)) {
     signal?.throwIfAborted()
-    await tree.add(entry, () => digestOf(entry, signal))
+    await tree.add(entry, () => digestOf(entry, { pace, signal }))
   }
   return contextOf(tree, { sha256: archive.sha256, members: () => membersOf(archive), signal, account })
 }
@@ -82,12 +84,17 @@ function membersOf(archive: ContextArchive): AsyncGenerator<Entry> {
   return readArchive(createReadStream(archive.path, { highWaterMark: 1 << 20 }))
 }
 
-async function digestOf(entry: Entry, signal: AbortSignal | undefined): Promise<string> {
+/** Returns the SHA-256 of the content. It pauses for other work: the zeros of holes need no reading, so a small archive may have many GiB of them. */
+async function digestOf(
+  entry: Entry,
+  { pace, signal }: { readonly pace: Pace; readonly signal: AbortSignal | undefined },
+): Promise<string> {
   const hash = createHash('sha256')
   if (entry.type === 'file' && entry.body !== undefined) {
     for await (const chunk of entry.body) {
       signal?.throwIfAborted()
       hash.update(chunk)
+      await pace.restIfDue()
     }
   }
   return hash.digest('hex')

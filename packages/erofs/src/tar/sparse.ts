@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { ErofsInputError } from '../errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { decodeNumber, TAR_BLOCK } from './decode-header.ts'
@@ -22,8 +21,6 @@ export interface SparseMap {
 /** More parts than any file system fragments a file into; a bound for memory. */
 const MAX_SEGMENTS = 1_000_000
 const ZEROS = new Uint8Array(1 << 20)
-/** What a digest takes some milliseconds for. */
-const TURN_BYTES = 8 << 20
 const NEWLINE = 0x0a
 
 /**
@@ -71,16 +68,8 @@ export async function* expandSparse(map: SparseMap, body: MemberBody): AsyncGene
   yield* zeros(map.size - at)
 }
 
-/** Zeros are there at once, however many: between some of them other work gets its turn, or a small archive with a large hole would hold it up for as long as its reader takes. */
-async function* zeros(length: number): AsyncGenerator<Uint8Array> {
-  let sinceTurn = 0
-  for (let left = length; left > 0; left -= ZEROS.length) {
-    yield ZEROS.subarray(0, Math.min(left, ZEROS.length))
-    sinceTurn += ZEROS.length
-    if (sinceTurn < TURN_BYTES) continue
-    await turn()
-    sinceTurn = 0
-  }
+function* zeros(length: number): Generator<Uint8Array> {
+  for (let left = length; left > 0; left -= ZEROS.length) yield ZEROS.subarray(0, Math.min(left, ZEROS.length))
 }
 
 async function readOldGnuSegments({ header, path }: Member, reader: ByteReader): Promise<Segment[]> {
