@@ -1,6 +1,7 @@
-import { HoltError } from '@holt/sdk'
+import { type Holt, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
-import { UsageError } from '../verb.ts'
+import { connect } from '../connect.ts'
+import { act, UsageError } from '../verb.ts'
 import { doToEach } from './do-to-each.ts'
 
 /** The option of every verb that deletes: `rm -f $(ls -q)` works where there is nothing. */
@@ -13,6 +14,22 @@ export function addRemoveOptions(command: Command, thing: string, how: string): 
   return command
     .argument(`[${thing}...]`, how)
     .option('-f, --force', `do not fail for a ${thing} that is not there, nor where none is named`)
+}
+
+/** Adds `rm` to the group of a kind of thing: `holt THING rm`. Returns the verb. */
+export function addRemove(
+  group: Command,
+  { thing, description, how }: { readonly thing: string; readonly description: string; readonly how: string },
+  remove: (holt: Holt, text: string) => Promise<unknown>,
+): Command {
+  const command = addRemoveOptions(group.command('rm').description(description), thing, how)
+  act(command, (texts: string[], options: RemoveOptions) =>
+    removeEach(texts, { ...options, list: `holt ${thing} ls` }, async (text) => {
+      await remove(connect(), text)
+      return `Deleted ${text}`
+    }),
+  )
+  return command
 }
 
 /** Deletes each of those that were named. `list` is the command that lists the names. Returns the exit code. */

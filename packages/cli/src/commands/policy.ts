@@ -2,7 +2,7 @@ import type { Policy, PolicyBodyInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
-import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
+import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
@@ -37,12 +37,8 @@ export function addPolicy(program: Command): void {
     shown(await connect().policies.replace(policy, await policyFrom(options.file, options)), options),
   )
   addReaders(group)
-  const remove = addRemoveOptions(group.command('rm').description('delete policies'), 'policy', 'names or ids')
-  act(remove, (policies: string[], options: RemoveOptions) =>
-    removeEach(policies, { ...options, list: 'holt policy ls' }, async (policy) => {
-      await connect().policies.delete(policy)
-      return `Deleted ${policy}`
-    }),
+  addRemove(group, { thing: 'policy', description: 'delete policies', how: 'names or ids' }, (holt, text) =>
+    holt.policies.delete(text),
   )
 }
 

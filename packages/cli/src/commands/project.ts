@@ -2,7 +2,7 @@ import { type Project, quotaNames, type SetQuotas } from '@holt/protocol'
 import type { Command } from 'commander'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
-import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
+import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson } from '../output/print.ts'
 import { quotaLines, tightestQuota } from '../output/quota-lines.ts'
@@ -85,16 +85,14 @@ export function addProject(program: Command): void {
     return 0
   })
 
-  const remove = addRemoveOptions(
-    group.command('rm').description('delete projects that have nothing any more; their keys go with them'),
-    'project',
-    'names or ids',
-  )
-  act(remove, (projects: string[], options: RemoveOptions) =>
-    removeEach(projects, { ...options, list: 'holt project ls' }, async (project) => {
-      await connect().projects.delete(project)
-      return `Deleted ${project}`
-    }),
+  addRemove(
+    group,
+    {
+      thing: 'project',
+      description: 'delete projects that have nothing any more; their keys go with them',
+      how: 'names or ids',
+    },
+    (holt, text) => holt.projects.delete(text),
   )
 }
 

@@ -4,7 +4,7 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
-import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
+import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
@@ -78,12 +78,8 @@ export function addProvider(program: Command): void {
     return 0
   })
 
-  const remove = addRemoveOptions(group.command('rm').description('delete providers'), 'provider', 'names or ids')
-  act(remove, (providers: string[], options: RemoveOptions) =>
-    removeEach(providers, { ...options, list: 'holt provider ls' }, async (provider) => {
-      await connect().secrets.providers.delete(provider)
-      return `Deleted ${provider}`
-    }),
+  addRemove(group, { thing: 'provider', description: 'delete providers', how: 'names or ids' }, (holt, text) =>
+    holt.secrets.providers.delete(text),
   )
 }
 

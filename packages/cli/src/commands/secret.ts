@@ -5,7 +5,7 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { collected } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
-import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
+import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
@@ -78,16 +78,10 @@ export function addSecret(program: Command): void {
     },
   )
 
-  const remove = addRemoveOptions(
-    group.command('rm').description('delete secrets; it acts at once'),
-    'secret',
-    'names or ids',
-  )
-  act(remove, (secrets: string[], options: RemoveOptions) =>
-    removeEach(secrets, { ...options, list: 'holt secret ls' }, async (secret) => {
-      await connect().secrets.delete(secret)
-      return `Deleted ${secret}`
-    }),
+  addRemove(
+    group,
+    { thing: 'secret', description: 'delete secrets; it acts at once', how: 'names or ids' },
+    (holt, text) => holt.secrets.delete(text),
   )
   const rotate = group.command('rotate-key').description('encrypt everything secret anew under a new key (scope admin)')
   act(rotate, async () => {

@@ -2,7 +2,7 @@ import type { Snapshot, SnapshotFilter, SnapshotKind } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime, findRuntimeId } from '../arguments/find-runtime.ts'
-import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
+import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { amount } from '../copy/transfer-line.ts'
 import { printFields } from '../output/fields.ts'
@@ -38,16 +38,14 @@ export function addSnapshot(program: Command): void {
     .option('--json', 'print the snapshot as JSON')
   act(create, takeSnapshot)
   addReaders(group)
-  const remove = addRemoveOptions(
-    group.command('rm').description('delete snapshots; runtimes that were made from them go on'),
-    'snapshot',
-    'names or ids',
-  )
-  act(remove, (snapshots: string[], options: RemoveOptions) =>
-    removeEach(snapshots, { ...options, list: 'holt snapshot ls' }, async (snapshot) => {
-      await connect().snapshots.delete(snapshot)
-      return `Deleted ${snapshot}`
-    }),
+  addRemove(
+    group,
+    {
+      thing: 'snapshot',
+      description: 'delete snapshots; runtimes that were made from them go on',
+      how: 'names or ids',
+    },
+    (holt, text) => holt.snapshots.delete(text),
   )
 }
 

@@ -4,7 +4,7 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import { doToEach } from '../arguments/do-to-each.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
-import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
+import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -86,12 +86,8 @@ function addMakers(group: Command): void {
     else say(`${webhook.webhook_id} is ${webhook.state}: ${typesOf(webhook)} to ${webhook.url}`)
     return 0
   })
-  const remove = addRemoveOptions(group.command('rm').description('delete webhooks'), 'webhook', 'ids')
-  act(remove, (ids: string[], options: RemoveOptions) =>
-    removeEach(ids, { ...options, list: 'holt webhook ls' }, async (id) => {
-      await connect().webhooks.delete(id)
-      return `Deleted ${id}`
-    }),
+  addRemove(group, { thing: 'webhook', description: 'delete webhooks', how: 'ids' }, (holt, text) =>
+    holt.webhooks.delete(text),
   )
   const rotate = group
     .command('rotate')

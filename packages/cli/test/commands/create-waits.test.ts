@@ -53,26 +53,25 @@ test('run and create tell why the build failed', async () => {
   expect(service.runtimes.size).toBe(0)
 })
 
-test('run fails at once where its template could not be made', async () => {
+/** The next create is refused for its template, and to be sent again after some seconds. */
+function refuseCreate(templateState: string, retryAfterSecs: number): void {
   service.faults.push({
     route: 'createRuntime',
     type: 'refuse',
     code: 'unavailable',
-    headers: { 'retry-after': '60' },
-    details: { template_state: 'failed' },
+    headers: { 'retry-after': String(retryAfterSecs) },
+    details: { template_state: templateState },
   })
+}
+
+test('run fails at once where its template could not be made', async () => {
+  refuseCreate('failed', 60)
   expect(await runHolt(['run', '--', 'true'], { service })).toMatchObject({ code: 125, stdout: '' })
   expect(service.count('createRuntime')).toBe(1)
 })
 
 test('run says what it waits for', async () => {
-  service.faults.push({
-    route: 'createRuntime',
-    type: 'refuse',
-    code: 'unavailable',
-    headers: { 'retry-after': '1' },
-    details: { template_state: 'pending' },
-  })
+  refuseCreate('pending', 1)
   const { code, stderr } = await runHolt(['run', '--', 'true'], { service })
   expect(code).toBe(0)
   expect(stderr).toMatch(/^holt: .+ Trying again in 1 s\n/)

@@ -1,7 +1,7 @@
 import type { TemplateData } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import type { ListOptions } from '../../arguments/list-options.ts'
-import { addRemoveOptions, type RemoveOptions, removeEach } from '../../arguments/remove-options.ts'
+import { addRemove } from '../../arguments/remove-options.ts'
 import { connect } from '../../connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
 import { printFields } from '../../output/fields.ts'
@@ -62,17 +62,11 @@ export function addTemplateReaders(group: Command): void {
     else printFields(template)
     return 0
   })
-  const remove = addRemoveOptions(
-    group.command('rm').description('delete templates'),
-    'template',
-    'names, name:tag or ids',
+  addRemove(
+    group,
+    { thing: 'template', description: 'delete templates', how: 'names, name:tag or ids' },
+    (holt, text) => holt.templates.delete(text),
   ).addHelpText('after', removeExamples)
-  act(remove, (templates: string[], options: RemoveOptions) =>
-    removeEach(templates, { ...options, list: 'holt template ls' }, async (template) => {
-      await connect().templates.delete(template)
-      return `Deleted ${template}`
-    }),
-  )
 }
 
 /** True for a template of the project that no build has made. Its builds tell why. */
