@@ -47,12 +47,19 @@ async function withEngine(
   expect(await under.leaks()).toEqual([])
 }
 
-/** A runtime in which a program waits for input. */
-async function startWaiting(engine: Engine, image: ImageDigest) {
+/** So much memory takes longer to write down than a test takes to see that it has begun. */
+const slowBytes = 64 * 2 ** 20
+
+/** A runtime in which a program waits for input, and which holds so much memory. */
+async function startWaiting(engine: Engine, image: ImageDigest, heldBytes = 0) {
   const spec = smallSpec('gvisor', image)
   const guest = await startGuest(engine, spec)
   const waiting = { ...processOf(['cat']), stdin: 'pipe' as const }
   await guest.startProcess(waiting, timeout())
+  if (heldBytes > 0) {
+    const body = Buffer.alloc(heldBytes, 1)
+    await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
+  }
   return { spec, guest, waiting }
 }
 
@@ -108,11 +115,8 @@ test.skipIf(reason !== null).each([
       const point = join(under.options.stateDir, 'checkpoints')
       await mount({ type: 'tmpfs', source: 'tmpfs', point, options: tmpfs.split(',') })
       try {
-        const { spec, guest, waiting } = await startWaiting(engine, image)
-        if (what === 'is no room') {
-          const body = Buffer.alloc(48 * 2 ** 20, 1)
-          await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
-        }
+        const held = what === 'is no room' ? 48 * 2 ** 20 : 0
+        const { spec, guest, waiting } = await startWaiting(engine, image, held)
         await guest.quiesce(timeout(), { force: true })
         const take = checkpointsOf(engine).take(spec.id, 'cp', timeout())
         await expect(take).rejects.toMatchObject({ kind: 'no_space' })
@@ -125,7 +129,7 @@ test.skipIf(reason !== null).each([
   },
 )
 
-/** What is in the directory of the checkpoint that is being written. */
+/** The files of the checkpoint that is being written. */
 async function filesBegun({ options: { stateDir } }: EngineUnderTest): Promise<readonly string[]> {
   return readdir(join(stateDir, 'checkpoints'), { recursive: true })
 }
@@ -139,10 +143,7 @@ test.skipIf(reason !== null).each([
   options,
   async (_, isMoment) => {
     await withEngine(async ({ under, engine, image }) => {
-      const { spec, guest, waiting } = await startWaiting(engine, image)
-      // So that writing takes longer than to see that it has begun.
-      const body = Buffer.alloc(64 * 2 ** 20, 1)
-      await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
+      const { spec, guest, waiting } = await startWaiting(engine, image, slowBytes)
       await guest.quiesce(timeout(), { force: true })
       const stop = new AbortController()
       const take = expect(checkpointsOf(engine).take(spec.id, 'cp1', stop.signal)).rejects.toThrow('enough')
@@ -164,10 +165,7 @@ test.skipIf(reason !== null).each([true, false])(
   options,
   async (goOn) => {
     await withEngine(async ({ under, engine, image }) => {
-      const { spec, guest } = await startWaiting(engine, image)
-      // So that writing takes longer than to see that it has begun.
-      const body = Buffer.alloc(64 * 2 ** 20, 1)
-      await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
+      const { spec, guest } = await startWaiting(engine, image, slowBytes)
       await guest.quiesce(timeout(), { force: true })
       const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
       const given = expect(take).rejects.toMatchObject({ kind: 'gone' })

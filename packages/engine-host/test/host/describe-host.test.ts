@@ -72,7 +72,7 @@ test.skipIf(noRoot !== null)(`lets go of every descriptor when it closes (${noRo
   const engine = await open(dir.path, { runscPath: '/no/such/runsc', runcPath: '/no/such/runc' })
   await engine.describe()
   await engine.close()
-  // What an earlier test has let go of may have been among those before.
+  // Descriptors of an earlier test may have been among those before.
   const added = async () => [...(await countDescriptors())].filter(([kind, count]) => count > (before.get(kind) ?? 0))
   await expect.poll(added).toEqual([])
 })
