@@ -249,6 +249,9 @@ describe('a template whose application does not start', () => {
     expect(reason?.message).toMatch(/exited with code 3.*no such port/s)
     const killed = await outcome({ start_cmd: 'kill -9 $$' })
     expect(killed).toMatchObject({ code: 'start_cmd_failed', details: { signal: 'SIGKILL' } })
+    const greedy = await outcome({ start_cmd: 'tail /dev/zero', ready_cmd: 'false' })
+    expect(greedy).toMatchObject({ code: 'start_cmd_failed' })
+    expect(greedy?.message).toMatch(/more memory/)
   })
 
   it('fails as ready_cmd_failed where that cannot be run', async () => {

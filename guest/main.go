@@ -1,7 +1,8 @@
 // Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it
 // looks after one command, as "holt-guest limit" it limits itself and becomes one, and under the name "sudo" it asks the first process to run one as root.
 // On the host, "holt-guest tun" makes a network device for a runtime that may make none, "holt-guest contain" starts a container with
-// users of its own, and "holt-guest launch" starts programs for the daemon.
+// users of its own, "holt-guest launch" starts programs for the daemon, and "holt-guest watch-memory" tells it when a
+// runtime has used up its memory.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"holt.dev/guest/internal/contain"
 	"holt.dev/guest/internal/initd"
 	"holt.dev/guest/internal/launch"
+	"holt.dev/guest/internal/memwatch"
 	"holt.dev/guest/internal/sudo"
 	"holt.dev/guest/internal/supervise"
 	"holt.dev/guest/internal/tun"
@@ -39,6 +41,8 @@ func main() {
 		os.Exit(contain.Main(args))
 	case "launch":
 		os.Exit(launch.Main(args))
+	case "watch-memory":
+		os.Exit(memwatch.Main())
 	default:
 		// It must not become an init process: a service that is newer than this program would wait for it.
 		fmt.Fprintf(os.Stderr, "holt-guest: unknown verb %q: this program may be older than the service\n", verb)

@@ -59,6 +59,7 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep,
 	add("POST /v1/bind", a.bind)
 	add("POST /v1/seed", a.seed)
 	add("POST /v1/quiesce", a.quiesce)
+	add("POST /v1/memory/relief", a.relieveMemory)
 	bound := func(pattern string, h handler) { add(pattern, a.whenBound(h)) }
 	changing := func(pattern string, h handler) { bound(pattern, a.once(h)) }
 	bound("PUT /v1/network", a.setNetwork)

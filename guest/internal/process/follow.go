@@ -144,7 +144,7 @@ func (f *follower) output(stream Stream, at int64, data []byte) {
 func (f *follower) finish() error {
 	f.p.mu.Lock()
 	code, signal := f.p.outcome()
-	timedOut, kept := f.p.timedOut, f.p.kept
+	timedOut, kept, oomKilled := f.p.timedOut, f.p.kept, f.p.oomKilled
 	f.p.mu.Unlock()
 	exit, err := json.Marshal(struct {
 		Type     string  `json:"type"`
@@ -153,7 +153,8 @@ func (f *follower) finish() error {
 		Signal   *string `json:"signal"`
 		TimedOut bool    `json:"timed_out"`
 		Kept     *bool   `json:"session_kept,omitempty"`
-	}{"exit", f.cursor, code, signal, timedOut, kept})
+		Oom      bool    `json:"oom_killed,omitempty"`
+	}{"exit", f.cursor, code, signal, timedOut, kept, oomKilled})
 	if err != nil {
 		return err
 	}

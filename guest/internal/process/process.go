@@ -34,6 +34,8 @@ type Process struct {
 	gone    chan struct{}  // closed when nothing it started is left
 	timer   *owntime.Timer // ends the time that the command was given; nil without one
 
+	kernelKills kernelKills // at its start
+
 	mu       sync.Mutex
 	ended    time.Time
 	exited   bool
@@ -41,7 +43,11 @@ type Process struct {
 	known    bool  // whether status says how it ended
 	status   unix.WaitStatus
 	timedOut bool
-	kept     *bool // whether its session has what it left; nil outside of one, and while it runs
+	// oomKilled says that a process of it was ended because the runtime's memory was used up.
+	oomKilled bool
+	// asked says that it was killed by a request or at its timeout.
+	asked bool
+	kept  *bool // whether its session has what it left; nil outside of one, and while it runs
 }
 
 // Info is a process as the host sees it.
@@ -67,6 +73,7 @@ type Info struct {
 	Descendants   bool     `json:"descendants"`
 	Session       *string  `json:"session"`
 	SessionKept   *bool    `json:"session_kept"`
+	OomKilled     bool     `json:"oom_killed"`
 
 	Pty *pty.Size `json:"pty"`
 }
@@ -82,6 +89,7 @@ func (p *Process) Info() Info {
 		Cursor: c.cursor, StdoutBytes: c.stdout, StderrBytes: c.stderr,
 		DroppedBytes: c.stdoutDropped + c.stderrDropped, StdoutDropped: c.stdoutDropped, StderrDropped: c.stderrDropped,
 		Descendants: p.exited && p.active(), Session: p.spec.Session, SessionKept: p.kept,
+		OomKilled: p.oomKilled,
 	}
 	if p.terminal != nil {
 		size := p.terminal.Size()
@@ -146,6 +154,7 @@ func (p *Process) onExited(status *unix.WaitStatus, gone bool) {
 	p.exited, p.ended, p.exitAt = true, at, cursor
 	if status != nil {
 		p.known, p.status = true, *status
+		p.oomKilled = p.oomKilled || !p.asked && looksKilled(*status) && p.kernelKills.grown()
 	}
 	if gone {
 		close(p.gone)
@@ -175,6 +184,9 @@ const killTimeout = 10 * time.Second
 func (p *Process) Kill(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, killTimeout)
 	defer cancel()
+	p.mu.Lock()
+	p.asked = true
+	p.mu.Unlock()
 	if err := p.command.Kill(ctx); err != nil {
 		return fault.New(fault.Internal, "process %s: not everything it started could be killed within %s", p.spec.ID, killTimeout)
 	}
@@ -204,6 +216,9 @@ func (p *Process) Signal(name string) error {
 	defer p.mu.Unlock()
 	if p.exited {
 		return fault.New(fault.Conflict, "process %s has ended", p.spec.ID)
+	}
+	if number == unix.SIGKILL {
+		p.asked = true
 	}
 	err := unix.Kill(-p.command.Pid, number)
 	if err == unix.ESRCH {

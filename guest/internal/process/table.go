@@ -96,7 +96,7 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 	}
 	p := &Process{
 		spec: spec, cwd: start.Dir, user: accounts.Shown(user.Name, user.UID), session: turn,
-		ring: newRing(spec.ringBytes()), stdin: closedInput(), gone: make(chan struct{}),
+		ring: newRing(spec.ringBytes()), stdin: closedInput(), gone: make(chan struct{}), kernelKills: countKernelKills(),
 	}
 	p.holds = &holds{ring: p.ring}
 	if turn != nil {

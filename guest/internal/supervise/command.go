@@ -82,11 +82,19 @@ func (c *Command) close() {
 
 // roots answers the processes below which the command is, each able to reap.
 func (c *Command) roots() []int {
+	pids := c.pids()
+	for _, pid := range pids {
+		_ = unix.Kill(pid, unix.SIGCONT) // root inside may have stopped it
+	}
+	return pids
+}
+
+// pids answers the command's supervisors.
+func (c *Command) pids() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var pids []int
 	for _, s := range c.supervisors {
-		_ = unix.Kill(s.pid, unix.SIGCONT) // root inside may have stopped it
 		pids = append(pids, s.pid)
 	}
 	return pids

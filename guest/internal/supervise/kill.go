@@ -145,11 +145,11 @@ func (k *killing) still(ctx context.Context) {
 		}
 		time.Sleep(time.Millisecond) // what dies now has its children given to others
 	}
-	k.goOn(before)
+	goOn(before)
 }
 
 // goOn lets everything go on that was not stopped before: children sooner than their parents, so that no shell sees its job stopped.
-func (k *killing) goOn(before map[int]bool) {
+func goOn(before map[int]bool) {
 	all := readTree()
 	if !all.whole || all.torn() {
 		_ = unix.Kill(-1, unix.SIGCONT)

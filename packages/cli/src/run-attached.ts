@@ -3,6 +3,7 @@ import type { CommandHandle, CommandOptions, OutputItem, Runtime } from '@holt/s
 import { HoltError, outputBytes } from '@holt/sdk'
 import type { Interrupts } from './interrupts.ts'
 import { isGone, say, writeBytes } from './output/print.ts'
+import { mib } from './output/table.ts'
 import { OutputTail, tellOfDenials } from './tell-of-denials.ts'
 import { tellOfPauses } from './tell-of-pauses.ts'
 import { holtFailedExitCode } from './verb.ts'
@@ -97,6 +98,7 @@ export async function runAttached(attached: Attached): Promise<number> {
   process.stdin.destroy()
   if (unread) return brokenPipeExitCode
   if (exit?.session_kept === false) tellNotKept()
+  if (exit?.oom_killed === true) tellOutOfMemory(runtime)
   const exitCode = exitCodeOf(exit)
   if (exitCode !== 0 && interrupts.first === null) await tellWhy(attached, { commandId, output })
   if (dropped === 0) return exitCode
@@ -127,6 +129,12 @@ export function exitCodeOf(exit: { exit_code: number | null; timed_out: boolean 
 /** A session takes over nothing from a command that did not come to its shell's end. */
 export function tellNotKept(): void {
   say('holt: the command did not end its shell itself, so the session is as it was before it')
+}
+
+/** Says that a process of the command was ended for memory, and what helps. */
+export function tellOutOfMemory({ memory_mib }: Pick<Runtime, 'memory_mib'>): void {
+  say(`holt: the runtime had used up its ${mib(memory_mib)} of memory, and a process of the command was ended for it`)
+  say(`holt: a runtime gets more with --memory ${2 * memory_mib}MiB`)
 }
 
 /** Does something to the command that runs for us, if it still does. */

@@ -18,6 +18,7 @@ import { freezerOf } from './freeze-runtime.ts'
 import type { Claim } from './host/claim-installation.ts'
 import { type DescribeInput, describeHost } from './host/describe-host.ts'
 import type { Host } from './host/host.ts'
+import { MemoryGuard } from './memory/memory-guard.ts'
 import { removeRuntime } from './remove-runtime.ts'
 import { usageOf } from './runtimes/host-usage.ts'
 import { observedOf } from './runtimes/runtime-record.ts'
@@ -36,6 +37,7 @@ export class HostEngine implements Engine {
   readonly #input: DescribeInput
   readonly #claim: Claim
   readonly #watch: RuntimeWatch
+  readonly #memory: MemoryGuard | null
   readonly #abilities: Partial<Abilities>
   #refreshing = false
   #facts: { readonly at: number; readonly value: Promise<EngineFacts> } | null = null
@@ -46,6 +48,7 @@ export class HostEngine implements Engine {
     this.#input = input
     this.#claim = claim
     this.#watch = new RuntimeWatch(host)
+    this.#memory = host.guest === null ? null : new MemoryGuard(host, host.guest.path)
     const freezer = freezerOf(host)
     const usage = usageOf(host)
     this.#abilities = {
@@ -125,6 +128,7 @@ export class HostEngine implements Engine {
     if (this.#closed) return
     this.#closed = true
     await this.#watch.close()
+    this.#memory?.close()
     // Verbs that are at work come to their end: what they have begun would go on without its door.
     await this.#host.locks.settled()
     await this.#host.checkpoints.locks.settled()

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Engine, EngineError, type ImageDigest } from '@holt/engine'
+import type { Engine, ImageDigest } from '@holt/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { cpuMs } from './support/cpu-time.ts'
 import {
@@ -44,19 +44,8 @@ for (const [isolation, runner] of [
       test('what takes too much memory is killed at the limit, and the host says so', async () => {
         const spec = smallSpec(isolation, image, { memoryMiB: 128 })
         const guest = await startGuest(engine, spec)
-        const outcome = await runCommand(guest, '/bin/probe', 'hog').catch((error: unknown) => error)
-        if (isolation === 'gvisor') {
-          // The sentry is one process of the host: the runtime goes as a whole.
-          expect(outcome).toBeInstanceOf(EngineError)
-          await expect
-            .poll(async () => (await engine.inspect(spec.id))?.ending?.reason, { timeout: 10_000 })
-            .toBe('out_of_memory')
-          await expect(engine.dial(spec.id, timeout())).rejects.toMatchObject({ kind: 'gone' })
-          await expect(engine.ensure(spec, timeout())).rejects.toMatchObject({ kind: 'gone' })
-        } else {
-          expect(outcome).toMatchObject({ exitCode: 137 })
-          expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
-        }
+        expect(await runCommand(guest, '/bin/probe', 'hog')).toMatchObject({ exitCode: 137 })
+        expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
       })
 
       test('no process of it leaves its memory in a file of the host when it crashes', async () => {
@@ -76,7 +65,7 @@ for (const [isolation, runner] of [
         const { output } = await runCommand(guest, '/bin/probe', 'forks')
         expect(Number(output)).toBeGreaterThan(2)
         // gVisor's own pids controller lets a few more through than it says.
-        expect(Number(output)).toBeLessThan(isolation === 'gvisor' ? 96 : 64)
+        expect(Number(output)).toBeLessThan(isolation === 'gvisor' ? 2 * 64 : 64)
         expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
       })
 

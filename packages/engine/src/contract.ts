@@ -96,6 +96,18 @@ export interface Observed {
   readonly restored: boolean
   /** True while it stands still (`Freezer`). */
   readonly frozen: boolean
+  readonly memoryKills: MemoryKills
+}
+
+/** The processes of a runtime that were ended because its memory was used up, since this engine was opened. */
+export interface MemoryKills {
+  readonly count: number
+  /** The last one, in the words of the guest; null where only the kernel knows. */
+  readonly last: {
+    readonly name: string
+    readonly resident_bytes: number
+    readonly command_id: string | null
+  } | null
 }
 
 /** `out_of_memory`: the kernel killed it at its limit; `crashed`: its first process ended by itself; `host_restarted`: the host booted since; `start_failed`: it never ran. */

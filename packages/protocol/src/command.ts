@@ -114,6 +114,9 @@ export const Command = z
       .describe('128 + n for a signal n; null while it runs, or where it is not known.'),
     signal: z.string().nullable().describe('The signal that ended it, such as `SIGKILL`; else null.'),
     timed_out: z.boolean().describe('True if it was killed at its `timeout_secs`.'),
+    oom_killed: z
+      .boolean()
+      .describe('True if one of its processes was ended because the runtime had used up its memory.'),
     started_at: Timestamp.describe('When it was started (RFC 3339 UTC with milliseconds).'),
     ended_at: Timestamp.nullable().describe('When it ended (RFC 3339 UTC with milliseconds); null while it runs.'),
     duration_ms: z.number().int().nullable().describe('Milliseconds from its start to its end; null while it runs.'),
@@ -185,6 +188,10 @@ export const OutputItem = z
       signal: z.string().nullable().describe('The signal that ended the command, such as `SIGKILL`; else null.'),
       timed_out: z.boolean().describe('True if the command was killed at its time limit.'),
       session_kept: z.boolean().optional().describe('In a session: whether it has what the command left.'),
+      oom_killed: z
+        .boolean()
+        .optional()
+        .describe('True if one of its processes was ended because the runtime had used up its memory; else absent.'),
     }),
     z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),
   ])

@@ -17,6 +17,7 @@ export const eventTypes = [
   'runtime.forked',
   'runtime.network_changed',
   'runtime.port_changed',
+  'runtime.oom_killed',
   'snapshot.writing',
   'snapshot.ready',
   'snapshot.failed',

@@ -73,7 +73,12 @@ async function failureOf(
 ): Promise<BuildError> {
   if (saysDiskFull(tail) && (await runtime.mayBeFull())) return filledDisk(disk, number)
   const { exit_code: exitCode, signal } = exit
-  const how = signal !== null ? `was ended by ${signal}` : `exited with ${exitCode ?? 'an unknown code'}`
+  const how =
+    exit.oom_killed === true
+      ? `needed more memory than the ${runtime.spec.memoryMiB} MiB that steps of a build have`
+      : signal !== null
+        ? `was ended by ${signal}`
+        : `exited with ${exitCode ?? 'an unknown code'}`
   const quoted = tail === '' ? '' : `\n${tail}`
   const hint = hintOfExit(exit, { user, tail })
   return new BuildError('step_failed', `${text} ${how}.${quoted}`, {

@@ -2,6 +2,8 @@
 export interface Exit {
   readonly exit_code: number | null
   readonly signal: string | null
+  /** True if a process of it was ended because the runtime had used up its memory. */
+  readonly oom_killed?: boolean | undefined
 }
 
 const memoryHint = 'It may have needed more memory than steps of a build have.'

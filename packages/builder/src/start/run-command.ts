@@ -1,4 +1,4 @@
-import type { GuestClient, StartProcess } from '@holt/engine'
+import type { GuestClient, GuestProcess, StartProcess } from '@holt/engine'
 import { makeId } from '@holt/protocol'
 import { LastOutput } from './last-output.ts'
 
@@ -8,6 +8,8 @@ export interface CommandEnd {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly timedOut: boolean
+  /** A process of it was ended because the runtime had used up its memory. */
+  readonly oomKilled: boolean
   readonly output: LastOutput
 }
 
@@ -35,13 +37,22 @@ export async function runCommand(guest: GuestClient, request: StartProcess, sign
   const output = new LastOutput()
   for await (const item of await guest.runProcess(request, signal)) {
     if (item.type === 'stdout' || item.type === 'stderr') output.add(Buffer.from(item.data, 'base64'))
-    if (item.type === 'exit') return { exitCode: item.exit_code, signal: item.signal, timedOut: item.timed_out, output }
+    if (item.type === 'exit') return { ...endOf(item), output }
   }
-  return { exitCode: null, signal: null, timedOut: false, output }
+  return { exitCode: null, signal: null, timedOut: false, oomKilled: false, output }
+}
+
+/** What the guest says of the end of a command. */
+export function endOf(
+  said: Pick<GuestProcess, 'exit_code' | 'signal' | 'timed_out'> & { readonly oom_killed?: boolean | undefined },
+): Omit<CommandEnd, 'output'> {
+  const { exit_code: exitCode, signal, timed_out: timedOut, oom_killed: oomKilled = false } = said
+  return { exitCode, signal, timedOut, oomKilled }
 }
 
 /** How it ended, for people. */
-export function wayOfEnding({ exitCode, signal, timedOut }: Omit<CommandEnd, 'output'>): string {
+export function wayOfEnding({ exitCode, signal, timedOut, oomKilled }: Omit<CommandEnd, 'output'>): string {
+  if (oomKilled) return 'needed more memory than its runtime has, and was ended'
   if (timedOut) return 'took too long and was killed'
   if (signal !== null) return `was ended by ${signal}`
   return exitCode === null ? 'ended in a way that is not known' : `exited with code ${exitCode}`

@@ -4,7 +4,7 @@ import { HoltError } from '@holt/protocol'
 import { BuildError } from '../build/contract.ts'
 import { LastOutput } from './last-output.ts'
 import { Lines } from './lines.ts'
-import { templateCommand, wayOfEnding } from './run-command.ts'
+import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './run-command.ts'
 
 /** How long the end of a command waits for what it wrote last. */
 const lastWordsMs = 2000
@@ -52,7 +52,7 @@ export class StartedCommand implements Disposable {
     if (process.state === 'running' || process.exit_code === 0) return process
     // What it wrote last may still be on its way.
     await Promise.race([this.#following, sleep(lastWordsMs)])
-    throw this.#failure({ exitCode: process.exit_code, signal: process.signal, timedOut: process.timed_out })
+    throw this.#failure(endOf(process))
   }
 
   [Symbol.dispose](): void {
@@ -70,7 +70,7 @@ export class StartedCommand implements Disposable {
           this.output.add(bytes)
           lines.add(bytes)
         } else if (item.type === 'exit' && item.exit_code !== 0) {
-          this.#failed.abort(this.#failure({ exitCode: item.exit_code, signal: item.signal, timedOut: false }))
+          this.#failed.abort(this.#failure(endOf(item)))
         }
       }
     } catch {
@@ -79,12 +79,14 @@ export class StartedCommand implements Disposable {
     lines.end()
   }
 
-  #failure(end: { exitCode: number | null; signal: string | null; timedOut: boolean }): BuildError {
+  #failure(end: Omit<CommandEnd, 'output'>): BuildError {
     return new BuildError(
       'start_cmd_failed',
       `start_cmd ${wayOfEnding(end)} before it was ready. ${this.output.quote()}`,
       {
-        hint: 'Run it in a runtime of the image to see why. A command that ends with 0 may leave its work to processes in the background.',
+        hint: end.oomKilled
+          ? 'Raise memory.'
+          : 'Run it in a runtime of the image to see why. A command that ends with 0 may leave its work to processes in the background.',
         details: { exit_code: end.exitCode, signal: end.signal },
       },
     )

@@ -7,7 +7,14 @@ import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
 import { connect } from '../connect.ts'
 import { Interrupts } from '../interrupts.ts'
 import { print, printJson } from '../output/print.ts'
-import { exitCodeOf, explainingLines, failureExitCode, runAttached, tellNotKept } from '../run-attached.ts'
+import {
+  exitCodeOf,
+  explainingLines,
+  failureExitCode,
+  runAttached,
+  tellNotKept,
+  tellOutOfMemory,
+} from '../run-attached.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { OutputTail, tellOfDenials } from '../tell-of-denials.ts'
 import { isInteractive, localSize } from '../terminal/local-terminal.ts'
@@ -88,6 +95,7 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
   if (options.json !== true) return await runAttached({ runtime, command, options: how, interrupts, interactive })
   const result = await runtime.commands.run(command, how)
   if (result.session_kept === false) tellNotKept()
+  if (result.oom_killed) tellOutOfMemory(runtime)
   printJson(result)
   const exitCode = exitCodeOf(result)
   if (exitCode !== 0) {

@@ -69,7 +69,11 @@ export async function readRecord(path: string): Promise<RuntimeRecord | 'absent'
 }
 
 /** A runtime as the contract shows it. */
-export function observedOf({ record, frozen }: { readonly record: RuntimeRecord; readonly frozen: boolean }): Observed {
+export function observedOf({
+  record,
+  frozen,
+  memoryKills,
+}: Pick<Observed, 'memoryKills' | 'frozen'> & { readonly record: RuntimeRecord }): Observed {
   const { spec, state, ending, restored } = record
-  return { id: spec.id, spec, state, ending, restored, frozen: frozen && state === 'running' }
+  return { id: spec.id, spec, state, ending, restored, frozen: frozen && state === 'running', memoryKills }
 }

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import type { ImageDigest, Isolation, Observed, RuntimeId, RuntimeSpec } from '@holt/engine'
+import type { ImageDigest, Isolation, MemoryKills, Observed, RuntimeId, RuntimeSpec } from '@holt/engine'
 import { EgressDoor } from '../egress/egress-door.ts'
 import type { TunOffer } from '../egress/offer-tun.ts'
 import type { Layout, RuntimePaths } from '../layout.ts'
@@ -21,6 +21,10 @@ export interface Runtime {
   record: RuntimeRecord
   /** True while it is frozen. Only its cgroup is frozen. */
   frozen: boolean
+  /** The processes that were ended because its memory was used up. */
+  memoryKills: MemoryKills
+  /** True while it uses more memory than it may have: an end then is for that. */
+  lacksMemory: boolean
   /** Ends an `ensure` or a `take` that is at work on it, for it is being removed. A removal that fails puts a new one in its place. */
   cancel: AbortController
 }
@@ -44,6 +48,8 @@ export class RuntimeRegistry {
   readonly #picked = new Set<number>()
   /** Called when a runtime's connection ends. */
   onDrop: (id: RuntimeId) => void = () => {}
+  /** Called when a runtime begins to run, before anybody is told. */
+  onRunning: (runtime: Runtime) => Promise<void> = async () => {}
 
   constructor(layout: Layout, identity: RegistryIdentity, observers: Observers, log: Log) {
     this.#layout = layout
@@ -134,6 +140,8 @@ export class RuntimeRegistry {
       tunOffer: null,
       record,
       frozen: false,
+      memoryKills: { count: 0, last: null },
+      lacksMemory: false,
       cancel: new AbortController(),
     }
     this.#runtimes.set(id, runtime)
@@ -144,6 +152,13 @@ export class RuntimeRegistry {
   async change(runtime: Runtime, change: Partial<RuntimeRecord>): Promise<void> {
     runtime.record = { ...runtime.record, ...change }
     await writeRecord(runtime.paths.record, runtime.record, false)
+    if (change.state === 'running') await this.onRunning(runtime)
+    this.#observers.tellPresent(observedOf(runtime))
+  }
+
+  /** Notes that more of its processes were ended for memory, and tells who observes. */
+  noteMemoryKills(runtime: Runtime, more: number, last: MemoryKills['last']): void {
+    runtime.memoryKills = { count: runtime.memoryKills.count + more, last }
     this.#observers.tellPresent(observedOf(runtime))
   }
 

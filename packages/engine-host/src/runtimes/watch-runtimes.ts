@@ -65,7 +65,7 @@ export class RuntimeWatch {
 /** Writes down that a runtime has ended and why, and ends what it has left. Its files stay until it is removed. */
 export async function endRuntime(host: Host, runtime: Runtime): Promise<void> {
   const cgroup = cgroupOf(host, runtime.paths.id)
-  const ending = endingOf(await cgroup.oomKills())
+  const ending = endingOf(await cgroup.oomKills(), runtime.lacksMemory)
   await cgroup.kill()
   await runtime.door.close(new EngineError('gone', `runtime ${runtime.paths.id} has ended: ${ending.message}`))
   await closeEgress(runtime)
@@ -73,7 +73,8 @@ export async function endRuntime(host: Host, runtime: Runtime): Promise<void> {
   host.log.info({ runtime: runtime.paths.id, ending }, 'a runtime has ended')
 }
 
-function endingOf(oomKills: number): Ending {
+function endingOf(oomKills: number, lacksMemory: boolean): Ending {
+  if (lacksMemory) return { reason: 'out_of_memory', message: 'it used more memory than it may have' }
   if (oomKills > 0) return { reason: 'out_of_memory', message: 'the kernel killed it at its memory limit' }
   return { reason: 'crashed', message: 'its first process ended' }
 }

@@ -37,6 +37,7 @@ const observed = (id: string, state: Observed['state']): Observed => ({
   ending: null,
   restored: false,
   frozen: false,
+  memoryKills: { count: 0, last: null },
 })
 
 test.each([

@@ -107,6 +107,7 @@ export class FakeEngine implements Engine {
       ending: null,
       restored: restored !== null,
       frozen: false,
+      memoryKills: { count: 0, last: null },
     }
     this.#set({ observed, guest })
   }
@@ -193,6 +194,14 @@ export class FakeEngine implements Engine {
     entry.guest.stop()
     void this.#egress.close(id)
     this.#set({ ...entry, observed: { ...entry.observed, state: 'ended', ending } })
+  }
+
+  /** Has processes of a runtime ended for memory. */
+  killForMemory(id: RuntimeId, count: number, last: Observed['memoryKills']['last']): void {
+    const entry = this.#runtimes.get(id)
+    if (entry === undefined) return
+    const memoryKills = { count: entry.observed.memoryKills.count + count, last }
+    this.#set({ ...entry, observed: { ...entry.observed, memoryKills } })
   }
 
   /** Makes a checkpoint one that cannot be restored. */

@@ -322,6 +322,7 @@ export class FakeProcesses {
       descendants: false,
       session: session ?? null,
       session_kept: null,
+      oom_killed: false,
       pty,
     }
   }

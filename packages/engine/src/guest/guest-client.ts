@@ -32,6 +32,7 @@ import {
   GuestPorts,
   GuestProcess,
   GuestProcesses,
+  GuestRelief,
   GuestSeeded,
   type GuestSession,
   GuestSessions,
@@ -218,6 +219,22 @@ export class GuestClient {
    */
   async quiesce(signal: AbortSignal, { force = false } = {}): Promise<void> {
     await this.#post(`/v1/quiesce${force ? '?force=1' : ''}`, {}, Nothing, signal)
+  }
+
+  /**
+   * Ends the processes with the most memory, because the runtime has more than it may have: until `free_bytes` are free, and none with
+   * fewer than `least_bytes`. With `whole` it ends the whole command that a process belongs to.
+   */
+  async relieveMemory(
+    request: {
+      readonly limit_bytes: number
+      readonly free_bytes: number
+      readonly least_bytes: number
+      readonly whole: boolean
+    },
+    signal: AbortSignal,
+  ): Promise<GuestRelief['ended']> {
+    return (await this.#post('/v1/memory/relief', request, GuestRelief, signal)).ended
   }
 
   async startProcess(request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {

@@ -92,12 +92,28 @@ export const GuestProcess = z.object({
   descendants: z.boolean(),
   session: word.sessionName.nullable().default(null),
   session_kept: z.boolean().nullable().default(null),
+  oom_killed: z.boolean().default(false), // A runtime that is adopted may have a guest that tells none.
   pty: GuestTerminal.nullable().default(null), // A runtime that is adopted may have a guest that knows of none.
 })
 export type GuestProcess = z.infer<typeof GuestProcess>
 
 /** `GET /v1/processes`. */
 export const GuestProcesses = z.object({ processes: z.array(GuestProcess).max(20_000) })
+
+/** `POST /v1/memory/relief`: the processes that were ended. */
+export const GuestRelief = z.object({
+  ended: z
+    .array(
+      z.object({
+        pid: word.pid,
+        name: z.string().max(64),
+        resident_bytes: count,
+        command_id: word.processId.nullable(),
+      }),
+    )
+    .max(20_000),
+})
+export type GuestRelief = z.infer<typeof GuestRelief>
 
 /** A line of a process's stream. */
 export const GuestItem = z.discriminatedUnion('type', [
@@ -116,6 +132,7 @@ export const GuestItem = z.discriminatedUnion('type', [
     signal: word.signal.nullable(),
     timed_out: z.boolean(),
     session_kept: z.boolean().optional(),
+    oom_killed: z.boolean().optional(),
   }),
   z.object({ type: z.literal('end'), cursor: count }),
 ])

@@ -39,6 +39,7 @@ export class TestProcess {
       dropped: { stdout: 0, stderr: 0 },
       session: body.session ?? null,
       session_kept: null,
+      oom_killed: false,
       pty: body.pty ?? null,
     }
     this.#add({ type: 'start', cursor: 1, command_id: this.command.command_id, pid: this.command.pid })

@@ -9,6 +9,7 @@ export interface Collected {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly timedOut: boolean
+  readonly oomKilled: boolean
   readonly stdout: Gathered
   readonly stderr: Gathered
   readonly droppedBytes: number
@@ -42,7 +43,7 @@ export async function collectResult(
   let pid = 0
   let startedAt: number | null = null
   let droppedBytes = 0
-  let exit: Pick<Extract<GuestItem, { type: 'exit' }>, 'exit_code' | 'signal' | 'timed_out' | 'session_kept'> = {
+  let exit: Omit<Extract<GuestItem, { type: 'exit' }>, 'type' | 'cursor'> = {
     exit_code: null,
     signal: null,
     timed_out: false,
@@ -59,6 +60,7 @@ export async function collectResult(
     exitCode: exit.exit_code,
     signal: exit.signal,
     timedOut: exit.timed_out,
+    oomKilled: exit.oom_killed ?? false,
     stdout: output.stdout.gathered(),
     stderr: output.stderr.gathered(),
     droppedBytes,

@@ -15,6 +15,7 @@ export function presentCommand(process: GuestProcess, commandId: string): Comman
     exit_code: process.exit_code,
     signal: process.signal,
     timed_out: process.timed_out,
+    oom_killed: process.oom_killed,
     started_at: moment(process.started_at_ms),
     ended_at: momentOrNull(process.ended_at_ms),
     duration_ms: process.ended_at_ms === null ? null : Math.max(0, process.ended_at_ms - process.started_at_ms),

@@ -170,6 +170,7 @@ function resultOf({ runtime, request, collected, startedAt, endedAt }: Finished)
     exit_code: collected.exitCode,
     signal: collected.signal,
     timed_out: collected.timedOut,
+    oom_killed: collected.oomKilled,
     started_at: moment(startedAt),
     ended_at: moment(endedAt),
     duration_ms: Math.max(0, Math.round(endedAt - startedAt)),

@@ -1,5 +1,5 @@
 import type { Isolation } from '@holt/engine'
-import { Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
 /** From a claim of a pool to the boot of an application, in seconds. */
@@ -16,6 +16,7 @@ export interface MadeRuntime {
 /** What is counted of runtimes. */
 export class RuntimesMetrics {
   readonly #creates: Histogram
+  readonly #memoryKills: Counter
 
   constructor(registry: Registry, service: () => Service) {
     this.#creates = new Histogram({
@@ -25,7 +26,17 @@ export class RuntimesMetrics {
       buckets: createBuckets,
       registers: [registry],
     })
+    this.#memoryKills = new Counter({
+      name: 'holt_oom_kills_total',
+      help: 'Processes of runtimes that were ended because their runtime had used up its memory.',
+      labelNames: ['isolation'],
+      registers: [registry],
+    })
     registerRuntimeGauge(registry, service)
+  }
+
+  noteMemoryKills(isolation: Isolation, count: number): void {
+    this.#memoryKills.inc({ isolation }, count)
   }
 
   noteCreate({ isolation, source, seconds }: MadeRuntime): void {

@@ -9,7 +9,7 @@ import { refOf } from './find-runtime.ts'
 const removeTimeoutMs = 30_000
 
 const endings: Readonly<Record<Ending['reason'], string>> = {
-  out_of_memory: 'The runtime used all its memory, and the kernel ended it.',
+  out_of_memory: 'The runtime used more memory than it may have, and was ended.',
   crashed: 'The runtime ended by itself.',
   host_restarted: 'The host was restarted.',
   start_failed: 'The runtime never ran.',

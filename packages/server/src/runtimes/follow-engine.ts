@@ -5,6 +5,7 @@ import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import type { Reason } from './change-state.ts'
 import { failRuntime, lost, reasonOf, startInterrupted } from './fail-runtime.ts'
+import { MemoryKills } from './memory-kills.ts'
 import { notEnded } from './not-ended.ts'
 import { hasEnded } from './states.ts'
 
@@ -19,9 +20,10 @@ const removeTimeoutMs = 30_000
  * `onListed` is called after each complete comparison. One record that cannot be handled is logged and does not stop the others.
  */
 export async function followEngine(service: Service, onListed: () => void): Promise<void> {
+  const memoryKills = new MemoryKills(service)
   while (!service.closing.aborted) {
     try {
-      await followOnce(service, onListed)
+      await followOnce(service, memoryKills, onListed)
     } catch (error) {
       if (!service.closing.aborted) service.log.error({ err: error }, 'the engine cannot be observed')
     }
@@ -29,7 +31,7 @@ export async function followEngine(service: Service, onListed: () => void): Prom
   }
 }
 
-async function followOnce(service: Service, onListed: () => void): Promise<void> {
+async function followOnce(service: Service, memoryKills: MemoryKills, onListed: () => void): Promise<void> {
   const seen = new Map<string, Observed>()
   let listed = false
   for await (const observation of service.engine.observe(service.closing)) {
@@ -45,15 +47,20 @@ async function followOnce(service: Service, onListed: () => void): Promise<void>
       const before = seen.get(id)
       if (observation.type === 'present') seen.set(id, observation.observed)
       else seen.delete(id)
-      if (observation.type === 'present' && onlyFrozen(before, observation.observed)) continue
+      if (observation.type === 'present') {
+        const { observed } = observation
+        await guarded(service, id, () => memoryKills.note(before, observed))
+        if (isTheSame(before, observed)) continue
+      }
       await guarded(service, id, () => compareOne(service, id))
     }
   }
 }
 
-/** Whether a runtime was frozen or thawed, which its row does not tell, and happens all the time. */
-function onlyFrozen(before: Observed | undefined, { frozen, state }: Observed): boolean {
-  return before !== undefined && before.frozen !== frozen && before.state === state
+/** Whether a runtime was only frozen or thawed, or had a process ended for memory: its row does not tell that, and it happens all the time. */
+function isTheSame(before: Observed | undefined, { frozen, state, memoryKills }: Observed): boolean {
+  if (before === undefined || before.state !== state) return false
+  return before.frozen !== frozen || before.memoryKills.count !== memoryKills.count
 }
 
 async function reconcile(service: Service, seen: ReadonlyMap<string, Observed>): Promise<void> {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -32,7 +33,15 @@ func main() {
 	case "kernel":
 		kernel()
 	case "hog":
-		hog()
+		hog(0)
+	case "hog-slowly":
+		hog(10 * time.Millisecond)
+	case "hog-bomb":
+		hogBomb()
+	case "fill-tmpfs":
+		fillTmpfs(args[0])
+	case "disk-cache":
+		diskCache(args[0])
 	case "forks":
 		forks()
 	case "fill":
@@ -90,8 +99,56 @@ func mapped(path string) {
 	}
 }
 
-// hog takes memory, and uses it, until it is stopped.
-func hog() {
+// hogBomb starts processes that take memory, each of which does the same, and takes memory itself.
+func hogBomb() {
+	for range 2 {
+		time.Sleep(20 * time.Millisecond)
+		_ = exec.Command("/proc/self/exe", "hog-bomb").Start() // at the limit of processes it does without
+	}
+	hog(10 * time.Millisecond)
+}
+
+// fillTmpfs mounts a large file system in memory and writes to it until it is stopped.
+func fillTmpfs(dir string) {
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4g")
+	}
+	file, openErr := os.Create(filepath.Join(dir, "big"))
+	if err != nil || openErr != nil {
+		fmt.Println(err, openErr)
+		os.Exit(1)
+	}
+	block := make([]byte, 1<<20)
+	for {
+		if _, err := file.Write(block); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+}
+
+// diskCache writes a file of 512 MiB and reads it.
+func diskCache(path string) {
+	file, err := os.Create(path)
+	block := make([]byte, 1<<20)
+	for at := 0; at < 512 && err == nil; at++ {
+		_, err = file.Write(block)
+	}
+	var read int64
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	for err == nil {
+		var n int
+		n, err = file.Read(block)
+		read += int64(n)
+	}
+	fmt.Println(read>>20, err)
+}
+
+// hog takes memory, and uses it, until it is stopped. It pauses after each 8 MiB.
+func hog(pause time.Duration) {
 	var held [][]byte
 	for {
 		block := make([]byte, 8<<20)
@@ -99,6 +156,7 @@ func hog() {
 			block[i] = 1
 		}
 		held = append(held, block)
+		time.Sleep(pause)
 		fmt.Println(len(held) * 8)
 	}
 }

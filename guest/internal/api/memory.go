@@ -1,0 +1,26 @@
+package api
+
+import (
+	"net/http"
+
+	"holt.dev/guest/internal/process"
+	"holt.dev/guest/internal/supervise"
+)
+
+// relieveMemory ends what holds the most memory, because the runtime uses more than it may have.
+func (a *API) relieveMemory(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		LimitBytes int64 `json:"limit_bytes"`
+		FreeBytes  int64 `json:"free_bytes"`
+		LeastBytes int64 `json:"least_bytes"`
+		Whole      bool  `json:"whole"`
+	}
+	if err := decode(r, &request); err != nil {
+		return err
+	}
+	ended := a.processes.EndLargest(supervise.Need{
+		LimitKiB: request.LimitBytes >> 10, FreeKiB: (request.FreeBytes + 1023) >> 10, LeastKiB: request.LeastBytes >> 10, Whole: request.Whole,
+	})
+	answer(w, http.StatusOK, map[string][]process.Ended{"ended": ended})
+	return nil
+}

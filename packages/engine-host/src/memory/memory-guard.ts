@@ -1,0 +1,253 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EngineError, GuestClient, type RuntimeId } from '@holt/engine'
+import { cgroupOf, type Host } from '../host/host.ts'
+import type { RuntimePaths } from '../layout.ts'
+import type { Runtime } from '../runtimes/runtime-registry.ts'
+import { endRuntime } from '../runtimes/watch-runtimes.ts'
+import { type MemoryLimit, memoryLimitAt } from './memory-limit.ts'
+import { MemoryWatcher, type Watched } from './memory-watcher.ts'
+import { type EndedProcess, relieveMemory } from './relieve-memory.ts'
+
+/** The pause before the program is started again that watches memory. */
+const RESTART_MS = 1_000
+
+/** The time for the program to begin to watch. */
+const WATCH_MS = 5_000
+
+/** Bytes above its limit that a runtime may keep, because files in memory hold them. */
+const TOLERATED_BYTES = 128 * 2 ** 20
+
+/** The time in which a runtime that is further above has to free memory, and the pause between two checks. */
+const COME_BACK_MS = 10_000
+const COME_BACK_EVERY_MS = 500
+
+/** The share of the limit from which on a runtime may stand still for want of memory when it begins to be watched. */
+const LARGE_SHARE = 3 / 4
+
+/** The time for the guest of such a runtime to connect. */
+const GO_ON_MS = 30_000
+
+/** The kernel reports a limit before it kills. The count of kills is read after these pauses, in milliseconds. */
+const AFTER_FULL_MS = [20, 100, 500, 1_000]
+
+/**
+ * Ends processes that use up the memory of their runtime, instead of the runtime. In the class `container` the kernel does that, and this only counts. In gVisor the processes are stopped, and the
+ * guest ends the largest ones.
+ */
+export class MemoryGuard {
+  readonly #host: Host
+  readonly #binary: string
+  /** Runtimes that are looked at, and whether more was heard of them since that began. */
+  readonly #heard = new Map<RuntimeId, boolean>()
+  /** Runtimes that may be above their limit for a while. */
+  readonly #comingBack = new Set<RuntimeId>()
+  #watcher: MemoryWatcher
+  #closed = false
+
+  constructor(host: Host, binary: string) {
+    this.#host = host
+    this.#binary = binary
+    this.#watcher = this.#start()
+    host.runtimes.onRunning = (runtime) => this.#begin(runtime)
+    for (const runtime of host.runtimes.all()) if (runtime.record.state === 'running') void this.#begin(runtime)
+  }
+
+  /** Ends the program. The kernel has runtimes stand still at their limit until the next engine looks after them. */
+  close(): void {
+    this.#closed = true
+    this.#watcher.close()
+  }
+
+  #start(): MemoryWatcher {
+    return new MemoryWatcher(this.#binary, {
+      onFull: (id) => {
+        const runtime = this.#host.runtimes.get(id)
+        if (runtime !== undefined) void this.#look(runtime)
+      },
+      onLost: (err) => {
+        this.#host.log.warn({ err }, 'memory limits are not watched for a moment')
+        void this.#startAgain()
+      },
+    })
+  }
+
+  async #startAgain(): Promise<void> {
+    await sleep(RESTART_MS, null, { ref: false })
+    if (this.#closed) return
+    this.#watcher = this.#start()
+    for (const runtime of this.#host.runtimes.all()) if (runtime.record.state === 'running') void this.#begin(runtime)
+  }
+
+  /** Resolves when a runtime is watched. Where it cannot be, the kernel ends the whole runtime at its limit. */
+  async #begin(runtime: Runtime): Promise<void> {
+    const { id } = runtime.paths
+    try {
+      const dir = this.#dirOf(runtime)
+      if (dir === null) return
+      if (runtime.record.spec.isolation !== 'gvisor') return await this.#watch({ id, dir })
+      const limit = this.#limitOf(runtime, dir)
+      const sandbox = { socket: controlSocketOf(runtime.paths), container: id }
+      await this.#watch({
+        id,
+        dir,
+        thresholds: limit.thresholds,
+        limit_bytes: limitBytesOf(runtime),
+        sandbox,
+      })
+      await limit.enforce()
+      void this.#letStoppedGoOn(runtime, limit)
+      // It may have used too much before it was watched.
+      void this.#look(runtime)
+    } catch (err) {
+      if (this.#lives(runtime)) this.#host.log.warn({ err, runtime: id }, 'the memory of a runtime is not watched')
+    }
+  }
+
+  async #watch(watched: Watched): Promise<void> {
+    const late = sleep(WATCH_MS, null, { ref: false }).then(() => {
+      throw new EngineError('failed', 'the program that watches memory does not answer')
+    })
+    await Promise.race([this.#watcher.watch(watched), late])
+  }
+
+  /**
+   * Lets everything go on that stands still for want of memory since before it was watched: the program that stopped it was killed, or it was written down so and is restored. Where that may be,
+   * programs that were stopped themselves go on too.
+   */
+  async #letStoppedGoOn(runtime: Runtime, limit: MemoryLimit): Promise<void> {
+    const limitBytes = limitBytesOf(runtime)
+    try {
+      if ((await limit.used()) < limitBytes * LARGE_SHARE) return
+      const signal = AbortSignal.any([runtime.cancel.signal, AbortSignal.timeout(GO_ON_MS)])
+      await runtime.door.whenConnected(signal)
+      const nothing = { limit_bytes: limitBytes, free_bytes: 0, least_bytes: 0, whole: false }
+      await new GuestClient(runtime.door).relieveMemory(nothing, signal)
+    } catch {
+      // It has ended, or its guest is of a version that stopped nothing.
+    }
+  }
+
+  /** Looks at a runtime until nothing more was heard of it meanwhile. */
+  async #look(runtime: Runtime): Promise<void> {
+    const { id } = runtime.paths
+    const isBusy = this.#heard.has(id)
+    this.#heard.set(id, true)
+    if (isBusy) return
+    while (this.#heard.get(id) === true) {
+      this.#heard.set(id, false)
+      try {
+        if (runtime.record.spec.isolation === 'gvisor') await this.#relieve(runtime)
+        else await this.#countKills(runtime)
+      } catch (err) {
+        if (this.#lives(runtime))
+          this.#host.log.error({ err, runtime: id }, 'cannot look after the memory of a runtime')
+      }
+      this.#watcher.goOn(id)
+    }
+    this.#heard.delete(id)
+  }
+
+  async #relieve(runtime: Runtime): Promise<void> {
+    // Its guest cannot answer, and nothing grows. The next report follows when it is thawed.
+    if (runtime.frozen || (await this.#relieveOnce(runtime))) return
+    await this.#host.locks.run(runtime.paths.id, async () => {
+      if (!this.#lives(runtime) || runtime.frozen) return
+      // It may have been frozen or written down meanwhile, so that its guest could not answer.
+      if (await this.#relieveOnce(runtime)) return
+      runtime.lacksMemory = true
+      await endRuntime(this.#host, runtime)
+    })
+  }
+
+  /** Returns false when nothing helped. */
+  async #relieveOnce(runtime: Runtime): Promise<boolean> {
+    const dir = this.#dirOf(runtime)
+    if (dir === null) return true
+    const limit = this.#limitOf(runtime, dir)
+    const relieved = await relieveMemory({
+      limit,
+      limitBytes: limitBytesOf(runtime),
+      link: runtime.door,
+      signal: runtime.cancel.signal,
+      onEnded: (ended) => this.#note(runtime, ended.length, ended.at(-1) ?? null),
+      onStuck: () => {
+        runtime.lacksMemory = true
+      },
+      onSilent: () => this.#watcher.goOn(runtime.paths.id),
+    })
+    if (!relieved) return false
+    runtime.lacksMemory = false
+    void this.#comeBack(runtime, limit)
+    return true
+  }
+
+  /** Waits until a runtime is about within its limit again, which nothing but it itself can see to: files in memory hold what is above. Ends it if it stays far above. */
+  async #comeBack(runtime: Runtime, limit: MemoryLimit): Promise<void> {
+    const { id } = runtime.paths
+    if (this.#comingBack.has(id)) return
+    this.#comingBack.add(id)
+    const tolerated = limitBytesOf(runtime) + TOLERATED_BYTES
+    const deadline = performance.now() + COME_BACK_MS
+    try {
+      while (this.#lives(runtime) && !runtime.frozen) {
+        const isEnforced = await limit.enforce()
+        const isNear = (await limit.used()) <= tolerated
+        if (isEnforced && isNear) return
+        if (!isNear && performance.now() > deadline) return await this.#end(runtime)
+        await sleep(COME_BACK_EVERY_MS, null, { ref: false })
+      }
+    } catch (err) {
+      if (this.#lives(runtime)) this.#host.log.error({ err, runtime: id }, 'the memory limit of a runtime is not set')
+    } finally {
+      this.#comingBack.delete(id)
+    }
+  }
+
+  async #end(runtime: Runtime): Promise<void> {
+    await this.#host.locks.run(runtime.paths.id, async () => {
+      if (!this.#lives(runtime)) return
+      runtime.lacksMemory = true
+      await endRuntime(this.#host, runtime)
+    })
+  }
+
+  async #countKills(runtime: Runtime): Promise<void> {
+    const cgroup = cgroupOf(this.#host, runtime.paths.id)
+    for (const waitMs of AFTER_FULL_MS) {
+      await sleep(waitMs)
+      const kills = await cgroup.oomKills()
+      if (kills > runtime.memoryKills.count) return this.#note(runtime, kills - runtime.memoryKills.count, null)
+    }
+  }
+
+  #note(runtime: Runtime, more: number, last: EndedProcess | null): void {
+    if (!this.#lives(runtime)) return
+    const { id } = runtime.paths
+    this.#host.log.debug({ runtime: id, ended: last }, 'a process was ended because its runtime had used up its memory')
+    this.#host.runtimes.noteMemoryKills(runtime, more, last)
+  }
+
+  #lives(runtime: Runtime): boolean {
+    return !this.#closed && this.#host.runtimes.get(runtime.paths.id) === runtime && runtime.record.state === 'running'
+  }
+
+  #dirOf({ paths }: Runtime): string | null {
+    const point = this.#host.cgroups.controllers.get('memory')
+    return point === undefined ? null : join(point, cgroupOf(this.#host, paths.id).path)
+  }
+
+  #limitOf(runtime: Runtime, dir: string): MemoryLimit {
+    const version = this.#host.cgroups.version === 'v2' ? 'v2' : 'v1'
+    return memoryLimitAt(dir, version, limitBytesOf(runtime))
+  }
+}
+
+/** Where runsc reaches a sandbox (gVisor, `controlSocketName` of `runsc/sandbox/sandbox.go`). */
+function controlSocketOf({ runnerState, id }: RuntimePaths): string {
+  return join(runnerState, `runsc-${id}.sock`)
+}
+
+function limitBytesOf({ record: { spec } }: Runtime): number {
+  return spec.memoryMiB * 2 ** 20
+}

@@ -1,0 +1,156 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Engine, GuestClient, type ImageDigest } from '@holt/engine'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { detectCgroups } from '../../src/cgroups/detect-cgroups.ts'
+import { cgroupParentOf } from '../../src/cgroups/runtime-cgroup.ts'
+import {
+  type EngineUnderTest,
+  importImage,
+  prepareEngine,
+  processOf,
+  runCommand,
+  smallSpec,
+  startGuest,
+  timeout,
+  VERB_TIMEOUT_MS,
+} from '../support/engine-under-test.ts'
+import { missing } from '../support/test-machine.ts'
+
+// What takes all memory is ended. Everything else of its runtime, and every other runtime, goes on.
+
+for (const [isolation, runner] of [
+  ['gvisor', 'runsc'],
+  ['container', 'runc'],
+] as const) {
+  const reason = await missing('root', 'go', runner)
+  describe.skipIf(reason !== null)(
+    `memory that is used up in ${isolation} (${reason ?? 'ready'})`,
+    { timeout: VERB_TIMEOUT_MS * 2 },
+    () => {
+      let under: EngineUnderTest
+      let engine: Engine
+      let image: ImageDigest
+      beforeAll(async () => {
+        under = await prepareEngine()
+        engine = await under.open()
+        image = await importImage(engine, under)
+      }, VERB_TIMEOUT_MS)
+      afterEach(async () => {
+        for await (const item of engine.observe(timeout())) {
+          if (item.type === 'listed') break
+          if (item.type === 'present') await engine.remove(item.observed.id, timeout())
+        }
+        expect(await under.leaks()).toEqual([])
+      }, VERB_TIMEOUT_MS)
+      afterAll(async () => {
+        await engine.close()
+        await under[Symbol.asyncDispose]()
+      })
+
+      /** A runtime with a file and a process in it, and another runtime beside it. */
+      async function startBystanders(diskMiB = 64) {
+        const spec = smallSpec(isolation, image, { diskMiB })
+        const guest = await startGuest(engine, spec)
+        const waiting = { ...processOf(['cat']), stdin: 'pipe' as const }
+        await guest.startProcess(waiting, timeout())
+        await guest.writeContent({ path: '/kept', body: Buffer.from('kept'), createOnly: true }, timeout())
+        const other = await startGuest(engine, smallSpec(isolation, image))
+        const limit = await limitOf(spec.id)
+        const expectUnharmed = async () => {
+          expect((await runCommand(other, 'echo', 'here')).output).toBe('here\n')
+          expect((await guest.getProcess(waiting.id, timeout())).state).toBe('running')
+          expect((await runCommand(guest, 'cat', '/kept')).output).toBe('kept')
+          expect(await limitOf(spec.id)).toBe(limit)
+          expect((await engine.inspect(spec.id))?.state).toBe('running')
+        }
+        return { spec, guest, expectUnharmed }
+      }
+
+      async function limitOf(id: string): Promise<string> {
+        const cgroups = await detectCgroups()
+        const dir = join(cgroups.controllers.get('memory') ?? '', cgroupParentOf(under.options), id)
+        return readFile(join(dir, cgroups.version === 'v2' ? 'memory.max' : 'memory.limit_in_bytes'), 'utf8')
+      }
+
+      /** The programs of this process that watch memory. */
+      async function watchers(): Promise<number[]> {
+        const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8')
+        const named = children.split(' ').filter((pid) => pid !== '')
+        const names = await Promise.all(named.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+        return named.filter((_, at) => names[at]?.startsWith('holt-watch-memory')).map(Number)
+      }
+
+      /** Runs a program that ends by being killed for memory, and expects that this is said. */
+      async function expectKilled(guest: GuestClient, ...argv: readonly string[]): Promise<void> {
+        const command = processOf(argv)
+        await Array.fromAsync(await guest.runProcess(command, timeout()))
+        const { exit_code, oom_killed } = await guest.getProcess(command.id, timeout())
+        expect({ exit_code, oom_killed }).toEqual({ exit_code: 137, oom_killed: true })
+      }
+
+      test('ends one greedy process, twenty times in a row', async () => {
+        const { spec, guest, expectUnharmed } = await startBystanders()
+        for (let round = 0; round < 20; round++) await expectKilled(guest, '/bin/probe', 'hog')
+        await expectUnharmed()
+        await expect.poll(async () => (await engine.inspect(spec.id))?.memoryKills.count).toBeGreaterThanOrEqual(20)
+      })
+
+      test('ends nothing for the cache of files on disk, and after it what is greedy', async () => {
+        const { spec, guest, expectUnharmed } = await startBystanders(1024)
+        expect((await runCommand(guest, '/bin/probe', 'disk-cache', '/big')).output).toBe('512 EOF\n')
+        expect((await engine.inspect(spec.id))?.memoryKills.count).toBe(0)
+        for (let round = 0; round < 3; round++) {
+          await expectKilled(guest, '/bin/probe', 'hog')
+          expect((await runCommand(guest, '/bin/probe', 'disk-cache', '/big')).output).toBe('512 EOF\n')
+        }
+        await expectUnharmed()
+        await expect.poll(async () => (await engine.inspect(spec.id))?.memoryKills.count).toBe(3)
+      })
+
+      test('ends one greedy process after the program that watches memory was killed', async () => {
+        const { guest, expectUnharmed } = await startBystanders()
+        const [first] = await watchers()
+        process.kill(first as number, 'SIGKILL')
+        await expect.poll(async () => (await watchers()).some((pid) => pid !== first), { timeout: 10_000 }).toBe(true)
+        await expectKilled(guest, '/bin/probe', 'hog-slowly')
+        await expectUnharmed()
+      })
+
+      test('ends ten greedy processes', async () => {
+        const { guest, expectUnharmed } = await startBystanders()
+        await Promise.all(Array.from({ length: 10 }, () => expectKilled(guest, '/bin/probe', 'hog-slowly')))
+        await expectUnharmed()
+      })
+
+      test('ends a fork bomb of greedy processes', async () => {
+        const { guest, expectUnharmed } = await startBystanders()
+        await expectKilled(guest, '/bin/probe', 'hog-bomb')
+        await expectUnharmed()
+      })
+
+      test.skipIf(isolation === 'container')('ends one greedy process of a runtime that is restored', async () => {
+        const { spec, guest } = await startBystanders()
+        const checkpoints = engine.ability('checkpoints')
+        await guest.quiesce(timeout(), { force: true })
+        await checkpoints?.take(spec.id, 'restored', timeout())
+        await engine.ensure({ ...spec, checkpointId: 'restored', restoreOnly: true }, timeout())
+        const again = new GuestClient(await engine.dial(spec.id, timeout()))
+        await expectKilled(again, '/bin/probe', 'hog')
+        expect((await runCommand(again, 'cat', '/kept')).output).toBe('kept')
+        await checkpoints?.remove('restored')
+      })
+
+      test.skipIf(isolation === 'container')('ends what fills a file system in memory', async () => {
+        const { guest, expectUnharmed } = await startBystanders()
+        await expectKilled(guest, '/bin/probe', 'fill-tmpfs', '/tmp/memory')
+        await expectUnharmed()
+        // What was written is there, and no reason to end anything more.
+        expect((await guest.stat('/tmp/memory/big', timeout())).size_bytes).toBeGreaterThan(200 * 2 ** 20)
+        await guest.remove({ path: '/tmp/memory/big', recursive: false }, timeout())
+        await expectKilled(guest, '/bin/probe', 'hog')
+        await expectUnharmed()
+      })
+    },
+  )
+}

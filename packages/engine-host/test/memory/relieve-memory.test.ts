@@ -1,0 +1,121 @@
+import { Readable } from 'node:stream'
+import type { GuestLink, GuestRequest } from '@holt/engine'
+import { expect, test } from 'vitest'
+import type { MemoryLimit } from '../../src/memory/memory-limit.ts'
+import { relieveMemory } from '../../src/memory/relieve-memory.ts'
+
+const mib = 2 ** 20
+const limitBytes = 256 * mib
+
+/** A runtime that uses so much memory, whose guest ends these processes at each request; null is an answer of a guest that knows no such request. */
+function runtimeWith(use: { bytes: number; stuck?: boolean }, rounds: readonly (readonly number[] | null)[]) {
+  const requests: { free_bytes: number; least_bytes: number; whole: boolean }[] = []
+  const raised: number[] = []
+  const limit: MemoryLimit = {
+    thresholds: [],
+    enforce: async () => true,
+    used: async () => use.bytes,
+    isStuck: async () => use.stuck ?? false,
+    raise: async () => {
+      raised.push(use.bytes)
+      use.stuck = false
+      return true
+    },
+  }
+  const answer = ({ body }: GuestRequest) => {
+    requests.push(JSON.parse(String(body)))
+    const sizes = rounds[requests.length - 1]
+    if (sizes === null) return { status: 404, json: { error: { code: 'route_not_found', message: 'no such route' } } }
+    for (const size of sizes ?? []) use.bytes -= size
+    const ended = (sizes ?? []).map((resident_bytes, at) => ({
+      pid: at + 2,
+      name: 'hog',
+      resident_bytes,
+      command_id: null,
+    }))
+    return { status: 200, json: { ended } }
+  }
+  const link: GuestLink = {
+    connected: true,
+    request: async (request) => {
+      const { status, json } = answer(request)
+      return { status, headers: {}, body: Readable.from([Buffer.from(JSON.stringify(json))]) }
+    },
+  }
+  const ended: number[] = []
+  let stuck = 0
+  const shortage = {
+    limit,
+    limitBytes,
+    link,
+    signal: new AbortController().signal,
+    onEnded: (all: readonly { resident_bytes: number }[]) => ended.push(...all.map((one) => one.resident_bytes)),
+    onStuck: () => {
+      stuck++
+    },
+    onSilent: () => {},
+  }
+  return { shortage, requests, ended, raised, stuckTimes: () => stuck }
+}
+
+test('asks for nothing where there is no lack', async () => {
+  const { shortage, requests } = runtimeWith({ bytes: limitBytes - 1 }, [])
+  expect(await relieveMemory(shortage)).toBe(true)
+  expect(requests).toEqual([])
+})
+
+test('ends what is needed for some of the limit to be free', async () => {
+  const { shortage, requests, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[240 * mib]])
+  expect(await relieveMemory(shortage)).toBe(true)
+  expect(requests).toMatchObject([{ free_bytes: 40 * mib, least_bytes: 16 * mib, whole: false }])
+  expect(ended).toEqual([240 * mib])
+})
+
+test('frees more in a second round, and ends whole commands from the third on', async () => {
+  const { shortage, requests } = runtimeWith({ bytes: limitBytes + 50 * mib }, [[20 * mib], [20 * mib], [64 * mib]])
+  expect(await relieveMemory(shortage)).toBe(true)
+  expect(requests.map(({ whole }) => whole)).toEqual([false, false, true])
+  expect(requests[1]?.free_bytes).toBe(128 * mib + 30 * mib)
+})
+
+test('leaves what files in memory hold, where nothing waits for memory', async () => {
+  const { shortage, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[]])
+  expect([await relieveMemory(shortage), ended]).toEqual([true, []])
+})
+
+test('ends the one that has written files in memory, and nothing after it', async () => {
+  const { shortage, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[2 * mib], [64 * mib]])
+  expect([await relieveMemory(shortage), ended]).toEqual([true, [2 * mib]])
+})
+
+test('gives up where processes wait for memory and none is to blame', async () => {
+  const { shortage, stuckTimes } = runtimeWith({ bytes: limitBytes + 8 * mib, stuck: true }, [[]])
+  expect(await relieveMemory(shortage)).toBe(false)
+  expect(stuckTimes()).toBeGreaterThan(0)
+})
+
+test('lets everything go on where the guest does not answer', async () => {
+  const { shortage, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[64 * mib]])
+  const silent = Promise.withResolvers<void>()
+  const link: GuestLink = {
+    connected: true,
+    request: async (request) => {
+      await silent.promise
+      return shortage.link.request(request)
+    },
+  }
+  expect(await relieveMemory({ ...shortage, link, onSilent: silent.resolve })).toBe(true)
+  expect(ended).toEqual([64 * mib])
+})
+
+test('gives up where the guest knows no such request', async () => {
+  const { shortage } = runtimeWith({ bytes: limitBytes + 8 * mib }, [null])
+  expect(await relieveMemory(shortage)).toBe(false)
+})
+
+test('ends with the runtime', async () => {
+  const { shortage } = runtimeWith({ bytes: limitBytes + 8 * mib }, [])
+  await expect(relieveMemory({ ...shortage, signal: AbortSignal.abort(new Error('removed')) })).rejects.toThrow(
+    'removed',
+  )
+})
