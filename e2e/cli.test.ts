@@ -56,7 +56,7 @@ describeClasses('holt run', (isolation) => {
   it('says that a command was ended for memory', async () => {
     const hog = 'x = bytearray(600 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1'
     const result = await run(['--memory', '256MiB', '--', 'python', '-c', hog])
-    expect(result.stderr).toContain('had used up its 256 MiB of memory')
+    expect(result.stderr).toContain('ran out of its 256 MiB of memory')
     expect(result.code).toBe(137)
   })
 

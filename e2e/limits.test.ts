@@ -1,9 +1,7 @@
-import { Command, CommandResult, type Runtime } from '@holt/protocol'
-import { Holt } from '@holt/sdk'
+import { Command, CommandResult, EventPage, type Runtime } from '@holt/protocol'
 import { beforeAll, expect, it } from 'vitest'
-import { success } from './support/api.ts'
+import { call, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
-import { service } from './support/facts.ts'
 import { cpuTimeOf, processesOf, throttledPeriodsOf } from './support/host.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
@@ -63,10 +61,12 @@ describeClasses('limits', (isolation) => {
     expect(Math.max(...stdout.trim().split('\n').map(Number))).toBeLessThanOrEqual(most)
     expect((await runtime.run('echo on')).stdout).toBe('on\n')
     await served()
-    const { events } = new Holt({ url: service.url, apiKey: service.key })
-    const filter = { types: ['runtime.oom_killed'], subject: runtime.id }
-    const told = await until('it is told', async () => (await events.list(filter).all())[0])
-    expect(told.data).toMatchObject({ processes: 1, memory_mib: 256 })
+    const query = { type: 'runtime.oom_killed', subject: runtime.id }
+    const event = await until('the event is there', async () => {
+      const page = success(await call('GET', '/v1/agents/event', { query }), 200, EventPage)
+      return page.data[0]
+    })
+    expect(event.data).toMatchObject({ processes: 1, memory_mib: 256 })
   })
 
   it('memory ends a heap of Node at its limit, and keeps the files', async () => {

@@ -1,8 +1,9 @@
 // Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it
-// looks after one command, as "holt-guest limit" it limits itself and becomes one, and under the name "sudo" it asks the first process to run one as root.
-// On the host, "holt-guest tun" makes a network device for a runtime that may make none, "holt-guest contain" starts a container with
-// users of its own, "holt-guest launch" starts programs for the daemon, and "holt-guest watch-memory" tells it when a
-// runtime has used up its memory.
+// looks after one command, as "holt-guest limit" it limits itself and becomes one, and under the
+// name "sudo" it asks the first process to run one as root. On the host, "holt-guest tun" makes a
+// network device for a runtime that may make none, "holt-guest contain" starts a container with
+// users of its own, "holt-guest launch" starts programs for the daemon, and "holt-guest
+// watch-memory" reports that a runtime is out of memory.
 package main
 
 import (
@@ -19,7 +20,8 @@ import (
 	"holt.dev/guest/internal/tun"
 )
 
-// A supervisor's commands have to be children of its first thread, and only here is that the one that runs.
+// A supervisor's commands have to be children of its first thread, and only here is that the one
+// that runs.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -44,7 +46,8 @@ func main() {
 	case "watch-memory":
 		os.Exit(memwatch.Main())
 	default:
-		// It must not become an init process: a service that is newer than this program would wait for it.
+		// It must not become an init process: a service that is newer than this program would wait
+		// for it.
 		fmt.Fprintf(os.Stderr, "holt-guest: unknown verb %q: this program may be older than the service\n", verb)
 		os.Exit(2)
 	}

@@ -44,6 +44,7 @@ func TestEndsWhatHoldsTheMostMemory(t *testing.T) {
 	if len(ended) != 1 || ended[0].(object)["command_id"] != "large" {
 		t.Fatal(ended)
 	}
+	g.output("large", "follow=1&cursor=0") // until it has ended
 	if info := g.want(200, "GET", "/v1/processes/small", nil); info["state"] != "running" || info["oom_killed"] != false {
 		t.Fatal(info)
 	}
@@ -93,7 +94,7 @@ func TestNeverEndsWhatMustNotBeEnded(t *testing.T) {
 	if ended := g.relieve(object{"limit_bytes": 256 << 20, "free_bytes": 1 << 30, "least_bytes": 0, "whole": false}); len(ended) < 1 {
 		t.Fatal(ended)
 	}
-	// The guest and its supervisors are there.
+	// The guest and its supervisors are alive.
 	if r := g.exec(object{"command": "echo here"}); r.stdout != "here\n" {
 		t.Fatalf("%+v", r)
 	}

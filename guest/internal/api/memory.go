@@ -7,7 +7,8 @@ import (
 	"holt.dev/guest/internal/supervise"
 )
 
-// relieveMemory ends what holds the most memory, because the runtime uses more than it may have.
+// relieveMemory kills the processes that hold the most memory, because the runtime is above its
+// limit.
 func (a *API) relieveMemory(w http.ResponseWriter, r *http.Request) error {
 	var request struct {
 		LimitBytes int64 `json:"limit_bytes"`

@@ -10,10 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settleDelay is the least time between two looks at a version 2 cgroup: at its limit the file changes all the time.
+// settleDelay is the least time between two reports of a version 2 cgroup. At the limit the file
+// changes all the time.
 const settleDelay = 20 * time.Millisecond
 
-// changes receives changes of files. All files share one inotify(7) instance, of which a user may have few.
+// changes reports changes of files. All files share one inotify(7) instance, because the kernel
+// bounds the instances of a user.
 type changes struct {
 	fd   int
 	mu   sync.Mutex
@@ -30,8 +32,8 @@ func newChanges() (*changes, error) {
 	return c, nil
 }
 
-// of answers a channel that holds an item when the file has changed since the last one was taken.
-// end closes it.
+// of returns a channel that holds an item if the file has changed since the last item was taken.
+// end closes the channel.
 func (c *changes) of(path string) (told <-chan struct{}, end func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +54,7 @@ func (c *changes) end(watch int, channel chan struct{}) {
 	}
 	delete(c.told, watch)
 	close(channel)
-	_, _ = unix.InotifyRmWatch(c.fd, uint32(watch)) // it may have gone with its file
+	_, _ = unix.InotifyRmWatch(c.fd, uint32(watch)) // the watch may have ended with its file
 }
 
 func (c *changes) read(events *os.File) {
@@ -85,11 +87,12 @@ func (c *changes) tell(watch int, mask uint32) {
 	}
 	select {
 	case told <- struct{}{}:
-	default: // it has not been looked at since the last change
+	default: // an item from an earlier change is still there
 	}
 }
 
-// beginV2 watches memory.events, of which the kernel tells each change (Documentation/admin-guide/cgroup-v2.rst).
+// beginV2 watches memory.events. The kernel reports each change of it (Linux,
+// Documentation/admin-guide/cgroup-v2.rst).
 func beginV2(dir string, all *changes) (watch, error) {
 	told, end, err := all.of(filepath.Join(dir, "memory.events"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package memwatch tells the daemon when a runtime has reached its memory limit. The daemon cannot wait for that itself: cgroup
-// version 1 tells it by an eventfd alone, which Node cannot make.
+// Package memwatch reports to the daemon that a runtime has reached its memory limit. It runs on
+// the host. cgroup version 1 reports by eventfd(2) only, which Node does not offer.
 package memwatch
 
 import (
@@ -17,35 +17,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// request asks for a runtime to be watched until its cgroup is gone, or with GoOn for its processes to go on.
+// request asks to watch a runtime until its cgroup is gone. With GoOn it asks to continue its
+// stopped processes.
 type request struct {
 	ID   string `json:"id"`
 	GoOn bool   `json:"go_on"`
 	// Dir is the runtime's directory in the hierarchy that has the memory controller.
 	Dir string `json:"dir"`
-	// Thresholds are uses of memory, in bytes, of which each is told when it is crossed in either direction. Version 2 has none; it tells when
-	// memory.high is exceeded.
+	// Thresholds are amounts of memory in use, in bytes. The kernel reports each crossing, in both
+	// directions. Empty in version 2, which reports each excess over memory.high.
 	Thresholds []int64 `json:"thresholds"`
-	// LimitBytes is what the runtime may use. With more than that its processes stand still until GoOn.
+	// LimitBytes is the limit of the runtime. Above it, its processes are stopped until GoOn.
 	LimitBytes int64 `json:"limit_bytes"`
-	// Sandbox is set where the processes are gVisor's.
+	// Sandbox is nil in the class container, where the kernel kills processes.
 	Sandbox *sandbox `json:"sandbox"`
 }
 
-// report says that a runtime is watched, that it could not be (Error), or that it has crossed a threshold (Full). Full may be said when
-// it is not true any more: the daemon checks.
+// report confirms that a runtime is watched, or refuses it (Error), or reports that the runtime is
+// at its limit (Full). A report of Full can be out of date, so the daemon checks.
 type report struct {
 	ID    string `json:"id"`
 	Error string `json:"error,omitempty"`
 	Full  bool   `json:"full"`
 }
 
-// niceness puts the program before what takes the memory: that may take a GiB in the time that another process has to wait for a processor.
+// niceness is the priority of this process. While it waits for a processor, a runtime can take a
+// GiB of memory.
 const niceness = -10
 
-// Main serves requests, a line of JSON each, until its stdin ends, which the daemon's end is too.
+// Main serves requests, one line of JSON each, until its stdin ends. The end of the daemon also
+// ends it.
 func Main() int {
-	// All threads are meant, and those of one process are its group where it leads one. Without the privilege it is as late as the rest.
+	// PRIO_PGRP reaches all threads of this process. It needs CAP_SYS_NICE, and without it the
+	// priority stays as it is.
 	_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness)
 	if err := Serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "memwatch:", err)
@@ -54,7 +58,8 @@ func Main() int {
 	return 0
 }
 
-// Serve answers requests until there are no more. Then it lets go on what it has stopped.
+// Serve answers requests until there are no more. Then it continues all processes that it has
+// stopped.
 func Serve(in io.Reader, out io.Writer) error {
 	reporter := &reporter{out: json.NewEncoder(out)}
 	changes := sync.OnceValues(newChanges)
@@ -80,7 +85,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		}
 		forgetGone(watched)
 		if known := watched[r.ID]; known != nil {
-			known.askGoOn() // it is watched anew
+			known.askGoOn() // the new watch starts without stopped processes
 			known.forget()
 		}
 		watch, err := begin(r, changes)
@@ -97,7 +102,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// forgetGone ends to watch cgroups that are gone. Few versions of Linux tell of that themselves.
+// forgetGone stops watching removed cgroups. Not every version of Linux reports their removal.
 func forgetGone(watched map[string]*runtime) {
 	for id, r := range watched {
 		if !r.there() {
@@ -120,11 +125,11 @@ func (r *reporter) say(what report) {
 
 // watch receives the events of a cgroup.
 type watch struct {
-	wait func() bool // returns true when the limit may have been reached, false when nothing more is heard
-	end  func()      // has wait return false
+	wait func() bool // returns true when the limit may have been reached, false after the end of the watch
+	end  func()      // makes wait return false
 }
 
-// begin begins to watch a cgroup.
+// begin starts a watch of a cgroup.
 func begin(r request, changes func() (*changes, error)) (watch, error) {
 	if _, err := os.Stat(filepath.Join(r.Dir, "cgroup.event_control")); err == nil {
 		return beginV1(r)
@@ -137,7 +142,8 @@ func begin(r request, changes func() (*changes, error)) (watch, error) {
 }
 
 // beginV1 registers an eventfd for thresholds of memory.usage_in_bytes and for memory.oom_control
-// (Documentation/admin-guide/cgroup-v1/memory.rst, sections 9 and 10). It is written to at each of these events, and when the cgroup is removed.
+// (Linux, Documentation/admin-guide/cgroup-v1/memory.rst, sections 9 and 10). The kernel writes to
+// it at each event, and when the cgroup is removed.
 func beginV1(r request) (watch, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {

@@ -10,49 +10,52 @@ import (
 )
 
 const (
-	// growth is how much more memory in use, in bytes, is told of a runtime that has been let go on above its limit.
+	// growth is the further growth, in bytes, that is reported of a runtime that was continued
+	// above its limit.
 	growth = 64 << 20
-	// growthRate is how fast processes take memory at the most, in bytes per second. It was 1 GiB with two processors.
+	// growthRate is the assumed highest rate at which processes take memory, in bytes per second. 1
+	// GiB was measured with two processors.
 	growthRate = 2 << 30
-	// minPause and maxPause bound the time between two looks at a runtime whose file cache hides growth from the thresholds.
+	// minPause and maxPause bound the time between two readings of a runtime whose page cache hides
+	// its growth from the thresholds.
 	minPause = 20 * time.Millisecond
 	maxPause = time.Second
-	// retryPause is the time before a sandbox is told again to go on.
+	// retryPause is the time before a sandbox is asked again to continue.
 	retryPause = 100 * time.Millisecond
 )
 
-// runtime is one that is watched.
+// runtime is a runtime that is watched.
 type runtime struct {
 	request
 	watch    watch
 	reporter *reporter
-	cgroup   os.FileInfo   // of Dir; nil where that is not known
-	wake     chan struct{} // holds an item when the memory is to be looked at
-	gone     chan struct{} // closed when the runtime is watched no more
+	cgroup   os.FileInfo   // of Dir; nil if that is unknown
+	wake     chan struct{} // holds an item if the memory has to be read
+	gone     chan struct{} // closed at the end of the watch
 	once     sync.Once     // closes gone
-	asked    atomic.Bool   // true while somebody waits to let it go on
+	asked    atomic.Bool   // true while a request to continue waits
 
 	mu      sync.Mutex
 	stopped bool
-	unsure  bool  // the sandbox may yet stop its processes: it has not answered
-	over    int64 // bytes above the limit in use when it was let go on
+	unsure  bool  // the sandbox has not answered, and may still stop its processes
+	over    int64 // bytes in use above which it is stopped again, after it was continued
 	closed  bool
 }
 
 func newRuntime(r request, w watch, reporter *reporter) *runtime {
-	cgroup, _ := os.Stat(r.Dir) // a cgroup that is gone again is forgotten
+	cgroup, _ := os.Stat(r.Dir) // nil if the cgroup is gone again
 	return &runtime{
 		request: r, watch: w, reporter: reporter, cgroup: cgroup, wake: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
 }
 
-// there tells whether the cgroup still exists, and is no later one with the same name.
+// there returns true if the cgroup still exists, and is not a later one with the same name.
 func (r *runtime) there() bool {
 	now, err := os.Stat(r.Dir)
 	return err == nil && r.cgroup != nil && os.SameFile(now, r.cgroup)
 }
 
-// forget ends to watch the runtime.
+// forget ends the watch of the runtime.
 func (r *runtime) forget() {
 	r.once.Do(func() {
 		close(r.gone)
@@ -86,9 +89,10 @@ func (r *runtime) attend() {
 	}
 }
 
-// look has the processes stand still and tells the daemon where they use too much memory. File cache is not theirs: the kernel takes
-// it back when it is needed. While there is so much of it that the thresholds tell nothing, the memory is read again before the processes can have
-// taken what is left.
+// look stops the processes and reports to the daemon if they use too much memory. Page cache does
+// not count, because the kernel reclaims it. If page cache keeps the cgroup above the thresholds,
+// these report nothing. Then look reads the memory again before the processes can have taken the
+// rest.
 func (r *runtime) look() {
 	if r.Sandbox == nil {
 		r.reporter.say(report{ID: r.ID, Full: true})
@@ -113,29 +117,29 @@ func (r *runtime) look() {
 	}
 }
 
-// pauseBefore is the time to wait where so many bytes are left.
+// pauseBefore returns the time until the next reading if left bytes may still be used.
 func pauseBefore(left int64) time.Duration {
 	return min(max(time.Duration(left)*time.Second/growthRate, minPause), maxPause)
 }
 
-// stopAbove has the processes stand still where they use too much memory. It answers how many bytes more they may use; none where they
-// stand still.
+// stopAbove stops the processes if they use too much memory. It returns the bytes that they may
+// still use, and 0 if they are stopped.
 func (r *runtime) stopAbove(now use) (left int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	left = max(r.LimitBytes, r.over) - now.working()
 	if r.closed {
-		return max(1, left) // nothing is stopped any more
+		return max(1, left) // no process is stopped any more
 	}
 	if left > 0 && !now.stuck {
 		return left
 	}
 	r.stopped = true
-	r.unsure = r.Sandbox.stop() != nil // they grow on, and the daemon has less time
+	r.unsure = r.Sandbox.stop() != nil // if it fails, the processes grow and the daemon has less time
 	return 0
 }
 
-// askGoOn lets processes go on that were stopped, without waiting for that: a sandbox may answer late.
+// askGoOn continues stopped processes in the background, because a sandbox can answer late.
 func (r *runtime) askGoOn() {
 	if r.Sandbox == nil || r.asked.Swap(true) {
 		return
@@ -149,11 +153,11 @@ func (r *runtime) askGoOn() {
 		if used := readUse(r.Dir).working(); used >= r.LimitBytes {
 			r.over = used + growth
 		}
-		r.wakeUp() // what was heard meanwhile was about what stood still
+		r.wakeUp() // reports that arrived meanwhile were about stopped processes
 	}()
 }
 
-// close lets processes go on, and never stops them again.
+// close continues the processes, and never stops them again.
 func (r *runtime) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,13 +166,14 @@ func (r *runtime) close() {
 	r.forget()
 }
 
-// goOn lets processes go on. It tries until the sandbox has done so or is gone; one that is frozen does so when it is thawed.
+// goOn continues the processes. It retries until the sandbox has answered or is gone. A frozen
+// sandbox answers after its thaw.
 func (r *runtime) goOn() {
 	for r.stopped {
 		err := r.Sandbox.goOn()
 		switch {
 		case err == nil && r.unsure:
-			r.unsure = false // once more, in case that it was overtaken
+			r.unsure = false // again, in case the stop arrives after it
 			time.Sleep(retryPause)
 		case err == nil || isFinal(err) || !r.there():
 			r.stopped = false
@@ -178,7 +183,7 @@ func (r *runtime) goOn() {
 	}
 }
 
-// isFinal tells whether a sandbox has ended, or has refused to do what it was told.
+// isFinal returns true if a sandbox has ended or has refused the call.
 func isFinal(err error) bool {
 	var refused refusal
 	return errors.As(err, &refused) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)

@@ -9,11 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callTimeout bounds a call of a sandbox, which answers within milliseconds unless it has no processor time.
+// callTimeout bounds a call. A sandbox answers within milliseconds, unless it has no processor
+// time.
 const callTimeout = 2 * time.Second
 
-// sandbox is a gVisor sandbox with one container. It is told what to do as runsc of the same version tells it (runsc/boot/controller.go and
-// pkg/urpc); to start runsc for that takes longer than a process needs to take all memory.
+// sandbox is a gVisor sandbox with one container. Its calls are those of runsc of the same version
+// (gVisor, runsc/boot/controller.go and pkg/urpc). A process can take all memory faster than runsc
+// starts.
 type sandbox struct {
 	// Socket is the path of its control socket.
 	Socket string `json:"socket"`
@@ -27,7 +29,7 @@ const (
 	toAll  = 1
 )
 
-// stop has all processes stand still, but for the first one.
+// stop stops all processes except the first one, which is the guest.
 func (s *sandbox) stop() error {
 	conn, err := s.dial()
 	if err != nil {
@@ -37,7 +39,7 @@ func (s *sandbox) stop() error {
 	return errors.Join(s.signal(conn, unix.SIGSTOP, toAll), s.signal(conn, unix.SIGCONT, toInit))
 }
 
-// goOn lets all processes go on.
+// goOn continues all processes.
 func (s *sandbox) goOn() error {
 	conn, err := s.dial()
 	if err != nil {
@@ -81,7 +83,7 @@ func (s *sandbox) signal(conn net.Conn, signal unix.Signal, mode int) error {
 	return nil
 }
 
-// refusal is what a sandbox says that does not do what it was told.
+// refusal is the error of a sandbox that refuses a call.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }

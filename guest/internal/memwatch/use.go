@@ -10,21 +10,21 @@ import (
 // use is the memory that a cgroup uses, in bytes.
 type use struct {
 	total int64
-	cache int64 // of files on disk, of which the kernel takes back what is needed
+	cache int64 // page cache of files, which the kernel reclaims
 	stuck bool  // processes wait for memory
 }
 
-// working is the memory that the kernel cannot take back.
+// working returns the memory that the kernel cannot reclaim.
 func (u use) working() int64 { return max(0, u.total-u.cache) }
 
-// readUse reads what a cgroup uses; what is not known is 0.
+// readUse reads the memory that a cgroup uses. Unknown values are 0.
 func readUse(dir string) use {
 	read := func(file string) []byte {
-		text, _ := os.ReadFile(filepath.Join(dir, file)) // of the other version, or gone
+		text, _ := os.ReadFile(filepath.Join(dir, file)) // absent in the other version, or gone
 		return bytes.TrimSpace(text)
 	}
 	total := read("memory.usage_in_bytes")
-	prefix := "total_" // version 1 counts what is below the cgroup apart
+	prefix := "total_" // includes the cgroups below it
 	if len(total) == 0 {
 		total, prefix = read("memory.current"), ""
 	}

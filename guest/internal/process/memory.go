@@ -11,7 +11,7 @@ import (
 	"holt.dev/guest/internal/supervise"
 )
 
-// Ended is a process that was ended to free memory, as the host sees it.
+// Ended is a process that was killed to free memory, in the form of the protocol.
 type Ended struct {
 	Pid           int     `json:"pid"`
 	Name          string  `json:"name"`
@@ -19,7 +19,7 @@ type Ended struct {
 	CommandID     *string `json:"command_id"`
 }
 
-// EndLargest ends the processes that hold the most memory, until that frees what is needed.
+// EndLargest kills the processes that hold the most memory until enough is freed, and returns them.
 func (t *Table) EndLargest(need supervise.Need) []Ended {
 	owners := map[int]*string{}
 	victims := t.pool.EndLargest(need, func(v supervise.Victim) {
@@ -35,7 +35,7 @@ func (t *Table) EndLargest(need supervise.Need) []Ended {
 	return ended
 }
 
-// runningAs finds the process whose command this is; nil when it is none's.
+// runningAs returns the process of a command, or nil.
 func (t *Table) runningAs(c *supervise.Command) *Process {
 	if c == nil {
 		return nil
@@ -56,19 +56,21 @@ func (p *Process) noteOom() {
 	p.oomKilled = true
 }
 
-// looksKilled tells whether a command ended by SIGKILL, or as a shell reports such an end of a program.
+// looksKilled returns true if a command ended by SIGKILL, or with the exit code of a shell whose
+// program did.
 func looksKilled(status unix.WaitStatus) bool {
 	return status.Signaled() && status.Signal() == unix.SIGKILL || status.Exited() && status.ExitStatus() == 128+int(unix.SIGKILL)
 }
 
-// kernelKills is how many processes the kernel has ended for the memory limit of the runtime's cgroup. Where the
-// runtime has no cgroup that it can read, as in gVisor, it is always 0.
+// kernelKills is the number of processes that the kernel has killed for the memory limit of the
+// runtime's cgroup. It is 0 if the runtime cannot read its cgroup, as in gVisor.
 type kernelKills int
 
-// killCounters are the files with a line "oom_kill N": of cgroup version 2 (Documentation/admin-guide/cgroup-v2.rst), and of version 1.
+// killCounters are the files with a line "oom_kill N", of cgroup version 2 (Linux,
+// Documentation/admin-guide/cgroup-v2.rst) and 1.
 var killCounters = []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"}
 
-// killCounter is the file of these that there is; "" for none.
+// killCounter returns the one of these files that exists, or "".
 var killCounter = sync.OnceValue(func() string {
 	for _, path := range killCounters {
 		if _, err := os.Stat(path); err == nil {
@@ -93,7 +95,7 @@ func countKernelKills() kernelKills {
 func parseKills(text []byte) kernelKills {
 	for line := range bytes.Lines(text) {
 		if rest, found := bytes.CutPrefix(line, []byte("oom_kill ")); found {
-			count, _ := strconv.Atoi(string(bytes.TrimSpace(rest))) // what is no number is no count
+			count, _ := strconv.Atoi(string(bytes.TrimSpace(rest))) // 0 if it is not a number
 			return kernelKills(count)
 		}
 	}

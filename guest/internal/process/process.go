@@ -1,4 +1,5 @@
-// Package process runs commands: their start, their output, their end, and what is known of them afterwards.
+// Package process runs commands: their start, their output, their end, and what is known of them
+// afterwards.
 package process
 
 import (
@@ -43,7 +44,7 @@ type Process struct {
 	known    bool  // whether status says how it ended
 	status   unix.WaitStatus
 	timedOut bool
-	// oomKilled says that a process of it was ended because the runtime's memory was used up.
+	// oomKilled is true if one of its processes was killed because the runtime was out of memory.
 	oomKilled bool
 	// asked says that it was killed by a request or at its timeout.
 	asked bool
@@ -117,7 +118,8 @@ func (p *Process) outcome() (code *int, signal *string) {
 	return &n, nil
 }
 
-// exit tells whether the process itself has ended, and the cursor after what it had written by then.
+// exit tells whether the process itself has ended, and the cursor after what it had written by
+// then.
 func (p *Process) exit() (exited bool, cursor int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +136,8 @@ func (p *Process) active() bool {
 	}
 }
 
-// onExited notes the end of the process itself. What it had written is in the pipes by now, and is read first.
+// onExited notes the end of the process itself. What it had written is in the pipes by now, and is
+// read first.
 func (p *Process) onExited(status *unix.WaitStatus, gone bool) {
 	at := time.Now()
 	for _, d := range p.outputs() {
@@ -164,8 +167,8 @@ func (p *Process) onExited(status *unix.WaitStatus, gone bool) {
 	p.session.leave()
 }
 
-// onGone notes that nothing is left, and answers whether that is the first that is known of the process's own end: a
-// supervisor that was killed leaves an end of which nothing is known.
+// onGone notes that nothing is left, and answers whether that is the first that is known of the
+// process's own end: a supervisor that was killed leaves an end of which nothing is known.
 func (p *Process) onGone() (first bool) {
 	if exited, _ := p.exit(); !exited {
 		p.onExited(nil, true)
@@ -230,9 +233,10 @@ func (p *Process) Signal(name string) error {
 	return nil
 }
 
-// Write gives bytes to the process's standard input and, where eof is set and all of them were taken, closes it afterwards.
-// They begin at offset, counted from the first byte that it was ever given: what it has taken before is not given
-// again. Without an offset they follow what was taken. A process that does not read for maxInputWait gets fewer.
+// Write gives bytes to the process's standard input and, where eof is set and all of them were
+// taken, closes it afterwards. They begin at offset, counted from the first byte that it was ever
+// given: what it has taken before is not given again. Without an offset they follow what was taken.
+// A process that does not read for maxInputWait gets fewer.
 func (p *Process) Write(ctx context.Context, data []byte, offset *int64, eof bool) (written int, next int64, err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxInputWait)
 	defer cancel()

@@ -13,36 +13,41 @@ import (
 // pageKiB is the size of a page, in which /proc counts.
 const pageKiB = 4
 
-// Need says how much memory a runtime lacks.
+// Need is the memory that a runtime lacks.
 type Need struct {
-	LimitKiB int64 // what the runtime may have
-	FreeKiB  int64 // what is to be freed
+	LimitKiB int64 // the limit of the runtime
+	FreeKiB  int64 // the amount to free
 	LeastKiB int64 // processes with less are spared
-	Whole    bool  // with a process all of its command is ended: those of a command that forks are never fewer otherwise
+	Whole    bool  // kill the whole command of a process, which also ends a fork bomb
 }
 
-// Victim is a process that was ended to free memory.
+// Victim is a process that was killed to free memory.
 type Victim struct {
 	Pid         int
 	Name        string // of the program, 15 bytes at most
 	ResidentKiB int64
-	Command     *Command // nil when it belonged to none
+	Command     *Command // nil if it belonged to none
 
 	badness   int64
 	protected bool // by its oom_score_adj
 }
 
-// EndLargest kills the processes with the most resident memory until that frees what is needed. Linux chooses in the same way (oom_badness in
-// mm/oom_kill.c): by resident memory, corrected by oom_score_adj, and a process whose oom_score_adj is -1000 only where no other is left. The guest and its
-// supervisors are never chosen. Where processes hold little, files in memory do, and the process is killed that has written the most. Everything else stands still meanwhile, so
-// that nothing grows. Before a kill, note is told. It returns none when there is nothing to kill.
+// EndLargest kills the processes with the most resident memory until enough is freed, and returns
+// them. It chooses as Linux does (oom_badness in mm/oom_kill.c): by resident memory, corrected by
+// oom_score_adj. A process with the oom_score_adj -1000 is chosen only if no other is left. A
+// process that is still dying from an earlier call is returned again. The guest and its supervisors
+// are never chosen. If the processes hold little, files in memory hold the rest, and the process
+// that has written the most is killed. All other processes are stopped meanwhile, so that none
+// grows. note is called before each kill.
 func (p *Pool) EndLargest(need Need, note func(Victim)) []Victim {
-	// A child of this process that were stopped before it executes would hold up the thread that has made it, and with it all others.
+	// A child that is stopped before its execve would block the thread that forked it, and with it
+	// all others.
 	p.fork.Lock()
 	defer p.fork.Unlock()
 	if os.Getpid() == 1 {
-		// Before anything else: while many grow at once, each system call of the guest takes as long as all of theirs.
-		_ = unix.Kill(-1, unix.SIGSTOP) // fails only where there is nobody
+		// This comes first: while many processes grow, each system call of the guest waits for
+		// theirs.
+		_ = unix.Kill(-1, unix.SIGSTOP) // fails only if there is no other process
 		p.stills.Add(1)
 		defer p.stills.Add(1)
 		defer goOn(nil)
@@ -62,7 +67,7 @@ func (p *Pool) EndLargest(need Need, note func(Victim)) []Victim {
 		note(victim)
 		for _, pid := range p.within(seen, victim, need.Whole) {
 			gone[pid] = true
-			_ = unix.Kill(pid, unix.SIGKILL) // gone is what is wanted
+			_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
 		}
 		need.FreeKiB -= victim.ResidentKiB
 		ended = append(ended, victim)
@@ -70,15 +75,17 @@ func (p *Pool) EndLargest(need Need, note func(Victim)) []Victim {
 	return ended
 }
 
-// choose answers the processes that may be ended, the first one first. Processes are to blame where they hold half of the limit, else files
-// in memory are, and so is the process that has written the most.
+// choose returns the processes that may be killed, in order. If the processes hold less than half
+// of the limit, files in memory hold the rest, and it chooses the process that has written the
+// most.
 func (p *Pool) choose(t tree, need Need) []Victim {
 	all := p.weighAll(t, need)
 	var sumKiB int64
 	for _, victim := range all {
 		sumKiB += victim.ResidentKiB
 	}
-	// Anybody inside may protect any process. So that alone never keeps a runtime above its limit.
+	// Every program inside can protect itself. So protection alone must not keep a runtime above
+	// its limit.
 	open := slices.DeleteFunc(slices.Clone(all), func(v Victim) bool { return v.protected && !need.Whole })
 	large := slices.DeleteFunc(slices.Clone(open), func(v Victim) bool { return v.ResidentKiB < need.LeastKiB })
 	if sumKiB < need.LimitKiB/2 {
@@ -95,7 +102,8 @@ func (p *Pool) choose(t tree, need Need) []Victim {
 	return nil
 }
 
-// weighAll answers all processes but the guest and its supervisors, the one first that the kernel would end first.
+// weighAll returns all processes except the guest and its supervisors, in the order in which the
+// kernel would kill them.
 func (p *Pool) weighAll(t tree, need Need) []Victim {
 	var found []Victim
 	for pid := range t.live {
@@ -110,8 +118,8 @@ func (p *Pool) weighAll(t tree, need Need) []Victim {
 	return found
 }
 
-// largestWriter answers the process that has the largest files in memory open, or else has written the most, where that is as much as a
-// process to blame must have.
+// largestWriter returns the process that has the largest files in memory open, or else the one that
+// has written the most. It returns nil if that is less than need.LeastKiB.
 func largestWriter(among []Victim, need Need) []Victim {
 	for _, measure := range []func(pid int) int64{openInMemoryKiB, writtenKiB} {
 		var most []Victim
@@ -128,10 +136,10 @@ func largestWriter(among []Victim, need Need) []Victim {
 	return nil
 }
 
-// maxFiles bounds how many open files of a process are looked at.
+// maxFiles bounds the open files of a process that are read.
 const maxFiles = 4096
 
-// openInMemoryKiB adds up the files on file systems in memory that a process has open.
+// openInMemoryKiB returns the size of the open files of a process that are on tmpfs.
 func openInMemoryKiB(pid int) int64 {
 	path := "/proc/" + strconv.Itoa(pid) + "/fd"
 	dir, err := os.Open(path)
@@ -139,7 +147,7 @@ func openInMemoryKiB(pid int) int64 {
 		return 0
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(maxFiles) // as many as can be read
+	names, _ := dir.Readdirnames(maxFiles) // a partial list is enough
 	var sum int64
 	for _, name := range names {
 		var file unix.Stat_t
@@ -155,7 +163,8 @@ func openInMemoryKiB(pid int) int64 {
 	return sum
 }
 
-// writtenKiB reads how much a process has written to files and pipes (wchar of proc_pid_io(5)).
+// writtenKiB returns the amount that a process has written to files and pipes (wchar of
+// proc_pid_io(5)).
 func writtenKiB(pid int) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	if err != nil {
@@ -163,14 +172,14 @@ func writtenKiB(pid int) int64 {
 	}
 	for line := range bytes.Lines(text) {
 		if rest, found := bytes.CutPrefix(line, []byte("wchar: ")); found {
-			n, _ := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64) // what is no number is nothing
+			n, _ := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64) // 0 if it is not a number
 			return n >> 10
 		}
 	}
 	return 0
 }
 
-// within answers the processes that are ended with a victim.
+// within returns the processes that are killed with a victim.
 func (p *Pool) within(t tree, victim Victim, whole bool) []int {
 	if !whole || victim.Command == nil {
 		return []int{victim.Pid}
@@ -184,7 +193,7 @@ func (p *Pool) isSupervisor(pid int) bool {
 	return p.known[pid] != nil
 }
 
-// weigh reads a process's memory and how much the kernel would like to end it. It is not ok when the process has ended.
+// weigh returns the memory of a process and its badness. ok is false if the process has ended.
 func weigh(pid int, limitKiB int64) (victim Victim, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	statm, err := os.ReadFile(dir + "/statm")
@@ -193,7 +202,7 @@ func weigh(pid int, limitKiB int64) (victim Victim, ok bool) {
 	}
 	resident, ok := parseStatm(statm)
 	if !ok || resident == 0 {
-		return victim, false // a process that has ended holds nothing
+		return victim, false // a zombie holds no memory
 	}
 	score := int64(0)
 	if text, err := os.ReadFile(dir + "/oom_score_adj"); err == nil {
@@ -201,7 +210,7 @@ func weigh(pid int, limitKiB int64) (victim Victim, ok bool) {
 			score = int64(n)
 		}
 	}
-	name, _ := os.ReadFile(dir + "/comm") // a process without a name is killed all the same
+	name, _ := os.ReadFile(dir + "/comm") // a process without a name is also killed
 	victim = Victim{Pid: pid, Name: string(bytes.TrimSuffix(name, []byte("\n"))), ResidentKiB: resident * pageKiB}
 	victim.badness = victim.ResidentKiB + score*limitKiB/maxScore
 	victim.protected = score == unkillable

@@ -131,10 +131,10 @@ export function tellNotKept(): void {
   say('holt: the command did not end its shell itself, so the session is as it was before it')
 }
 
-/** Says that a process of the command was ended for memory, and what helps. */
+/** Reports that a process of the command was killed for memory, with the remedy. */
 export function tellOutOfMemory({ memory_mib }: Pick<Runtime, 'memory_mib'>): void {
-  say(`holt: the runtime had used up its ${mib(memory_mib)} of memory, and a process of the command was ended for it`)
-  say(`holt: a runtime gets more with --memory ${2 * memory_mib}MiB`)
+  say(`holt: the runtime ran out of its ${mib(memory_mib)} of memory, and a process of the command was killed`)
+  say(`holt: create a runtime with more memory: --memory ${2 * memory_mib}MiB`)
 }
 
 /** Does something to the command that runs for us, if it still does. */

@@ -4,10 +4,10 @@ import type { GuestLink } from './guest-link.ts'
 /**
  * The Engine contract.
  *
- * An engine runs *anonymous* runtimes on some machine. It knows nothing of projects, names, keys, quotas or policies:
- * whoever calls it decides those and speaks to the guest through `dial`. Every verb is addressed by id, is idempotent, and
- * is safe to repeat after a crash of either side: the caller says what should exist (`ensure`, `remove`) and reads what does
- * (`observe`, `inspect`).
+ * An engine runs *anonymous* runtimes on some machine. It knows nothing of projects, names, keys,
+ * quotas or policies: whoever calls it decides those and speaks to the guest through `dial`. Every
+ * verb is addressed by id, is idempotent, and is safe to repeat after a crash of either side: the
+ * caller says what should exist (`ensure`, `remove`) and reads what does (`observe`, `inspect`).
  *
  * Preconditions and results common to all verbs:
  * - `id` is chosen by the caller: 22 characters of `[a-z0-9]`, unique for ever.
@@ -23,14 +23,15 @@ export interface Engine {
   describe(): Promise<EngineFacts>
 
   /**
-   * Makes the runtime `spec.id` exist and run. Resolves when its guest has been started; `dial` waits for the guest itself.
-   * The same id with an equal spec does nothing; with another spec it fails with kind `conflict`.
-   * A runtime that has ended is not started again: kind `gone`.
+   * Makes the runtime `spec.id` exist and run. Resolves when its guest has been started; `dial`
+   * waits for the guest itself. The same id with an equal spec does nothing; with another spec it
+   * fails with kind `conflict`. A runtime that has ended is not started again: kind `gone`.
    */
   ensure(spec: RuntimeSpec, signal: AbortSignal): Promise<void>
 
   /**
-   * First one observation for each runtime that exists, then `{type: 'listed'}`, then changes as they happen. Ends only with the signal.
+   * First one observation for each runtime that exists, then `{type: 'listed'}`, then changes as
+   * they happen. Ends only with the signal.
    */
   observe(signal: AbortSignal): AsyncIterable<Observation>
 
@@ -38,9 +39,10 @@ export interface Engine {
   inspect(id: RuntimeId): Promise<Observed | null>
 
   /**
-   * The only data path to a runtime. Waits until the guest is connected (or the signal ends it) and returns a link that stays valid
-   * over reconnections; a request in flight while the guest reconnects fails with kind `unavailable`.
-   * Kind `not_found` when there is no such runtime, `gone` when it has ended.
+   * The only data path to a runtime. Waits until the guest is connected (or the signal ends it) and
+   * returns a link that stays valid over reconnections; a request in flight while the guest
+   * reconnects fails with kind `unavailable`. Kind `not_found` when there is no such runtime,
+   * `gone` when it has ended.
    */
   dial(id: RuntimeId, signal: AbortSignal): Promise<GuestLink>
 
@@ -79,9 +81,15 @@ export interface RuntimeSpec {
   readonly diskMiB: number
   /** Most processes and threads the runtime may have. */
   readonly pidsMax: number
-  /** A checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold instead and says so in `Observed.restored`. */
+  /**
+   * A checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold
+   * instead and says so in `Observed.restored`.
+   */
   readonly checkpointId: string | null
-  /** True: what cannot be restored from `checkpointId` is not booted cold, but fails with kind `incompatible`, or `damaged` (which one that is not there is, too). */
+  /**
+   * True: what cannot be restored from `checkpointId` is not booted cold, but fails with kind
+   * `incompatible`, or `damaged` (which one that is not there is, too).
+   */
   readonly restoreOnly?: boolean
 }
 
@@ -99,7 +107,10 @@ export interface Observed {
   readonly memoryKills: MemoryKills
 }
 
-/** The processes of a runtime that were ended because its memory was used up, since this engine was opened. */
+/**
+ * The processes that were killed because their runtime was out of memory, since this engine was
+ * opened.
+ */
 export interface MemoryKills {
   readonly count: number
   /** The last one, in the words of the guest; null where only the kernel knows. */
@@ -110,7 +121,10 @@ export interface MemoryKills {
   } | null
 }
 
-/** `out_of_memory`: the kernel killed it at its limit; `crashed`: its first process ended by itself; `host_restarted`: the host booted since; `start_failed`: it never ran. */
+/**
+ * `out_of_memory`: the kernel killed it at its limit; `crashed`: its first process ended by itself;
+ * `host_restarted`: the host booted since; `start_failed`: it never ran.
+ */
 export interface Ending {
   readonly reason: 'out_of_memory' | 'crashed' | 'host_restarted' | 'start_failed'
   readonly message: string
@@ -161,9 +175,11 @@ export interface ImageStore {
    */
   readonly format: string
   /**
-   * Reads a tar stream to its end and publishes it as an image. The same content on the same base gives the same digest and is stored once. With `base` the stream is what the guest of a
-   * runtime made of that image has exported (guest/PROTOCOL.md, Images): content that it leaves out is taken from there. Kind `not_found` when there is no such image,
-   * `invalid` when the stream and the image do not fit together.
+   * Reads a tar stream to its end and publishes it as an image. The same content on the same base
+   * gives the same digest and is stored once. With `base` the stream is what the guest of a runtime
+   * made of that image has exported (guest/PROTOCOL.md, Images): content that it leaves out is
+   * taken from there. Kind `not_found` when there is no such image, `invalid` when the stream and
+   * the image do not fit together.
    */
   import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal, options?: ImportOptions): Promise<ImageInfo>
   /** True if there is such an image that lacks no file. */
@@ -178,9 +194,15 @@ export interface ImageStore {
 export interface ImportOptions {
   /** The image of the runtime that the stream was exported from. */
   readonly base?: ImageDigest
-  /** A larger image is `invalid`: a guest can name files of the image below, and holes, as often as it likes. */
+  /**
+   * A larger image is `invalid`: a guest can name files of the image below, and holes, as often as
+   * it likes.
+   */
   readonly maxBytes?: number
-  /** Called once with the digest, when all is written and before anybody can find the image. What it rejects with, the import does, and publishes nothing. */
+  /**
+   * Called once with the digest, when all is written and before anybody can find the image. What it
+   * rejects with, the import does, and publishes nothing.
+   */
   readonly beforePublish?: (digest: ImageDigest) => Promise<void>
 }
 
@@ -194,14 +216,17 @@ export interface ImageInfo {
 /** Memory checkpoints of runtimes. */
 export interface Checkpoints {
   /**
-   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and removes the runtime, or has it go on where `goOn` says so. The guest must have
-   * been quiesced. Whatever fails, and however this process ends, the runtime runs until the checkpoint is durable. The same id again is success, or kind `conflict` where
-   * the runtime was to be removed and runs: it may have been used since. Kind `not_supported` for a class that has none, `no_space`.
+   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and removes the
+   * runtime, or has it go on where `goOn` says so. The guest must have been quiesced. Whatever
+   * fails, and however this process ends, the runtime runs until the checkpoint is durable. The
+   * same id again is success, or kind `conflict` where the runtime was to be removed and runs: it
+   * may have been used since. Kind `not_supported` for a class that has none, `no_space`.
    */
   take(runtime: RuntimeId, checkpointId: string, signal: AbortSignal, options?: TakeOptions): Promise<CheckpointInfo>
   /**
-   * Whether it can be restored on this host now: its maker is this one and its files are what was written. With `restoreOnly` it is asked as for a spec that says so: it may
-   * have an older guest then, which it keeps. Else runtimes get the guest of today, and boot for it.
+   * Whether it can be restored on this host now: its maker is this one and its files are what was
+   * written. With `restoreOnly` it is asked as for a spec that says so: it may have an older guest
+   * then, which it keeps. Else runtimes get the guest of today, and boot for it.
    */
   usable(checkpointId: string, options?: { readonly restoreOnly?: boolean }): Promise<Usability>
   list(): Promise<readonly CheckpointInfo[]>
@@ -238,40 +263,48 @@ export interface CheckpointInfo {
 }
 
 /**
- * The way out of runtimes: nothing leaves but what the accepted connections carry. A guest dials when it has something to carry; while nobody has opened,
- * nothing listens and everything inside is refused. Only this process's openings count: after a restart the caller opens again.
+ * The way out of runtimes: nothing leaves but what the accepted connections carry. A guest dials
+ * when it has something to carry; while nobody has opened, nothing listens and everything inside is
+ * refused. Only this process's openings count: after a restart the caller opens again.
  */
 export interface Egress {
   /**
-   * Opens the runtime's egress socket, or keeps it open: each connection the guest makes from now on is handed to `accept`, which owns it. The last `accept` wins;
-   * connections that an earlier one has stay its own. Kind `not_found` when there is no such runtime, `gone` when it has ended.
+   * Opens the runtime's egress socket, or keeps it open: each connection the guest makes from now
+   * on is handed to `accept`, which owns it. The last `accept` wins; connections that an earlier
+   * one has stay its own. Kind `not_found` when there is no such runtime, `gone` when it has ended.
    */
   open(id: RuntimeId, accept: (connection: Duplex) => void): Promise<void>
   /** Closes the socket and ends its connections. Gone is success; `remove` does it too. */
   close(id: RuntimeId): Promise<void>
   /**
-   * Says how the guest gets its tun device: `create`, it makes one itself; `socket`, one is made for it and its descriptor waits at `tun.sock`, to be fetched once within
-   * some seconds. Ask right before each time the guest is given a network. Kinds `not_found` and `gone` as in `open`.
+   * Says how the guest gets its tun device: `create`, it makes one itself; `socket`, one is made
+   * for it and its descriptor waits at `tun.sock`, to be fetched once within some seconds. Ask
+   * right before each time the guest is given a network. Kinds `not_found` and `gone` as in `open`.
    */
   prepareTun(id: RuntimeId, signal: AbortSignal): Promise<'create' | 'socket'>
 }
 
 /** Disks of runtimes, as the host sees them: what is inside has no say. */
 export interface Disks {
-  /** Bytes that the runtime's disk holds: what was written since its image. Kind `not_found` when there is no such runtime, `gone` when it has ended. */
+  /**
+   * Bytes that the runtime's disk holds: what was written since its image. Kind `not_found` when
+   * there is no such runtime, `gone` when it has ended.
+   */
   usedBytes(id: RuntimeId): Promise<number>
   /** True if this host can grow a disk that is in use. */
   readonly canGrow: boolean
   /**
-   * Makes the disk of a runtime that runs `diskMiB` large, which its spec has from then on. As large already is success, larger is kind `invalid`: a disk never shrinks.
-   * Kinds `not_found`, `gone`, `no_space`, and `not_supported` where `canGrow` is false.
+   * Makes the disk of a runtime that runs `diskMiB` large, which its spec has from then on. As
+   * large already is success, larger is kind `invalid`: a disk never shrinks. Kinds `not_found`,
+   * `gone`, `no_space`, and `not_supported` where `canGrow` is false.
    */
   grow(id: RuntimeId, diskMiB: number, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Lets a runtime stand still where it is: it keeps its memory, processes and connections, takes no CPU, and answers nothing until it is thawed. `remove` and `grow` work on one
- * that is frozen; `take` fails with kind `conflict`, as its guest must be quiesced.
+ * Lets a runtime stand still where it is: it keeps its memory, processes and connections, takes no
+ * CPU, and answers nothing until it is thawed. `remove` and `grow` work on one that is frozen;
+ * `take` fails with kind `conflict`, as its guest must be quiesced.
  */
 export interface Freezer {
   /** Frozen is success. Kinds `not_found` and `gone`. */
@@ -317,7 +350,10 @@ export type EngineErrorKind =
   /** The guest's answer violates the protocol, or is about something else than the request. */
   | 'wrong_answer'
 
-/** The one error class of engines. `message` is for the operator; it may name host paths and is never sent to a client. */
+/**
+ * The one error class of engines. `message` is for the operator; it may name host paths and is
+ * never sent to a client.
+ */
 export class EngineError extends Error {
   readonly kind: EngineErrorKind
   constructor(kind: EngineErrorKind, message: string, options?: ErrorOptions) {

@@ -114,9 +114,7 @@ export const Command = z
       .describe('128 + n for a signal n; null while it runs, or where it is not known.'),
     signal: z.string().nullable().describe('The signal that ended it, such as `SIGKILL`; else null.'),
     timed_out: z.boolean().describe('True if it was killed at its `timeout_secs`.'),
-    oom_killed: z
-      .boolean()
-      .describe('True if one of its processes was ended because the runtime had used up its memory.'),
+    oom_killed: z.boolean().describe('True if one of its processes was killed because the runtime was out of memory.'),
     started_at: Timestamp.describe('When it was started (RFC 3339 UTC with milliseconds).'),
     ended_at: Timestamp.nullable().describe('When it ended (RFC 3339 UTC with milliseconds); null while it runs.'),
     duration_ms: z.number().int().nullable().describe('Milliseconds from its start to its end; null while it runs.'),
@@ -141,7 +139,10 @@ export const Command = z
   .meta({ id: 'Command' })
 export type Command = z.infer<typeof Command>
 
-/** A command with its output, as a waited-for command answers. Output is decoded as UTF-8 with U+FFFD for what is not. */
+/**
+ * A command with its output, as a waited-for command answers. Output is decoded as UTF-8 with
+ * U+FFFD for what is not.
+ */
 export const CommandResult = Command.extend({
   stdout: z.string().describe('The first bytes of stdout, decoded as UTF-8. See `truncated`.'),
   stderr: z.string().describe('The first bytes of stderr, decoded as UTF-8. See `truncated`.'),
@@ -191,7 +192,7 @@ export const OutputItem = z
       oom_killed: z
         .boolean()
         .optional()
-        .describe('True if one of its processes was ended because the runtime had used up its memory; else absent.'),
+        .describe('True if one of its processes was killed because the runtime was out of memory; else absent.'),
     }),
     z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),
   ])

@@ -2,7 +2,7 @@
 export interface Exit {
   readonly exit_code: number | null
   readonly signal: string | null
-  /** True if a process of it was ended because the runtime had used up its memory. */
+  /** True if one of its processes was killed because the runtime was out of memory. */
   readonly oom_killed?: boolean | undefined
 }
 

@@ -8,7 +8,7 @@ export interface CommandEnd {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly timedOut: boolean
-  /** A process of it was ended because the runtime had used up its memory. */
+  /** True if one of its processes was killed because the runtime was out of memory. */
   readonly oomKilled: boolean
   readonly output: LastOutput
 }

@@ -9,38 +9,45 @@ import { type MemoryLimit, memoryLimitAt } from './memory-limit.ts'
 import { MemoryWatcher, type Watched } from './memory-watcher.ts'
 import { type EndedProcess, relieveMemory } from './relieve-memory.ts'
 
-/** The pause before the program is started again that watches memory. */
+/** The pause before the watcher is started again, in milliseconds. */
 const RESTART_MS = 1_000
 
-/** The time for the program to begin to watch. */
+/** The time in which the watcher has to confirm that it watches a runtime, in milliseconds. */
 const WATCH_MS = 5_000
 
-/** Bytes above its limit that a runtime may keep, because files in memory hold them. */
+/** The bytes above its limit that a runtime may keep in files in memory. */
 const TOLERATED_BYTES = 128 * 2 ** 20
 
-/** The time in which a runtime that is further above has to free memory, and the pause between two checks. */
+/**
+ * The time in which a runtime above that has to free memory, and the pause between two checks, in
+ * milliseconds.
+ */
 const COME_BACK_MS = 10_000
 const COME_BACK_EVERY_MS = 500
 
-/** The share of the limit from which on a runtime may stand still for want of memory when it begins to be watched. */
+/** The share of the limit above which a runtime may already be stopped when watching begins. */
 const LARGE_SHARE = 3 / 4
 
-/** The time for the guest of such a runtime to connect. */
+/** The time in which the guest of such a runtime has to connect, in milliseconds. */
 const GO_ON_MS = 30_000
 
-/** The kernel reports a limit before it kills. The count of kills is read after these pauses, in milliseconds. */
+/**
+ * The kernel reports a limit before it kills. The count of kills is read after each of these
+ * pauses, in milliseconds.
+ */
 const AFTER_FULL_MS = [20, 100, 500, 1_000]
 
 /**
- * Ends processes that use up the memory of their runtime, instead of the runtime. In the class `container` the kernel does that, and this only counts. In gVisor the processes are stopped, and the
- * guest ends the largest ones.
+ * Kills the processes that use up the memory of their runtime, so that the runtime survives. In
+ * gVisor all processes are stopped and the guest kills the largest ones. In the class `container`
+ * the kernel kills, and the guard only counts. See docs/decisions/005-memory-limits.md.
  */
 export class MemoryGuard {
   readonly #host: Host
   readonly #binary: string
-  /** Runtimes that are looked at, and whether more was heard of them since that began. */
+  /** The runtimes that are being handled. True if another report arrived since that began. */
   readonly #heard = new Map<RuntimeId, boolean>()
-  /** Runtimes that may be above their limit for a while. */
+  /** The runtimes that have been relieved and may still be above their limit. */
   readonly #comingBack = new Set<RuntimeId>()
   #watcher: MemoryWatcher
   #closed = false
@@ -53,7 +60,7 @@ export class MemoryGuard {
     for (const runtime of host.runtimes.all()) if (runtime.record.state === 'running') void this.#begin(runtime)
   }
 
-  /** Ends the program. The kernel has runtimes stand still at their limit until the next engine looks after them. */
+  /** Ends the watcher. The next engine handles the runtimes that reach their limit meanwhile. */
   close(): void {
     this.#closed = true
     this.#watcher.close()
@@ -79,7 +86,10 @@ export class MemoryGuard {
     for (const runtime of this.#host.runtimes.all()) if (runtime.record.state === 'running') void this.#begin(runtime)
   }
 
-  /** Resolves when a runtime is watched. Where it cannot be, the kernel ends the whole runtime at its limit. */
+  /**
+   * Begins to watch a runtime, and resolves when that has begun or failed. If it failed, the kernel
+   * kills the whole runtime at its limit.
+   */
   async #begin(runtime: Runtime): Promise<void> {
     const { id } = runtime.paths
     try {
@@ -97,7 +107,7 @@ export class MemoryGuard {
       })
       await limit.enforce()
       void this.#letStoppedGoOn(runtime, limit)
-      // It may have used too much before it was watched.
+      // The runtime may have crossed its limit before watching began.
       void this.#look(runtime)
     } catch (err) {
       if (this.#lives(runtime)) this.#host.log.warn({ err, runtime: id }, 'the memory of a runtime is not watched')
@@ -106,14 +116,15 @@ export class MemoryGuard {
 
   async #watch(watched: Watched): Promise<void> {
     const late = sleep(WATCH_MS, null, { ref: false }).then(() => {
-      throw new EngineError('failed', 'the program that watches memory does not answer')
+      throw new EngineError('failed', 'the memory watcher does not answer')
     })
     await Promise.race([this.#watcher.watch(watched), late])
   }
 
   /**
-   * Lets everything go on that stands still for want of memory since before it was watched: the program that stopped it was killed, or it was written down so and is restored. Where that may be,
-   * programs that were stopped themselves go on too.
+   * Continues processes that were stopped before watching began: the earlier watcher was killed, or
+   * the runtime's checkpoint was taken meanwhile. Processes that a program had stopped also
+   * continue.
    */
   async #letStoppedGoOn(runtime: Runtime, limit: MemoryLimit): Promise<void> {
     const limitBytes = limitBytesOf(runtime)
@@ -124,11 +135,11 @@ export class MemoryGuard {
       const nothing = { limit_bytes: limitBytes, free_bytes: 0, least_bytes: 0, whole: false }
       await new GuestClient(runtime.door).relieveMemory(nothing, signal)
     } catch {
-      // It has ended, or its guest is of a version that stopped nothing.
+      // The runtime has ended, or its guest is of a version that never stops processes.
     }
   }
 
-  /** Looks at a runtime until nothing more was heard of it meanwhile. */
+  /** Handles the reports of a runtime until no further one has arrived. */
   async #look(runtime: Runtime): Promise<void> {
     const { id } = runtime.paths
     const isBusy = this.#heard.has(id)
@@ -149,18 +160,18 @@ export class MemoryGuard {
   }
 
   async #relieve(runtime: Runtime): Promise<void> {
-    // Its guest cannot answer, and nothing grows. The next report follows when it is thawed.
+    // The guest of a frozen runtime cannot answer, and no process grows. A report follows the thaw.
     if (runtime.frozen || (await this.#relieveOnce(runtime))) return
     await this.#host.locks.run(runtime.paths.id, async () => {
       if (!this.#lives(runtime) || runtime.frozen) return
-      // It may have been frozen or written down meanwhile, so that its guest could not answer.
+      // A freeze or a checkpoint may have kept the guest from answering the first time.
       if (await this.#relieveOnce(runtime)) return
       runtime.lacksMemory = true
       await endRuntime(this.#host, runtime)
     })
   }
 
-  /** Returns false when nothing helped. */
+  /** Asks the guest to free memory. Returns false if the runtime is still above its limit. */
   async #relieveOnce(runtime: Runtime): Promise<boolean> {
     const dir = this.#dirOf(runtime)
     if (dir === null) return true
@@ -182,7 +193,10 @@ export class MemoryGuard {
     return true
   }
 
-  /** Waits until a runtime is about within its limit again, which nothing but it itself can see to: files in memory hold what is above. Ends it if it stays far above. */
+  /**
+   * Waits until a runtime is close to its limit again. Only its own programs can delete the files
+   * in memory that keep it above. Ends the runtime if it stays far above.
+   */
   async #comeBack(runtime: Runtime, limit: MemoryLimit): Promise<void> {
     const { id } = runtime.paths
     if (this.#comingBack.has(id)) return
@@ -224,7 +238,7 @@ export class MemoryGuard {
   #note(runtime: Runtime, more: number, last: EndedProcess | null): void {
     if (!this.#lives(runtime)) return
     const { id } = runtime.paths
-    this.#host.log.debug({ runtime: id, ended: last }, 'a process was ended because its runtime had used up its memory')
+    this.#host.log.debug({ runtime: id, ended: last }, 'a process was killed because its runtime was out of memory')
     this.#host.runtimes.noteMemoryKills(runtime, more, last)
   }
 
@@ -243,7 +257,10 @@ export class MemoryGuard {
   }
 }
 
-/** Where runsc reaches a sandbox (gVisor, `controlSocketName` of `runsc/sandbox/sandbox.go`). */
+/**
+ * Returns the path of a sandbox's control socket (gVisor, `controlSocketName` of
+ * `runsc/sandbox/sandbox.go`).
+ */
 function controlSocketOf({ runnerState, id }: RuntimePaths): string {
   return join(runnerState, `runsc-${id}.sock`)
 }

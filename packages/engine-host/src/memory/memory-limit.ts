@@ -2,39 +2,53 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../tools/durable-files.ts'
 
-/** Bytes that a runtime can use above its limit while a process of it is being ended. */
+/** The bytes above its limit that a runtime can use until a process is killed. */
 const HEADROOM_BYTES = 256 * 2 ** 20
 
 /**
- * The memory limit of one gVisor runtime's cgroup. To the host the runtime is one process, so the kernel could only end all of it. Therefore the kernel enforces a higher value, and `MemoryGuard`
- * ends processes when the runtime is above its limit.
+ * The memory limit of a gVisor runtime's cgroup. The host sees the runtime as one process, so the
+ * kernel could only kill all of it. Therefore the kernel enforces a higher value, and `MemoryGuard`
+ * has processes killed when the runtime is above its limit.
  */
 export interface MemoryLimit {
-  /** Amounts of memory in use, in bytes, of which the kernel is to tell. None in version 2, where it tells of everything above the limit. */
+  /**
+   * The amounts of memory in use, in bytes, at which the kernel reports. Empty in version 2, which
+   * reports every excess over the limit.
+   */
   readonly thresholds: readonly number[]
-  /** Sets what the kernel enforces, above the limit. False while the runtime uses more than that. */
+  /** Sets the value that the kernel enforces. Returns false if the runtime uses more than that. */
   enforce(): Promise<boolean>
-  /** Bytes of memory in use, without the cache of files on disk, which the kernel takes back when it is needed. */
+  /**
+   * Returns the bytes of memory in use, without the page cache of files, which the kernel reclaims.
+   */
   used(): Promise<number>
-  /** True while processes wait for memory, at what the kernel enforces. */
+  /** Returns true while processes wait for memory at the value that the kernel enforces. */
   isStuck(): Promise<boolean>
-  /** Raises what the kernel enforces, so that waiting processes continue. This works once; then it returns false. */
+  /**
+   * Raises the enforced value once, so that waiting processes continue. Returns false after that.
+   */
   raise(): Promise<boolean>
 }
 
-/** The limit of the cgroup at `dir`, a directory of the hierarchy that has the memory controller. `bytes` is the limit of the runtime. */
+/**
+ * Returns the memory limit of a cgroup. `dir` is its directory in the hierarchy of the memory
+ * controller, and `bytes` the limit of the runtime.
+ */
 export function memoryLimitAt(dir: string, version: 'v1' | 'v2', bytes: number): MemoryLimit {
   return version === 'v1' ? limitOfVersion1(dir, bytes) : limitOfVersion2(dir, bytes)
 }
 
 /**
- * Without the OOM killer a process that needs memory at the limit waits. A system call that needs memory fails, which gVisor does not survive everywhere (Linux, `Documentation/admin-guide/cgroup-v1/memory.rst`,
- * section 10). So that is for the case that no process could be ended in time.
+ * Returns a limit of cgroup version 1, with the kernel's OOM killer off. A process that touches a
+ * page at the enforced value waits (Linux, `Documentation/admin-guide/cgroup-v1/memory.rst`,
+ * section 10). A system call that needs memory fails there, and gVisor does not always survive
+ * that. A runtime therefore reaches the enforced value only if no process could be killed in time.
  */
 function limitOfVersion1(dir: string, bytes: number): MemoryLimit {
   const write = (file: string, value: number) => writeFile(join(dir, file), String(value))
   const read = (file: string) => readFile(join(dir, file), 'utf8')
-  // Memory and swap together; absent where the kernel does not count swap. It is never below the limit of memory.
+  // Memory and swap together, which must not be below the memory limit. Absent if the kernel does
+  // not account for swap.
   const setTotal = (value: number) => write('memory.memsw.limit_in_bytes', value).catch(ignoreAbsent)
   const limitNow = async () => Number(await read('memory.limit_in_bytes'))
   const setLimit = async (value: number) => {
@@ -65,7 +79,10 @@ function limitOfVersion1(dir: string, bytes: number): MemoryLimit {
   }
 }
 
-/** At `memory.high` the kernel slows down who asks for memory, and at `memory.max` it ends the runtime (Linux, `Documentation/admin-guide/cgroup-v2.rst`). */
+/**
+ * Returns a limit of cgroup version 2. The kernel throttles the runtime above `memory.high` and
+ * kills it at `memory.max` (Linux, `Documentation/admin-guide/cgroup-v2.rst`).
+ */
 function limitOfVersion2(dir: string, bytes: number): MemoryLimit {
   const write = (file: string, value: number) => writeFile(join(dir, file), String(value))
   const read = (file: string) => readFile(join(dir, file), 'utf8')
@@ -82,7 +99,7 @@ function limitOfVersion2(dir: string, bytes: number): MemoryLimit {
   }
 }
 
-/** The memory in use that is no cache of files on disk. `prefix` is that of the counters in `stat`. */
+/** Returns `usage` without the page cache, in bytes. `prefix` is that of the counters in `stat`. */
 function workingBytes(usage: string, stat: string, prefix: string): number {
   let cache = 0
   for (const line of stat.split('\n')) {

@@ -4,35 +4,38 @@ import type { Readable, Writable } from 'node:stream'
 import { EngineError, type RuntimeId } from '@holt/engine'
 import { TOOL_ENV } from '../tools/run-tool.ts'
 
-/** A line of the program (`guest/internal/memwatch`). */
+/** A line of the watcher's output (`guest/internal/memwatch`). */
 interface Report {
   readonly id: RuntimeId
   readonly error?: string
   readonly full: boolean
 }
 
-/** What is watched. */
+/** A runtime to watch. */
 export interface Watched {
   readonly id: RuntimeId
   /** The runtime's directory in the hierarchy that has the memory controller. */
   readonly dir: string
-  /** Uses of memory, in bytes, at which to look. */
+  /** The amounts of memory in use, in bytes, at which the kernel reports. */
   readonly thresholds?: readonly number[]
-  /** With more memory in use, in bytes, its processes are stopped. */
+  /** The limit of the runtime, in bytes. Its processes are stopped above it. */
   readonly limit_bytes?: number
-  /** The gVisor sandbox whose processes are stopped. */
+  /** The gVisor sandbox whose processes are stopped. Absent in the class `container`. */
   readonly sandbox?: { readonly socket: string; readonly container: string }
 }
 
 /** The events of a watcher. */
 export interface MemoryListener {
-  /** A runtime may have reached its limit. */
+  /** Called when a runtime may have reached its limit. */
   onFull(id: RuntimeId): void
-  /** The program has ended by itself: nothing is watched any more. */
+  /** Called when the watcher has ended by itself, and no runtime is watched any more. */
   onLost(error: Error): void
 }
 
-/** Hears from the kernel when runtimes reach their memory limits, through the guest's binary run on the host. The program ends with this process. */
+/**
+ * Reports when runtimes reach their memory limits. The watcher is the guest's binary, run on the
+ * host. It ends with this process.
+ */
 export class MemoryWatcher {
   readonly #child: ChildProcess & { readonly stdin: Writable; readonly stdout: Readable }
   readonly #asked = new Map<RuntimeId, PromiseWithResolvers<void>>()
@@ -42,7 +45,7 @@ export class MemoryWatcher {
   constructor(binary: string, listener: MemoryListener) {
     this.#listener = listener
     this.#child = spawn(binary, ['watch-memory'], {
-      // The binary's path tells whose runtime a process is; this one is nobody's.
+      // The binary's path as argv[0] would mark this process as part of a runtime.
       argv0: 'holt-watch-memory',
       cwd: '/',
       env: TOOL_ENV,
@@ -50,30 +53,33 @@ export class MemoryWatcher {
       stdio: ['pipe', 'pipe', 'ignore'],
     })
     this.#child.on('error', (error) => this.#lose(error))
-    this.#child.on('exit', (code) => this.#lose(new Error(`the program that watches memory ended with ${code}`)))
+    this.#child.on('exit', (code) => this.#lose(new Error(`the memory watcher ended with ${code}`)))
     this.#child.stdin.on('error', (error) => this.#lose(error))
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.#take(JSON.parse(line) as Report))
-    // It does not keep this process from ending.
+    // The watcher must not keep this process from ending.
     for (const part of [this.#child, this.#child.stdin, this.#child.stdout] as unknown as NodeJS.ReadStream[])
       part.unref()
   }
 
-  /** Watches a runtime until its cgroup is gone. Resolves when it is watched; rejects when it cannot be. */
+  /**
+   * Watches a runtime until its cgroup is gone. Resolves once that has begun, and rejects if it
+   * cannot.
+   */
   watch(watched: Watched): Promise<void> {
     const { id } = watched
-    if (this.#ended) return Promise.reject(new EngineError('failed', 'nothing watches memory'))
+    if (this.#ended) return Promise.reject(new EngineError('failed', 'the memory watcher has ended'))
     const asked = this.#asked.get(id) ?? Promise.withResolvers<void>()
     this.#asked.set(id, asked)
     this.#child.stdin.write(`${JSON.stringify(watched)}\n`)
     return asked.promise
   }
 
-  /** Lets the processes of a runtime go on, if they were stopped. */
+  /** Continues the processes of a runtime, if they were stopped. */
   goOn(id: RuntimeId): void {
     if (!this.#ended) this.#child.stdin.write(`${JSON.stringify({ id, go_on: true })}\n`)
   }
 
-  /** Ends the program, which lets all go on that it has stopped. */
+  /** Ends the watcher, which first continues all processes that it has stopped. */
   close(): void {
     this.#ended = true
     this.#child.stdin.end()

@@ -2,34 +2,40 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError, GuestClient, type GuestLink, type GuestRelief } from '@holt/engine'
 import type { MemoryLimit } from './memory-limit.ts'
 
-/** The time for a runtime to use no more than it may have. */
+/** The time in which a runtime has to come below its limit, in milliseconds. */
 const RELIEF_MS = 5_000
 
-/** The pause between two checks whether processes wait for memory, until the guest has answered. */
+/** The pause between two checks for waiting processes, in milliseconds. */
 const STUCK_EVERY_MS = 10
 
-/** The time for the guest to answer while everything stands still. A child that it makes may have been stopped before it executes, and then holds it up. */
+/**
+ * The time in which the guest has to answer, in milliseconds. It waits for a child that was stopped
+ * before its `execve`.
+ */
 const SILENT_MS = 1_000
 
-/** The time for the memory of ended processes to come back, before more are ended. */
+/** The time in which the memory of killed processes is freed, in milliseconds. */
 const SETTLE_MS = 250
 
 /** The pause between two checks of that. */
 const SETTLE_EVERY_MS = 5
 
-/** From this round on with a process all of its command is ended: those of a command that forks are never fewer otherwise. */
+/** The round from which on the whole command of a process is killed. It outruns a fork bomb. */
 const WHOLE_FROM = 3
 
-/** The share of the limit that is free after a round, or it would be used up again at once; and after a later one, where several processes grow at once. */
+/**
+ * The share of the limit that a round frees: the first one, and later ones, when several processes
+ * grow.
+ */
 const FREE_SHARE = { first: 1 / 8, later: 1 / 2 }
 
-/** Growth, in bytes, after which more is ended before the memory of what was ended has come back. */
+/** The growth, in bytes, at which the next round begins before the freed memory is seen. */
 const GROWTH_BYTES = 8 * 2 ** 20
 
-/** The share of the limit below which a process is not to blame, but the files in memory are. */
+/** The share of the limit below which a process is spared: files in memory hold the rest. */
 const LEAST_SHARE = 1 / 16
 
-/** A process that was ended because its runtime had used up its memory. */
+/** A process that was killed because its runtime was out of memory. */
 export type EndedProcess = GuestRelief['ended'][number]
 
 /** A runtime that uses more memory than its limit. */
@@ -39,21 +45,25 @@ export interface Shortage {
   readonly link: GuestLink
   /** Aborts when the runtime ends. */
   readonly signal: AbortSignal
-  /** Told of the processes that were ended. */
+  /** Called with the processes of each round. */
   readonly onEnded: (ended: readonly EndedProcess[]) => void
-  /** Told when processes wait for memory: gVisor itself may not survive that. */
+  /** Called when processes wait for memory, which gVisor itself may not survive. */
   readonly onStuck: () => void
-  /** Told when the guest has not answered for a while: what stands still is to go on. */
+  /**
+   * Called when the guest has not answered for a while, so that stopped processes must continue.
+   */
   readonly onSilent: () => void
 }
 
 /**
- * Has the guest of a runtime end processes until the runtime is within its limit. Resolves with true then, and also when files in memory hold the rest, because those stay. Resolves with
- * false when nothing helped, and the runtime has to end.
+ * Has the guest of a runtime kill processes until the runtime is below its limit. Resolves with
+ * true then, and also if files in memory hold the excess, because a kill does not free those.
+ * Resolves with false if the runtime has to end.
  */
 export async function relieveMemory(shortage: Shortage): Promise<boolean> {
   const { limit, limitBytes, signal } = shortage
   const deadline = performance.now() + RELIEF_MS
+  const known = new Set<number>()
   for (let round = 1; ; round++) {
     signal.throwIfAborted()
     const used = await limit.used()
@@ -70,10 +80,13 @@ export async function relieveMemory(shortage: Shortage): Promise<boolean> {
     const ended = await unstuckUntil(shortage, endLargest(shortage, request))
     if (ended === null || (ended.length === 0 && stuck)) return false
     if (ended.length === 0) return true
-    shortage.onEnded(ended)
+    // A process that is still dying is reported again.
+    const fresh = ended.filter(({ pid }) => !known.has(pid))
+    for (const { pid } of fresh) known.add(pid)
+    if (fresh.length > 0) shortage.onEnded(fresh)
     await settle(shortage)
     if (sizeOf(ended) < request.least_bytes && (await limit.used()) < used + GROWTH_BYTES && !(await limit.isStuck()))
-      return true // It has written files in memory. To end others would not free them.
+      return true // The excess is in files in memory, and further kills would not free them.
   }
 }
 
@@ -81,7 +94,7 @@ function sizeOf(ended: readonly EndedProcess[]): number {
   return ended.reduce((sum, { resident_bytes }) => sum + resident_bytes, 0)
 }
 
-/** Returns the processes that were ended; null where the guest cannot do that. */
+/** Returns the processes that the guest killed; null if it cannot do that. */
 async function endLargest(
   { link, signal }: Shortage,
   request: Parameters<GuestClient['relieveMemory']>[0],
@@ -91,14 +104,15 @@ async function endLargest(
     try {
       return await new GuestClient(link).relieveMemory(request, stop)
     } catch (error) {
-      // It may be connecting again. Any other failure is its answer: one of an earlier version has no such route.
+      // The guest may be reconnecting. Any other error is its answer: earlier versions lack the
+      // route.
       if (stop.aborted || !(error instanceof EngineError) || error.kind !== 'unavailable') return null
       await sleep(STUCK_EVERY_MS)
     }
   }
 }
 
-/** Waits for the guest, and lets it go on where it waits for memory itself. */
+/** Waits for the guest's answer, and raises the limit if the guest itself waits for memory. */
 async function unstuckUntil<Result>({ limit, onStuck, onSilent }: Shortage, work: Promise<Result>): Promise<Result> {
   const done = work.then(
     () => true,
@@ -117,7 +131,7 @@ async function unstuckUntil<Result>({ limit, onStuck, onSilent }: Shortage, work
   return work
 }
 
-/** Waits until the runtime uses no more than it may have, until it uses more again, or for a bounded time. */
+/** Waits until the runtime is below its limit or grows again, for `SETTLE_MS` at most. */
 async function settle({ limit, limitBytes }: Shortage): Promise<void> {
   let least = Number.POSITIVE_INFINITY
   for (const deadline = performance.now() + SETTLE_MS; performance.now() < deadline; await sleep(SETTLE_EVERY_MS)) {

@@ -21,7 +21,7 @@ export interface Runtime {
   record: RuntimeRecord
   /** True while it is frozen. Only its cgroup is frozen. */
   frozen: boolean
-  /** The processes that were ended because its memory was used up. */
+  /** The processes that were killed because it was out of memory. */
   memoryKills: MemoryKills
   /** True while it uses more memory than it may have: an end then is for that. */
   lacksMemory: boolean

@@ -7,8 +7,15 @@ import { relieveMemory } from '../../src/memory/relieve-memory.ts'
 const mib = 2 ** 20
 const limitBytes = 256 * mib
 
-/** A runtime that uses so much memory, whose guest ends these processes at each request; null is an answer of a guest that knows no such request. */
-function runtimeWith(use: { bytes: number; stuck?: boolean }, rounds: readonly (readonly number[] | null)[]) {
+/**
+ * A runtime that uses so much memory, whose guest ends these processes at each request; null is an
+ * answer of a guest that knows no such request.
+ */
+function runtimeWith(
+  use: { bytes: number; stuck?: boolean },
+  rounds: readonly (readonly number[] | null)[],
+  pids?: readonly number[],
+) {
   const requests: { free_bytes: number; least_bytes: number; whole: boolean }[] = []
   const raised: number[] = []
   const limit: MemoryLimit = {
@@ -28,7 +35,7 @@ function runtimeWith(use: { bytes: number; stuck?: boolean }, rounds: readonly (
     if (sizes === null) return { status: 404, json: { error: { code: 'route_not_found', message: 'no such route' } } }
     for (const size of sizes ?? []) use.bytes -= size
     const ended = (sizes ?? []).map((resident_bytes, at) => ({
-      pid: at + 2,
+      pid: pids?.[requests.length - 1] ?? 100 * requests.length + at,
       name: 'hog',
       resident_bytes,
       command_id: null,
@@ -57,6 +64,17 @@ function runtimeWith(use: { bytes: number; stuck?: boolean }, rounds: readonly (
   }
   return { shortage, requests, ended, raised, stuckTimes: () => stuck }
 }
+
+test('reports a process once, although it is still dying in the next round', async () => {
+  const { shortage, requests, ended } = runtimeWith(
+    { bytes: limitBytes + 200 * mib },
+    [[100 * mib], [150 * mib]],
+    [7, 7],
+  )
+  expect(await relieveMemory(shortage)).toBe(true)
+  expect(requests).toHaveLength(2)
+  expect(ended).toEqual([100 * mib])
+})
 
 test('asks for nothing where there is no lack', async () => {
   const { shortage, requests } = runtimeWith({ bytes: limitBytes - 1 }, [])

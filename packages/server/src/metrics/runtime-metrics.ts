@@ -28,7 +28,7 @@ export class RuntimesMetrics {
     })
     this.#memoryKills = new Counter({
       name: 'holt_oom_kills_total',
-      help: 'Processes of runtimes that were ended because their runtime had used up its memory.',
+      help: 'Processes killed because their runtime was out of memory.',
       labelNames: ['isolation'],
       registers: [registry],
     })

@@ -57,7 +57,7 @@ async function followOnce(service: Service, memoryKills: MemoryKills, onListed: 
   }
 }
 
-/** Whether a runtime was only frozen or thawed, or had a process ended for memory: its row does not tell that, and it happens all the time. */
+/** Returns true if the change is not part of the runtime's row: a freeze, a thaw, or a kill for memory. */
 function isTheSame(before: Observed | undefined, { frozen, state, memoryKills }: Observed): boolean {
   if (before === undefined || before.state !== state) return false
   return before.frozen !== frozen || before.memoryKills.count !== memoryKills.count

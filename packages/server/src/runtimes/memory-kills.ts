@@ -2,21 +2,25 @@ import type { MemoryKills as Kills, Observed } from '@holt/engine'
 import { recordEvent } from '../events/record-event.ts'
 import type { Service } from '../service.ts'
 
-/** The least time between two events of one runtime. A program can have itself ended several times in a second. */
+/**
+ * The least time between two events of a runtime, in milliseconds: a program can cause kills
+ * quickly.
+ */
 const betweenMs = 10_000
 
-/** The most characters of a program's name that an event tells. The guest says it, and a program chooses it. */
+/** The most characters of a program's name in an event. The program chooses its name. */
 const nameMax = 15
 
-/** Kills of one runtime that no event has told yet. */
+/** The kills of a runtime that no event has reported yet. */
 interface Pending {
   count: number
   last: Kills['last']
 }
 
 /**
- * Counts the processes of runtimes that were ended because their memory was used up, and writes events of them: the first at once, further ones of the next seconds together. A runtime of a
- * pool or of a build is nobody's: its processes are only counted.
+ * Counts the processes that were killed because their runtime was out of memory, and records
+ * events: the first kill at once, further ones together every ten seconds. Runtimes of pools and
+ * builds belong to no project, so their kills are only counted.
  */
 export class MemoryKills {
   readonly #service: Service
@@ -26,7 +30,7 @@ export class MemoryKills {
     this.#service = service
   }
 
-  /** Takes note of how a runtime is now. */
+  /** Counts the kills between two observations of a runtime. */
   async note(before: Observed | undefined, now: Observed): Promise<void> {
     const { count, last } = now.memoryKills
     const more = count - (before?.memoryKills.count ?? 0)
@@ -68,10 +72,7 @@ export class MemoryKills {
       command_id: last?.command_id ?? null,
       program: last === null ? null : shown(last.name),
     }
-    this.#service.log.info(
-      { runtime_id: id, ...data },
-      'processes were ended because their runtime had used up its memory',
-    )
+    this.#service.log.info({ runtime_id: id, ...data }, 'processes were killed because their runtime was out of memory')
     await this.#service.store.change(async (changes) => {
       const row = await changes
         .selectFrom('runtimes')
@@ -85,7 +86,7 @@ export class MemoryKills {
   }
 }
 
-/** A program's name in characters that do nothing to a terminal or a log. */
+/** Returns a program's name without control characters, for terminals and logs. */
 function shown(name: string): string {
   return [...name.replace(/\p{C}/gu, '?')].slice(0, nameMax).join('')
 }
