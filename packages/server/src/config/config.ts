@@ -79,47 +79,141 @@ const portDomain = z.string().transform((text, context): PortDomain => {
 /** The schema of the environment. What one variable allows another is told before, so that all that is wrong is found at once. */
 const environment = ({ allowRemote }: { allowRemote: boolean }) =>
   z.object({
-    HOLT_STATE_DIR: statePath.default('/var/lib/holt'),
-    HOLT_RUN_DIR: path.optional(),
+    HOLT_STATE_DIR: statePath
+      .default('/var/lib/holt')
+      .describe('The directory of everything that must be kept: store, keys, images, disks, checkpoints.'),
+    HOLT_RUN_DIR: path.optional().describe("The directory of the runtimes' sockets. Each installation needs its own."),
     HOLT_HOST: z
       .string()
       .max(255)
       .default('127.0.0.1')
-      .refine((host) => allowRemote || loopback.test(host), remoteRefused),
-    HOLT_PORT: wholeNumber(0, 65_535).default(4658),
-    HOLT_PORT_DOMAIN: portDomain.default({ name: 'localhost', front: null }),
-    HOLT_ALLOW_REMOTE: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
-    HOLT_ISOLATION: Isolation.optional(),
-    HOLT_BASE_IMAGE: z.string().refine(isImageReference, 'is not an image reference').optional(),
-    HOLT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-    HOLT_CLOUD: z.string().min(1).max(64).default('aws'),
-    HOLT_REGION: z.string().min(1).max(64).default('us-east-1'),
-    HOLT_RUNSC: program.optional(),
-    HOLT_GVISOR_PLATFORM: z.enum(['systrap', 'ptrace']).default('systrap'),
-    HOLT_GUEST: path.optional(),
-    HOLT_MEMORY_OVERCOMMIT: wholeNumber(1, 1000).default(16),
-    HOLT_EGRESS_RESOLVERS: Resolvers,
-    HOLT_EGRESS_ALLOWED_NETWORKS: AllowedNetworks,
-    HOLT_EGRESS_OVERRIDES: Overrides,
-    HOLT_EGRESS_CA_FILE: path.optional(),
-    HOLT_POOL_MIN: wholeNumber(0, 10_000).default(2),
-    HOLT_POOL_MAX: wholeNumber(0, 10_000).default(64),
-    HOLT_BUILDS_AT_ONCE: wholeNumber(1, 64).default(2),
-    HOLT_BUILD_CACHE_SIZE: amount.default(20 * 1024),
-    HOLT_BUILD_CONTEXTS_SIZE: amount.default(10 * 1024),
-    HOLT_REGISTRY_MIRRORS: RegistryMirrors,
-    HOLT_REGISTRY_INSECURE: InsecureRegistries,
-    HOLT_RESERVE_MEMORY: amount.optional(),
-    HOLT_RESERVE_DISK: amount.default(usualReserve.diskMiB),
-    HOLT_PROJECT_QUOTAS: ProjectQuotasSetting,
-    HOLT_ISSUER: issuer.optional(),
-    HOLT_DATABASE_URL: databaseUrl.optional(),
-    HOLT_ADOPT_STORE: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+      .refine((host) => allowRemote || loopback.test(host), remoteRefused)
+      .describe(
+        'The address that the service listens on. An address other than loopback also needs `HOLT_ALLOW_REMOTE=1`.',
+      ),
+    HOLT_PORT: wholeNumber(0, 65_535)
+      .default(4658)
+      .describe('The port that the service listens on. `0` takes any free port.'),
+    HOLT_PORT_DOMAIN: portDomain
+      .default({ name: 'localhost', front: null })
+      .describe(
+        'The domain of the servers inside: each is at `PORT-RUNTIME.DOMAIN`, which is an origin of its own. No name below the domain may lead to the API. If a proxy stands before the service, give its address: `https://ports.example.com`. See [ports.md](ports.md).',
+      ),
+    HOLT_ALLOW_REMOTE: z
+      .enum(['0', '1'], 'must be 0 or 1')
+      .default('0')
+      .describe(
+        '`1` allows an address other than loopback. The service has no TLS, so put a proxy with TLS before it.',
+      ),
+    HOLT_ISOLATION: Isolation.optional().describe(
+      'The isolation class of creates that name none: `gvisor` or `container`. See [SECURITY.md](../SECURITY.md).',
+    ),
+    HOLT_BASE_IMAGE: z
+      .string()
+      .refine(isImageReference, 'is not an image reference')
+      .optional()
+      .describe(
+        'A container image from which the base template is made. Without it, the base template is made of Debian packages.',
+      ),
+    HOLT_LOG_LEVEL: z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+      .default('info')
+      .describe(
+        '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. `debug` logs each request. See [operations.md](operations.md#logs).',
+      ),
+    HOLT_CLOUD: z
+      .string()
+      .min(1)
+      .max(64)
+      .default('aws')
+      .describe('The `cloud` that this service serves. A create that names another one is refused.'),
+    HOLT_REGION: z
+      .string()
+      .min(1)
+      .max(64)
+      .default('us-east-1')
+      .describe('The `region` that this service serves. A create that names another one is refused.'),
+    HOLT_RUNSC: program.optional().describe('Another gVisor: the path of `runsc`, or its name in `PATH`.'),
+    HOLT_GVISOR_PLATFORM: z
+      .enum(['systrap', 'ptrace'])
+      .default('systrap')
+      .describe(
+        'How gVisor intercepts system calls: `systrap` or `ptrace`. `systrap` is faster in [measurements](../bench/README.md#gvisors-platform).',
+      ),
+    HOLT_GUEST: path.optional().describe('Another guest program. An installed Holt sets it for itself.'),
+    HOLT_MEMORY_OVERCOMMIT: wholeNumber(1, 1000)
+      .default(16)
+      .describe(
+        'The memory limits of all runtimes together may be this many times the memory of the host. A runtime uses a fraction of its limit.',
+      ),
+    HOLT_EGRESS_RESOLVERS: Resolvers.describe('The DNS servers that the gateway asks: `10.0.0.2,10.0.0.3:5353`.'),
+    HOLT_EGRESS_ALLOWED_NETWORKS: AllowedNetworks.describe(
+      'Networks that are not public and that runtimes may still reach, if a policy allows a name in them: `10.1.0.0/16`.',
+    ),
+    HOLT_EGRESS_OVERRIDES: Overrides.describe(
+      'Other targets for connections to a host: `pypi.org:443=mirror.example:8443`. TLS is verified against the first name.',
+    ),
+    HOLT_EGRESS_CA_FILE: path
+      .optional()
+      .describe(
+        'A file of certificates that the gateway trusts besides those of the system. They apply to hosts whose TLS the gateway ends, and to token endpoints.',
+      ),
+    HOLT_POOL_MIN: wholeNumber(0, 10_000)
+      .default(2)
+      .describe(
+        'The number of runtimes of the default template that always wait for a create. `0` turns this off. See [lifecycle.md](lifecycle.md#pools).',
+      ),
+    HOLT_POOL_MAX: wholeNumber(0, 10_000)
+      .default(64)
+      .describe('The most runtimes that wait in all pools together. `0` turns pools off.'),
+    HOLT_BUILDS_AT_ONCE: wholeNumber(1, 64)
+      .default(2)
+      .describe('The number of template builds that run at the same time. Projects take turns.'),
+    HOLT_BUILD_CACHE_SIZE: amount
+      .default(20 * 1024)
+      .describe(
+        'The size of the build cache: steps, pulled images and cache mounts. The least recently used entries are removed first.',
+      ),
+    HOLT_BUILD_CONTEXTS_SIZE: amount
+      .default(10 * 1024)
+      .describe(
+        'The size of the uploaded build contexts of a project, unpacked. The least recently used contexts are removed first.',
+      ),
+    HOLT_REGISTRY_MIRRORS: RegistryMirrors.describe(
+      'Mirrors that are asked for images before the registry, in this order: `docker.io=https://mirror.example.com`. A mirror may have any address. It never receives credentials.',
+    ),
+    HOLT_REGISTRY_INSECURE: InsecureRegistries.describe(
+      'Registries without TLS, which may have any address: `registry.lan:5000,127.0.0.1:*`.',
+    ),
+    HOLT_RESERVE_MEMORY: amount.optional().describe('The memory of the host that runtimes must leave free.'),
+    HOLT_RESERVE_DISK: amount
+      .default(usualReserve.diskMiB)
+      .describe('The disk of the host that runtimes must leave free.'),
+    HOLT_PROJECT_QUOTAS: ProjectQuotasSetting.describe(
+      'The quotas of projects that have none of their own: `runtimes=50,requests_per_sec=200`. See [projects.md](projects.md#quotas).',
+    ),
+    HOLT_ISSUER: issuer
+      .optional()
+      .describe('The issuer of the tokens of `workload` providers: the address at which verifiers find this service.'),
+    HOLT_DATABASE_URL: databaseUrl
+      .optional()
+      .describe(
+        'A PostgreSQL database (15 or newer) as the store: `postgres://holt:PASSWORD@db.example.com/holt`. See [store.md](store.md).',
+      ),
+    HOLT_ADOPT_STORE: z
+      .enum(['0', '1'], 'must be 0 or 1')
+      .default('0')
+      .describe(
+        '`1`, for one start: adopt a store that does not match the state directory. Runtimes that the store does not list are deleted. It also starts without lost master keys or files. See [store.md](store.md#which-store-is-whose).',
+      ),
     ...tracingSettings,
   })
 
+/** The schemas of the settings by name, each with a description in Markdown for docs/settings.md. */
+export const settings: Readonly<Record<string, z.ZodType>> = environment({ allowRemote: true }).shape
+
 /** The variables that are settings. */
-export const settingNames: readonly string[] = Object.keys(environment({ allowRemote: true }).shape)
+export const settingNames: readonly string[] = Object.keys(settings)
 
 /** Where and how the service runs. */
 export interface ServerConfig {

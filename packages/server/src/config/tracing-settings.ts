@@ -13,14 +13,21 @@ const endpoint = z
 
 /** OpenTelemetry's own variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/); its library reads those about the way to the collector itself. */
 export const tracingSettings = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint,
-  OTEL_SDK_DISABLED: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.describe(
+    'The collector that receives traces (OTLP over HTTP). Without it there are none. See [operations.md](operations.md#traces).',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint.describe(
+    'The complete address for traces alone, instead of the one above.',
+  ),
+  OTEL_SDK_DISABLED: z.string().optional().describe('`true` turns traces off.'),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .refine((text) => Number(text) >= 0 && Number(text) <= 1, 'must be a number from 0 to 1')
     .transform(Number)
-    .default(1),
+    .default(1)
+    .describe(
+      'The share of requests that are traced, from 0 to 1. It applies to clients that do not decide themselves.',
+    ),
 }
 
 /** What the variables say; null where there is no collector. */

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { serviceSettings } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { settingNames } from '../../src/config/config.ts'
@@ -10,13 +9,6 @@ const ofTheBuilder = ['HOLT_DEBIAN_MIRROR', 'HOLT_DEBIAN_SECURITY_MIRROR']
 test('the table of settings has those that the service reads, and no others', () => {
   const read = [...settingNames.filter((name) => name.startsWith('HOLT_')), ...ofTheBuilder]
   expect(serviceSettings.toSorted()).toEqual(read.toSorted())
-})
-
-test('the README names every setting', () => {
-  const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8')
-  const named = new Set(readme.match(/HOLT_[A-Z_]+/g))
-  // An installation sets this one for itself.
-  expect(serviceSettings.filter((name) => !named.has(name))).toEqual(['HOLT_GUEST'])
 })
 
 test.each(serviceSettings)('%s, misspelt, is told with its right name', (name) => {
