@@ -5,7 +5,7 @@ const environment = `
 Environment:
   HOLT_URL, HOLT_API_KEY   where the service is, and the key; default: what \`holt up\` left in the state directory
   HOLT_STATE_DIR           the state directory (default /var/lib/holt)
-  HOLT_PORT                where \`holt up\` has the service listen (default 4658); it takes all settings of the service, which the README lists
+  HOLT_PORT                where \`holt up\` has the service listen (default 4658); it takes all settings of the service (docs/settings.md)
   NO_COLOR                 no colours
 
 Exit codes: 0 success, 1 failure, 2 wrong usage. run, exec, shell and attach: the command's own, 124 timed out,
