@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,8 +15,14 @@ import (
 )
 
 const (
-	// maxIdle is how many supervisors may wait for a command.
-	maxIdle = 2
+	// keptIdle is how many supervisors may wait for a command for ever.
+	keptIdle = 2
+	// maxIdle is how many supervisors may wait. A client that runs commands side by side needs as many again at once, and
+	// a start of one costs more than a small command.
+	maxIdle = 16
+	// surplusAfter is how long more than keptIdle may wait. It is shorter than the time after which the host freezes an
+	// idle runtime, so that a frozen one does not hold their memory.
+	surplusAfter = time.Second
 	// spareAfter is how long a command has to run, with no supervisor idle, before another one is made ready.
 	spareAfter = 500 * time.Millisecond
 )
@@ -25,7 +32,8 @@ type Pool struct {
 	fork    sync.Mutex   // held while a child is made and noted, and while children are reaped
 	stills  atomic.Int64 // how often every process was stopped, and let go on
 	mu      sync.Mutex
-	idle    []*Supervisor
+	idle    []*Supervisor // the one that has waited longest comes first
+	trims   bool          // a trim is due
 	known   map[int]*Supervisor
 	running map[int]*Command // by the pid of a supervisor that works for it
 	leaders map[int]*leader  // by pid: what supervisors have started and not yet told the end of
@@ -94,7 +102,39 @@ func (p *Pool) release(s *Supervisor) {
 		s.close()
 		return
 	}
+	s.idleSince = time.Now()
 	p.idle = append(p.idle, s)
+	p.trimLater()
+}
+
+// trimLater has the surplus end when its time is over. It needs the lock.
+func (p *Pool) trimLater() {
+	if p.trims || len(p.idle) <= keptIdle {
+		return
+	}
+	p.trims = true
+	time.AfterFunc(time.Until(p.idle[0].idleSince.Add(surplusAfter)), p.trim)
+}
+
+func (p *Pool) trim() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trims = false
+	n := surplus(p.idle, time.Now())
+	for _, s := range p.idle[:n] {
+		s.close()
+	}
+	p.idle = slices.Delete(p.idle, 0, n)
+	p.trimLater()
+}
+
+// surplus returns how many idle supervisors, from the first one on, have waited long enough to end.
+func surplus(idle []*Supervisor, now time.Time) int {
+	n := 0
+	for len(idle)-n > keptIdle && now.Sub(idle[n].idleSince) >= surplusAfter {
+		n++
+	}
+	return n
 }
 
 func (p *Pool) spawn() (*Supervisor, error) {

@@ -21,6 +21,8 @@ type Supervisor struct {
 	in   *bufio.Reader
 	pid  int
 	dead chan struct{} // closed when the process has been reaped
+
+	idleSince time.Time // guarded by the pool's lock
 }
 
 // Events is what a caller of Run hears, in this order: Exited once, unless the supervisor was lost before; Gone once,
