@@ -5,17 +5,15 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 
+	"holt.dev/guest/internal/charset"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/operations"
 )
 
 // operationHeader names what a request does, so that the same one again does not do it again.
 const operationHeader = "X-Holt-Operation"
-
-var operationPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 type progressKey struct{}
 
@@ -32,7 +30,7 @@ func (a *API) once(h handler) handler {
 		if len(ids) == 0 {
 			return h(w, r)
 		}
-		if len(ids) != 1 || !operationPattern.MatchString(ids[0]) {
+		if len(ids) != 1 || !charset.Only(ids[0], 1, 64, charset.Alphanumeric+"_-") {
 			return fault.New(fault.InvalidRequest, "x-holt-operation: 1 to 64 letters, digits, _ and -")
 		}
 		run := func(progress *operations.Progress) (operations.Answer, error) {

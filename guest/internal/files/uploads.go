@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"regexp"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"holt.dev/guest/internal/charset"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/fdtree"
 	"holt.dev/guest/internal/owntime"
@@ -50,8 +50,6 @@ type Result struct {
 	Info    *Info
 	Created bool
 }
-
-var uploadIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
 
 type uploadKey struct{ path, id string }
 
@@ -157,7 +155,7 @@ func keyOf(path, id string) (uploadKey, error) {
 	if err := CheckPath(path); err != nil {
 		return uploadKey{}, err
 	}
-	if !uploadIDPattern.MatchString(id) {
+	if !charset.Only(id, 8, 64, charset.Alphanumeric+"_-") {
 		return uploadKey{}, fault.New(fault.InvalidRequest, "upload_id: 8 to 64 letters, digits, _ or -")
 	}
 	return uploadKey{path, id}, nil

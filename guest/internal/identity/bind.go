@@ -4,7 +4,6 @@ package identity
 import (
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/charset"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/process"
@@ -77,16 +77,15 @@ type State struct {
 	Network *network.Network
 }
 
-var (
-	runtimeIDPattern = regexp.MustCompile(`^[a-z0-9]{1,64}$`)
-	hostnamePattern  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	machineIDPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
-)
+// isLabel tells whether text is one label of a host's name (RFC 1123, 2.1), in small letters.
+func isLabel(text string) bool {
+	return charset.Only(text, 1, 63, charset.Lower+charset.Digits+"-") && text[0] != '-' && text[len(text)-1] != '-'
+}
 
 func (r *Request) check() error {
 	problem := ""
 	switch {
-	case !runtimeIDPattern.MatchString(r.RuntimeID):
+	case !charset.Only(r.RuntimeID, 1, 64, charset.Lower+charset.Digits):
 		problem = "runtime_id: small letters and digits"
 	case r.Workdir != "" && !strings.HasPrefix(r.Workdir, "/"):
 		problem = "workdir: an absolute path"
@@ -106,9 +105,9 @@ func (r *Request) check() error {
 
 func (n *Names) check() error {
 	switch {
-	case !hostnamePattern.MatchString(n.Hostname):
+	case !isLabel(n.Hostname):
 		return fault.New(fault.InvalidRequest, "hostname: one DNS label")
-	case !machineIDPattern.MatchString(n.MachineID):
+	case !charset.Only(n.MachineID, 32, 32, charset.Hex):
 		return fault.New(fault.InvalidRequest, "machine_id: 32 hexadecimal digits")
 	}
 	return nil

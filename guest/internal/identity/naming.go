@@ -68,7 +68,7 @@ func (s *State) addHost(hostname string) error {
 		return err
 	}
 	names := hostname
-	if kernel := kernelName(); kernel != hostname && hostnamePattern.MatchString(kernel) && kernel != "localhost" {
+	if kernel := kernelName(); kernel != hostname && isLabel(kernel) && kernel != "localhost" {
 		names += " " + kernel
 	}
 	line := fmt.Appendf(nil, "127.0.1.1\t%s\n", names)

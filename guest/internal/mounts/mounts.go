@@ -8,13 +8,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"holt.dev/guest/internal/charset"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/fdtree"
 	"holt.dev/guest/internal/mountinfo"
@@ -57,11 +57,9 @@ type times struct {
 
 const maxMounts = 100
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
 func (m *Mount) check() (mode uint32, err error) {
 	switch {
-	case !idPattern.MatchString(m.ID):
+	case !charset.Only(m.ID, 1, 64, charset.Alphanumeric+"_.-"):
 		return 0, invalid("id: 1 to 64 letters, digits, _, . or -")
 	case !strings.HasPrefix(m.Target, "/") || strings.IndexByte(m.Target, 0) >= 0 || len(m.Target) >= unix.PathMax:
 		return 0, invalid("target %q: not an absolute path", m.Target)

@@ -3,11 +3,11 @@ package process
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"time"
 
 	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/charset"
 	"holt.dev/guest/internal/fault"
 )
 
@@ -16,11 +16,6 @@ const (
 	maxSessions = 64
 	// maxTurnWait bounds how long a command waits for its turn; who wants to wait longer asks again.
 	maxTurnWait = 20 * time.Second
-)
-
-var (
-	sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-	variable       = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // session is what commands of one name hand on to each other: the shell's directory, variables, functions and umask.
@@ -60,11 +55,11 @@ func (s *Spec) checkSession() error {
 	if s.Session == nil {
 		return nil
 	}
-	if !sessionPattern.MatchString(*s.Session) {
+	if name := *s.Session; !charset.Begins(name, charset.Alphanumeric) || !charset.Only(name, 1, 64, charset.Alphanumeric+"_.-") {
 		return invalid("session: 1 to 64 letters, digits, _, . or -, the first a letter or digit")
 	}
 	for name := range s.Env {
-		if !variable.MatchString(name) {
+		if charset.Begins(name, charset.Digits) || !charset.Only(name, 1, len(name), charset.Alphanumeric+"_") {
 			return invalid("env: %q cannot be a variable of a shell", name)
 		}
 	}

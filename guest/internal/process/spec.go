@@ -3,12 +3,12 @@ package process
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"holt.dev/guest/internal/accounts"
+	"holt.dev/guest/internal/charset"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/pty"
 	"holt.dev/guest/internal/supervise"
@@ -55,8 +55,6 @@ type Defaults struct {
 	Workdir string
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 func invalid(format string, args ...any) error {
 	return fault.New(fault.InvalidRequest, format, args...)
 }
@@ -64,7 +62,7 @@ func invalid(format string, args ...any) error {
 // check refuses what no start could use.
 func (s *Spec) check() error {
 	switch {
-	case !idPattern.MatchString(s.ID):
+	case !charset.Only(s.ID, 1, 64, charset.Alphanumeric+"_-"):
 		return invalid("id: 1 to 64 letters, digits, _ or -")
 	case (s.Command == nil) == (len(s.Argv) == 0):
 		return invalid("exactly one of command and argv")

@@ -111,7 +111,7 @@ func (w *Watcher) appeared(n *node, e *event, path string, directory bool) error
 		return nil
 	}
 	w.add(change{kind: Created, path: path, directory: directory})
-	if !directory || !w.recursive || staged.MatchString(e.name) { // it is told of when it is put in place
+	if !directory || !w.recursive || staged().MatchString(e.name) { // it is told of when it is put in place
 		return nil
 	}
 	return w.addChild(n, e.name, true)
@@ -125,7 +125,7 @@ func (w *Watcher) left(n *node, e *event, rest []event, path string, directory b
 	if other >= 0 {
 		to = w.tree.nodes[rest[other].wd]
 	}
-	if to != nil && staged.MatchString(rest[other].name) { // put aside, to be removed
+	if to != nil && staged().MatchString(rest[other].name) { // put aside, to be removed
 		rest[other].mask = 0
 		to = nil
 	}

@@ -1,15 +1,20 @@
 package watch
 
-import "regexp"
+import (
+	"regexp"
+	"sync"
+)
 
 // staged matches the guest's names for unfinished files beside their destination. No program in the
-// runtime has made them.
-var staged = regexp.MustCompile(`(?:^|/)\.holt-(?:(?:put|archive|move|copy|replace|link|old)-[0-9a-f]{16}|upload-[A-Za-z0-9_-]{8,64})(?:/|$)`)
+// runtime has made them. It is compiled when the first watcher needs it.
+var staged = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|/)\.holt-(?:(?:put|archive|move|copy|replace|link|old)-[0-9a-f]{16}|upload-[A-Za-z0-9_-]{8,64})(?:/|$)`)
+})
 
 // add records a change as the runtime sees it: a file put in place is created, and a file put aside
 // is removed.
 func (w *Watcher) add(c change) {
-	to, from := staged.MatchString(c.path), c.from != "" && staged.MatchString(c.from)
+	to, from := staged().MatchString(c.path), c.from != "" && staged().MatchString(c.from)
 	switch {
 	case c.kind != Moved && to, to && from:
 		return
