@@ -27,7 +27,7 @@ type View struct {
 }
 
 // Follow writes the process's output as NDJSON items until it has ended, the context has, or, without View.Follow, what
-// is there has been written. It flushes whenever it has to wait.
+// is there has been written. It flushes whenever it has to wait, and leaves the last items to the end of the stream.
 func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func() error) error {
 	if end := p.ring.counts().cursor; view.Cursor > end {
 		return fault.New(fault.InvalidRequest, "cursor: %d is after the output's end, %d", view.Cursor, end)
@@ -72,8 +72,7 @@ func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func
 		case wrote:
 			continue
 		case !view.Follow:
-			f.item(`{"type":"end","cursor":%d}`, f.cursor)
-			return f.send()
+			return f.end()
 		}
 		if err := f.send(); err != nil {
 			return err
@@ -159,18 +158,31 @@ func (f *follower) finish() error {
 		return err
 	}
 	f.out = append(append(f.out, exit...), '\n')
+	return f.end()
+}
+
+// end writes the last item and does not flush: what the handler has not flushed when it returns goes out in one frame with
+// the end of the stream, and each frame costs a call to the host.
+func (f *follower) end() error {
 	f.item(`{"type":"end","cursor":%d}`, f.cursor)
-	return f.send()
+	return f.write()
 }
 
 func (f *follower) send() error {
 	if len(f.out) == 0 {
 		return nil
 	}
+	if err := f.write(); err != nil {
+		return err
+	}
+	return f.flush()
+}
+
+func (f *follower) write() error {
 	if _, err := f.w.Write(f.out); err != nil {
 		return err
 	}
 	f.out = f.out[:0]
 	f.sent(f.cursor)
-	return f.flush()
+	return nil
 }
