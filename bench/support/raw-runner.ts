@@ -66,7 +66,7 @@ export class RawRunner implements AsyncDisposable {
   /** Makes the root ready. */
   static async open(options: RawRunnerOptions): Promise<RawRunner> {
     const runner = new RawRunner(options)
-    for (const dir of ['rootfs', 'state', 'image', 'disk/upper', 'disk/work']) {
+    for (const dir of ['rootfs', 'state', 'image', 'disk/upper', 'disk/work', 'door']) {
       await mkdir(join(options.scratch, dir), { recursive: true, mode: 0o755 })
     }
     try {
@@ -85,6 +85,7 @@ export class RawRunner implements AsyncDisposable {
       args,
       rootfs: this.place.rootfs,
       upper: join(scratch, 'disk/upper'),
+      door: join(scratch, 'door'),
       cgroupsPath: `${cgroupParent}/${id}`,
     }
     const config = rawBundleConfig(JSON.parse(await readFile(holtConfig, 'utf8')), raw)

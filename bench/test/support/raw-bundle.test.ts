@@ -5,15 +5,26 @@ const config = {
   process: { args: ['/run/holt-guest'], capabilities: { bounding: ['CAP_CHOWN'] } },
   root: { path: '/holt/rootfs', readonly: false },
   mounts: [
-    { destination: '/proc' },
-    { destination: '/run/holt' },
-    { destination: '/run/holt-guest' },
-    { destination: '/run' },
+    { destination: '/proc', source: 'proc' },
+    { destination: '/run/holt', source: '/holt/socket', options: ['rbind', 'ro'] },
+    { destination: '/run/holt-guest', source: '/holt/guest' },
+    { destination: '/run', source: 'tmpfs' },
   ],
   annotations: { 'dev.gvisor.spec.rootfs.source': '/image.erofs', 'dev.gvisor.spec.rootfs.overlay': 'dir=/holt/disk' },
-  linux: { cgroupsPath: '/holt/rt', resources: { pids: { limit: 7 } } },
+  linux: {
+    cgroupsPath: '/holt/rt',
+    namespaces: [{ type: 'pid' }, { type: 'user', path: '/holt/users' }],
+    uidMappings: [{ hostID: 100_000 }],
+    resources: { pids: { limit: 7 } },
+  },
 }
-const raw = { args: ['/bin/true'], rootfs: '/raw/rootfs', upper: '/raw/upper', cgroupsPath: '/bench/true' }
+const raw = {
+  args: ['/bin/true'],
+  rootfs: '/raw/rootfs',
+  upper: '/raw/upper',
+  door: '/raw/door',
+  cgroupsPath: '/bench/true',
+}
 
 describe('rawBundleConfig', () => {
   const made = rawBundleConfig(config, raw)
@@ -22,7 +33,11 @@ describe('rawBundleConfig', () => {
     expect(made.annotations['dev.gvisor.spec.rootfs.source']).toBe('/image.erofs')
     expect(made.linux.resources).toEqual({ pids: { limit: 7 } })
     expect(made.process.capabilities).toEqual({ bounding: ['CAP_CHOWN'] })
-    expect(made.mounts.map(({ destination }) => destination)).toEqual(['/proc', '/run'])
+    expect(made.mounts.map(({ destination }) => destination)).toEqual(['/proc', '/run/holt', '/run'])
+  })
+
+  it('mounts a directory of its own where the socket is', () => {
+    expect(made.mounts[1]).toEqual({ destination: '/run/holt', source: '/raw/door', options: ['rbind', 'ro'] })
   })
 
   it('runs another program on a root, a disk and a cgroup of its own', () => {
@@ -30,6 +45,11 @@ describe('rawBundleConfig', () => {
     expect(made.root).toEqual({ path: '/raw/rootfs', readonly: false })
     expect(made.annotations['dev.gvisor.spec.rootfs.overlay']).toBe('dir=/raw/upper')
     expect(made.linux.cgroupsPath).toBe('/bench/true')
+  })
+
+  it('has no user namespace, which the guest would make', () => {
+    expect(made.linux.namespaces).toEqual([{ type: 'pid' }])
+    expect('uidMappings' in made.linux).toBe(false)
   })
 
   it('adds no annotations where there are none', () => {
