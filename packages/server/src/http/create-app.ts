@@ -5,7 +5,7 @@ import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 import fastify, { type FastifyInstance } from 'fastify'
 import { attachDoor } from '../attach/attach-door.ts'
-import { isHttp2Client } from '../ports/http2-answer.ts'
+import { http2Start, type ParseFailure } from '../ports/http2-answer.ts'
 import { portDoor, portRequests } from '../ports/port-door.ts'
 import { serveHttp2 } from '../ports/serve-http2.ts'
 import type { Service } from '../service.ts'
@@ -111,20 +111,20 @@ function methodsOf(target: string): readonly string[] {
   return [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
 }
 
-/** Returns what answers a client whose request is not HTTP/1.1, too slow, or has too large a header. */
-function brokenRequests(
-  service: Service,
-): (error: Error & { code?: string; rawPacket?: unknown }, socket: Socket) => void {
+/** Returns the listener for clients whose request is not HTTP/1.1, is too slow or has too large a header. */
+function brokenRequests(service: Service): (error: ParseFailure, socket: Socket) => void {
   const http2 = new WeakSet<Socket>()
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     else if (hadLastAnswer(socket)) socket.end()
     else if (http2.has(socket)) {
       // It is served by another, with a time limit of its own.
-    } else if (error.rawPacket instanceof Uint8Array && isHttp2Client(error.rawPacket)) {
+    } else {
+      const first = http2Start(error)
+      if (first === null) return answerOnSocket(socket, { error: brokenRequest(error) })
       http2.add(socket)
-      serveHttp2(service, { socket, first: error.rawPacket })
-    } else answerOnSocket(socket, { error: brokenRequest(error) })
+      serveHttp2(service, { socket, first })
+    }
   }
 }
 

@@ -9,7 +9,16 @@ const settingBytes = 6
 const frameHeaderBytes = 9
 
 /** The start of an HTTP/2 connection with prior knowledge (RFC 9113, 3.4). */
-const preface = 'PRI * HTTP/2.0\r\n'
+const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+/** The error of Node's HTTP/1.1 parser for bytes that it does not take. */
+export interface ParseFailure extends Error {
+  readonly code?: string
+  /** The packet that it read last. */
+  readonly rawPacket?: unknown
+  /** The bytes of that packet that it has taken. */
+  readonly bytesParsed?: unknown
+}
 
 /**
  * Returns true for the start of an HTTP/2 connection as a server sends it: a SETTINGS frame of the
@@ -26,11 +35,15 @@ export function isHttp2Server(bytes: Uint8Array): boolean {
   )
 }
 
-/** Returns true for the start of an HTTP/2 connection as a client sends it. */
-export function isHttp2Client(bytes: Uint8Array): boolean {
-  return (
-    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, preface.length)).toString('latin1') === preface
-  )
+/**
+ * Returns what a client of HTTP/2 has sent so far, or null for a client of another protocol. The
+ * parser stops with a code of its own behind the preface, also one that came in several packets:
+ * the packets before the last one are gone, and the preface is put back.
+ */
+export function http2Start({ code, rawPacket, bytesParsed }: ParseFailure): Uint8Array | null {
+  if (code !== 'HPE_PAUSED_H2_UPGRADE') return null
+  if (!(rawPacket instanceof Uint8Array) || typeof bytesParsed !== 'number') return null
+  return Buffer.concat([preface, rawPacket.subarray(bytesParsed)])
 }
 
 /** Returns the error for a visit to a program that answers in HTTP/2. */

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { connectionLimits } from '../../src/http/connection-limits.ts'
+import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { type PortServer, startPortServer } from '../support/port-visitor.ts'
 
 interface Start extends PortServer {
@@ -129,6 +130,20 @@ test('curl sees the answer', async () => {
   const [body = '', last] = stdout.split('\n')
   expect(last).toBe('2 502')
   expect(JSON.parse(body).error.hint).toContain('gRPC-Web')
+})
+
+test.each([
+  ['byte by byte', Array.from({ length: 24 }, () => 1)],
+  ['cut behind the first line', [16]],
+  ['cut before its end', [23]],
+])('answers in HTTP/2 where the preface comes in several packets, %s', async (_title, sizes) => {
+  const { server, hostOf, token } = await start()
+  const cutting = await startCuttingProxy(server.url, sizes)
+  const session = connect(cutting.url)
+  const stream = session.request({ ':authority': hostOf(3000), 'x-holt-port-token': token })
+  const [answer] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+  expect(answer[':status']).toBe(502)
+  expect(JSON.parse(await text(stream)).error.code).toBe('port_failed')
 })
 
 test('answers the first of several streams, and outlives those that are reset', async () => {
