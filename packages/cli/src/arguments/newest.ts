@@ -1,17 +1,22 @@
 import { Option } from 'commander'
 import { UsageError } from '../verb.ts'
 
-/** `--limit` of verbs that show the newest of a log. */
+/** How many entries of a log are shown where no number is given. */
+const usualLimit = 50
+
+/** Returns `--limit` of verbs that show the newest entries of a log. */
 export function limitOption(): Option {
-  return new Option('-n, --limit <count>', 'how many of the newest').argParser(Number).default(50)
+  return new Option('-n, --limit <count>', `how many of the newest (default: ${usualLimit})`).argParser(Number)
 }
 
-/** Throws `UsageError` where a limit is none. */
-export function requireLimit(limit: number): void {
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new UsageError('--limit must be a number from 1')
+/** Returns a limit, or the usual one. Throws `UsageError` for a wrong one. */
+export function limitOf(limit: number | undefined): number {
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1))
+    throw new UsageError('--limit must be a number from 1')
+  return limit ?? usualLimit
 }
 
-/** The first things of a list, which is asked for pages of at most 100. */
+/** Returns the first things of a list, which is asked for pages of at most 100. */
 export async function firstOf<Thing>(
   limit: number,
   list: (page: { readonly limit: number }) => AsyncIterable<Thing>,

@@ -5,7 +5,7 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import { findKeyId } from '../arguments/find-key.ts'
 import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
-import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
+import { firstOf, limitOf, limitOption } from '../arguments/newest.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
@@ -26,7 +26,7 @@ interface AuditOptions {
   readonly since?: string
   readonly until?: string
   readonly project?: string
-  readonly limit: number
+  readonly limit?: number
   readonly quiet?: boolean
   readonly json?: boolean
 }
@@ -52,8 +52,8 @@ export function addAudit(program: Command): void {
 }
 
 async function showAudit(options: AuditOptions): Promise<number> {
-  const { kind, key, subject, route, project, limit, quiet, json } = options
-  requireLimit(limit)
+  const { kind, key, subject, route, project, quiet, json } = options
+  const limit = limitOf(options.limit)
   const since = momentOf('--since', options.since, 'ago')
   const until = momentOf('--until', options.until, 'ago')
   const keyId = key === undefined ? undefined : await findKeyId(connect(), key, project === 'all' ? undefined : project)

@@ -5,7 +5,7 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntimeId } from '../arguments/find-runtime.ts'
 import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
-import { firstOf, limitOption, requireLimit } from '../arguments/newest.ts'
+import { firstOf, limitOf, limitOption } from '../arguments/newest.ts'
 import { collected } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -18,6 +18,7 @@ Examples:
   holt events -f --type 'runtime.*'      what comes, as it happens
   holt events --since 2h                 the newest 50 of the last two hours
   holt events -f --since 2h              all of the last two hours, and what comes
+  holt events -f -n 10                   the newest 10, and what comes
   holt events mine                       what happened to one runtime
   holt events --cursor 120 -f --json     everything after the event 120, one JSON object per line`
 
@@ -26,7 +27,7 @@ interface EventsOptions {
   readonly type?: string[]
   readonly cursor?: number
   readonly since?: string
-  readonly limit: number
+  readonly limit?: number
   readonly quiet?: boolean
   readonly json?: boolean
 }
@@ -38,7 +39,7 @@ export function addEvents(program: Command): void {
     .command('events')
     .description('show what happened, in order')
     .argument('[runtime]', 'only what happened to it: id, beginning of an id, or name')
-    .option('-f, --follow', 'stay, and show what comes')
+    .option('-f, --follow', 'stay, and show what comes; --limit and --since show earlier events first')
     .addOption(types.argParser(collected))
     .option('--cursor <cursor>', 'only what came after this event', Number)
     .option('--since <when>', sinceText)
@@ -50,8 +51,9 @@ export function addEvents(program: Command): void {
 }
 
 async function showEvents(runtime: string | undefined, options: EventsOptions): Promise<number> {
-  const { follow, type: types, cursor, limit, quiet, json } = options
+  const { follow, type: types, cursor, quiet, json } = options
   requireValues(options)
+  const limit = limitOf(options.limit)
   const since = momentOf('--since', options.since, 'ago')
   const holt = connect()
   const subject = runtime === undefined ? undefined : await findRuntimeId(holt, runtime)
@@ -62,7 +64,8 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
     else if (item.type !== 'end') print(quiet === true ? item.event_id : lineOf(item))
   }
   if (follow === true) {
-    const start = since === undefined ? cursor : await writeSince(since, { holt, filter, write })
+    const withPast = since !== undefined || options.limit !== undefined
+    const start = withPast ? await writePast({ since, limit: options.limit }, { holt, filter, write }) : cursor
     for await (const item of holt.events.follow({ ...filter, cursor: start ?? 'latest' })) write(item)
     return 0
   }
@@ -76,17 +79,26 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
   return 0
 }
 
-/** Writes all events since a moment, and returns the cursor of the newest event of all. */
-async function writeSince(
-  since: string,
+/**
+ * Writes the newest events, those since a moment or so many of them, and returns the cursor of the
+ * newest event of all.
+ */
+async function writePast(
+  { since, limit }: { readonly since: string | undefined; readonly limit: number | undefined },
   { holt, filter, write }: { holt: Holt; filter: EventFilter; write: (event: Event) => void },
 ): Promise<number> {
   // Events of every kind are numbered together. Those that come in the meantime are followed.
   const [newest] = await firstOf(1, (page) => holt.events.list({ order: 'desc', ...page }))
   const cursor = newest?.cursor ?? 0
   const events: Event[] = []
-  for await (const event of from(since, holt.events.list({ ...filter, order: 'desc', limit: 100 })))
-    if (event.cursor <= cursor) events.push(event)
+  for await (const event of from(
+    since,
+    holt.events.list({ ...filter, order: 'desc', limit: Math.min(limit ?? 100, 100) }),
+  )) {
+    if (event.cursor > cursor) continue
+    events.push(event)
+    if (events.length === limit) break
+  }
   for (const event of events.reverse()) write(event)
   return cursor
 }
@@ -99,7 +111,7 @@ async function* from(since: string | undefined, events: AsyncIterable<Event>): A
   }
 }
 
-function requireValues({ type = [], cursor, since, limit }: EventsOptions): void {
+function requireValues({ follow, type = [], cursor, since, limit }: EventsOptions): void {
   const wrong = type.find((text) => !isEventTypePattern(text))
   if (wrong !== undefined)
     throw new UsageError(
@@ -108,7 +120,8 @@ function requireValues({ type = [], cursor, since, limit }: EventsOptions): void
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an event')
   if (since !== undefined && cursor !== undefined) throw new UsageError('Give one of --since and --cursor')
-  requireLimit(limit)
+  if (follow === true && limit !== undefined && cursor !== undefined)
+    throw new UsageError('--follow shows everything after --cursor: leave --limit out')
 }
 
 function lineOf({ cursor, at, type, subject, actor, data }: Event): string {

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline'
 import { makeId } from '@holt/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { addEvent } from '../../../sdk/test/support/event-handlers.ts'
@@ -68,6 +69,34 @@ describe('events', () => {
     expect(shown).toEqual(ids)
   })
 
+  test.each([
+    { args: ['-n', '2'], shows: [4, 5] },
+    { args: ['-n', '9'], shows: [2, 4, 5] },
+    { args: ['-n', '1', '--since', '1h'], shows: [5] },
+    { args: ['-n', '9', '--since', '1h'], shows: [4, 5] },
+  ])('follows after the newest, with $args', async ({ args, shows }) => {
+    addEvent(service, 'build.ready', subject)
+    Object.assign(addEvent(service, 'runtime.starting', subject), {
+      at: new Date(Date.now() - 7_200_000).toISOString(),
+    })
+    addEvent(service, 'build.ready', subject)
+    for (let count = 0; count < 2; count += 1) addEvent(service, 'runtime.running', subject)
+    // The events of other kinds do not count.
+    addEvent(service, 'build.ready', subject)
+    const child = startHolt(['events', '-f', ...args, '--json', '--type', 'runtime.*'], { service })
+    const shown: number[] = []
+    let came = false
+    for await (const line of createInterface({ input: child.stdout })) {
+      shown.push(JSON.parse(line).cursor)
+      if (came) break
+      if (shown.length < shows.length) continue
+      came = true
+      addEvent(service, 'runtime.paused', subject)
+    }
+    child.kill()
+    expect(shown).toEqual([...shows, 7])
+  })
+
   test('follows, one JSON object per line', async () => {
     addEvent(service, 'runtime.starting', subject)
     const child = startHolt(['events', '-f', '--cursor', '0', '--json', '--type', 'runtime.*'], { service })
@@ -85,6 +114,8 @@ describe('events', () => {
     [['--type', 'runtime.unheard'], 'runtime.*'],
     [['--cursor', 'x'], '--cursor'],
     [['-n', '0'], '--limit'],
+    [['-f', '-n', '0'], '--limit'],
+    [['-f', '-n', '5', '--cursor', '3'], 'leave --limit out'],
   ])('%j is wrong usage', async (args, told) => {
     expect(await run(['events', ...args])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(told) })
   })
