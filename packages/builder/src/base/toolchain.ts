@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuilderError } from '../errors.ts'
@@ -64,9 +65,11 @@ async function fetchNode({ recipe, dir, env, signal, npm }: FetchOptions): Promi
     const flags = ['--prefix', stage, '--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--no-package-lock']
     if (npm !== undefined) flags.push(`--cache=${cache}`)
     flags.push('--fetch-retries=1', '--fetch-retry-mintimeout=2000', '--fetch-timeout=60000')
+    // npm has Node keep its compiled code below /tmp, where no removal would find it.
+    const own = npm === undefined ? {} : { NODE_DISABLE_COMPILE_CACHE: '1' }
     await mustRun([...(npm ?? (['npm'] as const)), 'install', ...flags, ...specs], {
-      ...fetchRun(env, signal),
-      message: `npm could not fetch ${specs.join(' and ')}: see that the npm registry can be reached.`,
+      ...fetchRun({ ...env, ...own }, signal),
+      message: reasonOf(`npm could not fetch ${specs.join(' and ')}`, 'npm registry'),
     })
   }
   for (const major of recipe.node.ltsCandidates) {
@@ -91,7 +94,7 @@ async function fetchUv({ dir, env, signal, npm }: FetchOptions): Promise<void> {
   const stage = join(dir, 'uv-stage')
   const patience = ['--retries', '1', '--timeout', '30', ...(npm === undefined ? [] : ['--no-cache-dir'])]
   const pip = ['python3', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--no-input', ...patience] as const
-  const message = 'pip could not fetch uv and pip: see that the Python package index can be reached.'
+  const message = reasonOf('pip could not fetch uv and pip', 'Python package index')
   const run = { ...fetchRun(env, signal), message }
   await mustRun([...pip, 'install', '--no-deps', '--only-binary', ':all:', '--target', stage, 'uv'], run)
   await mustRun([...pip, 'download', '--no-deps', '--only-binary', ':all:', '--dest', join(dir, 'wheels'), 'pip'], run)
@@ -114,7 +117,7 @@ async function fetchPython({ recipe, dir, env, signal }: FetchOptions): Promise<
     series,
   ]
   const uvEnv = {
-    ...definedOnly(env),
+    ...withHostTrust(env),
     UV_CACHE_DIR: join(dir, 'uv-cache'),
     UV_HTTP_TIMEOUT: '20',
     UV_HTTP_RETRIES: '1',
@@ -138,9 +141,28 @@ async function realInstallation(target: string): Promise<string | undefined> {
 }
 
 function fetchRun(env: NodeJS.ProcessEnv, signal: AbortSignal) {
-  return { env: definedOnly(env), signal, timeoutMs: FETCH_TIMEOUT_MS, code: 'source_unreachable' as const }
+  return { env: withHostTrust(env), signal, timeoutMs: FETCH_TIMEOUT_MS, code: 'source_unreachable' as const }
 }
 
-function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined))
+/** The certificates that a Debian host trusts, as update-ca-certificates(8) writes them. */
+const hostCertificates = '/etc/ssl/certs/ca-certificates.crt'
+
+/**
+ * Returns the environment of a client that trusts what the host trusts. npm and uv have lists of
+ * their own, and would refuse a proxy with an authority that the operator has added to the host.
+ */
+function withHostTrust(env: NodeJS.ProcessEnv): Record<string, string> {
+  const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const trust = existsSync(hostCertificates)
+    ? { NODE_EXTRA_CA_CERTS: hostCertificates, SSL_CERT_FILE: hostCertificates }
+    : {}
+  return { ...trust, ...Object.fromEntries(set) }
+}
+
+/** Returns a function from what a client has printed to the message of its failure. */
+function reasonOf(failure: string, registry: string): (output: string) => string {
+  return (output) =>
+    /certificate|_CERT_/i.test(output)
+      ? `${failure}: the certificate of the ${registry} is not trusted here. Put the certificate of its authority into /usr/local/share/ca-certificates, as a file *.crt, and run update-ca-certificates.`
+      : `${failure}: see that the ${registry} can be reached.`
 }

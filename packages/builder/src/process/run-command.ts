@@ -84,14 +84,18 @@ export async function runCommand(
   }
 }
 
-/** Runs argv and throws `code` with `message` unless it ends with 0. */
+/** Runs argv and throws `code` with `message`, which may depend on the output, unless it ends with 0. */
 export async function mustRun(
   argv: readonly [string, ...string[]],
-  options: CommandOptions & { readonly code: ConstructorParameters<typeof BuilderError>[0]; readonly message: string },
+  options: CommandOptions & {
+    readonly code: ConstructorParameters<typeof BuilderError>[0]
+    readonly message: (output: string) => string
+  },
 ): Promise<string> {
   const result = await runCommand(argv, options)
   if (result.code !== 0) {
-    throw new BuilderError(options.code, options.message, { detail: lastLines(result.stderr || result.stdout) })
+    const output = result.stderr || result.stdout
+    throw new BuilderError(options.code, options.message(output), { detail: lastLines(output) })
   }
   return result.stdout
 }
