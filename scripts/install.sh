@@ -278,13 +278,13 @@ release_claims() {
 	done
 }
 
-# Removes the compiled code that the command keeps for each user. Each user removes their own, since
-# a link in a home directory could lead root elsewhere.
+# Removes the compiled code that the command keeps for each user, and a cache directory that is empty
+# then. Each user removes their own, since a link in a home directory could lead root elsewhere.
 remove_compiled_code() {
 	local uid gid dir
 	while IFS=: read -r _ _ uid gid _ dir _; do
 		[ -z "$dir" ] || [ ! -d "$dir/.cache/holt" ] || setpriv --reuid="$uid" --regid="$gid" --clear-groups \
-			rm -rf --one-file-system "$dir/.cache/holt" 2>/dev/null || true # Said below.
+			sh -c 'rm -rf --one-file-system "$1/holt" && rmdir --ignore-fail-on-non-empty "$1"' sh "$dir/.cache" 2>/dev/null || true # Said below.
 	done </etc/passwd
 	cut -d : -f 6 /etc/passwd | sort -u | while read -r dir; do
 		[ ! -d "$dir/.cache/holt" ] || say "$dir/.cache/holt stays: its user cannot remove it."

@@ -32,8 +32,8 @@ test('a purge removes the state, the settings, the claims of user ids and the co
   await putState('/var/lib/holt')
   await machine.put('/root/.cache/holt/compiled/one', 'code')
   expect(await succeed(purge)).toBe('')
-  expect(await succeed('ls -A /var/lib /etc /run /root/.cache')).toBe(
-    '/etc:\nos-release\npasswd\nssl\nsystemd\n\n/root/.cache:\n\n/run:\nsystemd\n\n/var/lib:\ndpkg\n',
+  expect(await succeed('ls -A /var/lib /etc /run /root')).toBe(
+    '/etc:\nos-release\npasswd\nssl\nsystemd\n\n/root:\n\n/run:\nsystemd\n\n/var/lib:\ndpkg\n',
   )
 })
 

@@ -87,7 +87,7 @@ test('an uninstallation leaves nothing', async () => {
     'holtd purge with /var/lib/holt',
     'systemctl daemon-reload',
   ])
-  const directories = ['home/ana/', 'home/ana/.cache/', 'root/.cache/', 'srv/', 'var/lib/']
+  const directories = ['home/ana/', 'srv/', 'var/lib/']
   expect((await machine.list()).filter((line) => !directories.includes(line))).toEqual(
     before.filter((line) => !directories.includes(line)),
   )
@@ -160,6 +160,13 @@ describe('what an uninstallation finds', () => {
     expect(await succeed(uninstall)).toContain('/home/ana/.cache/holt stays: its user cannot remove it.\n')
     expect(await machine.read('/srv/holt/mine')).toBe('mine')
     expect(await machine.read('/root/.cache/holt/compiled/one')).toBe(null)
+  })
+
+  test('a cache directory with files of other programs stays', async () => {
+    await machine.put('/root/.cache/holt/compiled/one', 'code')
+    await machine.put('/root/.cache/other', 'mine')
+    expect(await succeed(uninstall)).toBe('Holt is removed.\n')
+    expect(await succeed('ls -A /root/.cache')).toBe('other\n')
   })
 
   test('a program of others in place of a command stays', async () => {
