@@ -78,6 +78,7 @@ try_system() {
 	step "$suite: install.sh installs" inside "$suite" "/media/holt/$tree/install.sh"
 	rm -r "$work/$suite/media/holt"
 	step "$suite: install.sh: holt runs" expect_version "$suite" holt --version
+	step "$suite: install.sh: holt --help names its documentation" documentation_is_there "$suite"
 	step "$suite: install.sh: holtd runs" expect_version "$suite" holtd version
 	step "$suite: install.sh: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
 	step "$suite: install.sh uninstalls" inside "$suite" bash /usr/local/lib/holt/install.sh --uninstall
@@ -87,6 +88,7 @@ try_system() {
 	step "$suite: the package installs" inside "$suite" apt-get -y -qq --no-install-recommends install /media/holt.deb
 	rm "$work/$suite/media/holt.deb"
 	step "$suite: the package: holt runs" expect_version "$suite" holt --version
+	step "$suite: the package: holt --help names its documentation" documentation_is_there "$suite"
 	step "$suite: the package: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
 	# apt keeps packages that came with this one if another recommends or suggests them.
 	local all=(-o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false)
@@ -107,6 +109,10 @@ outside_project() {
 
 # Tests that a program of the installation prints the version: expect_version SUITE COMMAND...
 expect_version() { [ "$(inside "$@")" = "$version" ]; }
+
+# Tests that the page which the help names is there: documentation_is_there SUITE
+# shellcheck disable=SC2016 # the inner shell's variables
+documentation_is_there() { inside "$1" sh -c 'test -s "$(holt --help | sed -n "s/^Documentation: //p")"'; }
 
 for suite in "$@"; do
 	say "== $suite"

@@ -13,6 +13,7 @@ import { writeSbom } from './sbom.ts'
 
 /** Where a release has the files that sources name: relative to lib/bundle, by path in the repository. */
 const released = {
+  'README.md': '../../share/doc/README.md',
   'guest/holt-guest': '../holt-guest',
   'lib/npm': '../npm',
   'packages/cli/bin/holt': '../../bin/holt',

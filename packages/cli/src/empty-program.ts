@@ -1,5 +1,9 @@
+import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { version } from './version.ts'
+
+/** The first page of the documentation: that of the release, the package or the clone that runs. */
+const readme = fileURLToPath(new URL('../../../README.md', import.meta.url))
 
 const environment = `
 Environment:
@@ -9,7 +13,9 @@ Environment:
   NO_COLOR                 no colours
 
 Exit codes: 0 success, 1 failure, 2 wrong usage. run, exec, shell and attach: the command's own, 124 timed out,
-125 Holt itself failed, 126 the program cannot be executed, 127 it is not found.`
+125 Holt itself failed, 126 the program cannot be executed, 127 it is not found.
+
+Documentation: ${readme}`
 
 /** Makes the program without its verbs. */
 export function emptyProgram(): Command {

@@ -104,6 +104,9 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     const root = join(work, 'root')
     await run('dpkg-deb', ['--raw-extract', deb, root])
     expect((await run(join(root, 'usr/lib/holt/bin/holt'), ['--version'])).trim()).toBe(facts.version)
+    const [, page = ''] =
+      /^Documentation: (.*)$/m.exec(await run(join(root, 'usr/lib/holt/bin/holt'), ['--help'])) ?? []
+    expect(page).toBe(join(root, 'usr/lib/holt/share/doc/README.md'))
     expect(await run('readlink', [join(root, 'usr/bin/holt'), join(root, 'usr/bin/holtd')])).toBe(
       '../lib/holt/bin/holt\n../lib/holt/bin/holtd\n',
     )

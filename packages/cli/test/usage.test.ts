@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,6 +46,12 @@ test('help goes to stdout and is no failure', async () => {
     stderr: '',
   })
   expect(await runHolt(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
+
+test('the help names the first page of the documentation', async () => {
+  const { stdout } = await runHolt(['--help'])
+  const page = /^Documentation: (.*)$/m.exec(stdout)?.[1] ?? ''
+  expect(await readFile(page, 'utf8')).toMatch(/^# Holt\n/)
 })
 
 test('the launcher works through a symlink, from another directory', async () => {
