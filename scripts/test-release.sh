@@ -66,12 +66,28 @@ step() {
 # Tests what leaves no file behind: leaves_nothing SUITE
 leaves_nothing() { files_of "$1" >"$work/$1.after" && diff "$work/$1.before" "$work/$1.after"; }
 
+# Lists the installed packages with their priorities: packages_of SUITE
+# shellcheck disable=SC2016 # fields of dpkg-query
+packages_of() { inside "$1" dpkg-query --show --showformat '${Package} ${Priority}\n' | LC_ALL=C sort; }
+
+# Tests that the packages which came with Holt and stay are of the priority important, such as
+# adduser in Debian 13, which apt does not remove by itself. Removes them: only_important_stay SUITE
+only_important_stay() {
+	local kept=()
+	mapfile -t kept < <(packages_of "$1" | LC_ALL=C comm -13 "$work/$1.packages" -)
+	[ "${#kept[@]}" -gt 0 ] || return 0
+	printf 'stays: %s\n' "${kept[@]}"
+	! printf '%s\n' "${kept[@]}" | grep -v ' important$' || return 1
+	inside "$1" apt-get -y -qq purge "${kept[@]% *}"
+}
+
 try_system() {
 	local suite=$1 tree deb
 	cp /etc/resolv.conf "$work/$suite/etc/resolv.conf"
 	tree=holt-$version-linux-$(node -p process.arch)
 	deb=$(basename "$release"/holt_"$version"_"$(dpkg --print-architecture)".deb)
 	files_of "$suite" >"$work/$suite.before"
+	packages_of "$suite" >"$work/$suite.packages"
 
 	mkdir "$work/$suite/media/holt"
 	tar --extract --file "$release/$tree.tar.gz" --directory "$work/$suite/media/holt"
@@ -93,6 +109,7 @@ try_system() {
 	# apt keeps packages that came with this one if another recommends or suggests them.
 	local all=(-o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false)
 	step "$suite: the package is purged" inside "$suite" apt-get -y -qq "${all[@]}" --autoremove purge holt
+	step "$suite: the package: apt keeps important packages alone" only_important_stay "$suite"
 	step "$suite: the package leaves nothing behind" leaves_nothing "$suite"
 }
 

@@ -1,8 +1,10 @@
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { Arch, ReleaseFacts } from './facts.ts'
 import { filesBelow } from './hash-files.ts'
+import { manualPage } from './manual-page.ts'
 import { run } from './run.ts'
 
 const debArchs: Readonly<Record<Arch, string>> = { x64: 'amd64', arm64: 'arm64' }
@@ -26,6 +28,7 @@ export async function makeDeb(tree: string, facts: ReleaseFacts, arch: Arch, out
     await linkCommands(stage)
     await placeUnits(stage)
     await placeDocs(stage, root)
+    await placeManual(stage, facts)
     await writeControl(stage, { facts, arch, from: join(root, 'deploy/debian') })
     await run(['chmod', '-R', 'u=rwX,go=rX', stage])
     const env = { SOURCE_DATE_EPOCH: String(epochSecs) }
@@ -48,6 +51,15 @@ async function placeDocs(stage: string, root: string): Promise<void> {
   for (const name of await readdir(join(stage, home, 'share/doc')))
     await symlink(`../../../lib/holt/share/doc/${name}`, join(target, name))
   await cp(join(root, 'LICENSE'), join(target, 'copyright'))
+}
+
+/** Writes the manual page, which both commands have. */
+async function placeManual(stage: string, facts: ReleaseFacts): Promise<void> {
+  const target = join(stage, 'usr/share/man/man1')
+  await mkdir(target, { recursive: true })
+  // Node writes no time into it, so the same page gives the same bytes.
+  await writeFile(join(target, 'holt.1.gz'), gzipSync(manualPage(facts), { level: 9 }))
+  await symlink('holt.1.gz', join(target, 'holtd.1.gz'))
 }
 
 async function placeUnits(stage: string): Promise<void> {

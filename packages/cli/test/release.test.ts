@@ -117,6 +117,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     for (const place of ['README.md', 'docs/install.md', 'examples/quickstart/project/pyproject.toml'])
       await access(join(root, 'usr/share/doc/holt', place))
     await access(join(root, pageOfUnit))
+    expect(await run('gzip', ['-dc', join(root, 'usr/share/man/man1/holtd.1.gz')])).toContain('holt up')
     const halt = await readFile(join(root, 'usr/lib/systemd/system/holt-runtimes.service'), 'utf8')
     expect(halt).toContain('\nExecStop=/usr/lib/holt/bin/holtd halt\n')
     expect(await readFile(join(root, 'DEBIAN/control'), 'utf8')).not.toMatch(/@[A-Z]+@/)
