@@ -37,6 +37,17 @@ test('a purge removes the state, the settings, the claims of user ids and the co
   )
 })
 
+test('a purge removes the cgroups of the installation, and no others', async () => {
+  await putState('/var/lib/holt')
+  const [ours, others] = ['holt-abcd1234', 'holt-zyxwvuts']
+  const places = ['/sys/fs/cgroup', '/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids']
+  for (const place of places) for (const name of [ours, others]) await machine.makeDir(`${place}/${name}/rtone/below`)
+  expect(await succeed(purge)).toBe('')
+  expect(await succeed('cd /sys/fs/cgroup; ls -d holt-* */holt-*')).toBe(
+    `${others}\nmemory/${others}\npids/${others}\n`,
+  )
+})
+
 test('a removal leaves the state and the settings', async () => {
   await putState('/var/lib/holt')
   const before = await machine.list()
