@@ -18,6 +18,9 @@ work=$(mktemp -d)
 passed=0 failed=0 skipped=0
 trap 'rm -rf --one-file-system "$work"' EXIT
 
+# apt keeps packages that came with another one if a third one recommends or suggests them.
+readonly autoremove=(--autoremove -o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false)
+
 # Makes a system with nothing but apt: make_system SUITE
 make_system() {
 	local sources=()
@@ -70,15 +73,18 @@ leaves_nothing() { files_of "$1" >"$work/$1.after" && diff "$work/$1.before" "$w
 # shellcheck disable=SC2016 # fields of dpkg-query
 packages_of() { inside "$1" dpkg-query --show --showformat '${Package} ${Priority}\n' | LC_ALL=C sort; }
 
-# Tests that the packages which came with Holt and stay are of the priority important, such as
-# adduser in Debian 13, which apt does not remove by itself. Removes them: only_important_stay SUITE
+# Lists the packages that came with Holt and are still there: new_packages SUITE
+new_packages() { packages_of "$1" | LC_ALL=C comm -13 "$work/$1.packages" -; }
+
+# Tests that apt keeps only packages of the priority important, such as adduser and e2fsprogs in
+# Debian 13, and those that they need. Removes them: only_important_stay SUITE
 only_important_stay() {
-	local kept=()
-	mapfile -t kept < <(packages_of "$1" | LC_ALL=C comm -13 "$work/$1.packages" -)
-	[ "${#kept[@]}" -gt 0 ] || return 0
-	printf 'stays: %s\n' "${kept[@]}"
-	! printf '%s\n' "${kept[@]}" | grep -v ' important$' || return 1
-	inside "$1" apt-get -y -qq purge "${kept[@]% *}"
+	local important=()
+	mapfile -t important < <(new_packages "$1" | sed -n 's/ important$//p')
+	[ "${#important[@]}" -eq 0 ] ||
+		inside "$1" apt-get -y -qq --allow-remove-essential "${autoremove[@]}" purge "${important[@]}"
+	new_packages "$1"
+	[ -z "$(new_packages "$1")" ]
 }
 
 try_system() {
@@ -106,9 +112,7 @@ try_system() {
 	step "$suite: the package: holt runs" expect_version "$suite" holt --version
 	step "$suite: the package: holt --help names its documentation" documentation_is_there "$suite"
 	step "$suite: the package: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
-	# apt keeps packages that came with this one if another recommends or suggests them.
-	local all=(-o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false)
-	step "$suite: the package is purged" inside "$suite" apt-get -y -qq "${all[@]}" --autoremove purge holt
+	step "$suite: the package is purged" inside "$suite" apt-get -y -qq "${autoremove[@]}" purge holt
 	step "$suite: the package: apt keeps important packages alone" only_important_stay "$suite"
 	step "$suite: the package leaves nothing behind" leaves_nothing "$suite"
 }
