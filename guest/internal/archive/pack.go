@@ -70,6 +70,9 @@ func packing(ctx context.Context, path string, rules *Rules, w io.Writer, body f
 	if err := body(p); err != nil {
 		return err
 	}
+	if err := p.writeKept(); err != nil {
+		return err
+	}
 	if err := p.tellLeftOut(); err != nil {
 		return err
 	}
@@ -92,6 +95,7 @@ type packer struct {
 	at     []byte // the names of the way down: empty, or ending in a slash
 	stack  []level
 	links  map[linkKey]*link
+	kept   keptNames
 	left   []LeftOut
 	missed int // of what is left out, how many more than are named
 }
@@ -206,13 +210,16 @@ func (p *packer) entry(dir int, name, as string) (isDir bool, err error) {
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return false, ignoreMissing(err)
 	}
+	if p.isKept(&st, name, as) {
+		return false, p.keep(as)
+	}
 	h := headerOf(&st, as)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		return true, nil
 	case unix.S_IFREG:
-		if p.rules.Unchanged != nil && p.rules.Unchanged(&st) {
-			return false, p.unchanged(h, &st)
+		if err := p.writeKept(); err != nil {
+			return false, err
 		}
 		return false, ignoreMissing(p.regular(dir, name, h))
 	case unix.S_IFLNK:

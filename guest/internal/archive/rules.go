@@ -14,7 +14,8 @@ type Rules struct {
 	Devices bool // they come, too
 	Live    bool // files are written meanwhile: one that gets shorter does not break the archive off
 	Sparse  bool // files with holes come as GNU tar's sparse format 1.0 has them, where the kernel tells of holes
-	// Unchanged tells the regular files that come without content: as an empty file with the pax records HOLT.unchanged=1 and HOLT.size.
+	// Unchanged reports whether an entry that is no directory is still that of the image below. Such
+	// entries come as names only (kept.go).
 	Unchanged func(st *unix.Stat_t) bool
 	Absent    map[string]bool        // left out, with all that is below
 	Instead   map[string]*Substitute // written in place of what is there
@@ -32,7 +33,6 @@ type Rules struct {
 // The pax records of what only Holt understands.
 const (
 	recordUnchanged = "HOLT.unchanged"
-	recordSize      = "HOLT.size"
 	recordMount     = "HOLT.mount"
 )
 
@@ -89,6 +89,9 @@ func (r *Rules) replaced(name string) bool {
 }
 
 func (p *packer) substitute(s *Substitute, name string) error {
+	if err := p.writeKept(); err != nil {
+		return err
+	}
 	h := *s.Header
 	h.Name = name
 	if err := p.tar.WriteHeader(&h); err != nil || h.Typeflag != tar.TypeReg {
@@ -103,6 +106,9 @@ func (p *packer) mountPoint(dir int, base, name string) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return ignoreMissing(err)
+	}
+	if err := p.writeKept(); err != nil {
+		return err
 	}
 	h := &tar.Header{Format: tar.FormatPAX, Name: name, Typeflag: tar.TypeReg, Mode: 0o644, PAXRecords: map[string]string{recordMount: "point"}}
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {

@@ -12,15 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unchanged writes a file of the image below without its content. It has no extended attributes, as images have none.
-func (p *packer) unchanged(h *tar.Header, st *unix.Stat_t) error {
-	h.Typeflag = tar.TypeReg
-	if !p.linked(h, st) {
-		h.PAXRecords = map[string]string{recordUnchanged: "1", recordSize: strconv.FormatInt(st.Size, 10)}
-	}
-	return p.tar.WriteHeader(h)
-}
-
 // extent is a part of a file in which there is data.
 type extent struct{ offset, length int64 }
 

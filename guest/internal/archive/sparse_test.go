@@ -81,36 +81,6 @@ func TestSparseFilesAreReadAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestUnchangedFilesComeWithoutContent(t *testing.T) {
-	root := t.TempDir()
-	must(t, os.WriteFile(root+"/old", bytes.Repeat([]byte("x"), 100_000), 0o644))
-	must(t, os.Link(root+"/old", root+"/too"))
-	must(t, os.WriteFile(root+"/new", []byte("new"), 0o644))
-	var st unix.Stat_t
-	must(t, unix.Stat(root+"/new", &st))
-	fresh := st.Ino
-	var packed bytes.Buffer
-	must(t, PackBy(context.Background(), open(t, root), root, &Rules{Unchanged: func(st *unix.Stat_t) bool { return st.Ino != fresh }}, &packed))
-	said := map[string]string{}
-	for r := tar.NewReader(&packed); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		must(t, err)
-		content, err := io.ReadAll(r)
-		must(t, err)
-		said[h.Name] = h.PAXRecords[recordUnchanged] + " " + h.PAXRecords[recordSize] + " " + string(content) + " " + h.Linkname
-	}
-	first, second := "old", "too"
-	if strings.HasSuffix(said["old"], "too") {
-		first, second = second, first
-	}
-	if said[first] != "1 100000  " || said[second] != "   "+first || said["new"] != "  new " {
-		t.Fatalf("%q", said)
-	}
-}
-
 func TestExcludesAreMatchedPartByPart(t *testing.T) {
 	for pattern, names := range map[string][2]string{
 		"a":                               {"a a/b a/b/c", "b b/a"},

@@ -77,6 +77,22 @@ export interface UnchangedEntry extends EntryAttributes {
   readonly size: number
 }
 
+/** Names in a directory whose entries are those of the image below, with all their attributes. */
+export interface KeptNames {
+  /** From the root of the image. */
+  readonly directory: Uint8Array
+  readonly names: readonly Uint8Array[]
+}
+
+/**
+ * A list of what an export has from the image below. None of the names is that of a directory. The
+ * list is decoded as it is read, once, and throws `ErofsInputError` where it is malformed.
+ */
+export interface KeptEntry {
+  readonly type: 'kept'
+  readonly lists: Iterable<KeptNames>
+}
+
 /**
  * What a runtime's mounts stand on. `point`: a mount hides what the image below has there, and all that is below it. `parent`: a directory that holds nothing but such
  * places, and that the image below may not have.
@@ -88,4 +104,4 @@ export interface MountEntry extends EntryAttributes {
 }
 
 /** What the tree of a runtime is exported as: it becomes an image together with the one that the runtime is made of. */
-export type ExportEntry = Entry | UnchangedEntry | MountEntry
+export type ExportEntry = Entry | UnchangedEntry | KeptEntry | MountEntry

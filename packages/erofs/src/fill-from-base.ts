@@ -1,21 +1,30 @@
-import type { Entry, ExportEntry, FileEntry, MountEntry, UnchangedEntry } from './entry.ts'
+import type { Entry, ExportEntry, FileEntry, KeptNames, MountEntry, UnchangedEntry } from './entry.ts'
 import { ErofsInputError } from './errors.ts'
 import type { ImageReader } from './read/image-reader.ts'
 
 /**
- * Makes the export of a runtime whole with the image that the runtime is made of: the content of unchanged files comes from there, and so does what its mounts hide. An
- * unchanged file that the image does not have, with this size, is `base_mismatch`. Without an image mount points are empty directories.
+ * Completes the export of a runtime with the image that the runtime is made of. The image supplies
+ * unchanged entries and the places that mounts hide. An unchanged entry that the image does not have
+ * is `base_mismatch`. Without an image, mount points are empty directories.
  */
 export async function* fillFromBase(
   entries: AsyncIterable<ExportEntry>,
   base: ImageReader | null,
 ): AsyncGenerator<Entry> {
+  const firstNames = new Map<number, Buffer>()
   for await (const entry of entries) {
-    if (entry.type === 'unchanged') yield await fill(entry, base)
+    if (entry.type === 'kept') {
+      for (const list of entry.lists) yield* named(list, base, firstNames)
+    } else if (entry.type === 'unchanged') yield await fill(entry, base)
     else if (entry.type === 'mount') yield* uncover(entry, base)
     else if (entry.type === 'file' && base !== null) yield await suggest(entry, base)
     else yield entry
   }
+}
+
+function named(list: KeptNames, base: ImageReader | null, firstNames: Map<number, Buffer>): AsyncIterable<Entry> {
+  if (base === null) throw new ErofsInputError('base_mismatch', list.directory, 'there is no image below')
+  return base.named(list, firstNames)
 }
 
 async function fill(entry: UnchangedEntry, base: ImageReader | null): Promise<Entry> {

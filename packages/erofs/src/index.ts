@@ -8,6 +8,8 @@ export type {
   FifoEntry,
   FileEntry,
   HardlinkEntry,
+  KeptEntry,
+  KeptNames,
   MountEntry,
   StoredContent,
   SymlinkEntry,

@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { type Entry, type ExportEntry, fillFromBase, ImageReader, type ImageSummary, writeImage } from '@holt/erofs'
+import {
+  type Entry,
+  type ExportEntry,
+  fillFromBase,
+  ImageReader,
+  type ImageSummary,
+  type UnchangedEntry,
+  writeImage,
+} from '@holt/erofs'
 import { buildOnce } from '@holt/testkit'
 import { describe, expect, test } from 'vitest'
 import { requires } from './support/abilities.ts'
@@ -20,7 +28,7 @@ const PLAIN = { mode: 0o640, uid: 1, gid: 2, mtimeSecs: 3, mtimeNanos: 4 } as co
 /** Not a multiple of a chunk: the last chunk of the base is not full. */
 const BIG = 3_000_001
 
-const unchanged = (path: string, size: number): ExportEntry => ({ ...PLAIN, type: 'unchanged', path, size })
+const unchanged = (path: string, size: number): UnchangedEntry => ({ ...PLAIN, type: 'unchanged', path, size })
 const baseEntries = (...more: readonly Entry[]): AsyncIterable<Entry> =>
   streamOf([
     file('first', pattern(100)),

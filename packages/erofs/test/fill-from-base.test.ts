@@ -1,4 +1,4 @@
-import { type ExportEntry, fillFromBase, ImageReader, readExport, writeImage } from '@holt/erofs'
+import { type ExportEntry, fillFromBase, ImageReader, type KeptNames, readExport, writeImage } from '@holt/erofs'
 import { describe, expect, test } from 'vitest'
 import { consume } from './support/consume.ts'
 import { device, directory, file, hardlink, pattern, streamOf, symlink } from './support/entries.ts'
@@ -7,6 +7,10 @@ import { scratch } from './support/scratch.ts'
 const PLAIN = { mode: 0o640, uid: 1, gid: 2, mtimeSecs: 3, mtimeNanos: 4 } as const
 
 const unchanged = (path: string, size: number): ExportEntry => ({ ...PLAIN, type: 'unchanged', path, size })
+const kept = (directory: string, ...names: readonly string[]): ExportEntry => ({
+  type: 'kept',
+  lists: [{ directory: Buffer.from(directory), names: names.map((name) => Buffer.from(name, 'latin1')) }],
+})
 const mount = (path: string, kind: 'point' | 'parent', isDirectory = true): ExportEntry => ({
   ...PLAIN,
   type: 'mount',
@@ -53,8 +57,45 @@ describe('an export, made whole with the image below', () => {
     ['is a symlink', unchanged('l', 1)],
     ['is a directory', unchanged('dev', 0)],
     ['is below a symlink', unchanged('l/f', 7)],
+    ['is named and not there', kept('./', 'none')],
+    ['is named and is a directory', kept('./', 'f', 'dev')],
+    ['is named in a missing directory', kept('none/', 'f')],
+    ['is named below a symlink', kept('l/', 'f')],
+    ['is named in a file', kept('f/', 'f')],
+    ['is named in a directory above the root', kept('./', '..')],
   ])('is refused where a file %s', async (_, entry) => {
     await expect(filled(entry)).rejects.toMatchObject({ code: 'base_mismatch' })
+  })
+
+  test('takes named entries from there, with their attributes and hard links', async () => {
+    const found = await filled(kept('./', 'l', 'f'), kept('dev/', 'y', 'x', 'null'))
+    expect(found.map(({ path, type, mode }) => [path, type, mode])).toEqual([
+      ['l', 'symlink', 0o777],
+      ['f', 'file', 0o644],
+      ['dev/y', 'file', 0o644],
+      ['dev/x', 'hardlink', 0o644],
+      ['dev/null', 'char', 0o644],
+    ])
+    expect(found[0]).toMatchObject({ linkTarget: 'f' })
+    expect(found[2]).toMatchObject({ content: 'x' })
+    expect(found[3]).toMatchObject({ linkTarget: 'dev/y' })
+  })
+
+  test('has the hard links of names that come in two lists', async () => {
+    const found = await filled(kept('dev/', 'x'), kept('dev/', 'y'))
+    expect(found.map(({ path, type }) => [path, type])).toEqual([
+      ['dev/x', 'file'],
+      ['dev/y', 'hardlink'],
+    ])
+  })
+
+  test('has plain bytes for names', async () => {
+    await using dir = await scratch()
+    const name = Buffer.from([0x61, 0xff, 0xfe])
+    await writeImage(streamOf([{ ...file('x', 'bytes'), path: name }]), `${dir.path}/base`)
+    await using base = await ImageReader.open(`${dir.path}/base`)
+    const list: ExportEntry = { type: 'kept', lists: [{ directory: Buffer.from('./'), names: [name] }] }
+    expect(await Array.fromAsync(fillFromBase(streamOf([list]), base))).toMatchObject([{ path: name, size: 5 }])
   })
 
   test('has what mounts hide as the image has it, and nothing where that has nothing', async () => {
@@ -78,9 +119,8 @@ describe('an export, made whole with the image below', () => {
   test('has plain directories for mounts where there is no image below, and no content to take', async () => {
     const found = await consume(fillFromBase(streamOf([mount('proc', 'point'), mount('x', 'point', false)]), null))
     expect(found.map(({ path, type }) => [path, type])).toEqual([['proc', 'directory']])
-    await expect(consume(fillFromBase(streamOf([unchanged('f', 7)]), null))).rejects.toMatchObject({
-      code: 'base_mismatch',
-    })
+    for (const entry of [unchanged('f', 7), kept('./', 'f')])
+      await expect(consume(fillFromBase(streamOf([entry]), null))).rejects.toMatchObject({ code: 'base_mismatch' })
   })
 })
 
@@ -99,10 +139,49 @@ describe('the marks of an export', () => {
     const entries = await Array.fromAsync(readExport(streamOf([markedTar({ unchanged: '1', size: '123' })])))
     expect(entries).toMatchObject([{ type: 'unchanged', size: 123 }])
   })
+
+  test('make a list of names of the content', async () => {
+    const list = './\0a\0b\0usr/bin/\0c\0'
+    const first = markedTar({ unchanged: 'names' }, list).subarray(0, -1024)
+    const second = markedTar({ unchanged: 'names' })
+    const entries = await readLists(first, second)
+    const bytes = (text: string) => Buffer.from(text)
+    const lists = [
+      { directory: bytes('./'), names: [bytes('a'), bytes('b')] },
+      { directory: bytes('usr/bin/'), names: [bytes('c')] },
+    ]
+    expect(entries).toEqual([lists, []])
+  })
+
+  test.each([
+    ['ends within a name', './\0a', 'tar_malformed'],
+    ['begins without a directory', 'a\0', 'tar_malformed'],
+    ['has an empty name', './\0\0', 'tar_malformed'],
+    ['has a path for a name', './\0a/b\0', 'tar_malformed'],
+    ['has a directory without names', './\0a\0b/\0c/\0d\0', 'tar_malformed'],
+    ['ends with a directory', './\0a\0b/\0', 'tar_malformed'],
+    ['is longer than lists are', `./\0${'a\0'.repeat(1 << 20)}`, 'tar_malformed'],
+  ])('are refused where a list of names %s', async (_, list, code) => {
+    const reading = readLists(markedTar({ unchanged: 'names' }, list))
+    await expect(reading).rejects.toMatchObject({ code })
+  })
+
+  test('are refused where the archive ends within a list of names', async () => {
+    const whole = markedTar({ unchanged: 'names' }, './\0a\0'.repeat(1000))
+    const reading = readLists(whole.subarray(0, 2048))
+    await expect(reading).rejects.toMatchObject({ code: 'tar_truncated' })
+  })
 })
 
-/** A tar with one empty file `f` that has these marks. */
-function markedTar(marks: Readonly<Record<string, string>>): Buffer {
+/** Returns the lists of names of an export. */
+async function readLists(...parts: readonly Buffer[]) {
+  const found: (readonly KeptNames[])[] = []
+  for await (const entry of readExport(streamOf(parts))) if (entry.type === 'kept') found.push([...entry.lists])
+  return found
+}
+
+/** Returns a tar with one file `f` that has these marks. */
+function markedTar(marks: Readonly<Record<string, string>>, content = ''): Buffer {
   const records = Object.entries(marks).map(([key, value]) => {
     const rest = ` HOLT.${key}=${value}\n`
     const length = rest.length + String(rest.length + 2).length
@@ -110,7 +189,10 @@ function markedTar(marks: Readonly<Record<string, string>>): Buffer {
   })
   const text = Buffer.from(records.join(''))
   const padding = Buffer.alloc((512 - (text.length % 512)) % 512)
-  return Buffer.concat([header('x', text.length), text, padding, header('0', 0), Buffer.alloc(1024)])
+  const body = Buffer.alloc(Math.ceil(content.length / 512) * 512)
+  body.write(content, 'latin1')
+  const headers = [header('x', text.length), text, padding, header('0', content.length)]
+  return Buffer.concat([...headers, body, Buffer.alloc(1024)])
 }
 
 function header(type: string, size: number): Buffer {

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import type { Engine, GuestClient, ImageDigest, ImageStore, Isolation, RuntimeSpec } from '@holt/engine'
 import { expect, test } from 'vitest'
 import { copyPrograms } from '../support/copy-programs.ts'
@@ -69,6 +70,47 @@ async function bytesOf({ options: { stateDir } }: EngineUnderTest): Promise<numb
   return [...found.values()].reduce((sum, bytes) => sum + bytes, 0)
 }
 
+/** Makes a directory with entries of each kind that an image can have. */
+async function addOfEachKind(dir: string): Promise<void> {
+  for (const name of ['replaced', 'emptied', 'moved/deep', 'removed']) await mkdir(join(dir, name), { recursive: true })
+  const paths = [
+    'kept',
+    'gone',
+    'mode',
+    'owner',
+    'time',
+    'removed/file',
+    'replaced/file',
+    'emptied/file',
+    'moved/deep/file',
+  ]
+  for (const path of [...paths, 'becomes-dir', 'grows']) await writeFile(join(dir, path), path)
+  await writeFile(Buffer.concat([Buffer.from(`${dir}/bytes-`), Buffer.from([0xff, 0xfe])]), 'a name that is not UTF-8')
+  for (const [from, to] of [
+    ['kept', 'linked'],
+    ['kept', 'moved/linked'],
+    ['grows', 'grows-too'],
+    ['mode', 'gone-too'],
+  ] as const)
+    await link(join(dir, from), join(dir, to))
+  await symlink('kept', join(dir, 'symlink'))
+  execFileSync('mkfifo', [join(dir, 'fifo')])
+  execFileSync('mknod', [join(dir, 'device'), 'c', '1', '3'])
+}
+
+/** Changes that a runtime makes to such a directory: whiteouts, opaque directories, copies of each kind. */
+const changes = `
+cd /below
+rm -f gone gone-too; rm -rf removed; rm -rf replaced; mkdir replaced; echo new > replaced/new
+rm -f emptied/file; rm -f becomes-dir; mkdir becomes-dir; echo in > becomes-dir/in
+mv moved elsewhere; chmod 0600 mode; chown 5:6 owner; touch -d '2001-02-03 04:05:06.123456789' time
+echo more >> grows; ln linked elsewhere/third; mkdir -p /above/deep; ln symlink /above/link; mkfifo /above/fifo
+mknod /above/device c 1 5; chmod 0711 /above; touch -h -d '2002-03-04 05:06:07.000000001' /above/deep`
+
+async function* streamOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += 1 << 16) yield bytes.subarray(at, at + (1 << 16))
+}
+
 async function filesOf({ options: { stateDir } }: EngineUnderTest): Promise<string[]> {
   return (await readdir(join(stateDir, 'images'))).sort()
 }
@@ -129,6 +171,52 @@ test.skipIf(reason !== null).each(both)(
     for (const { digest } of await imagesOf(next).list()) await imagesOf(next).remove(digest)
     expect(await filesOf(under)).toEqual(['.mnt'])
     await next.close()
+    expect(await under.leaks()).toEqual([])
+  },
+)
+
+test.skipIf(reason !== null)(
+  `an export without what the image below has makes the image that the whole tree makes, in gvisor (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await using under = await prepareEngine()
+    await copyPrograms(
+      under.tree,
+      'sh',
+      'rm',
+      'rmdir',
+      'ln',
+      'mv',
+      'mkdir',
+      'mkfifo',
+      'mknod',
+      'chmod',
+      'chown',
+      'touch',
+    )
+    await writeFile(join(under.tree, 'base'), randomBytes(BASE_BYTES))
+    await addOfEachKind(join(under.tree, 'below'))
+    const engine = await under.open()
+    const base = await importImage(engine, under)
+    const images = imagesOf(engine)
+    let image = base
+    // The second round is a delta on a delta.
+    for (const change of [
+      changes,
+      'echo again > /above/new; rm /above/link; mv /below/kept /kept; chmod 0700 /above/deep',
+    ]) {
+      const { spec, guest } = await start(engine, 'gvisor', image)
+      expect(await runCommand(guest, '/bin/sh', '-ec', change)).toMatchObject({ exitCode: 0 })
+      const parts = await buffer((await guest.exportTree({ onlyChanged: true }, timeout())).body)
+      const whole = await buffer((await guest.exportTree({ onlyChanged: false }, timeout())).body)
+      expect(whole.length).toBeGreaterThan(BASE_BYTES)
+      expect(parts.length).toBeLessThan(BASE_BYTES / 8)
+      const made = await images.import(streamOf(parts), timeout(), { base: image })
+      expect(await images.import(streamOf(whole), timeout(), { base: image })).toEqual(made)
+      image = made.digest
+      await engine.remove(spec.id, timeout())
+    }
+    await engine.close()
     expect(await under.leaks()).toEqual([])
   },
 )

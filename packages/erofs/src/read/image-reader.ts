@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Entry, StoredContent } from '../entry.ts'
+import type { Entry, KeptNames, StoredContent } from '../entry.ts'
+import { ErofsInputError } from '../errors.ts'
 import { splitPath } from '../tree/split-path.ts'
 import { type ImageInode, readInode, readSmallContent } from './decode-inode.ts'
 import { ImageFile } from './image-file.ts'
@@ -15,6 +16,7 @@ const MAX_DEPTH = 4096
 /** Names of one image; several times what the writer takes. */
 const MAX_ENTRIES = 10_000_000
 const ENTRIES_PER_TURN = 4096
+const SLASH = Buffer.from('/')
 
 /** Something that was found in an image. */
 export interface Found {
@@ -120,6 +122,25 @@ export class ImageReader implements AsyncDisposable {
   /** One entry, with its content to be read. */
   async entry(found: Found): Promise<Entry> {
     return this.#entry(found, new Map())
+  }
+
+  /**
+   * Returns entries of one directory by their names, in this order. A missing name, and the name of
+   * a directory, is `base_mismatch`. `firstNames` holds the files that have more names: each of
+   * these becomes a hard link to its first name.
+   */
+  async *named({ directory, names }: KeptNames, firstNames: Map<number, Buffer>): AsyncGenerator<Entry> {
+    const found = await this.find(directory)
+    const children = found?.inode.type === 'directory' ? await this.#names(found.inode) : new Map<string, number>()
+    for (const bytes of names) {
+      const name = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      const path = found === null || found.path.length === 0 ? name : Buffer.concat([found.path, SLASH, name])
+      const nid = children.get(name.toString('latin1'))
+      const inode = nid === undefined ? null : await readInode(this.#file, nid)
+      if (inode === null || inode.type === 'directory')
+        throw new ErofsInputError('base_mismatch', path, 'the image below has no such file')
+      yield await this.#entry({ path, inode }, firstNames)
+    }
   }
 
   async #entry(found: Found, firstNames: Map<number, Buffer>): Promise<Entry> {

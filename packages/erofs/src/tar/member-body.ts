@@ -32,6 +32,19 @@ export class MemberBody implements AsyncIterable<Uint8Array> {
     return part
   }
 
+  /** Reads the whole entry, copied. For entries whose size the caller has bounded. */
+  async all(): Promise<Buffer> {
+    const bytes = Buffer.alloc(this.#left)
+    for (let at = 0; at < bytes.length; ) {
+      const part = await this.some(bytes.length - at)
+      if (part === null) break
+      bytes.set(part, at)
+      at += part.length
+    }
+    await this.close()
+    return bytes
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     for (let part = await this.some(Infinity); part !== null; part = await this.some(Infinity)) yield part
   }

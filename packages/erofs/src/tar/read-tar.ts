@@ -3,12 +3,15 @@ import { ErofsInputError } from '../errors.ts'
 import { ByteReader } from './byte-reader.ts'
 import { decodeHeader, isZeroBlock, TAR_BLOCK, type TarHeader } from './decode-header.ts'
 import { decodeDecimal } from './decode-pax.ts'
+import { decodeKeptNames } from './kept-names.ts'
 import { MemberBody } from './member-body.ts'
 import { applyGlobalPax, applyPax, type Member, type Overrides, toMember } from './overrides.ts'
 import { expandSparse, readSparseMap } from './sparse.ts'
 
 /** Bytes of one extended header; attribute values are at most 64 KiB each. */
 const MAX_EXTENDED_HEADER = 1 << 20
+/** Bytes of one list of names. A guest ends a list after 64 KiB, and one long path still fits. */
+const MAX_KEPT_NAMES = 2 << 20
 const SLASH = 0x2f
 /**
  * Typeflags of files whose sparse map is in an extended header or in their content. A file with `S`
@@ -27,7 +30,11 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 
 /** The entries of a tar stream that a guest has exported: as `readTar`, and with the marks that only Holt's own streams have (`guest/PROTOCOL.md`, Images). */
 export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGenerator<ExportEntry> {
-  yield* readMembers<ExportEntry>(source, async (member, reader) => openMarked(member) ?? openEntry(member, reader))
+  yield* readMembers<ExportEntry>(source, async (member, reader) =>
+    member.marks?.get('unchanged') === 'names'
+      ? openKept(member, reader)
+      : (openMarked(member) ?? openEntry(member, reader)),
+  )
 }
 
 interface Opened<Item> {
@@ -108,6 +115,14 @@ async function readExtendedHeader(header: TarHeader, reader: ByteReader): Promis
 function untilNul(bytes: Buffer): Buffer {
   const end = bytes.indexOf(0)
   return end === -1 ? bytes : bytes.subarray(0, end)
+}
+
+/** Returns a list of names, which stands in the content of its member. */
+async function openKept({ header, path, storedSize }: Member, reader: ByteReader): Promise<Opened<ExportEntry>> {
+  if (header.typeflag !== '0' || storedSize > MAX_KEPT_NAMES)
+    throw new ErofsInputError('tar_malformed', path, 'a list of names has another type, or is too long')
+  const list = await new MemberBody(reader, path, storedSize).all()
+  return { entry: { type: 'kept', lists: decodeKeptNames(list) }, body: null }
 }
 
 /** The entry of a member with a mark, which has no content; null for one without. */
