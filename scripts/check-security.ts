@@ -66,6 +66,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'runtimes/sweep.ts': [3, 'age, in every project'],
   'sealing/rotate-master-key.ts': [1, 'one key seals for all'],
   'snapshots/recover-snapshots.ts': [1, 'a start ends what any project left'],
+  'templates/fallbacks.ts': [1, 'the engine knows no projects; the log is for operators'],
   'usage/usage-watch.ts': [1, 'what all runtimes take'],
   'webhooks/remove-old-deliveries.ts': [4, 'age, in every project'],
   'webhooks/webhook-secrets.ts': [3, 'overlaps that are over, of every project'],

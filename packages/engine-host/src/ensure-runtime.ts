@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { arch } from 'node:os'
-import { EngineError, failpoint, type RuntimeSpec } from '@holt/engine'
+import { EngineError, type Fallback, failpoint, type RuntimeSpec } from '@holt/engine'
 import type { BundleInput } from './bundles/bundle-input.ts'
 import { containerConfig } from './bundles/container-config.ts'
 import { gvisorConfig } from './bundles/gvisor-config.ts'
@@ -82,37 +82,47 @@ async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal)
     runtime.door.open(),
     mkdir(paths.runnerState, { recursive: true, mode: 0o700 }),
     mkdir(paths.rootfs, { mode: 0o700 }),
-    Promise.all([source, image]).then(([found, path]) =>
+    Promise.all([source, image]).then(([{ found }, path]) =>
       writeBundle(host, runtime, { guest: found?.guest ?? guestOf(host).sha256, image: path }),
     ),
     image,
     source,
   ])
   if (spec.isolation === 'container') await prepareUpper(host.layout, runtime)
-  const restored = await source
-  const guest = restored?.guest ?? guestOf(host).sha256
+  const begin = await source
+  const guest = begin.found?.guest ?? guestOf(host).sha256
   await failpoint('host.prepared')
-  const started = await host.starts.run(signal, () => runBundle(host, runtime, restored, signal))
+  const started = await host.starts.run(signal, () => runBundle(host, runtime, begin, signal))
   await failpoint('host.started')
   await host.runtimes.change(runtime, { state: 'running', guest, ...started })
   await failpoint('host.running')
 }
 
-/** From what is at rest where there is something, else cold. */
+/** How a runtime begins: with the memory of a checkpoint, or cold. */
+interface Beginning {
+  /** Null for a cold boot. */
+  readonly found: Source | null
+  /** The reason for a cold boot in place of a restore. */
+  readonly fallback: Fallback | null
+}
+
+/** Restores the checkpoint that was found. Boots cold where there is none, or where that fails. */
 async function runBundle(
   host: Host,
   runtime: Runtime,
-  image: Source | null,
+  { found, fallback }: Beginning,
   signal: AbortSignal,
-): Promise<{ process: ProcessId; restored: boolean }> {
+): Promise<{ process: ProcessId; restored: boolean; fallback: Fallback | null }> {
   const { spec } = runtime.record
-  if (image !== null && host.gvisor !== null) {
+  let why = fallback
+  if (found !== null && host.gvisor !== null) {
     try {
-      return { process: await host.gvisor.restore(runtime.paths, image, signal), restored: true }
+      return { process: await host.gvisor.restore(runtime.paths, found, signal), restored: true, fallback: null }
     } catch (err) {
       signal.throwIfAborted()
       if (spec.restoreOnly === true) throw err
-      host.log.warn({ err, runtime: spec.id, checkpoint: spec.checkpointId }, 'cannot restore, boots cold')
+      why = { reason: 'failed', why: err instanceof Error ? err.message : String(err) }
+      host.log.debug({ err, runtime: spec.id, checkpoint: spec.checkpointId }, 'cannot restore, boots cold')
       await endProcesses(host, runtime)
       await mkdir(runtime.paths.runnerState, { recursive: true, mode: 0o700 })
     }
@@ -122,24 +132,25 @@ async function runBundle(
     imageMount: host.layout.imageMount(spec.imageDigest),
     firstId: runtime.record.firstId,
   }
-  return { process: await driverOf(host, spec.isolation).boot(bundle, signal), restored: false }
+  return { process: await driverOf(host, spec.isolation).boot(bundle, signal), restored: false, fallback: why }
 }
 
-/** The memory that a runtime begins with; null for a cold boot. Kinds `incompatible` and `damaged` where that is not allowed. */
-async function findSource(host: Host, spec: RuntimeSpec): Promise<Source | null> {
-  if (spec.checkpointId === null) return null
+/** Finds the memory that a runtime begins with. Kinds `incompatible` and `damaged` where a cold boot is not allowed. */
+async function findSource(host: Host, spec: RuntimeSpec): Promise<Beginning> {
+  if (spec.checkpointId === null) return { found: null, fallback: null }
   const canRestore = spec.isolation === 'gvisor' && host.gvisor !== null
-  if (!canRestore && spec.restoreOnly !== true) return null
+  if (!canRestore && spec.restoreOnly !== true) return { found: null, fallback: null }
   const found = canRestore
     ? await host.checkpoints.directoryFor(spec, spec.checkpointId)
     : { problem: 'incompatible' as const, why: `no runner here restores a ${spec.isolation}` }
-  if ('dir' in found) return found
+  if ('dir' in found) return { found, fallback: null }
+  const { problem, why } = found
   if (spec.restoreOnly === true) {
-    const kind = found.problem === 'incompatible' ? 'incompatible' : 'damaged'
-    throw new EngineError(kind, `checkpoint ${spec.checkpointId}: ${found.why}`)
+    const kind = problem === 'incompatible' ? 'incompatible' : 'damaged'
+    throw new EngineError(kind, `checkpoint ${spec.checkpointId}: ${why}`)
   }
-  host.log.warn({ why: found.why, runtime: spec.id, checkpoint: spec.checkpointId }, 'cannot restore, boots cold')
-  return null
+  host.log.debug({ why, runtime: spec.id, checkpoint: spec.checkpointId }, 'cannot restore, boots cold')
+  return { found: null, fallback: { reason: problem, why } }
 }
 
 async function writeBundle(

@@ -320,21 +320,25 @@ test.skipIf(reason !== null)(
       const taken = await checkpoints?.take(seed.id, 'cp', timeout())
       expect(taken).toMatchObject({ checkpointId: 'cp', imageDigest: image })
       expect(await checkpoints?.take(seed.id, 'cp', timeout())).toEqual(taken)
-      for (const [change, restored] of [
-        [{}, true],
-        [{ memoryMiB: 320 }, false],
+      for (const [change, restored, fallback] of [
+        [{}, true, null],
+        [{ memoryMiB: 320 }, false, { reason: 'incompatible', why: 'its memoryMiB is 256' }],
       ] as const) {
         const clone = smallSpec('gvisor', image, { checkpointId: 'cp', ...change })
         await startGuest(engine, clone)
-        expect((await engine.inspect(clone.id))?.restored).toBe(restored)
+        expect(await engine.inspect(clone.id)).toMatchObject({ restored, fallback })
         await engine.remove(clone.id, timeout())
       }
       await writeFile(join(under.options.stateDir, 'checkpoints', 'cp', 'checkpoint.img'), 'short')
       const clone = smallSpec('gvisor', image, { checkpointId: 'cp' })
       await startGuest(engine, clone)
-      expect((await engine.inspect(clone.id))?.restored).toBe(false)
-      await engine.remove(clone.id, timeout())
+      const fallback = { reason: 'damaged', why: expect.stringContaining('checkpoint.img') }
+      expect(await engine.inspect(clone.id)).toMatchObject({ restored: false, fallback })
       await engine.close()
+      const next = await under.open()
+      expect(await next.inspect(clone.id)).toMatchObject({ restored: false, fallback })
+      await next.remove(clone.id, timeout())
+      await next.close()
     })
   },
 )

@@ -83,7 +83,7 @@ export interface RuntimeSpec {
   readonly pidsMax: number
   /**
    * A checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold
-   * instead and says so in `Observed.restored`.
+   * instead and gives the reason in `Observed.fallback`.
    */
   readonly checkpointId: string | null
   /**
@@ -102,9 +102,21 @@ export interface Observed {
   readonly ending: Ending | null
   /** True when it came from `spec.checkpointId`. */
   readonly restored: boolean
+  /** The reason why it was booted cold although `spec.checkpointId` names a checkpoint; null if it was not. */
+  readonly fallback: Fallback | null
   /** True while it stands still (`Freezer`). */
   readonly frozen: boolean
   readonly memoryKills: MemoryKills
+}
+
+/**
+ * A cold boot in place of a restore. `absent`, `incompatible` and `damaged` are as in `Usability`;
+ * `failed`: the runner could not restore it.
+ */
+export interface Fallback {
+  readonly reason: 'absent' | 'incompatible' | 'damaged' | 'failed'
+  /** For the operator; it may name host paths. */
+  readonly why: string
 }
 
 /**

@@ -19,6 +19,16 @@ export const Readiness = z
         }),
       )
       .describe('The classes of isolation, by name.'),
+    fallbacks: z
+      .array(
+        z.object({
+          isolation: z.string().describe('The class of the runtimes.'),
+          reason: z.string().describe('`absent`, `incompatible`, `damaged` or `failed`.'),
+          count: z.int().describe('The number of runtimes since the start of the service.'),
+        }),
+      )
+      .optional()
+      .describe('Runtimes that were booted cold because the checkpoint of their template could not be restored.'),
   })
   .meta({ id: 'Readiness' })
 export type Readiness = z.infer<typeof Readiness>

@@ -58,6 +58,7 @@ import { observeEngine } from './telemetry/observed-engine.ts'
 import { observeStore } from './telemetry/observed-store.ts'
 import { noTracer, type Tracer } from './telemetry/tracer.ts'
 import type { BaseSource } from './templates/base-source.ts'
+import { Fallbacks } from './templates/fallbacks.ts'
 import { keepBaseTemplates } from './templates/keep-base-templates.ts'
 import { TemplateProgress } from './templates/template-progress.ts'
 import { UsageWatch } from './usage/usage-watch.ts'
@@ -235,9 +236,10 @@ function makeService(
   const parts = { store, log, masterKeys, now, issuer: () => config.issuer ?? url() }
   const signingKeys = new SigningKeys(parts)
   const addresses = new AddressBook(store, log)
+  const fallbacks = new Fallbacks(() => service)
   const service: Service = {
     config,
-    engine: observeEngine(engine, { metrics, tracer }),
+    engine: observeEngine(engine, { metrics, tracer, onFallback: (...seen) => void fallbacks.note(...seen) }),
     store,
     log,
     now,

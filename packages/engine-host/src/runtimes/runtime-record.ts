@@ -33,6 +33,11 @@ const Record = z.object({
   firstId: z.int().positive().nullable().default(null),
   state: z.enum(['preparing', 'running', 'ended']),
   restored: z.boolean(),
+  /** Null as well in a record of an engine that did not note it. */
+  fallback: z
+    .object({ reason: z.enum(['absent', 'incompatible', 'damaged', 'failed']), why: z.string() })
+    .nullable()
+    .default(null),
   process: z.object({ pid: z.int().positive(), startTicks: z.int() }).nullable(),
   ending: z
     .object({ reason: z.enum(['out_of_memory', 'crashed', 'host_restarted', 'start_failed']), message: z.string() })
@@ -74,6 +79,6 @@ export function observedOf({
   frozen,
   memoryKills,
 }: Pick<Observed, 'memoryKills' | 'frozen'> & { readonly record: RuntimeRecord }): Observed {
-  const { spec, state, ending, restored } = record
-  return { id: spec.id, spec, state, ending, restored, frozen: frozen && state === 'running', memoryKills }
+  const { spec, state, ending, restored, fallback } = record
+  return { id: spec.id, spec, state, ending, restored, fallback, frozen: frozen && state === 'running', memoryKills }
 }

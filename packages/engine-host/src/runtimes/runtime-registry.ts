@@ -91,6 +91,7 @@ export class RuntimeRegistry {
       firstId,
       state: 'preparing',
       restored: false,
+      fallback: null,
       process: null,
       ending: null,
     }

@@ -32,6 +32,7 @@ test('a container of an engine that gave it the users of the host goes on with t
     spec: { ...spec, pidsMax: 10, checkpointId: null },
     state: 'running',
     restored: false,
+    fallback: null,
     process: { pid: 2, startTicks: 3 },
     ending: null,
   }

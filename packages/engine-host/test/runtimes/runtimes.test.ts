@@ -27,6 +27,7 @@ const record: RuntimeRecord = {
   firstId: null,
   state: 'running',
   restored: false,
+  fallback: null,
   process: { pid: 1, startTicks: 2 },
   ending: null,
 }
@@ -36,6 +37,7 @@ const observed = (id: string, state: Observed['state']): Observed => ({
   state,
   ending: null,
   restored: false,
+  fallback: null,
   frozen: false,
   memoryKills: { count: 0, last: null },
 })

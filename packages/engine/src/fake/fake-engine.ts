@@ -9,6 +9,7 @@ import {
   type Engine,
   EngineError,
   type EngineFacts,
+  type Fallback,
   type Freezer,
   type ImageDigest,
   type ImageInfo,
@@ -106,6 +107,7 @@ export class FakeEngine implements Engine {
       state: 'running',
       ending: null,
       restored: restored !== null,
+      fallback: restored === null ? this.#fallbackOf(spec) : null,
       frozen: false,
       memoryKills: { count: 0, last: null },
     }
@@ -120,6 +122,14 @@ export class FakeEngine implements Engine {
     if (problem === null) return checkpoint?.guest.copy() ?? null
     if (spec.restoreOnly === true) throw new EngineError(problem, `checkpoint ${spec.checkpointId} cannot be restored`)
     return null
+  }
+
+  /** Called for a spec that was booted cold. */
+  #fallbackOf({ checkpointId }: RuntimeSpec): Fallback | null {
+    if (checkpointId === null) return null
+    const checkpoint = this.#checkpoints.get(checkpointId)
+    const reason = checkpoint === undefined ? 'absent' : (checkpoint.problem ?? 'incompatible')
+    return { reason, why: `checkpoint ${checkpointId} cannot be restored` }
   }
 
   #boot(imageDigest: ImageDigest): FakeGuest {

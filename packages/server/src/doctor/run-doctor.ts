@@ -72,16 +72,27 @@ async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promi
   const credentials = await readCredentials(stateDir)
   try {
     const response = await fetch(`${credentials?.url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
-    const { isolation, reasons, version: runs } = Readiness.parse(await response.json())
+    const { isolation, reasons, version: runs, fallbacks = [] } = Readiness.parse(await response.json())
     const state =
       reasons.length === 0
         ? ok('holtd', `${runs}, ready at ${credentials?.url}`)
         : warn('holtd', `${runs}: ${reasons.join(' ')}`)
-    return [state, ...isolationChecks(isolation, await runnersBeside(config))]
+    return [state, ...isolationChecks(isolation, await runnersBeside(config)), checkFallbacks(fallbacks)]
   } catch {
     const fix = unit == null ? 'holt down && holt up' : `systemctl restart ${unit}`
     return [mustFix('holtd', `process ${pid} runs and does not answer`, fix)]
   }
+}
+
+/** Runtimes that had to boot although their template has a checkpoint start later, and run its `start_cmd` again. */
+function checkFallbacks(fallbacks: NonNullable<Readiness['fallbacks']>): Check {
+  if (fallbacks.length === 0) return ok('checkpoints', 'no runtime was booted cold in place of a restore')
+  const each = fallbacks.map(({ isolation, reason, count }) => `${count} of ${isolation}: ${reason}`)
+  const what = `checkpoints could not be restored, so runtimes were booted cold (${each.join(', ')})`
+  return warn(
+    'checkpoints',
+    `${what}; the log names the templates: build them again, or restart the service for those of Holt`,
+  )
 }
 
 /** The runners that a daemon beside this process has; none where it was told to take others, or they cannot be asked. */

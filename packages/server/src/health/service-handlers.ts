@@ -35,6 +35,7 @@ async function readiness({ service }: Call<'readiness'>): Promise<Answer> {
     reasons,
     isolation:
       facts === null ? {} : { gvisor: present(facts.isolation.gvisor), container: present(facts.isolation.container) },
+    fallbacks: [...(await service.metrics.engine.fallbacks())],
   }
   return { status: reasons.length === 0 ? 200 : 503, json }
 }

@@ -1,10 +1,18 @@
-import type { Abilities, Checkpoints, Disks, Engine, Freezer, ImageStore } from '@holt/engine'
+import type { Abilities, Checkpoints, Disks, Engine, Fallback, Freezer, ImageStore, RuntimeSpec } from '@holt/engine'
 import type { Metrics } from '../metrics/metrics.ts'
 import { observeLink } from './observed-link.ts'
 import type { SpanFacts, Tracer } from './tracer.ts'
 
+/** The destinations of what is seen of an engine. */
+interface ObserverParts {
+  readonly metrics: Metrics
+  readonly tracer: Tracer
+  /** Called once for each runtime that was booted in place of a restore. */
+  readonly onFallback: (spec: RuntimeSpec, fallback: Fallback) => void
+}
+
 /** An engine whose verbs are measured and traced. */
-export function observeEngine(engine: Engine, parts: { metrics: Metrics; tracer: Tracer }): Engine {
+export function observeEngine(engine: Engine, parts: ObserverParts): Engine {
   const observe = observerOf(parts)
   const abilities = {
     images: once((images: ImageStore) => observeImages(images, observe)),
@@ -16,7 +24,14 @@ export function observeEngine(engine: Engine, parts: { metrics: Metrics; tracer:
     describe: () => engine.describe(),
     ensure: (spec, signal) => {
       const facts = { 'holt.isolation': spec.isolation, 'holt.restores': spec.checkpointId !== null }
-      return observe('ensure', { 'holt.runtime_id': spec.id, ...facts }, () => engine.ensure(spec, signal))
+      return observe('ensure', { 'holt.runtime_id': spec.id, ...facts }, async () => {
+        // A repeated `ensure` of a runtime that runs is no second fallback.
+        const ranBefore = spec.checkpointId !== null && (await engine.inspect(spec.id))?.state === 'running'
+        await engine.ensure(spec, signal)
+        if (spec.checkpointId === null || ranBefore) return
+        const fallback = (await engine.inspect(spec.id))?.fallback ?? null
+        if (fallback !== null) parts.onFallback(spec, fallback)
+      })
     },
     observe: (signal) => engine.observe(signal),
     inspect: (id) => engine.inspect(id),
@@ -36,7 +51,7 @@ export function observeEngine(engine: Engine, parts: { metrics: Metrics; tracer:
 
 type Observe = <Result>(verb: string, facts: SpanFacts, work: () => Promise<Result>) => Promise<Result>
 
-function observerOf({ metrics, tracer }: { metrics: Metrics; tracer: Tracer }): Observe {
+function observerOf({ metrics, tracer }: Pick<ObserverParts, 'metrics' | 'tracer'>): Observe {
   return async (verb, facts, work) => {
     const begunAt = performance.now()
     let result = 'failed'

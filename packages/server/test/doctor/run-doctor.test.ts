@@ -14,11 +14,11 @@ import { runDoctor } from '../../src/doctor/run-doctor.ts'
 const isRoot = process.geteuid?.() === 0
 
 /** A state directory whose daemon is this process, which answers only whether it is ready; and a runsc that only tells its version. */
-async function besideDaemon() {
+async function besideDaemon(more: object = {}) {
   const stateDir = await mkdtemp(join(tmpdir(), 'holt-doctor-test-'))
   onTestFinished(() => rm(stateDir, { recursive: true, force: true }))
   const available = { available: true, reason: null, fix: null }
-  const readiness = { status: 'ready', version: '9.9.9', reasons: [], isolation: { gvisor: available } }
+  const readiness = { status: 'ready', version: '9.9.9', reasons: [], isolation: { gvisor: available }, ...more }
   const server = createServer((_, response) => response.end(JSON.stringify(readiness)))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -51,4 +51,15 @@ test.skipIf(!isRoot)('the runner of a daemon that was told to take another one i
   const { stateDir, runsc } = await besideDaemon()
   await noteSettings(stateDir, { HOLT_RUNSC: '/another/runsc' })
   expect((await doctor({ HOLT_STATE_DIR: stateDir, HOLT_RUNSC: runsc }, 'gvisor'))?.message).toBe('available')
+})
+
+test.skipIf(!isRoot)('beside a daemon the cold boots in place of a restore are told', async () => {
+  const { stateDir } = await besideDaemon()
+  expect(await doctor({ HOLT_STATE_DIR: stateDir }, 'checkpoints')).toMatchObject({ status: 'ok' })
+  const fallbacks = [{ isolation: 'gvisor', reason: 'incompatible', count: 3 }]
+  const other = await besideDaemon({ fallbacks })
+  expect(await doctor({ HOLT_STATE_DIR: other.stateDir }, 'checkpoints')).toMatchObject({
+    status: 'warn',
+    message: expect.stringContaining('3 of gvisor: incompatible'),
+  })
 })
