@@ -12,12 +12,16 @@ import { DiskPool } from './disks/disk-pool.ts'
 import { canResizeMounted } from './disks/grow-disk.ts'
 import { ContainerDriver } from './drivers/container-driver.ts'
 import { GvisorDriver } from './drivers/gvisor-driver.ts'
+import { bootTrial, clearTrial, type TrialPlace, trialOptions } from './host/boot-trial.ts'
 import { type Claim, claimInstallation } from './host/claim-installation.ts'
 import { startsAtOnce } from './host/describe-host.ts'
+import { explainTrial } from './host/explain-trial.ts'
 import { findRootPlace } from './host/find-root-place.ts'
 import type { Host } from './host/host.ts'
 import { installGuest, removeOldGuests } from './host/install-guest.ts'
+import { probeContainers } from './host/probe-containers.ts'
 import { probeRunsc } from './host/probe-runners.ts'
+import { Trials } from './host/trials.ts'
 import { HostEngine } from './host-engine.ts'
 import { HostImages } from './images/host-images.ts'
 import { ImageMounts } from './images/image-mounts.ts'
@@ -27,14 +31,19 @@ import { findRuntimes } from './runtimes/find-runtimes.ts'
 import { Observers } from './runtimes/observers.ts'
 import { removeOrphans } from './runtimes/remove-orphans.ts'
 import { RuntimeRegistry } from './runtimes/runtime-registry.ts'
-import { removeTemporaries } from './tools/durable-files.ts'
+import { isThere, removeTemporaries } from './tools/durable-files.ts'
 import { findProgram } from './tools/find-program.ts'
 import { Gate } from './tools/gate.ts'
 import { KeyedLock } from './tools/keyed-lock.ts'
 import { shareLauncher } from './tools/run-tool.ts'
 
 /** Opens the engine of an installation: claims it, repairs what an earlier process has left, finds its runtimes again. Kind `conflict` while another engine has its state directory, run directory or id. */
-export async function createHostEngine(options: HostEngineOptions): Promise<HostEngine> {
+export function createHostEngine(options: HostEngineOptions): Promise<HostEngine> {
+  return claimAndOpen(options, { tries: true })
+}
+
+/** With `tries` a class is tried before it counts as available. The engine of a trial makes no trials. */
+async function claimAndOpen(options: HostEngineOptions, { tries }: { tries: boolean }): Promise<HostEngine> {
   if (!/^[a-z0-9-]{1,32}$/.test(options.installationId)) {
     throw new EngineError('invalid', `not an installation id: ${JSON.stringify(options.installationId)}`)
   }
@@ -42,14 +51,18 @@ export async function createHostEngine(options: HostEngineOptions): Promise<Host
   await makeDirs(layout)
   const claim = await claimInstallation(options)
   try {
-    return await openEngine(options, layout, claim)
+    return await openEngine(options, layout, { claim, tries })
   } catch (error) {
     await claim.release()
     throw error
   }
 }
 
-async function openEngine(options: HostEngineOptions, layout: Layout, claim: Claim): Promise<HostEngine> {
+async function openEngine(
+  options: HostEngineOptions,
+  layout: Layout,
+  { claim, tries }: { readonly claim: Claim; readonly tries: boolean },
+): Promise<HostEngine> {
   const [runsc, runc, cgroups, guest, bootId] = await Promise.all([
     findProgram(options.runscPath ?? process.env.HOLT_RUNSC ?? 'runsc'),
     options.runcPath === undefined ? findProgram('runc', 'crun') : findProgram(options.runcPath),
@@ -94,7 +107,7 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
   }
   const endLauncher = guest === null ? () => {} : shareLauncher(guest.path)
   try {
-    await repair(host, identity)
+    await Promise.all([repair(host, identity), clearTrials(options, layout)])
   } catch (error) {
     endLauncher()
     throw error
@@ -103,8 +116,40 @@ async function openEngine(options: HostEngineOptions, layout: Layout, claim: Cla
     endLauncher()
     return claim.release()
   }
-  const described = { stateDir: layout.stateDir, cgroups, runsc, runc, rootPlace, guest: guest?.path ?? null }
-  return new HostEngine(host, described, { release })
+  const { stateDir } = layout
+  const input = { stateDir, cgroups, runsc, runc, rootPlace, platform, guest: guest?.sha256 ?? null }
+  const trials = guest === null || !tries ? null : makeTrials(options, layout, { guest: guest.path, rootPlace })
+  return new HostEngine(host, { input, claim: { release }, trials })
+}
+
+/** Trials boot in engines of their own, beside this one. */
+function makeTrials(
+  options: HostEngineOptions,
+  layout: Layout,
+  { guest, rootPlace }: { readonly guest: string; readonly rootPlace: string | null },
+): Trials {
+  return new Trials({
+    file: layout.booted,
+    log: options.log,
+    boot: (isolation, signal) => bootTrial(trialPlace(options, isolation), isolation, signal),
+    explain: async (isolation, error) => {
+      const step =
+        isolation === 'container' && rootPlace !== null
+          ? await probeContainers({ guest, stateDir: layout.stateDir, rootPlace })
+          : null
+      return step ?? explainTrial(isolation, error)
+    },
+  })
+}
+
+function trialPlace(options: HostEngineOptions, isolation: Isolation): TrialPlace {
+  return { options: trialOptions(options, isolation), open: (own) => claimAndOpen(own, { tries: false }) }
+}
+
+/** Removes what a process that was killed during a trial has left. */
+async function clearTrials(options: HostEngineOptions, layout: Layout): Promise<void> {
+  for (const isolation of ['gvisor', 'container'] as const)
+    if (await isThere(layout.trial(isolation))) await clearTrial(trialPlace(options, isolation))
 }
 
 /** Takes up or takes away what an earlier process has left. */

@@ -15,9 +15,11 @@ import { disksOf } from './disks/host-disks.ts'
 import { closeEgress, egressOf } from './egress/host-egress.ts'
 import { ensureRuntime } from './ensure-runtime.ts'
 import { freezerOf } from './freeze-runtime.ts'
+import { AgedFacts } from './host/aged-facts.ts'
 import type { Claim } from './host/claim-installation.ts'
-import { type DescribeInput, describeHost } from './host/describe-host.ts'
+import { type DescribeInput, describeHost, tryClassAgain } from './host/describe-host.ts'
 import type { Host } from './host/host.ts'
+import type { Trials } from './host/trials.ts'
 import { MemoryGuard } from './memory/memory-guard.ts'
 import { removeRuntime } from './remove-runtime.ts'
 import { usageOf } from './runtimes/host-usage.ts'
@@ -25,11 +27,12 @@ import { observedOf } from './runtimes/runtime-record.ts'
 import { RuntimeWatch } from './runtimes/watch-runtimes.ts'
 import { takeCheckpoint } from './take-checkpoint.ts'
 
-/** A host changes slowly, and callers ask for each request: what is older than this is looked at anew, and nobody waits for that. */
-const FACTS_AGE_MS = 2_000
-
-/** What is older than this is not answered any more. */
-const FACTS_MAX_AGE_MS = 10_000
+/** The parts of an engine beside its host. */
+export interface HostEngineParts {
+  readonly input: DescribeInput
+  readonly claim: Claim
+  readonly trials: Trials | null
+}
 
 /** The engine of one Linux machine: the contract's verbs, each in a file of its own. */
 export class HostEngine implements Engine {
@@ -39,14 +42,21 @@ export class HostEngine implements Engine {
   readonly #watch: RuntimeWatch
   readonly #memory: MemoryGuard | null
   readonly #abilities: Partial<Abilities>
-  #refreshing = false
-  #facts: { readonly at: number; readonly value: Promise<EngineFacts> } | null = null
+  /** Null where this engine makes no runtimes. */
+  readonly #trials: Trials | null
+  readonly #facts: AgedFacts
+  /** Without trials: a start is a trial itself. */
+  readonly #parts: AgedFacts
   #closed = false
 
-  constructor(host: Host, input: DescribeInput, claim: Claim) {
+  constructor(host: Host, { input, claim, trials }: HostEngineParts) {
     this.#host = host
     this.#input = input
     this.#claim = claim
+    this.#trials = trials
+    const onFailure = (err: unknown) => host.log.warn({ err }, 'the host cannot be described')
+    this.#facts = new AgedFacts(() => describeHost(input, trials), onFailure)
+    this.#parts = new AgedFacts(() => describeHost(input, null), onFailure)
     this.#watch = new RuntimeWatch(host)
     this.#memory = host.guest === null ? null : new MemoryGuard(host, host.guest.path)
     const freezer = freezerOf(host)
@@ -62,39 +72,31 @@ export class HostEngine implements Engine {
   }
 
   describe(): Promise<EngineFacts> {
-    const age = this.#facts === null ? Number.POSITIVE_INFINITY : performance.now() - this.#facts.at
-    if (this.#facts !== null && age <= FACTS_MAX_AGE_MS) {
-      if (age > FACTS_AGE_MS && !this.#refreshing) void this.#refresh()
-      return this.#facts.value
-    }
-    const facts = { at: performance.now(), value: describeHost(this.#input) }
-    facts.value.catch(() => {
-      // Whoever asked sees why; the next who asks has it looked at again.
-      if (this.#facts === facts) this.#facts = null
-    })
-    this.#facts = facts
-    return facts.value
-  }
-
-  /** Looks at the host beside whoever asks, who is answered what was seen last. */
-  async #refresh(): Promise<void> {
-    const at = performance.now()
-    this.#refreshing = true
-    try {
-      this.#facts = { at, value: Promise.resolve(await describeHost(this.#input)) }
-    } catch (err) {
-      // What was seen last holds until it is too old; then whoever asks is told.
-      this.#host.log.warn({ err }, 'the host cannot be described')
-    } finally {
-      this.#refreshing = false
-    }
+    return this.#facts.get()
   }
 
   async ensure(spec: RuntimeSpec, signal: AbortSignal): Promise<void> {
     this.#refuseClosed()
-    const facts = (await this.describe()).isolation[spec.isolation]
+    const facts = (await this.#parts.get()).isolation[spec.isolation]
     if (!facts.available) throw new EngineError('not_supported', `${spec.isolation}: ${facts.reason}`)
-    await ensureRuntime(this.#host, spec, signal)
+    try {
+      await ensureRuntime(this.#host, spec, signal)
+    } catch (error) {
+      throw (await this.#lackBehind(error, spec, signal)) ?? error
+    }
+  }
+
+  /**
+   * Returns kind `not_supported` where a start failed and a trial of the class fails too: every start
+   * would, so a retry is of no use. What fails to restore says nothing of the class.
+   */
+  async #lackBehind(error: unknown, spec: RuntimeSpec, signal: AbortSignal): Promise<EngineError | null> {
+    const isStart = error instanceof EngineError && error.kind === 'failed' && spec.restoreOnly !== true
+    if (!isStart || this.#trials === null || signal.aborted || this.#closed) return null
+    const lack = await tryClassAgain(this.#input, spec.isolation, this.#trials)
+    if (lack === null) return null
+    this.#facts.forget()
+    return new EngineError('not_supported', `${spec.isolation}: ${lack.reason}`, { cause: error })
   }
 
   observe(signal: AbortSignal): AsyncIterable<Observation> {
@@ -127,6 +129,7 @@ export class HostEngine implements Engine {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    await this.#trials?.close()
     await this.#watch.close()
     this.#memory?.close()
     // Verbs that are at work come to their end: what they have begun would go on without its door.

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { EngineError, type ImageDigest, type RuntimeId } from '@holt/engine'
+import { EngineError, type ImageDigest, type Isolation, type RuntimeId } from '@holt/engine'
 
 /** Where everything of one installation lies. Paths only; nothing here touches the disk. */
 export interface Layout {
@@ -14,6 +14,8 @@ export interface Layout {
   readonly checkpoints: string
   readonly disks: string
   readonly guests: string
+  /** The classes of which a runtime has booted, with the versions that it booted with. */
+  readonly booted: string
   readonly runtimes: string
   image(digest: ImageDigest): string
   /** The base of an image that is a delta: a hard link, so that it lives as long as the delta. Absent for an image in a file alone. */
@@ -24,6 +26,8 @@ export interface Layout {
   checkpoint(checkpointId: string): string
   /** The guest binary with this SHA-256. */
   guest(sha256: string): string
+  /** The state directory of a trial start; absent while there is none. */
+  trial(isolation: Isolation): string
   runtime(id: RuntimeId): RuntimePaths
 }
 
@@ -69,6 +73,7 @@ export function layoutOf(stateDir: string, runDir: string): Layout {
     checkpoints,
     disks: join(stateDir, 'disks'),
     guests: join(stateDir, 'guests'),
+    booted: join(stateDir, 'booted.json'),
     runtimes,
     image: (digest) => join(images, `${hexOf(digest)}.erofs`),
     imageBase: (digest) => join(images, `${hexOf(digest)}.base`),
@@ -76,6 +81,7 @@ export function layoutOf(stateDir: string, runDir: string): Layout {
     wholeMount: (digest) => join(images, '.mnt', `${hexOf(digest)}.whole`),
     checkpoint: (checkpointId) => join(checkpoints, checkedCheckpointId(checkpointId)),
     guest: (sha256) => join(stateDir, 'guests', sha256, 'holt-guest'),
+    trial: (isolation) => join(stateDir, `trial-${isolation}`),
     runtime: (id) => runtimePaths(join(runtimes, checkedRuntimeId(id)), runDir, id),
   }
   const sample = layout.runtime('x'.repeat(22)).socket

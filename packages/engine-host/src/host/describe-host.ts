@@ -1,12 +1,14 @@
 import { readFile, statfs } from 'node:fs/promises'
 import { arch, availableParallelism, release, totalmem } from 'node:os'
-import type { EngineFacts, IsolationFacts } from '@holt/engine'
+import type { EngineFacts, Isolation, IsolationFacts } from '@holt/engine'
 import { findMissingLimit } from '../cgroups/check-limits.ts'
 import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
+import type { GvisorPlatform } from '../options.ts'
 import { findProgram } from '../tools/find-program.ts'
 import { ROOT_PLACES } from './find-root-place.ts'
-import { type ContainerLack as Lack, probeContainers } from './probe-containers.ts'
+import type { Lack } from './lack.ts'
 import { probeRunc, probeRunsc, type Runner } from './probe-runners.ts'
+import type { Trials } from './trials.ts'
 
 /** This engine's name and version. */
 const ENGINE = 'host 0.2.0'
@@ -22,16 +24,24 @@ export interface DescribeInput {
   readonly runc: string | null
   /** Where a runner of containers finds their roots. */
   readonly rootPlace: string | null
-  /** The guest's binary. Null where the engine makes no runtimes: a start of a container is not tried. */
+  readonly platform: GvisorPlatform
+  /** SHA-256 of the guest. Null where the engine makes no runtimes. */
   readonly guest: string | null
 }
 
-/** Looks at the host: what is there, and for what is not, why and what to do. */
-export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
+/** Returns why no runtime of a class can be booted with a runner; null if one can. */
+type Try = (isolation: Isolation, key: string) => Promise<Lack | null>
+
+/**
+ * Looks at the host: what is there, and for what is not, why and what to do. With `trials` a class
+ * is available only if a runtime of it has booted here; without, if its parts are there.
+ */
+export async function describeHost(input: DescribeInput, trials: Trials | null): Promise<EngineFacts> {
   const common = await findLack(input.cgroups)
+  const tried: Try = async (isolation, key) => trials?.lackOf(isolation, key) ?? null
   const [gvisor, container, disk] = await Promise.all([
-    common ?? describeGvisor(input.runsc),
-    common ?? describeContainer(input),
+    common ?? findClass(input, 'gvisor', tried),
+    common ?? findClass(input, 'container', tried),
     statfs(input.stateDir),
   ])
   return {
@@ -46,12 +56,33 @@ export async function describeHost(input: DescribeInput): Promise<EngineFacts> {
   }
 }
 
+/** Tries a class after a start of it has failed. Returns why it cannot be had any more; null if it can. */
+export async function tryClassAgain(input: DescribeInput, isolation: Isolation, trials: Trials): Promise<Lack | null> {
+  const common = await findLack(input.cgroups)
+  const found = common ?? (await findClass(input, isolation, (...given) => trials.tryAgain(...given)))
+  return 'reason' in found ? found : null
+}
+
+/** Finds the parts of a class, and tries it where they are all there. */
+async function findClass(input: DescribeInput, isolation: Isolation, tried: Try): Promise<Runner | Lack> {
+  const runner = await (isolation === 'gvisor' ? describeGvisor(input.runsc) : describeContainer(input))
+  if ('reason' in runner || input.guest === null) return runner
+  const lack = await tried(isolation, keyOf(input, isolation, runner))
+  return lack === null ? runner : { ...lack, reason: `${runner.name} ${runner.version}: ${lack.reason}` }
+}
+
+/** Everything that a trial depends on: with another kernel, runner, guest or flags it is made again. */
+function keyOf({ guest, platform, rootPlace }: DescribeInput, isolation: Isolation, runner: Runner): string {
+  const own = isolation === 'gvisor' ? [platform] : [rootPlace]
+  return JSON.stringify([ENGINE, release(), `${runner.name} ${runner.version}`, runner.file, guest, ...own])
+}
+
 async function describeGvisor(path: string | null): Promise<Runner | Lack> {
   if (path === null) return { reason: 'runsc (gVisor) is not there', fix: 'bash scripts/lib/setup.sh' }
   return probeRunsc(path)
 }
 
-async function describeContainer({ runc: path, rootPlace, stateDir, guest }: DescribeInput): Promise<Runner | Lack> {
+async function describeContainer({ runc: path, rootPlace }: DescribeInput): Promise<Runner | Lack> {
   if (path === null) return { reason: 'neither runc nor crun is installed', fix: 'apt-get install runc' }
   if (rootPlace === null)
     return { reason: `none of ${ROOT_PLACES.join(', ')} is free for roots of containers`, fix: 'mkdir /mnt' }
@@ -70,9 +101,7 @@ async function describeContainer({ runc: path, rootPlace, stateDir, guest }: Des
     if ((await findProgram(tool)) === null)
       return { reason: `${tool} is not installed`, fix: 'apt-get install util-linux iproute2' }
   }
-  const runner = await probeRunc(path)
-  if ('reason' in runner || guest === null) return runner
-  return (await probeContainers({ guest, stateDir, rootPlace })) ?? runner
+  return probeRunc(path)
 }
 
 /**

@@ -1,12 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { runTool } from '../tools/run-tool.ts'
-
-/** What this host lacks for containers. `fix` is a command; null: the reason says what to do. */
-export interface ContainerLack {
-  readonly reason: string
-  readonly fix: string | null
-}
+import type { Lack } from './lack.ts'
 
 /** The input of a probe. */
 export interface ProbeInput {
@@ -33,39 +28,20 @@ export interface ProbeSurroundings {
 /** A probe takes some 20 ms. On a host under load it may take seconds. */
 const PROBE_TIMEOUT_MS = 10_000
 
-/** A lack is probed again after this time, because the operator may have corrected it. */
-const LACK_AGE_MS = 10_000
-
-const known = new Map<string, { readonly at: number; readonly lack: Promise<ContainerLack | null> }>()
-
 /**
- * Returns why this host cannot start containers; null if it can. Does what a start needs: users
- * with mapped ids, a mount with mapped ids, mounts and devices of its own, and proc in a new
- * process namespace. A success counts for the life of this process.
+ * Returns the step that this host refuses to a container; null if it refuses none. Does what a start
+ * needs: users with mapped ids, a mount with mapped ids, mounts and devices of its own, and proc in
+ * a new process namespace. It explains a trial start that failed (`trials.ts`).
  */
-export async function probeContainers(input: ProbeInput): Promise<ContainerLack | null> {
-  const key = JSON.stringify(input)
-  const before = known.get(key)
-  if (before !== undefined) {
-    const lack = await before.lack
-    if (lack === null || performance.now() - before.at <= LACK_AGE_MS) return lack
-  }
-  const lack = tryOnce(input)
-  known.set(key, { at: performance.now(), lack })
-  return lack
-}
-
-async function tryOnce({ guest, stateDir, rootPlace }: ProbeInput): Promise<ContainerLack | null> {
+export async function probeContainers({ guest, stateDir, rootPlace }: ProbeInput): Promise<Lack | null> {
   try {
-    const { code, stdout, stderr } = await runTool([guest, 'contain', 'probe', stateDir, rootPlace], {
+    const { code, stdout } = await runTool([guest, 'contain', 'probe', stateDir, rootPlace], {
       timeoutMs: PROBE_TIMEOUT_MS,
     })
-    if (code === 0) return null
-    const finding = findingIn(stdout)
-    if (finding !== null) return explainFinding(finding, await readSurroundings())
-    return unexplained(stderr.trim())
-  } catch (error) {
-    return unexplained(error instanceof Error ? error.message : String(error))
+    const finding = code === 0 ? null : findingIn(stdout)
+    return finding === null ? null : explainFinding(finding, await readSurroundings())
+  } catch {
+    return null // The error of the trial start says more than that of a probe that does not run.
   }
 }
 
@@ -81,7 +57,7 @@ function findingIn(stdout: string): ProbeFinding | null {
 export function explainFinding(
   { step, errno, message }: ProbeFinding,
   { isChroot, restrictsUsers }: ProbeSurroundings,
-): ContainerLack {
+): Lack {
   const { EACCES, ENOSPC, EPERM } = constants.errno
   const isRefused = errno === EPERM || errno === EACCES
   if (step === 'users' && isRefused && isChroot) {
@@ -102,7 +78,7 @@ export function explainFinding(
   return unexplained(message)
 }
 
-function unexplained(message: string): ContainerLack {
+function unexplained(message: string): Lack {
   const what = `a trial start of a container fails (${message || 'no reason is known'})`
   return { reason: `${what}: a container or a security profile around the service may forbid it`, fix: null }
 }

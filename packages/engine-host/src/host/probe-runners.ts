@@ -6,6 +6,8 @@ import { mustRun } from '../tools/run-tool.ts'
 export interface Runner {
   readonly name: string
   readonly version: string
+  /** Another program at the same path has another one. */
+  readonly file: string
 }
 
 /** The oldest runsc whose flags the driver gives and whose checkpoints are tested, by date. */
@@ -16,21 +18,21 @@ const VERSION_TIMEOUT_MS = 10_000
 
 /** Asks runsc for its version. */
 export async function probeRunsc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
-  const version = await versionLine(path)
+  const { version, file } = await versionOf(path)
   const date = parseRunscDate(version)
   if (date === null) return { reason: `${path} does not tell its version`, fix: null }
   if (date < RUNSC_MIN) {
     const reason = `runsc ${version} is older than ${RUNSC_MIN}: leave HOLT_RUNSC out, and Holt uses its own`
     return { reason, fix: null }
   }
-  return { name: 'runsc', version }
+  return { name: 'runsc', version, file }
 }
 
 /** Asks runc or crun for its version. */
 export async function probeRunc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
-  const version = await versionLine(path)
+  const { version, file } = await versionOf(path)
   if (version === '') return { reason: `${path} does not tell its version`, fix: null }
-  return { name: basename(path), version }
+  return { name: basename(path), version, file }
 }
 
 /** The date in a version such as `release-20260706.0` or `20260701.69c2d17aea96`; null when there is none. */
@@ -43,17 +45,17 @@ export function parseRunscDate(version: string): number | null {
 const known = new Map<string, { readonly file: string; readonly version: string }>()
 
 /** The last word of the first line: `runc version 1.1.5`, `runsc version 20260701.69c2d17aea96`. Empty when the program does not run. */
-async function versionLine(path: string): Promise<string> {
+async function versionOf(path: string): Promise<Pick<Runner, 'version' | 'file'>> {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path)
     const file = [dev, ino, size, mtimeMs, ctimeMs].join(' ')
     const before = known.get(path)
-    if (before?.file === file) return before.version
+    if (before?.file === file) return before
     const { stdout } = await mustRun([path, '--version'], { timeoutMs: VERSION_TIMEOUT_MS })
     const version = stdout.split('\n')[0]?.trim().split(' ').at(-1) ?? ''
     if (version !== '') known.set(path, { file, version })
-    return version
+    return { version, file }
   } catch {
-    return '' // What does not run is as good as not there, and the reason says so.
+    return { version: '', file: '' } // What does not run is as good as not there, and the reason says so.
   }
 }

@@ -46,12 +46,16 @@ test.skipIf(noRoot !== null)(
 
 test.skipIf(noRoot !== null)(
   `asks a runner for its version once for as long as it is the same program (${noRoot ?? 'ready'})`,
+  { timeout: 120_000 },
   async () => {
     await using dir = await temporaryDirectory()
     const runsc = join(dir.path, 'runsc')
     const asked = join(dir.path, 'asked')
     const install = async (date: string) => {
-      await writeFile(`${runsc}.new`, `#!/bin/sh\necho . >>${asked}\necho runsc version release-${date}.0\n`)
+      await writeFile(
+        `${runsc}.new`,
+        `#!/bin/sh\n[ "$1" = --version ] || exit 1\necho . >>${asked}\necho runsc version release-${date}.0\n`,
+      )
       await chmod(`${runsc}.new`, 0o755)
       await rename(`${runsc}.new`, runsc)
     }
@@ -60,7 +64,7 @@ test.skipIf(noRoot !== null)(
     const version = async () => JSON.stringify((await engine.describe()).isolation.gvisor)
     expect(await version()).toContain('release-20270101.0')
     await install('20270201')
-    await expect.poll(version, { timeout: 20_000 }).toContain('release-20270201.0')
+    await expect.poll(version, { timeout: 90_000 }).toContain('release-20270201.0')
     expect(await readFile(asked, 'utf8')).toBe('.\n.\n')
     await engine.close()
   },

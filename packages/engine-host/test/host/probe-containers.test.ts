@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { builtGuest } from '@holt/testkit'
@@ -38,22 +38,6 @@ test.skipIf(reason !== null).each([
   const guest = await guestIn(dir.path, `exec unshare -m sh ${inside} "$@"`)
   const lack = await probeContainers({ guest, stateDir: dir.path, rootPlace: '/mnt' })
   expect(lack?.reason).toMatch(words)
-})
-
-test.skipIf(reason !== null)('probes once while it succeeds, and again after a lack', async () => {
-  await using dir = await temporaryDirectory()
-  const count = join(dir.path, 'count')
-  const guest = await guestIn(dir.path, `echo . >>${count}; exit $(cat ${dir.path}/code)`)
-  await mkdir(join(dir.path, 'other'))
-  const probe = (stateDir: string) => probeContainers({ guest, stateDir, rootPlace: '/mnt' })
-  await writeFile(join(dir.path, 'code'), '1')
-  expect((await probe(dir.path))?.reason).toMatch(/trial start of a container fails \(no reason is known\)/)
-  await writeFile(join(dir.path, 'code'), '0')
-  await rm(count)
-  const other = join(dir.path, 'other')
-  const answers = await Promise.all([probe(other), probe(other)])
-  expect([...answers, await probe(other)]).toEqual([null, null, null])
-  expect(await readFile(count, 'utf8')).toBe('.\n')
 })
 
 const nothing = { isChroot: false, restrictsUsers: false }

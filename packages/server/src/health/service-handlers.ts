@@ -5,6 +5,7 @@ import type { Answer, Call, Handlers } from '../http/call.ts'
 import { docsPage } from '../http/docs/docs-page.ts'
 import type { ApiDocument } from '../http/docs/document.ts'
 import { jsonHeaders } from '../http/send-answer.ts'
+import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 
 const document = openApi(version)
@@ -24,10 +25,7 @@ export const serviceHandlers = {
 } satisfies Partial<Handlers>
 
 async function readiness({ service }: Call<'readiness'>): Promise<Answer> {
-  const facts = await service.engine.describe().catch((error) => {
-    service.log.error({ err: error }, 'the engine cannot be described')
-    return null
-  })
+  const facts = await described(service)
   const reasons = [...engineReasons(facts), ...(await templateReasons(service))]
   const json: Readiness = {
     status: reasons.length === 0 ? 'ready' : 'not_ready',
@@ -40,10 +38,29 @@ async function readiness({ service }: Call<'readiness'>): Promise<Answer> {
   return { status: reasons.length === 0 ? 200 : 503, json }
 }
 
+/** A trial start of a class may take longer than whoever asks waits (`holt doctor` waits 5 s). */
+const describeTimeoutMs = 3_000
+
+/** Returns the facts of the host; null where they cannot be had in time. */
+async function described({ engine, log }: Service): Promise<EngineFacts | null> {
+  const facts = engine.describe().catch((error) => {
+    log.error({ err: error }, 'the engine cannot be described')
+    return null
+  })
+  const over = new AbortController()
+  try {
+    return await Promise.race([facts, pause(describeTimeoutMs, over.signal).then(() => null)])
+  } finally {
+    over.abort()
+  }
+}
+
 function engineReasons(facts: EngineFacts | null): readonly string[] {
-  if (facts === null) return ['The engine does not answer.']
-  if (Object.values(facts.isolation).some(({ available }) => available)) return []
-  return ['No class of isolation is available on this host.']
+  if (facts === null) return ['The engine does not answer, or tries whether it can start a runtime.']
+  const classes = Object.entries(facts.isolation)
+  if (classes.some(([, { available }]) => available)) return []
+  const reasons = classes.map(([name, fact]) => (fact.available ? '' : ` ${name}: ${fact.reason}.`))
+  return [`No class of isolation is available on this host.${reasons.join('')}`]
 }
 
 /** The default template must be ready, and the others not on their way. */

@@ -43,16 +43,18 @@ export interface FoundSource<Refused extends null = never> {
 
 /** Returns a class of isolation, and refuses one that the host has not. */
 export function requireIsolation(facts: EngineFacts, isolation: Isolation): Isolation {
+  const lack = isolationLack(facts, isolation)
+  if (lack === null) return isolation
+  throw lack
+}
+
+/** Returns the error for a class of isolation that the host has not; null where it has it. */
+export function isolationLack(facts: EngineFacts, isolation: Isolation): HoltError | null {
   const fact = facts.isolation[isolation]
-  if (fact.available) return isolation
-  throw new HoltError(
-    'not_supported_here',
-    `The isolation ${isolation} is not available on this host: ${fact.reason}`,
-    {
-      details: { isolation },
-      ...(fact.fix === null ? {} : { hint: fact.fix }),
-    },
-  )
+  if (fact.available) return null
+  const message = `The isolation ${isolation} is not available on this host: ${fact.reason}`
+  const hint = fact.fix === null ? {} : { hint: fact.fix }
+  return new HoltError('not_supported_here', message, { details: { isolation }, ...hint })
 }
 
 /**

@@ -8,7 +8,7 @@ import { isStartFailure, startCommands } from '../templates/start-command.ts'
 import { bindRuntime, pidsMax } from './bind-runtime.ts'
 import { changeState, type Reason } from './change-state.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
-import type { RuntimeSource } from './runtime-source.ts'
+import { isolationLack, type RuntimeSource } from './runtime-source.ts'
 import { isDeleted } from './states.ts'
 
 /** A cold boot takes a second on a slow host; a host that needs longer than this is not well. */
@@ -104,7 +104,10 @@ async function giveUp(
   await service.networks.forget(refOf(row))
   if (stopped.aborted) return new HoltError('runtime_terminated', 'The runtime was deleted while it started.')
   const ending = (await engine.inspect(row.runtime_id).catch(() => null))?.ending ?? null
-  const failure = ending?.reason === 'out_of_memory' ? tooLittleMemory(row) : meaningOf(error)
+  const failure =
+    ending?.reason === 'out_of_memory'
+      ? tooLittleMemory(row)
+      : ((await lostClass(service, row, error)) ?? meaningOf(error))
   // What a command has printed is its tenant's.
   const why = isStartFailure(failure) ? { code: failure.code } : { err: error }
   log.warn({ ...why, runtime_id: row.runtime_id, ending }, 'a runtime did not start')
@@ -128,6 +131,13 @@ function tooLittleMemory({ memory_mib }: RuntimeRow): HoltError {
   return new HoltError('unsupported_setting', `${memory_mib} MiB of memory are not enough to start this template.`, {
     details: { issues: [{ pointer: '/memory', message: 'is too little to start the template' }] },
   })
+}
+
+/** Returns the error for a class that the host does not have any more, with the reason and the remedy; null where it has it. */
+async function lostClass({ engine }: Service, { isolation }: RuntimeRow, error: unknown): Promise<HoltError | null> {
+  if (!isEngineError(error) || error.kind !== 'not_supported') return null
+  const facts = await engine.describe().catch(() => null) // The error that is there says enough.
+  return facts === null ? null : isolationLack(facts, isolation)
 }
 
 function meaningOf(error: unknown): HoltError {

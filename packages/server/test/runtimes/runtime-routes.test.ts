@@ -1,4 +1,4 @@
-import { EngineError } from '@holt/engine'
+import { EngineError, type EngineFacts } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../support/start-test-server.ts'
@@ -106,6 +106,28 @@ describe('create', () => {
     expect(json.error).toMatchObject({ code: 'not_supported_here', hint: 'apt-get install runsc' })
     expect(json.error.message).toContain('runsc is missing')
     expect((await ask('POST', path, { json: { isolation: 'container' } })).status).toBe(201)
+  })
+
+  test('says why a class is gone whose start fails for good, and not to try again shortly', async () => {
+    const facts: Partial<EngineFacts> = {}
+    const trial = 'a trial start of a runtime fails'
+    const before = (verb: string) => {
+      if (verb !== 'ensure' || !armed) return
+      const isolation = {
+        gvisor: { available: false, reason: trial, fix: null },
+        container: { available: true, runner: 'fake', canCheckpoint: false },
+      } as const
+      Object.assign(facts, { isolation })
+      throw new EngineError('not_supported', 'gvisor: /a/path of the host')
+    }
+    let armed = false
+    const { ask } = await startTestServer({ engine: new FakeEngine({ facts, before }) })
+    armed = true
+    const { status, json } = await ask('POST', path, { json: {} })
+    expect([status, json.error.code]).toEqual([501, 'not_supported_here'])
+    expect(json.error.message).toContain(trial)
+    expect(JSON.stringify(json)).not.toMatch(/shortly|a\/path/)
+    expect((await ask('GET', '/readyz')).json.isolation.gvisor).toMatchObject({ available: false, reason: trial })
   })
 
   test('refuses a disk that the host can never give, of runtimes and of builds', async () => {

@@ -1,0 +1,31 @@
+import type { Isolation } from '@holt/engine'
+import type { Lack } from './lack.ts'
+
+/** A line of a terminal or two. */
+const wordsMax = 300
+
+const remedies: Readonly<Record<Isolation, string>> = {
+  gvisor:
+    'a container or a security profile around the service may forbid it; where HOLT_RUNSC or HOLT_GVISOR_PLATFORM is set, try without',
+  container: 'a container or a security profile around the service may forbid it',
+}
+
+/** Returns a trial start that failed in words: the last words of it, and the remedy. */
+export function explainTrial(isolation: Isolation, error: unknown): Lack {
+  const words =
+    error instanceof DOMException && error.name === 'TimeoutError'
+      ? 'its guest did not answer in time'
+      : lastWords(error)
+  return { reason: `a trial start of a runtime fails (${words}): ${remedies[isolation]}`, fix: null }
+}
+
+/** The innermost message. A runner logs a JSON object in each line, whose `msg` is for people. */
+function lastWords(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
+  if (cause instanceof Error) return lastWords(cause)
+  const last = message.trimEnd().split('\n').at(-1) ?? ''
+  const logged = /"msg":"((?:[^"\\]|\\.)*)"/.exec(last)?.[1]
+  const words =
+    logged === undefined ? message : logged.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? ' ' : escaped))
+  return words.replace(/\s+/g, ' ').trim().slice(0, wordsMax) || 'no reason is known'
+}
