@@ -6,7 +6,7 @@ import type { HostEngineOptions } from '../options.ts'
 import { removeRunDir } from '../runtimes/run-dir-owner.ts'
 
 /** The one runtime of a trial. A fixed id, so that the next trial finds what a killed process left. */
-const trialId: RuntimeId = 'trial00000000000000000'
+export const trialId: RuntimeId = 'trial00000000000000000'
 
 /** Killing the runtime and detaching its disk takes a fraction of a second. */
 const removeTimeoutMs = 30_000

@@ -1,7 +1,8 @@
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Isolation } from '@holt/engine'
 import { expect, test } from 'vitest'
+import { trialId, trialOptions } from '../../src/host/boot-trial.ts'
 import { createHostEngine } from '../../src/index.ts'
 import { findProgram } from '../../src/tools/find-program.ts'
 import { importImage, prepareEngine, smallSpec, timeout } from '../support/engine-under-test.ts'
@@ -35,6 +36,26 @@ test.skipIf(reason !== null)(
       'gvisor',
     ])
     expect((await readdir(stateDir)).filter((name) => name.startsWith('trial'))).toEqual([])
+    expect(await under.leaks()).toEqual([])
+  },
+)
+
+test.skipIf(reason !== null).each<Isolation>(['gvisor', 'container'])(
+  `the next start removes what a killed one has left of a trial of %s (${reason ?? 'ready'})`,
+  options,
+  async (isolation) => {
+    await using under = await prepareEngine()
+    const own = trialOptions(under.options, isolation)
+    await mkdir(under.options.stateDir, { recursive: true })
+    await mkdir(under.options.runDir, { recursive: true })
+    const trial = await createHostEngine(own)
+    const spec = { ...smallSpec(isolation, await importImage(trial, under)), id: trialId }
+    await trial.ensure(spec, timeout())
+    await trial.close()
+    expect(await under.leaks()).not.toEqual([])
+    const engine = await under.open()
+    await engine.close()
+    expect(await readdir(under.options.stateDir)).not.toContain(`trial-${isolation}`)
     expect(await under.leaks()).toEqual([])
   },
 )
