@@ -36,23 +36,42 @@ export function makeId<Kind extends IdKind>(kind: Kind): Id<Kind> {
   return `${idPrefixes[kind]}${randomText(randomLength)}` as Id<Kind>
 }
 
-/** Random text of `[a-z0-9]` without bias. */
+/** Random bytes that are fetched together: a call of the random source costs more than an id. */
+const pool = new Uint8Array(1024)
+let used = pool.length
+
+/** Returns random text of `[a-z0-9]` without bias. */
 export function randomText(length: number): string {
   let text = ''
-  while (text.length < length) text += textOfBytes(crypto.getRandomValues(new Uint8Array(64)))
-  return text.slice(0, length)
+  while (text.length < length) {
+    if (used === pool.length) {
+      crypto.getRandomValues(pool)
+      used = 0
+    }
+    text += characterOf(pool[used] ?? 0)
+    used += 1
+  }
+  return text
 }
 
-/** Random bytes as text of `[a-z0-9]` without bias: those past the last whole multiple of 36 are left out. */
+/** Returns random bytes as text of `[a-z0-9]` without bias. */
 export function textOfBytes(bytes: Uint8Array): string {
-  return Array.from(
-    bytes.filter((byte) => byte < 252),
-    (byte) => alphabet[byte % 36],
-  ).join('')
+  return Array.from(bytes, characterOf).join('')
 }
+
+/** Nothing for bytes past the last whole multiple of 36: with them some characters would be likelier. */
+function characterOf(byte: number): string {
+  return byte < 252 ? (alphabet[byte % 36] ?? '') : ''
+}
+
+const idPatterns = new Map<IdKind, RegExp>()
 
 function idPattern(kind: IdKind): RegExp {
-  return new RegExp(`^${idPrefixes[kind]}[a-z0-9]{20}$`)
+  const known = idPatterns.get(kind)
+  if (known !== undefined) return known
+  const pattern = new RegExp(`^${idPrefixes[kind]}[a-z0-9]{20}$`)
+  idPatterns.set(kind, pattern)
+  return pattern
 }
 
 /** The schema of one kind of id. */
