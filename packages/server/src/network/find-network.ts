@@ -1,5 +1,6 @@
 import type { PolicyBody, PolicyRef, RuntimeSecret } from '@holt/protocol'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
+import { compileOnce } from '../store/compile-once.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../store/tables.ts'
 import { bodyOf } from './find-policy.ts'
@@ -77,6 +78,31 @@ export interface NetworkFacts {
 
 const noNetwork: NetworkFacts = { policy: null, secrets: [], secretsInside: false }
 
+/** The values are the project and the runtimes. */
+const networksOf = compileOnce((db, [projectId, ...runtimeIds]) =>
+  db
+    .selectFrom('runtime_networks as network')
+    .leftJoin('policies', (join) =>
+      join
+        .onRef('policies.policy_id', '=', 'network.policy_id')
+        .onRef('policies.project_id', '=', 'network.project_id'),
+    )
+    .select(['network.runtime_id', 'network.policy_id', 'network.inline_json', 'policies.name'])
+    .where('network.project_id', '=', projectId as string)
+    .where('network.runtime_id', 'in', runtimeIds as string[]),
+)
+
+/** The values are the project and the runtimes. */
+const secretsOf = compileOnce((db, [projectId, ...runtimeIds]) =>
+  db
+    .selectFrom('runtime_secrets')
+    .innerJoin('secrets', 'secrets.secret_id', 'runtime_secrets.secret_id')
+    .select(['runtime_secrets.runtime_id', 'secrets.name', 'secrets.inside'])
+    .where('runtime_secrets.project_id', '=', projectId as string)
+    .where('runtime_secrets.runtime_id', 'in', runtimeIds as string[])
+    .orderBy('runtime_secrets.position'),
+)
+
 /** What is shown of the networks of some runtimes of a project, by the runtime's id. */
 export async function networkFacts(
   db: Queries,
@@ -84,27 +110,8 @@ export async function networkFacts(
   runtimeIds: readonly string[],
 ): Promise<(runtimeId: string) => NetworkFacts> {
   if (runtimeIds.length === 0) return () => noNetwork
-  const [networks, secrets] = await Promise.all([
-    db
-      .selectFrom('runtime_networks as network')
-      .leftJoin('policies', (join) =>
-        join
-          .onRef('policies.policy_id', '=', 'network.policy_id')
-          .onRef('policies.project_id', '=', 'network.project_id'),
-      )
-      .select(['network.runtime_id', 'network.policy_id', 'network.inline_json', 'policies.name'])
-      .where('network.project_id', '=', projectId)
-      .where('network.runtime_id', 'in', runtimeIds)
-      .execute(),
-    db
-      .selectFrom('runtime_secrets')
-      .innerJoin('secrets', 'secrets.secret_id', 'runtime_secrets.secret_id')
-      .select(['runtime_secrets.runtime_id', 'secrets.name', 'secrets.inside'])
-      .where('runtime_secrets.project_id', '=', projectId)
-      .where('runtime_secrets.runtime_id', 'in', runtimeIds)
-      .orderBy('runtime_secrets.position')
-      .execute(),
-  ])
+  const values = [projectId, ...runtimeIds]
+  const [networks, secrets] = await Promise.all([networksOf(db, values), secretsOf(db, values)])
   return (runtimeId) => {
     const network = networks.find((row) => row.runtime_id === runtimeId)
     const held = secrets.filter((row) => row.runtime_id === runtimeId)

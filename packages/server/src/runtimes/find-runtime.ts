@@ -1,6 +1,7 @@
 import { HoltError, isIdParam, StateReason } from '@holt/protocol'
 import { idNotFound } from '../missing/not-found.ts'
 import type { Service } from '../service.ts'
+import { compileOnce } from '../store/compile-once.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { isDeleted } from './states.ts'
 
@@ -15,19 +16,21 @@ export function refOf(row: Pick<RuntimeRow, 'project_id' | 'runtime_id'>): Runti
   return { projectId: row.project_id, runtimeId: row.runtime_id }
 }
 
+/** The values are the project and the runtime. */
+const rowsOf = compileOnce((db, [projectId, runtimeId]) =>
+  db
+    .selectFrom('runtimes')
+    .selectAll()
+    .where('project_id', '=', projectId as string)
+    .where('runtime_id', '=', runtimeId as string),
+)
+
 /** A project's runtime. One of another project is the same as none. */
 export async function findRuntime(
   { store }: { readonly store: Pick<Service['store'], 'db'> },
   { projectId, runtimeId }: RuntimeRef,
 ): Promise<RuntimeRow> {
-  const row = isIdParam('runtime_id', runtimeId)
-    ? await store.db
-        .selectFrom('runtimes')
-        .selectAll()
-        .where('project_id', '=', projectId)
-        .where('runtime_id', '=', runtimeId)
-        .executeTakeFirst()
-    : undefined
+  const [row] = isIdParam('runtime_id', runtimeId) ? await rowsOf(store.db, [projectId, runtimeId]) : []
   if (row === undefined) throw idNotFound('runtime_not_found', runtimeId)
   return row
 }
