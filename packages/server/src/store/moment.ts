@@ -1,9 +1,30 @@
-/** A time as the API writes it: RFC 3339, UTC, milliseconds. */
+const msOfDay = 86_400_000
+
+/** The day that was written last, with its text up to the `T`: most times of an answer share a day. */
+let lastDay = Number.NaN
+let lastDate = ''
+
+/**
+ * Returns a time as the API writes it: RFC 3339, UTC, milliseconds. It is the text of
+ * `Date.toISOString()`, which takes four times as long and was a tenth of a list's CPU time.
+ */
 export function moment(ms: number): string {
-  return new Date(ms).toISOString()
+  const time = Math.trunc(ms)
+  const day = Math.floor(time / msOfDay)
+  if (day !== lastDay) {
+    lastDate = new Date(time).toISOString().slice(0, -'00:00:00.000Z'.length)
+    lastDay = day
+  }
+  const rest = time - day * msOfDay
+  const [hours, minutes, seconds] = [rest / 3_600_000, (rest / 60_000) % 60, (rest / 1000) % 60]
+  return `${lastDate}${digits(hours, 2)}:${digits(minutes, 2)}:${digits(seconds, 2)}.${digits(rest % 1000, 3)}Z`
 }
 
-/** A time that may be absent. */
+function digits(value: number, count: number): string {
+  return String(Math.trunc(value)).padStart(count, '0')
+}
+
+/** Returns a time that may be absent. */
 export function momentOrNull(ms: number | null): string | null {
   return ms === null ? null : moment(ms)
 }
