@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime } from '@holt/sdk'
+import { CheckpointFile } from '../support/floors/checkpoint-file.ts'
+import { measuredFloor, msOf } from '../support/floors/subjects.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
-import { compare, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
+import { compare, floorOf, onFloor, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
 import { gapFile, heapProgram } from './heap-program.ts'
@@ -22,6 +24,8 @@ export const b8: Row = {
   environment: withoutPool,
   measure: async (stage, options) => {
     await using raw = await stage.openRawRunner('gvisor')
+    await using bare = await stage.openBareRunner()
+    for (const id of bareIds) await bare.writeBundle(id, ['/bin/sleep', '3600'])
     const length = { rounds: options.rounds, budgetMs: 1000 * (options.budgetSecs ?? budgetSecs), leastRounds }
     const series: SeriesReport[] = []
     for (const heap of heapsMiB) {
@@ -29,7 +33,14 @@ export const b8: Row = {
       await runtime.commands.start([...heapProgram(heap)])
       await untilItTicks(runtime, stage.signal)
       await startRaw(raw, heap)
-      const subjects = [holtSubject(stage, runtime, heap), rawSubject(stage, raw, heap)]
+      await raw.checkpoint('heap', 'floor', { goOn: true })
+      await using file = await CheckpointFile.open(await raw.checkpointBytes('floor'))
+      await raw.dropCheckpoint('floor')
+      const subjects = [
+        holtSubject(stage, runtime, heap),
+        rawSubject(stage, raw, heap),
+        ...floorSubjects(stage, { bare, file, heap }),
+      ]
       series.push(...seriesReports(await stage.batch(`checkpoints, ${heap} MiB`, subjects, length)))
       await raw.remove('heap')
     }
@@ -51,15 +62,68 @@ const name = (what: string, heap: number) => `${what}, ${heap} MiB`
 
 function verdictsOf(series: readonly SeriesReport[], heap: number): readonly Verdict[] {
   const bounds = [
-    ['snapshot', 'runsc checkpoint', 1.1],
-    ['source stands still', 'runsc checkpoint', 1.2],
-    [`fork of ${children}`, `runsc checkpoint + ${children} restores`, 1.1],
-    ['pause', 'runsc checkpoint and end', 1.1],
-    ['resume', 'runsc restore', 1.1],
+    ['snapshot', 'runsc checkpoint', 1.1, 'durable'],
+    ['source stands still', 'runsc checkpoint', 1.2, 'write'],
+    [`fork of ${children}`, `runsc checkpoint + ${children} restores`, 1.1, 'fork'],
+    ['pause', 'runsc checkpoint and end', 1.1, 'durable'],
+    ['resume', 'runsc restore', 1.1, 'resume'],
   ] as const
-  return bounds.map(([what, baseline, atMost]) =>
-    compare(series, { what: name(what, heap), subject: name(what, heap), baseline: name(baseline, heap), atMost }),
+  return bounds.map(([what, baseline, atMost, floor]) =>
+    onFloor(
+      compare(series, { what: name(what, heap), subject: name(what, heap), baseline: name(baseline, heap), atMost }),
+      floorOf(series, name(floors[floor].name, heap), floors[floor].why),
+    ),
   )
+}
+
+const floors = {
+  durable: {
+    name: 'checkpoint file, written and synced',
+    why: 'the bytes of a checkpoint of the same program, written once and synced; a snapshot that is answered must survive a crash',
+  },
+  write: {
+    name: 'checkpoint file, written',
+    why: 'the same bytes, written to the page cache; memory must not change while it is copied',
+  },
+  fork: {
+    name: `checkpoint file, written, and read by ${children} bare boots`,
+    why: `the write, then ${children} bare boots and reads at once; each child needs a sandbox and the memory`,
+  },
+  resume: {
+    name: 'checkpoint file, read by a bare boot',
+    why: 'a bare boot, and the bytes read from the page cache; the runtime needs a sandbox and its memory',
+  },
+} as const
+
+const bareIds = Array.from({ length: children }, (_, index) => `bare-${index}`)
+
+function floorSubjects(
+  stage: Stage,
+  { bare, file, heap }: { readonly bare: RawRunner; readonly file: CheckpointFile; readonly heap: number },
+): readonly Subject[] {
+  const floor = (kind: keyof typeof floors, measure: () => Promise<number>) =>
+    measuredFloor(stage, name(floors[kind].name, heap), measure)
+  const boots = (ids: readonly string[]) =>
+    msOf(() =>
+      Promise.all(
+        ids.map(async (id) => {
+          await bare.createAndStart(id)
+          await file.read()
+        }),
+      ),
+    )
+  const removed = (ids: readonly string[]) => async () => {
+    for (const id of ids) await bare.remove(id)
+  }
+  return [
+    floor('durable', () => msOf(() => file.write({ sync: true }))),
+    floor('write', () => msOf(() => file.write({ sync: false }))),
+    {
+      ...floor('fork', async () => (await msOf(() => file.write({ sync: false }))) + (await boots(bareIds))),
+      tidy: removed(bareIds),
+    },
+    { ...floor('resume', () => boots(bareIds.slice(0, 1))), tidy: removed(bareIds.slice(0, 1)) },
+  ]
 }
 
 function holtSubject(stage: Stage, runtime: Runtime, heap: number): Subject {

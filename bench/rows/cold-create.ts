@@ -1,7 +1,8 @@
 import type { CreateRuntimeInput } from '@holt/protocol'
 import type { Runtime } from '@holt/sdk'
+import { reasons } from '../support/floors/subjects.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
-import { compare, seriesReports } from '../support/report.ts'
+import { compare, floorOf, onFloor, seriesReports } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Subject, timed } from '../support/subject.ts'
 import { type Row, withoutPool } from './row.ts'
@@ -9,6 +10,7 @@ import { type Row, withoutPool } from './row.ts'
 const fromCheckpoint = 'create from the checkpoint'
 const coldBoot = 'create by a cold boot'
 const baseline = 'runsc create + start'
+const bareBoot = 'bare boot'
 
 /** B3: a create that no pool helps. */
 export const b3: Row = {
@@ -17,13 +19,15 @@ export const b3: Row = {
   environment: withoutPool,
   measure: async (stage, options) => {
     await using raw = await stage.openRawRunner('gvisor')
+    await using bare = await stage.openBareRunner()
     const template = await stage.holt.templates.get('base-small', { signal: stage.signal })
     // A size of its own: no checkpoint fits it, so it boots.
     const memory = `${template.memory_mib + 1}MiB`
     const subjects = [
       createSubject(stage, fromCheckpoint, { isolation: 'gvisor' }),
       createSubject(stage, coldBoot, { isolation: 'gvisor', memory }),
-      await rawSubject(stage, raw),
+      await rawSubject(stage, raw, baseline),
+      { ...(await rawSubject(stage, bare, bareBoot)), isFloor: true },
     ]
     const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
     const series = seriesReports(await stage.batch('cold create', subjects, length))
@@ -37,7 +41,7 @@ export const b3: Row = {
           atMost: template.has_checkpoint ? 1.15 : null,
         }),
         compare(series, { what: coldBoot, subject: coldBoot, baseline, atMost: 1.15 }),
-      ],
+      ].map((verdict) => onFloor(verdict, floorOf(series, bareBoot, reasons.boot))),
       absent: template.has_checkpoint ? [] : ['the checkpoint: base-small has none, both creates boot'],
       notes: [
         'A create answers when the guest is bound and would run a command; `start` answers when the first process is started.',
@@ -66,12 +70,12 @@ function createSubject(stage: Stage, series: string, body: CreateRuntimeInput): 
   }
 }
 
-async function rawSubject(stage: Stage, raw: RawRunner): Promise<Subject> {
+async function rawSubject(stage: Stage, raw: RawRunner, series: string): Promise<Subject> {
   const id = 'sleeper'
   await raw.writeBundle(id, ['/bin/sleep', '3600'])
   return {
-    series: [baseline],
-    perform: async () => [await timed(baseline, () => raw.createAndStart(id))],
+    series: [series],
+    perform: async () => [await timed(series, () => raw.createAndStart(id))],
     tidy: () => raw.remove(id),
     cpuMs: stage.rawCpuMs,
     background: false,

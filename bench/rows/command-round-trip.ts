@@ -1,9 +1,12 @@
 import type { Isolation, Runtime } from '@holt/sdk'
+import { commandFloor, reasons } from '../support/floors/subjects.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
 import {
   compare,
   type Findings,
+  floorOf,
   medianWithin,
+  onFloor,
   rateAtLeast,
   type SeriesReport,
   seriesReports,
@@ -30,6 +33,7 @@ export const b5: Row = {
       absent: ['podman exec: runc exec stands for it'],
       notes: [
         `With 8 clients a round is 8 clients with ${commandsOfEach} commands each; the two classes are measured one after the other.`,
+        'The floor of a rate is 1,000 by the p50 of the floor, times the clients.',
       ],
     }
   },
@@ -46,7 +50,12 @@ async function roundTrips(
   await using runtime = await stage.holt.runtimes.create({ isolation }, { signal: stage.signal })
   const series: SeriesReport[] = []
   for (const clients of clientCounts) {
-    const subjects = [holtSubject({ stage, runtime, clients }), rawSubject({ stage, raw, clients })]
+    const floor = { series: floorName(isolation, clients), raw, id: 'idle', clients, each: eachOf(clients) }
+    const subjects = [
+      holtSubject({ stage, runtime, clients }),
+      rawSubject({ stage, raw, clients }),
+      commandFloor(stage, floor),
+    ]
     const rounds = options.rounds ?? (clients === 1 ? null : 10)
     const length = { rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
     series.push(...seriesReports(await stage.batch(`commands, ${isolation}, ${clients} clients`, subjects, length)))
@@ -59,23 +68,27 @@ function verdictsOf(
   isolation: Isolation,
   runner: RawRunner['name'],
 ): readonly Verdict[] {
+  const floor = (clients: number) =>
+    floorOf(series, floorName(isolation, clients), `an empty HTTP answer, and ${reasons.spawn}`)
   const comparisons = clientCounts.map((clients) =>
-    compare(series, {
-      what: `command, ${isolation}, ${clients} client${clients === 1 ? '' : 's'}`,
-      subject: seriesName(isolation, clients),
-      baseline: seriesName(`${runner} exec`, clients),
-      atMost: isolation === 'gvisor' && clients === 1 ? 0.35 : null,
-    }),
+    onFloor(
+      compare(series, {
+        what: `command, ${isolation}, ${clients} client${clients === 1 ? '' : 's'}`,
+        subject: seriesName(isolation, clients),
+        baseline: seriesName(`${runner} exec`, clients),
+        atMost: isolation === 'gvisor' && clients === 1 ? 0.35 : null,
+      }),
+      floor(clients),
+    ),
   )
-  const many = seriesName(isolation, 8)
+  const one = { what: 'command, container, 1 client', subject: seriesName(isolation, 1), ms: 2 }
+  const many = { what: `commands, ${isolation}, 8 clients`, subject: seriesName(isolation, 8), perSecond: 1000 }
+  const { value: medianMs, ...ofMany } = floor(8)
+  const rateFloor = { ...ofMany, value: medianMs === null ? null : (8 * 1000) / medianMs }
   return [
     ...comparisons,
-    ...(isolation === 'container'
-      ? [
-          medianWithin(series, { what: 'command, container, 1 client', subject: seriesName(isolation, 1), ms: 2 }),
-          rateAtLeast(series, { what: 'commands, container, 8 clients', subject: many, perSecond: 1000 }),
-        ]
-      : [rateAtLeast(series, { what: 'commands, gvisor, 8 clients', subject: many, perSecond: 1000 })]),
+    ...(isolation === 'container' ? [onFloor(medianWithin(series, one), floor(1))] : []),
+    onFloor(rateAtLeast(series, many), rateFloor),
   ]
 }
 
@@ -105,13 +118,20 @@ function rawSubject({ stage, raw, clients }: { stage: Stage; raw: RawRunner; cli
 }
 
 async function fromClients(series: string, clients: number, command: () => Promise<void>) {
-  const perClient = clients === 1 ? 1 : commandsOfEach
   const client = async () => {
     const operations = []
-    for (let done = 0; done < perClient; done++) operations.push(await timed(series, command))
+    for (let done = 0; done < eachOf(clients); done++) operations.push(await timed(series, command))
     return operations
   }
   return (await Promise.all(Array.from({ length: clients }, client))).flat()
+}
+
+function eachOf(clients: number): number {
+  return clients === 1 ? 1 : commandsOfEach
+}
+
+function floorName(isolation: Isolation, clients: number): string {
+  return seriesName(`HTTP answer and spawn inside, ${isolation}`, clients)
 }
 
 function seriesName(what: string, clients: number): string {

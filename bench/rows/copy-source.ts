@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
 /** Files in a directory of a tree. */
 const filesOfDirectory = 200
 
@@ -25,6 +29,23 @@ else:
 /** The command that makes what is copied: a tree of so many files, or with null one file. */
 export function makeSource(path: string, files: number | null): readonly string[] {
   return ['python3', '-c', script, path, String(files ?? 0)]
+}
+
+/** Makes a source of the same shape on the host: other bytes, the same number of files and mean size. */
+export async function makeSourceOnHost(path: string, files: number | null): Promise<void> {
+  const block = randomBytes(4 << 20)
+  if (files === null) {
+    await using file = await open(path, 'w')
+    for (let done = 0; done < 256; done += 1) await file.write(block)
+    return
+  }
+  for (let number = 0; number < files; number += 1) {
+    const directory = join(path, `d${Math.floor(number / filesOfDirectory)}`)
+    if (number % filesOfDirectory === 0) await mkdir(directory, { recursive: true })
+    // A prime steps through all sizes evenly.
+    const size = 1 + ((number * 7919) % 8191)
+    await writeFile(join(directory, `file-${number}`), block.subarray(number % 8192, (number % 8192) + size))
+  }
 }
 
 /** The command that copies and says what its own clock read before and after. */

@@ -1,13 +1,17 @@
 import type { Isolation, Runtime } from '@holt/sdk'
+import { reasons } from '../support/floors/subjects.ts'
 import { podmanRun } from '../support/podman.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
-import { compare, type Findings, medianWithin, seriesReports } from '../support/report.ts'
+import { compare, type Findings, floorOf, medianWithin, onFloor, seriesReports } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
 import { type Row, type RowOptions, withPoolOf } from './row.ts'
 
 /** So many runtimes wait when a round begins: the daemon's own default. */
 const pooled = 2
+
+const createFloor = 'durable write'
+const withCommandFloor = 'durable write, HTTP answer, spawn inside'
 
 interface Targets {
   readonly createMs: number
@@ -40,28 +44,34 @@ async function createAndRun(
   await using raw = await stage.openRawRunner(isolation)
   await raw.writeBundle('true', ['/bin/true'])
   const podman = isolation === 'container' ? podmanSubject(stage, raw) : null
-  const subjects = [holtSubject(stage, isolation), rawSubject(stage, raw), ...(podman === null ? [] : [podman])]
+  const subjects = [
+    holtSubject(stage, isolation),
+    rawSubject(stage, raw),
+    ...(podman === null ? [] : [podman]),
+    floorSubject(stage, raw),
+  ]
   const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
   const series = seriesReports(await stage.batch(`create and run, ${isolation}`, subjects, length))
   const runs = [`${raw.name} run`, ...(podman === null ? [] : ['podman run'])]
-  return {
-    series,
-    verdicts: [
-      medianWithin(series, { what: `create, ${isolation}`, subject: 'create', ms: targets.createMs }),
-      medianWithin(series, {
+  const floors = {
+    create: floorOf(series, createFloor, reasons.durable),
+    withCommand: floorOf(series, withCommandFloor, `the durable write, an empty HTTP answer, and ${reasons.spawn}`),
+  }
+  const create = medianWithin(series, { what: `create, ${isolation}`, subject: 'create', ms: targets.createMs })
+  const withCommand = [
+    medianWithin(series, { what: `create + true, ${isolation}`, subject: 'create + true', ms: targets.withCommandMs }),
+    ...runs.map((baseline) =>
+      compare(series, {
         what: `create + true, ${isolation}`,
         subject: 'create + true',
-        ms: targets.withCommandMs,
+        baseline,
+        atMost: baseline === `${raw.name} run` ? targets.ofRun : null,
       }),
-      ...runs.map((baseline) =>
-        compare(series, {
-          what: `create + true, ${isolation}`,
-          subject: 'create + true',
-          baseline,
-          atMost: baseline === `${raw.name} run` ? targets.ofRun : null,
-        }),
-      ),
-    ],
+    ),
+  ]
+  return {
+    series,
+    verdicts: [onFloor(create, floors.create), ...withCommand.map((verdict) => onFloor(verdict, floors.withCommand))],
     absent: podman === null ? [podmanAbsence(isolation)] : [],
     notes: [
       `A round begins when ${pooled} runtimes wait in the pool and none is being made.`,
@@ -108,6 +118,30 @@ function rawSubject(stage: Stage, raw: RawRunner): Subject {
     perform: async () => [await timed(series, () => raw.run('true'))],
     cpuMs: stage.rawCpuMs,
     background: false,
+  }
+}
+
+/**
+ * The spawn is inside a new runtime of the runner each time: an idle one would take CPU time beside the
+ * baseline.
+ */
+function floorSubject({ plain, signal }: Stage, raw: RawRunner): Subject {
+  return {
+    series: [createFloor, withCommandFloor],
+    perform: async () => {
+      const create = await timed(createFloor, () => plain.writeDurably(signal))
+      const command = await timed(withCommandFloor, () => plain.get('/', signal))
+      try {
+        const [spawn = Number.NaN] = await raw.spawnsInNew('spawns', { clients: 1, each: 1 })
+        return [create, { ...command, ms: create.ms + command.ms + spawn, error: create.error ?? command.error }]
+      } catch (error) {
+        return [create, { ...command, error: reasonOf(error) }]
+      }
+    },
+    // The start of the runtime would be in it.
+    cpuMs: () => null,
+    background: false,
+    isFloor: true,
   }
 }
 

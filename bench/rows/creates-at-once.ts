@@ -1,14 +1,26 @@
 import type { Runtime } from '@holt/sdk'
+import { floorSubject, reasons } from '../support/floors/subjects.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
-import { compare, compareRates, medianWithin, seriesReports } from '../support/report.ts'
+import {
+  compare,
+  compareRates,
+  floorOf,
+  medianWithin,
+  onFloor,
+  type SeriesReport,
+  seriesReports,
+  type Verdict,
+} from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
 import { type Row, withPoolOf } from './row.ts'
 
+/** The runtimes that wait in the pool, and the creates at once. */
 const atOnce = 100
 const workers = 4
 const roundsAtOnce = 5
 const roundsSustained = 2
+/** The seconds of sustained creates, unless told otherwise. */
 const sustainedSecs = 60
 
 const each = 'create, 100 at once'
@@ -16,33 +28,40 @@ const wall = '100 creates at once, wall'
 const rawWall = `100 runsc run by ${workers} workers, wall`
 const sustained = 'sustained create and delete'
 const rawSustained = `sustained runsc run, ${workers} workers`
+const wallFloor = `${atOnce} durable writes at once, wall`
+const sustainedFloor = `sustained bare run, ${workers} workers`
+
+/** Settings of a daemon with that pool. */
+const poolOfMany: Row['environment'] = { ...withPoolOf('gvisor', atOnce), HOLT_POOL_MAX: String(atOnce) }
 
 /** B4: many creates, at once and for long. */
 export const b4: Row = {
   id: 'B4',
   title: '100 creates at once from a pool of 100, and creates with deletes for a minute, class gvisor',
-  environment: { ...withPoolOf('gvisor', atOnce), HOLT_POOL_MAX: String(atOnce) },
+  environment: poolOfMany,
   measure: async (stage, options) => {
     await using raw = await stage.openRawRunner('gvisor')
-    for (const id of workerIds) await raw.writeBundle(id, ['/bin/true'])
+    await using bare = await stage.openBareRunner()
+    for (const id of workerIds) for (const runner of [raw, bare]) await runner.writeBundle(id, ['/bin/true'])
     const endless = { budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
-    const burst = await stage.batch('creates at once', [burstSubject(stage), rawBurstSubject(stage, raw)], {
+    const bursts = [burstSubject(stage), rawBurstSubject(stage, raw), writesAtOnce(stage)]
+    const burst = await stage.batch('creates at once', bursts, {
       rounds: options.rounds ?? roundsAtOnce,
       ...endless,
     })
     const lengthMs = 1000 * (options.budgetSecs ?? sustainedSecs)
-    const long = [sustainedSubject(stage, lengthMs), rawSustainedSubject(stage, raw, lengthMs)]
+    const long = [
+      sustainedSubject(stage, lengthMs),
+      runsSubject(stage, { series: rawSustained, runner: raw, lengthMs }),
+      { ...runsSubject(stage, { series: sustainedFloor, runner: bare, lengthMs }), isFloor: true },
+    ]
     const series = seriesReports([
       ...burst,
       ...(await stage.batch('sustained', long, { rounds: options.rounds ?? roundsSustained, ...endless })),
     ])
     return {
       series,
-      verdicts: [
-        medianWithin(series, { what: wall, subject: wall, ms: 500 }),
-        compare(series, { what: wall, subject: wall, baseline: rawWall, atMost: null }),
-        compareRates(series, { what: sustained, subject: sustained, baseline: rawSustained, atLeast: 1.2 }),
-      ],
+      verdicts: verdictsOf(series),
       absent: [],
       notes: [
         `A round of creates begins when ${atOnce} runtimes wait in the pool. Its wall time ends with the last answer, and counts only where all have succeeded.`,
@@ -51,6 +70,29 @@ export const b4: Row = {
       ],
     }
   },
+}
+
+function verdictsOf(series: readonly SeriesReport[]): readonly Verdict[] {
+  const walls = [
+    medianWithin(series, { what: wall, subject: wall, ms: 500 }),
+    compare(series, { what: wall, subject: wall, baseline: rawWall, atMost: null }),
+  ]
+  const rate = compareRates(series, { what: sustained, subject: sustained, baseline: rawSustained, atLeast: 1.2 })
+  return [
+    ...walls.map((verdict) => onFloor(verdict, floorOf(series, wallFloor, reasons.durable))),
+    onFloor(rate, {
+      name: sustainedFloor,
+      value: series.find(({ name }) => name === sustainedFloor)?.per_second ?? null,
+      why: '`runsc run` of `true` without mounts, gofer or disk; each create needs a sandbox, from a pool or not',
+    }),
+  ]
+}
+
+/** A pool leaves one durable write to do for each create. */
+function writesAtOnce(stage: Stage): Subject {
+  return floorSubject(stage, wallFloor, () =>
+    Promise.all(Array.from({ length: atOnce }, () => stage.plain.writeDurably(stage.signal))),
+  )
 }
 
 const workerIds = Array.from({ length: workers }, (_, index) => `true-${index}`)
@@ -103,20 +145,25 @@ function rawBurstSubject(stage: Stage, raw: RawRunner): Subject {
   }
 }
 
+/** Has clients create and delete until that time, as B4 does. Returns the creates. */
+async function createAndDelete(stage: Stage, until: number): Promise<readonly Operation[]> {
+  const operations: Operation[] = []
+  await fromWorkers(async () => {
+    while (performance.now() < until) {
+      const made: Runtime[] = []
+      operations.push(await timedCreate(stage, sustained, made))
+      for (const runtime of made) await runtime.delete()
+    }
+  })
+  return operations
+}
+
 function sustainedSubject(stage: Stage, lengthMs: number): Subject {
   return {
     series: [sustained],
     prepare: () => stage.untilPooled('gvisor', atOnce),
     perform: async () => {
-      const until = performance.now() + lengthMs
-      const operations: Operation[] = []
-      await fromWorkers(async () => {
-        while (performance.now() < until) {
-          const made: Runtime[] = []
-          operations.push(await timedCreate(stage, sustained, made))
-          for (const runtime of made) await runtime.delete()
-        }
-      })
+      const operations = await createAndDelete(stage, performance.now() + lengthMs)
       await stage.untilPooled('gvisor', atOnce)
       return operations
     },
@@ -125,14 +172,17 @@ function sustainedSubject(stage: Stage, lengthMs: number): Subject {
   }
 }
 
-function rawSustainedSubject(stage: Stage, raw: RawRunner, lengthMs: number): Subject {
+function runsSubject(
+  stage: Stage,
+  { series, runner, lengthMs }: { series: string; runner: RawRunner; lengthMs: number },
+): Subject {
   return {
-    series: [rawSustained],
+    series: [series],
     perform: async () => {
       const until = performance.now() + lengthMs
       const operations: Operation[] = []
       await fromWorkers(async (id) => {
-        while (performance.now() < until) operations.push(await timed(rawSustained, () => raw.run(id)))
+        while (performance.now() < until) operations.push(await timed(series, () => runner.run(id)))
       })
       return operations
     },

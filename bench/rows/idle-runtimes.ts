@@ -1,8 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime } from '@holt/sdk'
+import { floorSubject, reasons } from '../support/floors/subjects.ts'
 import type { MemoryUse } from '../support/memory-account.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
-import { compare, compareFigures, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
+import {
+  compare,
+  compareFigures,
+  type Floor,
+  floorOf,
+  onFloor,
+  type SeriesReport,
+  seriesReports,
+  type Verdict,
+} from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Subject, timed } from '../support/subject.ts'
 import { type Row, withPoolOf } from './row.ts'
@@ -10,6 +20,8 @@ import { type Row, withPoolOf } from './row.ts'
 const loads = [100, 300] as const
 /** So many of the baseline's: each takes two hundredths of a processor while it sleeps, and more of them than that get nothing done for hours. */
 const rawLoad = 100
+/** The sandboxes of the floor: what one takes does not depend on their number. */
+const bareLoad = 20
 const makers = 4
 const createsAtLoad = 30
 const pooled = 2
@@ -28,20 +40,26 @@ export const b11: Row = {
     const rounds = options.rounds ?? createsAtLoad
     const series: SeriesReport[] = [...(await creates(stage, { load: 0, rounds }))]
     const verdicts: Verdict[] = []
-    const idle = await idleOfRunsc(stage, raw)
+    const idle = await idleOfRunsc(stage, raw, rawLoad)
+    await using bare = await stage.openBareRunner()
+    const { bytesEach } = await idleOfRunsc(stage, bare, bareLoad)
+    const floor = { name: `bare idle sandbox, ${bareLoad}`, value: inMiB(bytesEach), why: bareReason }
     for (const load of loads) {
       const holt = await idleOfHolt(stage, { load, rounds })
       series.push(...holt.series)
-      verdicts.push(...verdictsOf(load, holt, idle))
+      verdicts.push(...verdictsOf(load, { holt, raw: idle, floor }))
     }
     for (const load of loads)
       verdicts.push(
-        compare(series, {
-          what: `create beside ${load} idle`,
-          subject: createSeries(load),
-          baseline: createSeries(0),
-          atMost: 1.1,
-        }),
+        onFloor(
+          compare(series, {
+            what: `create beside ${load} idle`,
+            subject: createSeries(load),
+            baseline: createSeries(0),
+            atMost: 1.1,
+          }),
+          floorOf(series, floorSeries(load), reasons.durable),
+        ),
       )
     return {
       series,
@@ -95,11 +113,11 @@ async function idleOfHolt(
   }
 }
 
-async function idleOfRunsc(stage: Stage, raw: RawRunner): Promise<Idle> {
+async function idleOfRunsc(stage: Stage, raw: RawRunner, count: number): Promise<Idle> {
   // Of one length, for runsc takes the beginning of an id for the id.
-  const ids = Array.from({ length: rawLoad }, (_, index) => `idle-${String(index).padStart(4, '0')}`)
+  const ids = Array.from({ length: count }, (_, index) => `idle-${String(index).padStart(4, '0')}`)
   try {
-    await fromMakers(rawLoad, async (index) => {
+    await fromMakers(count, async (index) => {
       const id = ids[index] ?? ''
       await raw.writeBundle(id, ['/bin/sleep', '7200'])
       await raw.createAndStart(id)
@@ -109,22 +127,34 @@ async function idleOfRunsc(stage: Stage, raw: RawRunner): Promise<Idle> {
     await sleep(watchedMs, undefined, { signal: stage.signal })
     return { bytesEach: bytesEach(memory), cpuMs: difference(stage.rawCpuMs(), before) }
   } finally {
-    await fromMakers(rawLoad, (index) => raw.remove(ids[index] ?? ''))
+    await fromMakers(count, (index) => raw.remove(ids[index] ?? ''))
   }
 }
 
-function verdictsOf(load: number, holt: IdleOfHolt, raw: Idle): readonly Verdict[] {
+const bareReason =
+  'a sandbox without mounts, gofer or disk in which `sleep` runs; gVisor keeps a kernel in each. CPU time has no floor: a frozen runtime takes none'
+
+function inMiB(bytes: number | null): number | null {
+  return bytes === null ? null : bytes / mib
+}
+
+function verdictsOf(
+  load: number,
+  { holt, raw, floor }: { readonly holt: IdleOfHolt; readonly raw: Idle; readonly floor: Floor },
+): readonly Verdict[] {
   const baseline = `idle runsc, ${rawLoad}`
-  const inMiB = (bytes: number | null) => (bytes === null ? null : bytes / mib)
   const seconds = watchedMs / 1000
   return [
-    compareFigures({
-      what: `memory of each of ${load} idle`,
-      unit: 'MiB',
-      value: inMiB(holt.bytesEach),
-      baseline: { name: baseline, value: inMiB(raw.bytesEach) },
-      target: { of: 'ratio', at: 'most', bound: 1.25 },
-    }),
+    onFloor(
+      compareFigures({
+        what: `memory of each of ${load} idle`,
+        unit: 'MiB',
+        value: inMiB(holt.bytesEach),
+        baseline: { name: baseline, value: inMiB(raw.bytesEach) },
+        target: { of: 'ratio', at: 'most', bound: 1.25 },
+      }),
+      floor,
+    ),
     compareFigures({
       what: `memory of the daemon for each of ${load}`,
       unit: 'MiB',
@@ -171,11 +201,16 @@ async function creates(
     background: true,
   }
   const length = { rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
-  return seriesReports(await stage.batch(series, [subject], length))
+  const floor = floorSubject(stage, floorSeries(load), () => stage.plain.writeDurably(stage.signal))
+  return seriesReports(await stage.batch(series, [subject, floor], length))
 }
 
 function createSeries(load: number): string {
   return load === 0 ? 'create, nothing beside it' : `create beside ${load} idle`
+}
+
+function floorSeries(load: number): string {
+  return `durable write beside ${load} idle`
 }
 
 async function fromMakers(count: number, make: (index: number) => Promise<unknown>): Promise<void> {

@@ -3,7 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BuildHandle, Template } from '@holt/sdk'
 import { Buildah } from '../support/buildah.ts'
-import { compare, type Findings, medianWithin, type SeriesReport, seriesReports } from '../support/report.ts'
+import { floorSubject } from '../support/floors/subjects.ts'
+import type { RawRunner } from '../support/raw-runner.ts'
+import {
+  compare,
+  type Findings,
+  floorOf,
+  medianWithin,
+  onFloor,
+  type SeriesReport,
+  seriesReports,
+} from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Subject, timed } from '../support/subject.ts'
 import { appSubjects, appVerdict, removeAppTemplate } from './app-template.ts'
@@ -38,12 +48,15 @@ export const b9: Row = {
   environment: withoutPool,
   measure: async (stage, options) => {
     await using place = await makePlace()
+    await using bare = await stage.openBareRunner()
+    for (const kind of kinds) await bare.writeBundle(bareId(kind), ['/bin/sh', '-c', stepsAlone[kind]])
+    await bare.writeBundle('application', ['/bin/sleep', '3600'])
     const buildah = await Buildah.open(stage.signal)
     try {
       if (buildah !== null) await importBase(stage, buildah)
-      const builds = await buildsOf(stage, options, { place: place.dir, buildah })
+      const builds = await buildsOf(stage, options, { place: place.dir, buildah, bare })
       const application = seriesReports(
-        await stage.batch('an application', await appSubjects(stage), lengthOf(options)),
+        await stage.batch('an application', [...(await appSubjects(stage)), appFloor(stage, bare)], lengthOf(options)),
       )
       return findingsOf([...builds, ...application], buildah !== null)
     } finally {
@@ -57,13 +70,14 @@ export const b9: Row = {
 async function buildsOf(
   stage: Stage,
   options: RowOptions,
-  { place, buildah }: { readonly place: string; readonly buildah: Buildah | null },
+  { place, buildah, bare }: { readonly place: string; readonly buildah: Buildah | null; readonly bare: RawRunner },
 ): Promise<readonly SeriesReport[]> {
   const series: SeriesReport[] = []
   for (const kind of kinds) {
     const subjects = [
       holtSubject(stage, kind, place),
       ...(buildah === null ? [] : [buildahSubject(stage, { kind, place, buildah })]),
+      stepsFloor(stage, kind, bare),
     ]
     // What is cached has to be there, whatever an earlier bench has left.
     if (kind === 'all cached') for (const subject of subjects) await subject.perform(-1)
@@ -77,16 +91,23 @@ function lengthOf({ rounds, budgetSecs: secs }: RowOptions) {
 }
 
 function findingsOf(series: readonly SeriesReport[], hasBuildah: boolean): Findings {
+  const floor = (kind: Kind) => floorOf(series, floorName(kind), floorReasons[kind])
   const against = (kind: Kind, atMost: number | null) =>
-    compare(series, { what: `build, ${kind}`, subject: `build, ${kind}`, baseline: `buildah, ${kind}`, atMost })
+    onFloor(
+      compare(series, { what: `build, ${kind}`, subject: `build, ${kind}`, baseline: `buildah, ${kind}`, atMost }),
+      floor(kind),
+    )
   return {
     series,
     verdicts: [
-      medianWithin(series, { what: 'build, all cached', subject: 'build, all cached', ms: 150 }),
+      onFloor(
+        medianWithin(series, { what: 'build, all cached', subject: 'build, all cached', ms: 150 }),
+        floor('all cached'),
+      ),
       ...(hasBuildah
         ? [against('all cached', null), against('one step changed', null), against('from scratch', 1.2)]
         : []),
-      appVerdict(series),
+      onFloor(appVerdict(series), floorOf(series, appFloorName, appFloorReason)),
     ],
     absent: hasBuildah ? [] : ['buildah: it is not installed'],
     notes: [
@@ -94,6 +115,47 @@ function findingsOf(series: readonly SeriesReport[], hasBuildah: boolean): Findi
       'A round of Holt fails where another number of steps ran than have to: 0 where all is cached, 1 where one has changed.',
       'The first answer is that of a server in Python, by the port, without a retry.',
     ],
+  }
+}
+
+/** The steps that have to run, as one program. The COPY has no bytes worth a floor. */
+const stepsAlone: Readonly<Record<Kind, string>> = {
+  'all cached': ':',
+  'one step changed': 'echo "a round" > /srv/round',
+  'from scratch':
+    'mkdir -p /srv/bench && seq 1 200000 > /srv/bench/numbers && sort -r /srv/bench/numbers > /srv/bench/sorted && sha256sum < /srv/bench/sorted > /srv/bench/digest && echo none > /srv/bench/round',
+}
+
+const durable = 'a durable write with its HTTP answer'
+const floorReasons: Readonly<Record<Kind, string>> = {
+  'all cached': `${durable}; a build that is answered is in the store`,
+  'one step changed': `${durable}, and \`runsc run\` of the step without mounts, gofer or disk; the step has to run`,
+  'from scratch': `${durable}, and one \`runsc run\` of all steps without mounts, gofer or disk; they have to run`,
+}
+const appFloorName = 'bare boot and HTTP answer'
+const appFloorReason =
+  '`runsc create` and `start` of `sleep` without mounts, gofer or disk, and one HTTP answer; the application needs a sandbox'
+
+const bareId = (kind: Kind) => kind.replaceAll(' ', '-')
+
+function floorName(kind: Kind): string {
+  return `steps alone, ${kind}`
+}
+
+function stepsFloor(stage: Stage, kind: Kind, bare: RawRunner): Subject {
+  return floorSubject(stage, floorName(kind), async () => {
+    await stage.plain.writeDurably(stage.signal)
+    if (kind !== 'all cached') await bare.run(bareId(kind))
+  })
+}
+
+function appFloor(stage: Stage, bare: RawRunner): Subject {
+  return {
+    ...floorSubject(stage, appFloorName, async () => {
+      await bare.createAndStart('application')
+      await stage.plain.get('/', stage.signal)
+    }),
+    tidy: () => bare.remove('application'),
   }
 }
 

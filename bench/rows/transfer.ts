@@ -1,6 +1,12 @@
+import { createWriteStream } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { FileSource, Isolation, Runtime } from '@holt/sdk'
+import { copyInKernel } from '../support/floors/kernel-copy.ts'
+import { measuredFloor, msOf } from '../support/floors/subjects.ts'
 import { PipeServer } from '../support/pipe-server.ts'
-import { compare, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
+import { compare, floorOf, onFloor, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Operation, type Subject, timed } from '../support/subject.ts'
 import { type Row, type RowOptions, withoutPool } from './row.ts'
@@ -29,9 +35,10 @@ export const b6: Row = {
   environment: withoutPool,
   measure: async (stage, options) => {
     await using pipe = await PipeServer.start(pipeDir, stage.signal)
+    await using kernel = await makeKernelPlace()
     const series: SeriesReport[] = []
     for (const isolation of ['gvisor', 'container'] as const)
-      series.push(...(await transfersOf({ stage, options, isolation, pipe })))
+      series.push(...(await transfersOf({ stage, options, isolation, pipe, kernelDir: kernel.dir })))
     return {
       series,
       verdicts: (['gvisor', 'container'] as const).flatMap((isolation) => verdictsOf(series, isolation)),
@@ -53,9 +60,12 @@ interface Transfers {
   readonly options: RowOptions
   readonly isolation: Isolation
   readonly pipe: PipeServer
+  /** Directory with the large file of the floor. */
+  readonly kernelDir: string
 }
 
-async function transfersOf({ stage, options, isolation, pipe }: Transfers): Promise<readonly SeriesReport[]> {
+async function transfersOf(transfers: Transfers): Promise<readonly SeriesReport[]> {
+  const { stage, options, isolation, pipe, kernelDir } = transfers
   const { signal } = stage
   await using runtime = await stage.holt.runtimes.create({ template: 'base-medium', isolation }, { signal })
   const ends = { holt: holtEnd(runtime, signal), pipe: pipeEnd(pipe, signal) }
@@ -69,6 +79,7 @@ async function transfersOf({ stage, options, isolation, pipe }: Transfers): Prom
     const subjects = [
       subjectOf(kind, nameOf(kind, isolation), ends.holt, stage.holtCpuMs),
       subjectOf(kind, nameOf(`pipe, ${kind}`, isolation), ends.pipe, stage.rawCpuMs),
+      floorSubject(stage, { kind, series: floorName(kind, isolation), dir: kernelDir }),
     ]
     series.push(...seriesReports(await stage.batch(`${kind}, ${isolation}`, subjects, length)))
   }
@@ -76,14 +87,47 @@ async function transfersOf({ stage, options, isolation, pipe }: Transfers): Prom
 }
 
 function verdictsOf(series: readonly SeriesReport[], isolation: Isolation): readonly Verdict[] {
-  return kinds.map((kind) =>
-    compare(series, {
+  return kinds.map((kind) => {
+    const verdict = compare(series, {
       what: nameOf(kind, isolation),
       subject: nameOf(kind, isolation),
       baseline: nameOf(`pipe, ${kind}`, isolation),
       atMost: isolation === 'gvisor' ? null : kind.endsWith('GiB') ? bulkAtMost : smallAtMost,
-    }),
-  )
+    })
+    return onFloor(verdict, floorOf(series, floorName(kind, isolation), floorReason(kind)))
+  })
+}
+
+function floorReason(kind: Kind): string {
+  if (kind === 'PUT 1 GiB')
+    return '`splice` from a file in the page cache over a connection on loopback into a file; the bytes cross one connection and are written once'
+  if (kind === 'GET 1 GiB')
+    return '`splice` from a file in the page cache over a connection on loopback to nowhere; the bytes cross one connection'
+  return 'one HTTP answer of a Node server without routes; each request needs one'
+}
+
+async function makeKernelPlace(): Promise<AsyncDisposable & { readonly dir: string }> {
+  await mkdir(pipeDir, { recursive: true })
+  const dir = await mkdtemp(join(pipeDir, 'kernel-'))
+  await pipeline(largeSource.stream(0) as AsyncIterable<Uint8Array>, createWriteStream(join(dir, 'large')))
+  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+}
+
+function floorSubject(stage: Stage, { kind, series, dir }: { kind: Kind; series: string; dir: string }): Subject {
+  const { plain, signal } = stage
+  return measuredFloor(stage, series, async () => {
+    if (kind.endsWith('GiB')) {
+      const destination = kind.startsWith('PUT') ? join(dir, 'copy') : '/dev/null'
+      return copyInKernel(join(dir, 'large'), destination, signal)
+    }
+    const times: number[] = []
+    for (let done = 0; done < smallOfRound; done += 1) times.push(await msOf(() => plain.get('/', signal)))
+    return times
+  })
+}
+
+function floorName(kind: Kind, isolation: Isolation): string {
+  return nameOf(kind.endsWith('GiB') ? `kernel, ${kind}` : `HTTP answer, ${kind}`, isolation)
 }
 
 function nameOf(kind: string, isolation: Isolation): string {

@@ -56,7 +56,7 @@ export async function interleave(
   while (
     !isEnough(
       rounds,
-      tallies.flatMap((tally) => tally.operations),
+      tallies.filter(({ subject }) => subject.isFloor !== true).flatMap(({ operations }) => operations),
       length,
       performance.now() - startedAt,
     )

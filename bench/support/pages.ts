@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { benchMarkers, readMarkedSection, replaceMarkedSection } from './marked-section.ts'
 import type { RowReport } from './report.ts'
-import { markdownTable, seriesCells, seriesHead, verdictCells, verdictHead } from './table.ts'
+import { floorLines, markdownTable, seriesCells, seriesHead, verdictCells, verdictHead } from './table.ts'
 
 /** The short table: a line for each bound. */
 export function summarySection(reports: readonly RowReport[], command: string): string {
@@ -18,6 +18,7 @@ export function fullSection(reports: readonly RowReport[], command: string): str
     '',
     markdownTable(verdictHead, report.verdicts.map(verdictCells)),
     '',
+    ...floorLines(report.verdicts).map((line) => `- Floor, ${line}`),
     ...[...report.absent.map((line) => `Absent: ${line}.`), ...report.notes].map((line) => `- ${line}`),
     `- Load average ${report.load_before.join(', ')} before and ${report.load_after.join(', ')} after; ${report.elapsed_secs} s.`,
     '',

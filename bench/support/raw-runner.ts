@@ -1,6 +1,8 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Isolation } from '@holt/sdk'
+import { bareBundleConfig } from './floors/bare-bundle.ts'
+import { parseSpawns, type Spawns, spawnCommand } from './floors/spawn-inside.ts'
 import type { RawPlace } from './podman.ts'
 import { type RawBundle, rawBundleConfig } from './raw-bundle.ts'
 import { runProgram, runSilently } from './run-program.ts'
@@ -8,6 +10,8 @@ import { runProgram, runSilently } from './run-program.ts'
 /** What a runner needs to know of its surroundings. */
 export interface RawRunnerOptions {
   readonly isolation: Isolation
+  /** True for bundles with nothing but an image, a program and a control group: a floor, no baseline. */
+  readonly isBare: boolean
   /** Path of runsc, or of runc. */
   readonly program: string
   /** A bundle of Holt's, of which the raw ones are made. */
@@ -58,7 +62,8 @@ export class RawRunner implements AsyncDisposable {
       cgroupParent: options.cgroupParent,
     }
     this.#log = join(options.scratch, 'log')
-    const overlay = `--overlay2=root:dir=${join(options.scratch, 'disk/upper')}`
+    const upper = options.isBare ? 'memory' : `dir=${join(options.scratch, 'disk/upper')}`
+    const overlay = `--overlay2=root:${upper}`
     const flags = this.name === 'runsc' ? [...runscFlags, overlay] : []
     this.#flags = [`--root=${join(options.scratch, 'state')}`, `--log=${this.#log}`, ...flags]
   }
@@ -80,7 +85,7 @@ export class RawRunner implements AsyncDisposable {
 
   /** Writes the bundle `id` whose first process is `args`. */
   async writeBundle(id: string, args: readonly string[]): Promise<void> {
-    const { scratch, holtConfig, cgroupParent } = this.#options
+    const { scratch, holtConfig, cgroupParent, isBare } = this.#options
     const raw: RawBundle = {
       args,
       rootfs: this.place.rootfs,
@@ -88,7 +93,8 @@ export class RawRunner implements AsyncDisposable {
       door: join(scratch, 'door'),
       cgroupsPath: `${cgroupParent}/${id}`,
     }
-    const config = rawBundleConfig(JSON.parse(await readFile(holtConfig, 'utf8')), raw)
+    const full = rawBundleConfig(JSON.parse(await readFile(holtConfig, 'utf8')), raw)
+    const config = isBare ? bareBundleConfig(full) : full
     await mkdir(this.#bundle(id), { recursive: true })
     await writeFile(join(this.#bundle(id), 'config.json'), JSON.stringify(config))
   }
@@ -127,6 +133,24 @@ export class RawRunner implements AsyncDisposable {
   /** Runs a command in a running one. */
   async exec(id: string, argv: readonly string[]): Promise<void> {
     await this.#verb(['exec', id, ...argv])
+  }
+
+  /** Spawns `true` inside a running one, by a shell that has the clock. Returns the milliseconds of each. */
+  async spawnsInside(id: string, asked: Spawns): Promise<readonly number[]> {
+    return this.#spawns(asked, ['exec', id, ...spawnCommand(asked)])
+  }
+
+  /** Does the same in one that is started for it and ends with it, so that none works beside others. */
+  async spawnsInNew(id: string, asked: Spawns): Promise<readonly number[]> {
+    await this.writeBundle(id, spawnCommand(asked))
+    return this.#spawns(asked, ['run', `--bundle=${this.#bundle(id)}`, id])
+  }
+
+  /** Returns the bytes of what was written under a name. */
+  async checkpointBytes(name: string): Promise<number> {
+    const dir = this.#image(name)
+    const sizes = (await readdir(dir)).map(async (file) => (await stat(join(dir, file))).size)
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   }
 
   /** Waits until a file is there in a running one. */
@@ -181,6 +205,12 @@ export class RawRunner implements AsyncDisposable {
       const last = log.trim().split('\n').at(-1) ?? ''
       throw new Error(`${this.name} ${verb[0]} failed: ${last.slice(-logShown)}`, { cause })
     }
+  }
+
+  async #spawns(asked: Spawns, verb: readonly string[]): Promise<readonly number[]> {
+    const { program, signal } = this.#options
+    const output = await runProgram([program, ...this.#flags, ...verb], { timeoutMs: verbTimeoutMs, signal })
+    return parseSpawns(output, asked)
   }
 
   async #run(argv: readonly string[]): Promise<void> {

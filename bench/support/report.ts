@@ -17,13 +17,24 @@ export interface SeriesReport {
   readonly cpu_ms_per_operation: number | null
 }
 
-/** A bound, and whether it holds. */
+/** The least that a figure can be on this machine, measured in the same run. */
+export interface Floor {
+  readonly name: string
+  readonly value: number | null
+  /** The reason why nobody can avoid this part. */
+  readonly why: string
+}
+
+/** A figure, its floor, its baseline and its bound. */
 export interface Verdict {
   readonly what: string
   readonly value: number | null
   readonly unit: 'ms' | '/s' | 'MiB'
+  readonly floor: Floor | null
+  /** `value` divided by the floor; null without one. A rate stays below 1. */
+  readonly floor_ratio: number | null
   readonly baseline: { readonly name: string; readonly value: number | null } | null
-  /** `value` by the baseline's; null without one. */
+  /** `value` divided by the baseline; null without one. */
   readonly ratio: number | null
   readonly target: { readonly of: 'ratio' | 'value'; readonly at: 'most' | 'least'; readonly bound: number } | null
   readonly met: boolean | null
@@ -50,6 +61,7 @@ export interface RowReport extends Findings {
 }
 
 const failuresShown = 3
+const noFloor = { floor: null, floor_ratio: null } as const
 
 /** Sums each series of a batch up. Failed operations count in the success rate and in nothing else. */
 export function seriesReports(batch: readonly Measured[]): readonly SeriesReport[] {
@@ -83,6 +95,7 @@ export function compare(
     what: asked.what,
     value,
     unit: 'ms',
+    ...noFloor,
     baseline: { name: asked.baseline, value: base },
     ratio,
     target: asked.atMost === null ? null : { of: 'ratio', at: 'most', bound: asked.atMost },
@@ -101,6 +114,7 @@ export function medianWithin(
     what: asked.what,
     value,
     unit: 'ms',
+    ...noFloor,
     baseline: null,
     ratio: null,
     target,
@@ -119,6 +133,7 @@ export function rateAtLeast(
     what: asked.what,
     value,
     unit: '/s',
+    ...noFloor,
     baseline: null,
     ratio: null,
     target,
@@ -138,6 +153,7 @@ export function compareRates(
     what: asked.what,
     value,
     unit: '/s',
+    ...noFloor,
     baseline: { name: asked.baseline, value: base },
     ratio,
     target: { of: 'ratio', at: 'least', bound: asked.atLeast },
@@ -162,10 +178,28 @@ export function compareFigures(asked: {
     what,
     value,
     unit,
+    ...noFloor,
     baseline: baseline === null ? null : { name: baseline.name, value: base },
     ratio,
     target,
     met: target === null ? null : held !== null && (target.at === 'most' ? held <= target.bound : held >= target.bound),
+  }
+}
+
+/** Returns the p50 of a series as a floor. */
+export function floorOf(series: readonly SeriesReport[], name: string, why: string): Floor {
+  return { name, value: medianOf(series, name), why }
+}
+
+/** Adds a floor to a verdict. Null leaves it without one. */
+export function onFloor(verdict: Verdict, floor: Floor | null): Verdict {
+  if (floor === null) return verdict
+  const value = floor.value === null ? null : significant(floor.value)
+  const isMeasured = verdict.value !== null && value !== null && value > 0
+  return {
+    ...verdict,
+    floor: { ...floor, value },
+    floor_ratio: isMeasured ? significant((verdict.value ?? Number.NaN) / value, 3) : null,
   }
 }
 

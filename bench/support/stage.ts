@@ -6,6 +6,7 @@ import type { Holt, Isolation } from '@holt/sdk'
 import { builtRunsc } from '@holt/testkit'
 import { CpuAccount } from './cpu-account.ts'
 import { type EgressHost, startEgressHost } from './egress-host.ts'
+import { PlainServer } from './floors/plain-server.ts'
 import { type HoltDaemon, startDaemon } from './holt-daemon.ts'
 import type { BatchLength, Measured } from './interleave.ts'
 import { interleave } from './interleave.ts'
@@ -34,8 +35,12 @@ export interface Stage {
   readonly rawMemory: () => MemoryUse | null
   /** Waits until so many runtimes of the default template wait in the pool of a class, and none is being made. */
   untilPooled(isolation: Isolation, ready: number): Promise<void>
+  /** A server that only answers, for floors. */
+  readonly plain: PlainServer
   /** A runner of the same bundles and the same image as Holt's class. Rejects where it is not installed. */
   openRawRunner(isolation: Isolation): Promise<RawRunner>
+  /** A runner of bundles with the same image and nothing else, class gvisor, for floors. */
+  openBareRunner(): Promise<RawRunner>
   /** Runs subjects in turn and says how far it is. */
   batch(what: string, subjects: readonly Subject[], length: BatchLength): Promise<readonly Measured[]>
 }
@@ -66,6 +71,7 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
   using account = CpuAccount.open()
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   using egressHost = await startEgressHost(stateDir)
+  await using plain = await PlainServer.start(stateDir, signal)
   const environment = { ...egressHost.environment, ...options.environment }
   await using daemon = await startDaemon({ repo, stateDir, environment, signal, say })
   const groups = {
@@ -103,7 +109,10 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
         ready,
         signal,
       }),
-    openRawRunner: (isolation) => openRawRunner({ daemon, isolation, cgroupParent: groups.raw, signal }),
+    plain,
+    openRawRunner: (isolation) => openRawRunner({ daemon, isolation, isBare: false, cgroupParent: groups.raw, signal }),
+    openBareRunner: () =>
+      openRawRunner({ daemon, isolation: 'gvisor', isBare: true, cgroupParent: groups.raw, signal }),
     batch: (what, subjects, length) => interleave(subjects, length, { signal, onRound: progressOf(what, say) }),
   })
 }
@@ -111,10 +120,11 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
 async function openRawRunner(asked: {
   daemon: HoltDaemon
   isolation: Isolation
+  isBare: boolean
   cgroupParent: string
   signal: AbortSignal
 }): Promise<RawRunner> {
-  const { daemon, isolation, signal } = asked
+  const { daemon, isolation, isBare, signal } = asked
   const program = isolation === 'gvisor' ? runscPath() : findProgram('runc')
   if (program === null)
     throw new Error(`${isolation === 'gvisor' ? 'runsc' : 'runc'} is not installed: there is nothing to compare with`)
@@ -125,7 +135,16 @@ async function openRawRunner(asked: {
   const holtConfig = join(scratch, 'holt-config.json')
   await copyFile(bundle, holtConfig)
   const image = join(daemon.stateDir, 'images', `${template.image_digest?.replace('sha256:', '')}.erofs`)
-  return RawRunner.open({ isolation, program, holtConfig, image, scratch, cgroupParent: asked.cgroupParent, signal })
+  return RawRunner.open({
+    isolation,
+    isBare,
+    program,
+    holtConfig,
+    image,
+    scratch,
+    cgroupParent: asked.cgroupParent,
+    signal,
+  })
 }
 
 /** Says how many rounds are done, but not more often than people read. */

@@ -19,6 +19,8 @@ export interface Subject {
   readonly cpuMs: () => number | null
   /** True where work goes on after the answer: then the CPU time of the whole batch is this subject's. */
   readonly background: boolean
+  /** True for a floor: it does not decide how many rounds a batch has. */
+  readonly isFloor?: boolean
 }
 
 /** Times one operation that stands for one series. */

@@ -49,17 +49,19 @@ export function seriesCells(series: SeriesReport): readonly string[] {
 }
 
 /** The head of `verdictCells`. */
-export const verdictHead = ['what', 'Holt', 'baseline', 'ratio', 'target', 'result'] as const
+export const verdictHead = ['what', 'Holt', 'floor', 'x floor', 'baseline', 'x baseline', 'target', 'result'] as const
 
 /** One verdict as cells. */
 export function verdictCells(verdict: Verdict): readonly string[] {
-  const { target, baseline } = verdict
+  const { target, baseline, floor } = verdict
   const sign = target?.at === 'least' ? '>=' : '<='
   return [
     verdict.what,
     quantity(verdict.value, verdict.unit),
+    floor === null ? '-' : quantity(floor.value, verdict.unit),
+    multiple(verdict.floor_ratio),
     baseline === null ? '-' : `${baseline.name} ${quantity(baseline.value, verdict.unit)}`,
-    verdict.ratio === null ? '-' : `${verdict.ratio}x`,
+    multiple(verdict.ratio),
     target === null
       ? '-'
       : `${sign} ${target.of === 'ratio' ? `${target.bound}x` : quantity(target.bound, verdict.unit)}`,
@@ -75,12 +77,19 @@ export function rowText(report: RowReport): string {
     plainTable(seriesHead, report.series.map(seriesCells)),
     '',
     plainTable(verdictHead, report.verdicts.map(verdictCells)),
+    ...floorLines(report.verdicts).map((line) => `floor: ${line}`),
     ...report.absent.map((line) => `absent: ${line}`),
     ...report.notes.map((line) => `note: ${line}`),
     ...report.series.flatMap(({ name, failures }) => failures.map((failure) => `failure of ${name}: ${failure}`)),
     `load ${report.load_before.join(' ')} -> ${report.load_after.join(' ')}; ${machine.cpus} CPUs, ${machine.kernel}, ${machine.file_system}, ${report.elapsed_secs} s`,
     '',
   ].join('\n')
+}
+
+/** One line for each floor of a row: its name and the reason for it. */
+export function floorLines(verdicts: readonly Verdict[]): readonly string[] {
+  const lines = verdicts.flatMap(({ floor }) => (floor === null ? [] : `${floor.name}: ${floor.why}`))
+  return [...new Set(lines)]
 }
 
 /** Three digits, and whole numbers whole. */
@@ -91,4 +100,8 @@ export function figure(value: number): string {
 function quantity(value: number | null, unit: Verdict['unit']): string {
   if (value === null) return 'failed'
   return unit === '/s' ? `${figure(value)}/s` : `${figure(value)} ${unit}`
+}
+
+function multiple(ratio: number | null): string {
+  return ratio === null ? '-' : `${ratio}x`
 }

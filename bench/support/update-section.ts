@@ -1,9 +1,14 @@
 /** The number in a row's id, by which rows are ordered: 12 of `B12`. */
 const numberOf = (id: string) => Number(/\d+/.exec(id)?.[0] ?? 0)
 
-/** Puts newly measured rows into the short table in place of what it had of them; the other rows stay. */
+/**
+ * Replaces the newly measured rows of the short table. The other rows stay as they are. Throws where
+ * the columns of the two tables differ.
+ */
 export function updateSummary(old: string, measured: string): string {
   const [was, now] = [partsOf(old), partsOf(measured)]
+  if (was.lines.length > 0 && was.head[0] !== now.head[0])
+    throw new Error(`the table has the columns ${was.head[0]}, not ${now.head[0]}: measure every row`)
   const ids = new Set(now.lines.map(idOf))
   const lines = [...was.lines.filter((line) => !ids.has(idOf(line))), ...now.lines]
   lines.sort((one, other) => numberOf(idOf(one)) - numberOf(idOf(other)))

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makeSource, parseClock, timedCopy } from '../../rows/copy-source.ts'
+import { makeSource, makeSourceOnHost, parseClock, timedCopy } from '../../rows/copy-source.ts'
 
 describe('what is copied', () => {
   let dir = ''
@@ -18,6 +18,19 @@ describe('what is copied', () => {
     const entries = readdirSync(join(dir, 'tree'), { recursive: true, withFileTypes: true })
     expect(entries.filter((entry) => entry.isFile())).toHaveLength(450)
     expect(entries.filter((entry) => entry.isDirectory())).toHaveLength(3)
+  })
+
+  it('has as many files of the same sizes on the host', async () => {
+    await makeSourceOnHost(join(dir, 'tree'), 450)
+    const entries = readdirSync(join(dir, 'tree'), { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile())
+    expect(files).toHaveLength(450)
+    expect(entries.filter((entry) => entry.isDirectory())).toHaveLength(3)
+    const sizes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size)
+    expect(Math.min(...sizes)).toBeGreaterThan(0)
+    expect(Math.max(...sizes)).toBeLessThan(8192)
+    const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length
+    expect(Math.abs(mean - 4096)).toBeLessThan(400)
   })
 
   it('is copied by cp, whose time is told by the clock where it ran', () => {

@@ -3,7 +3,9 @@ import {
   compare,
   compareFigures,
   compareRates,
+  floorOf,
   medianWithin,
+  onFloor,
   rateAtLeast,
   seriesReports,
 } from '../../support/report.ts'
@@ -104,5 +106,33 @@ describe('verdicts of rates and figures', () => {
   ] as const)('hold a figure against %j', (target, value, met) => {
     const baseline = { name: 'B', value: 10 }
     expect(compareFigures({ what: 'memory', unit: 'MiB', value, baseline, target }).met).toBe(met)
+  })
+})
+
+describe('floors', () => {
+  const series = seriesReports([
+    measured('A', good('A', 10, 20, 30)),
+    measured('floor', good('floor', 4, 5, 6)),
+    measured('failed', [{ ...failed, series: 'failed' }]),
+  ])
+  const verdict = medianWithin(series, { what: 'A', subject: 'A', ms: 20 })
+
+  it('divide the figure by the p50 of the floor and keep the rest of the verdict', () => {
+    const floored = onFloor(verdict, floorOf(series, 'floor', 'because'))
+    expect(floored).toEqual({ ...verdict, floor: { name: 'floor', value: 5, why: 'because' }, floor_ratio: 4 })
+  })
+
+  it.each(['failed', 'unheard of'])('have no ratio where the floor was not measured: %s', (name) => {
+    expect(onFloor(verdict, floorOf(series, name, ''))).toMatchObject({ floor: { value: null }, floor_ratio: null })
+  })
+
+  it('have no ratio where the figure failed', () => {
+    const missing = medianWithin(series, { what: 'failed', subject: 'failed', ms: 20 })
+    expect(onFloor(missing, floorOf(series, 'floor', '')).floor_ratio).toBeNull()
+  })
+
+  it('divide rates too', () => {
+    const rate = rateAtLeast(series, { what: 'A', subject: 'A', perSecond: 1 })
+    expect(onFloor(rate, { name: 'most', value: 12, why: '' }).floor_ratio).toBe(0.25)
   })
 })

@@ -28,6 +28,8 @@ const report: RowReport = {
       what: 'ours',
       value: 2,
       unit: 'ms',
+      floor: { name: 'a spawn inside', value: 0.5, why: 'the kernel starts the program' },
+      floor_ratio: 4,
       baseline: { name: 'theirs', value: 4 },
       ratio: 0.5,
       target: { of: 'ratio', at: 'most', bound: 0.35 },
@@ -37,6 +39,8 @@ const report: RowReport = {
       what: 'rate',
       value: 81.03,
       unit: '/s',
+      floor: null,
+      floor_ratio: null,
       baseline: null,
       ratio: null,
       target: { of: 'value', at: 'least', bound: 50 },
@@ -94,6 +98,7 @@ describe('a row', () => {
       'missed',
       '>= 50/s',
       'met',
+      'floor: a spawn inside: the kernel starts the program',
       'absent: podman run',
       'failure of ours: no answer',
     ]) {
@@ -103,14 +108,14 @@ describe('a row', () => {
 
   it('is a line for each bound on the front page, with what it was measured on', () => {
     const section = summarySection([report], 'node bench/all.ts')
-    expect(section).toContain('| B9 | ours | 2 ms | theirs 4 ms | 0.5x | <= 0.35x | missed |')
+    expect(section).toContain('| B9 | ours | 2 ms | 0.5 ms | 4x | theirs 4 ms | 0.5x | <= 0.35x | missed |')
     expect(section).toContain('kernel 6.1')
   })
 
   it('is whole on the page of figures', () => {
-    expect(fullSection([report], 'node bench/all.ts')).toContain(
-      '| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |',
-    )
+    const section = fullSection([report], 'node bench/all.ts')
+    expect(section).toContain('| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |')
+    expect(section).toContain('- Floor, a spawn inside: the kernel starts the program')
   })
 })
 

@@ -33,6 +33,11 @@ describe('the short table', () => {
     )
   })
 
+  test('refuses rows of other columns', () => {
+    const other = ['| row | what | floor |', '| --- | --- | --- |', '| B7 | d | 1 ms |'].join('\n')
+    expect(() => updateSummary(old, other)).toThrow('measure every row')
+  })
+
   test('forgets a command whose rows were all measured again', () => {
     const first = updateSummary(old, table(['| B7 | d |'], note('node bench/all.ts B7 --rounds 5', 'now')))
     const second = updateSummary(first, table(['| B1 | f |', '| B7 | e |'], note('node bench/all.ts B1 B7', 'later')))

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest'
+import { CheckpointFile } from '../../../support/floors/checkpoint-file.ts'
+
+it('writes and reads as many bytes as it was opened with, again and again', async () => {
+  await using file = await CheckpointFile.open((3 << 20) + 5)
+  for (const sync of [true, false, true]) {
+    await file.write({ sync })
+    expect(await file.read()).toBe((3 << 20) + 5)
+    await Promise.all([file.read(), file.read()])
+  }
+})
