@@ -16,12 +16,12 @@ import { type Operation, reasonOf, type Subject, timed } from '../support/subjec
 import { type Row, withPoolOf } from './row.ts'
 
 /** The runtimes that wait in the pool, and the creates at once. */
-const atOnce = 100
+export const atOnce = 100
 const workers = 4
 const roundsAtOnce = 5
 const roundsSustained = 2
 /** The seconds of sustained creates, unless told otherwise. */
-const sustainedSecs = 60
+export const sustainedSecs = 60
 
 const each = 'create, 100 at once'
 const wall = '100 creates at once, wall'
@@ -32,7 +32,7 @@ const wallFloor = `${atOnce} durable writes at once, wall`
 const sustainedFloor = `sustained bare run, ${workers} workers`
 
 /** Settings of a daemon with that pool. */
-const poolOfMany: Row['environment'] = { ...withPoolOf('gvisor', atOnce), HOLT_POOL_MAX: String(atOnce) }
+export const poolOfMany: Row['environment'] = { ...withPoolOf('gvisor', atOnce), HOLT_POOL_MAX: String(atOnce) }
 
 /** B4: many creates, at once and for long. */
 export const b4: Row = {
@@ -146,7 +146,7 @@ function rawBurstSubject(stage: Stage, raw: RawRunner): Subject {
 }
 
 /** Has clients create and delete until that time, as B4 does. Returns the creates. */
-async function createAndDelete(stage: Stage, until: number): Promise<readonly Operation[]> {
+export async function createAndDelete(stage: Stage, until: number): Promise<readonly Operation[]> {
   const operations: Operation[] = []
   await fromWorkers(async () => {
     while (performance.now() < until) {

@@ -10,6 +10,8 @@ import { runProgram } from './run-program.ts'
 /** A daemon of the bench's own. */
 export interface HoltDaemon extends AsyncDisposable {
   readonly pid: number
+  readonly port: number
+  readonly key: string
   readonly holt: Holt
   readonly stateDir: string
   /** The installation's id; its kernel objects carry it. */
@@ -62,7 +64,7 @@ export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
       if (!answer.ok) throw new Error(`the daemon tells no metrics: ${answer.status}`)
       return answer.text()
     }
-    return { pid: child.pid, holt, stateDir, installation, metrics, [Symbol.asyncDispose]: dispose }
+    return { pid: child.pid, port, key, holt, stateDir, installation, metrics, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await endDaemon(child)
     throw error

@@ -20,6 +20,8 @@ import type { Subject } from './subject.ts'
 /** What every row measures with. */
 export interface Stage {
   readonly holt: Holt
+  /** Where the daemon listens on loopback, and the headers that its requests need. */
+  readonly asked: { readonly port: number; readonly headers: Readonly<Record<string, string>> }
   readonly machine: MachineFacts
   /** What runtimes can reach by name. */
   readonly egressHost: EgressHost
@@ -91,6 +93,7 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
   })
   return await use({
     holt: daemon.holt,
+    asked: { port: daemon.port, headers: { authorization: `Bearer ${daemon.key}` } },
     machine,
     egressHost,
     signal,
