@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenDir opens the directory name in the directory at and never what a symlink leads to. gVisor (release 20240729) follows a symlink that is opened with O_DIRECTORY and O_NOFOLLOW together, so the two are not
-// used together: what is no directory is looked at first and not opened, and what was opened is looked at again.
+// OpenDir opens the directory name in the directory at and never what a symlink leads to. gVisor
+// (release 20260701) follows a symlink that is opened with O_DIRECTORY and O_NOFOLLOW together, so
+// OpenDir does not use them together: it looks at the entry before it opens it, and again after.
 func OpenDir(at int, name string) (int, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

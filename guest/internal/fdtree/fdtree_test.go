@@ -38,7 +38,7 @@ func TestOpenDirOpensADirectoryAndNeverWhatALinkLeadsTo(t *testing.T) {
 	}
 }
 
-// The kernel that most runtimes have is gVisor's, and it is another one in this (release 20240729).
+// Most runtimes have gVisor's kernel, which treats symlinks in another way (release 20260701).
 func TestTheSameHoldsInGVisor(t *testing.T) {
 	runsc, err := exec.LookPath("runsc")
 	if err != nil || os.Geteuid() != 0 {

@@ -66,8 +66,8 @@ func newOwner(user string) (owner, error) {
 	return who, nil
 }
 
-// chownAt sets an owner. Of a program it clears the bits that would lend the new owner's rights, as the kernel does; gVisor
-// (release 20240729) leaves them.
+// chownAt sets an owner. It clears the bits of a program that would lend the new owner's rights, as
+// the kernel does; gVisor left them up to release 20240729.
 func chownAt(dir int, name string, st *unix.Stat_t, who owner) error {
 	if err := unix.Fchownat(dir, name, who.uid, who.gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return err

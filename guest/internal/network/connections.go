@@ -40,10 +40,11 @@ func (r *running) forward() {
 	})
 }
 
-// connect decides on a connection that a program begins: the handshake ends when the host has connected, and a program whose
-// connection is refused sees that at once. Where both sides have sent all and the program holds the socket no longer, a reset
-// ends it instead of the customary last segments: nobody sees the difference, and gVisor (release 20240729) takes no checkpoint
-// while its own side of a connection lingers in TIME-WAIT, for a minute.
+// connect decides on a connection that a program begins: the handshake ends when the host has
+// connected, and a program whose connection is refused sees that at once. Where both sides have sent
+// all and the program holds the socket no longer, a reset ends the connection in place of the customary
+// last segments. Nobody sees the difference, and nothing lingers in TIME-WAIT: there gVisor ends a
+// connection at a restore, and up to release 20240729 it took no checkpoint for that minute.
 func (r *running) connect(request *tcp.ForwarderRequest) {
 	id := request.ID()
 	defer r.syns.remove(id)

@@ -88,7 +88,8 @@ type Network struct {
 // lingerTime is how long a connection stays in TIME-WAIT in gVisor, and a little more.
 const lingerTime = 61 * time.Second
 
-// Lingering is how long connections may still linger, for which gVisor (release 20240729) takes no checkpoint.
+// Lingering is how long connections may still linger. gVisor ends them at a
+// restore (release 20260701), or took no checkpoint for that time (up to 20240729).
 func (n *Network) Lingering() time.Duration {
 	return max(0, lingerTime-time.Since(time.Unix(0, n.lingered.Load())))
 }

@@ -1,5 +1,6 @@
-// Package owntime measures time without that for which the runtime was written down. gVisor (release 20240729) moves the monotonic clock on by it at
-// a restore (pkg/sentry/kernel/timekeeper.go, SetClocks), so that what was to last a minute more may be over before anything has run.
+// Package owntime measures time without that for which the runtime was written down. gVisor (release
+// 20260701) moves the monotonic clock on by that time at a restore (pkg/sentry/kernel/timekeeper.go,
+// SetClocks). A deadline a minute away may then be over before anything has run.
 package owntime
 
 import (

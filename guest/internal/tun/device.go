@@ -74,8 +74,8 @@ func (d Device) setUp(fd int) error {
 	}
 	prefix := 32
 	if err := link.addDefaultRoute(index); err != nil {
-		// gVisor (release 20240729) adds no routes, but derives one from an address and the length of its prefix
-		// (pkg/sentry/socket/netstack.(*Stack).AddInterfaceAddr).
+		// Releases of gVisor up to 20240729 add no routes. They derive one from an address and the length
+		// of its prefix (pkg/sentry/socket/netstack.(*Stack).AddInterfaceAddr).
 		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP) {
 			return fmt.Errorf("route: %w", err)
 		}

@@ -146,7 +146,8 @@ export class HostImages implements ImageStore {
     const temporaryBase = `${temporary}.base`
     try {
       const isDelta = below !== undefined && (await this.#holdBase(below, temporaryBase))
-      // runsc 20240729 answers "operation not supported" for every file that has an extended attribute in the image.
+      // gVisor (release 20260701) answers "operation not supported" for each file that has an extended
+      // attribute in the image (pkg/erofs, Image.Inode).
       const limits: WriteImageOptions = { signal, xattrs: 'drop', ...(maxBytes === undefined ? {} : { maxBytes }) }
       const { digest, sizeBytes } = await write(temporary, limits, isDelta)
       await syncPath(temporary)
