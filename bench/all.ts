@@ -6,10 +6,11 @@ import { updateFull, updateSummary } from './support/update-section.ts'
 const root = new URL('..', import.meta.url).pathname
 const pages = { full: `${root}docs/benchmarks.md`, summary: `${root}README.md` }
 
-// Rows are named first: `node bench/all.ts B6 B12 --rounds 5`. Without names it is all of them.
+// Rows are named first: `node bench/all.ts B6 B12 --rounds 5`. Without names every row is measured.
 const args = process.argv.slice(2)
 const firstOption = args.findIndex((arg) => arg.startsWith('-'))
-const ids = firstOption === -1 ? args : args.slice(0, firstOption)
+const named = firstOption === -1 ? args : args.slice(0, firstOption)
+const ids = [...new Set(named)]
 const unknown = ids.filter((id) => !rows.some((row) => row.id === id))
 if (unknown.length > 0)
   throw new Error(`no such row: ${unknown.join(' ')}; there are ${rows.map(({ id }) => id).join(' ')}`)
@@ -17,12 +18,12 @@ if (unknown.length > 0)
 // Known before half an hour of measuring, not after it.
 for (const page of Object.values(pages)) await requireSection(page)
 
-const reports = await runRows(ids.length === 0 ? 'all' : ids, args.slice(ids.length))
+const reports = await runRows(ids.length === 0 ? 'all' : ids, args.slice(named.length))
 
-// Of a run in which a row failed nothing is written: it would look like all there is to know.
+// A run in which a row failed writes nothing: the page would look complete.
 if (reports.length === (ids.length || rows.length)) {
   const command = ['node bench/all.ts', ...args].join(' ')
   const [full, summary] = [fullSection(reports, command), summarySection(reports, command)]
   await writeSection(pages.full, (old) => (ids.length === 0 ? full : updateFull(old, full)))
   await writeSection(pages.summary, (old) => (ids.length === 0 ? summary : updateSummary(old, summary)))
-}
+} else process.stderr.write('# Not every row was measured: the pages stay as they are.\n')
