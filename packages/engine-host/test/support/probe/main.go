@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -50,6 +51,8 @@ func main() {
 		spin()
 	case "mapped":
 		mapped(args[0])
+	case "zeros":
+		zeros()
 	case "draw":
 		draw()
 	case "traffic":
@@ -80,6 +83,34 @@ func draw() {
 		b := make([]byte, 16)
 		rand.Read(b)
 		fmt.Printf("%x\n", b)
+	}
+}
+
+// zeros fills 64 MiB with other bytes than zero and says so. At the first line of input it clears
+// all pages except every 16th. After each line it reports how many pages hold other bytes than those.
+func zeros() {
+	const page, pages = 4096, 16384
+	memory := make([]byte, pages*page)
+	for i := range memory {
+		memory[i] = 0xa5
+	}
+	fmt.Println("full")
+	cleared := false
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); cleared = true {
+		wrong := 0
+		for at := 0; at < pages; at++ {
+			part := memory[at*page : (at+1)*page]
+			expected := byte(0)
+			if at%16 == 0 {
+				expected = 0xa5
+			} else if !cleared {
+				clear(part)
+			}
+			if bytes.Count(part, []byte{expected}) != page {
+				wrong++
+			}
+		}
+		fmt.Println("wrong pages:", wrong)
 	}
 }
 
