@@ -1,10 +1,18 @@
+import { writeFile } from 'node:fs/promises'
 import { rows } from './rows/rows.ts'
 import { runRows } from './run-rows.ts'
+import { headlineChart, headlinesOf, headlineTable } from './support/headlines.ts'
+import { markersOf } from './support/marked-section.ts'
 import { fullSection, requireSection, summarySection, writeSection } from './support/pages.ts'
 import { updateFull, updateSummary } from './support/update-section.ts'
 
 const root = new URL('..', import.meta.url).pathname
-const pages = { full: `${root}docs/benchmarks.md`, summary: `${root}README.md` }
+const pages = {
+  full: { path: `${root}docs/benchmarks.md`, markers: markersOf('bench') },
+  summary: { path: `${root}docs/benchmarks.md`, markers: markersOf('bench-summary') },
+  headlines: { path: `${root}README.md`, markers: markersOf('bench') },
+}
+const chart = `${root}docs/images/benchmarks.svg`
 
 // Rows are named first: `node bench/all.ts B6 B12 --rounds 5`. Without names every row is measured.
 const args = process.argv.slice(2)
@@ -25,5 +33,7 @@ if (reports.length === (ids.length || rows.length)) {
   const command = ['node bench/all.ts', ...args].join(' ')
   const [full, summary] = [fullSection(reports, command), summarySection(reports, command)]
   await writeSection(pages.full, (old) => (ids.length === 0 ? full : updateFull(old, full)))
-  await writeSection(pages.summary, (old) => (ids.length === 0 ? summary : updateSummary(old, summary)))
+  const short = await writeSection(pages.summary, (old) => (ids.length === 0 ? summary : updateSummary(old, summary)))
+  await writeSection(pages.headlines, () => headlineTable(headlinesOf(short)))
+  await writeFile(chart, headlineChart(headlinesOf(short)))
 } else process.stderr.write('# Not every row was measured: the pages stay as they are.\n')

@@ -1,17 +1,25 @@
-/** Where a page keeps what `bench/all.ts` writes. */
-export const benchMarkers = { begin: '<!-- bench:begin -->', end: '<!-- bench:end -->' } as const
+/** The comments around a section of a page that `bench/all.ts` writes. */
+export interface Markers {
+  readonly begin: string
+  readonly end: string
+}
+
+/** Returns the markers of a name. */
+export function markersOf(name: 'bench' | 'bench-summary'): Markers {
+  return { begin: `<!-- ${name}:begin -->`, end: `<!-- ${name}:end -->` }
+}
 
 /** Puts `section` between the markers of a page, in place of what is there. Null where the page has not both, in order. */
-export function replaceMarkedSection(page: string, section: string): string | null {
-  const begin = page.indexOf(benchMarkers.begin)
-  const end = page.indexOf(benchMarkers.end)
+export function replaceMarkedSection(page: string, section: string, markers: Markers): string | null {
+  const begin = page.indexOf(markers.begin)
+  const end = page.indexOf(markers.end)
   if (begin === -1 || end < begin) return null
-  return `${page.slice(0, begin + benchMarkers.begin.length)}\n${section.trim()}\n${page.slice(end)}`
+  return `${page.slice(0, begin + markers.begin.length)}\n${section.trim()}\n${page.slice(end)}`
 }
 
 /** What stands between the markers of a page. Null where the page has not both, in order. */
-export function readMarkedSection(page: string): string | null {
-  const begin = page.indexOf(benchMarkers.begin)
-  const end = page.indexOf(benchMarkers.end)
-  return begin === -1 || end < begin ? null : page.slice(begin + benchMarkers.begin.length, end)
+export function readMarkedSection(page: string, markers: Markers): string | null {
+  const begin = page.indexOf(markers.begin)
+  const end = page.indexOf(markers.end)
+  return begin === -1 || end < begin ? null : page.slice(begin + markers.begin.length, end)
 }

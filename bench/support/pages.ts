@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { benchMarkers, readMarkedSection, replaceMarkedSection } from './marked-section.ts'
+import { type Markers, readMarkedSection, replaceMarkedSection } from './marked-section.ts'
 import type { RowReport } from './report.ts'
 import { floorLines, markdownTable, seriesCells, seriesHead, verdictCells, verdictHead } from './table.ts'
 
@@ -26,20 +26,28 @@ export function fullSection(reports: readonly RowReport[], command: string): str
   return [surroundings(reports, command), '', ...rows].join('\n')
 }
 
-/** Rejects where a page has no place for a section. */
-export async function requireSection(path: string): Promise<void> {
-  await withSection(path, '')
+/** A section of a page. */
+export interface Section {
+  readonly path: string
+  readonly markers: Markers
 }
 
-/** Writes what `change` makes of a page's section. Rejects where the page has no place for it. */
-export async function writeSection(path: string, change: (section: string) => string): Promise<void> {
-  const section = readMarkedSection(await readFile(path, 'utf8')) ?? ''
-  await writeFile(path, await withSection(path, change(section)))
+/** Rejects if the page has no such section. */
+export async function requireSection(section: Section): Promise<void> {
+  await withSection(section, '')
 }
 
-async function withSection(path: string, section: string): Promise<string> {
-  const page = replaceMarkedSection(await readFile(path, 'utf8'), section)
-  if (page === null) throw new Error(`${path} has no ${benchMarkers.begin} followed by ${benchMarkers.end}`)
+/** Replaces a section by what `change` returns for it, and returns that. Rejects if the page has no such section. */
+export async function writeSection(section: Section, change: (text: string) => string): Promise<string> {
+  const { path, markers } = section
+  const text = change(readMarkedSection(await readFile(path, 'utf8'), markers) ?? '')
+  await writeFile(path, await withSection(section, text))
+  return text
+}
+
+async function withSection({ path, markers }: Section, text: string): Promise<string> {
+  const page = replaceMarkedSection(await readFile(path, 'utf8'), text, markers)
+  if (page === null) throw new Error(`${path} has no ${markers.begin} followed by ${markers.end}`)
   return page
 }
 

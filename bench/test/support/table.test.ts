@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { replaceMarkedSection } from '../../support/marked-section.ts'
+import { markersOf, replaceMarkedSection } from '../../support/marked-section.ts'
 import { fullSection, summarySection } from '../../support/pages.ts'
 import type { RowReport } from '../../support/report.ts'
 import { figure, markdownTable, plainTable, rowText } from '../../support/table.ts'
@@ -122,15 +122,15 @@ describe('a row', () => {
 describe('replaceMarkedSection', () => {
   it('replaces what is between the markers and nothing else, again and again', () => {
     const page = 'before\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nafter\n'
-    const once = replaceMarkedSection(page, 'new\n') ?? ''
+    const once = replaceMarkedSection(page, 'new\n', markersOf('bench')) ?? ''
     expect(once).toBe('before\n<!-- bench:begin -->\nnew\n<!-- bench:end -->\nafter\n')
-    expect(replaceMarkedSection(once, 'new\n')).toBe(once)
+    expect(replaceMarkedSection(once, 'new\n', markersOf('bench'))).toBe(once)
   })
 
   it.each(['no markers', '<!-- bench:begin -->', '<!-- bench:end --><!-- bench:begin -->'])(
     'refuses a page with %s',
     (page) => {
-      expect(replaceMarkedSection(page, 'new')).toBeNull()
+      expect(replaceMarkedSection(page, 'new', markersOf('bench'))).toBeNull()
     },
   )
 })
