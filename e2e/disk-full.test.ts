@@ -20,9 +20,18 @@ print(json.dumps({'bytes': total, 'refused': refused}))`
 
 const MiB = 2 ** 20
 
+/** The size of a runtime's disk and what is free of it, in MiB, as `df` says. */
+async function disk(runtime: TestRuntime): Promise<{ readonly size: number; readonly free: number }> {
+  const [size = Number.NaN, free = Number.NaN] = (await runtime.sh('df -BM --output=size,avail / | tail -n 1'))
+    .split('M')
+    .map(Number)
+  return { size, free }
+}
+
 describeClasses('on a full disk', (isolation) => {
   let runtime: TestRuntime
   let filled: { readonly bytes: number; readonly refused: string }
+  let whenFull: Awaited<ReturnType<typeof disk>>
   beforeAll(async () => {
     runtime = await createRuntime({ isolation })
     await runtime.sh(
@@ -30,6 +39,7 @@ describeClasses('on a full disk', (isolation) => {
     )
     await runtime.sh('head -c 40M /dev/urandom > /srv/big; echo old > /srv/old; truncate -s 2G /srv/hollow')
     filled = await runtime.python(fill, [], { timeout_secs: 110 })
+    whenFull = await disk(runtime)
     await runtime.sh('rm /srv/reserve')
   })
 
@@ -38,6 +48,20 @@ describeClasses('on a full disk', (isolation) => {
     const total = filled.bytes / MiB + 24 + 80
     expect(total).toBeLessThanOrEqual(runtime.data.disk_mib)
     expect(total).toBeGreaterThan(runtime.data.disk_mib * 0.9)
+  })
+
+  it('df says the size that was promised, and that nothing is left', async () => {
+    expect(whenFull.size).toBeLessThanOrEqual(runtime.data.disk_mib)
+    expect(whenFull.size).toBeGreaterThan(runtime.data.disk_mib * 0.9)
+    expect(whenFull.free).toBeLessThan(8)
+    expect((await disk(runtime)).free).toBeGreaterThan(16)
+  })
+
+  it('df says the size of a larger disk', async () => {
+    await using larger = await createRuntime({ isolation, disk: 6 })
+    const { size, free } = await disk(larger)
+    expect(size).toBeLessThanOrEqual(6 * 1024)
+    expect(Math.min(size, free)).toBeGreaterThan(6 * 1024 * 0.9)
   })
 
   it.each([

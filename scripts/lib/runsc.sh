@@ -18,7 +18,7 @@ ensure_runsc() {
 }
 
 runsc_is_fresh() {
-	[ -x runsc/runsc ] && [ -z "$(find runsc \( -name '*.go' -o -name go.mod -o -name go.sum \) -newer runsc/runsc -print -quit)" ]
+	[ -x runsc/runsc ] && [ -z "$(find runsc \( -name '*.go' -o -name go.mod -o -name go.sum -o -name '*.patch' \) -newer runsc/runsc -print -quit)" ]
 }
 
 # Builds it for a processor: build_runsc GOARCH FILE
@@ -36,14 +36,14 @@ build_runsc() {
 	return "$status"
 }
 
-# Changes one line of the sources in ./vendor. On systrap a sandbox ends when its control group was
-# frozen while the sentry waited for a system call of a process inside (seccomp_unotify(2)): the
-# kernel interrupts that wait, and counts a notification that it then does not have (ENOENT). The
-# sentry has to ask again, as after EINTR.
+# Applies runsc/patches to the sources in ./vendor. Each patch says why it is needed. A patch that
+# does not fit the pinned version ends the build. Within another repository git would skip the files,
+# so it looks for none above.
 change_sources() {
-	local file=vendor/gvisor.dev/gvisor/pkg/sentry/platform/systrap/syscall_thread_unsafe.go
-	local asked='errno == unix\.EINTR && t\.subproc\.alive()' asks='(errno == unix.EINTR || errno == unix.ENOENT) \&\& t.subproc.alive()'
-	[ "$(grep -c "$asked" "$file")" = 1 ] && sed -i "s/$asked/$asks/" "$file" && return
-	say "this gVisor has another line than the one to change: $file" >&2
-	return 1
+	local file
+	for file in "$OLDPWD"/runsc/patches/*.patch; do
+		GIT_CEILING_DIRECTORIES=${PWD%/*} git apply "$file" && continue
+		say "this gVisor has other lines than those to change: $file" >&2
+		return 1
+	done
 }
