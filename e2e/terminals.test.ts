@@ -138,7 +138,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect(screen.last('exit')).toMatchObject({ signal: 'SIGKILL' })
     })
 
-    // Where sudo works at all: see LIMITATIONS.md.
+    // No process gains rights in a container.
     if (isolation === 'gvisor') {
       it('may become root in it', async () => {
         const { screen } = await play({ command: `sudo sh -c 'id -u; read answer; echo said $answer'` })

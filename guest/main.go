@@ -1,9 +1,9 @@
 // Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it
 // looks after one command, as "holt-guest limit" it limits itself and becomes one, and under the
-// name "sudo" it asks the first process to run one as root. On the host, "holt-guest tun" makes a
-// network device for a runtime that may make none, "holt-guest contain" starts a container with
-// users of its own, "holt-guest launch" starts programs for the daemon, and "holt-guest
-// watch-memory" reports that a runtime is out of memory.
+// name "sudo" it becomes the image's sudo. On the host, "holt-guest tun" makes a network device for
+// a runtime that may make none, "holt-guest contain" starts a container with users of its own,
+// "holt-guest launch" starts programs for the daemon, and "holt-guest watch-memory" reports that a
+// runtime is out of memory.
 package main
 
 import (

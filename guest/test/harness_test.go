@@ -38,10 +38,6 @@ func TestMain(m *testing.M) {
 		narrow()
 		os.Exit(0)
 	}
-	if len(os.Args) > 1 && os.Args[1] == "hostile" {
-		hostile(os.Args[2])
-		os.Exit(0)
-	}
 	os.Exit(run(m))
 }
 
@@ -55,7 +51,7 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // commands of other users run it as sudo
+	if err := os.Chmod(dir, 0o755); err != nil { // commands of other users run it
 		panic(err)
 	}
 	guestBinary = filepath.Join(dir, "holt-guest")
@@ -187,7 +183,7 @@ func (g *guest) quiesce(query string) {
 }
 
 const defaultBind = `{"runtime_id":"rt1","hostname":"box","machine_id":"0123456789abcdef0123456789abcdef","env":{"BOUND":"yes"},
-	"user":"root","workdir":"/","time_unix_ms":1,"entropy":"c2VlZA==","pids_max":null,"set_clock":false,"set_hostname":true,"sudo":false}`
+	"user":"root","workdir":"/","time_unix_ms":1,"entropy":"c2VlZA==","pids_max":null,"set_clock":false,"set_hostname":true}`
 
 // start boots a guest and binds it.
 func start(t testing.TB) *guest {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-const defaultSeed = `{"env":{"SEEDED":"yes"},"user":"root","workdir":"/tmp","pids_max":null,"sudo":false,"network":null}`
+const defaultSeed = `{"env":{"SEEDED":"yes"},"user":"root","workdir":"/tmp","pids_max":null,"network":null}`
 
 func TestASeedRunsCommandsThatLiveOnWhenItIsBound(t *testing.T) {
 	g := boot(t)
@@ -89,7 +89,7 @@ func TestASeedRefusesWhatMakesNoSense(t *testing.T) {
 		{`"user":"root"`, `"user":"nobody-here"`, "nobody-here"},
 		{`"SEEDED"`, `"A=B"`, "env"},
 		{`"pids_max":null`, `"pids_max":0`, "pids_max"},
-		{`"sudo"`, `"unknown":1,"sudo"`, "unknown"},
+		{`"network"`, `"unknown":1,"network"`, "unknown"},
 		{`"network":null`, `"network":null,"names":{"hostname":"a b","machine_id":"","set_hostname":true}`, "hostname"},
 	} {
 		g.refuses(400, "invalid_request", c.holds, "POST", "/v1/seed", strings.Replace(defaultSeed, c.from, c.to, 1))

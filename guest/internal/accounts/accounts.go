@@ -5,7 +5,6 @@ package accounts
 import (
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -172,20 +171,6 @@ func Shown(name string, id uint32) string {
 		return name
 	}
 	return strconv.FormatUint(uint64(id), 10)
-}
-
-// InGroup tells whether a user is a member of the group of this name.
-func (d *Database) InGroup(uid uint32, name string) bool {
-	e := d.find(func(e *passwdEntry) bool { return e.uid == uid })
-	if e == nil {
-		return false
-	}
-	for _, g := range d.groups {
-		if g.name == name && (g.gid == e.gid || slices.Contains(g.members, e.name)) {
-			return true
-		}
-	}
-	return false
 }
 
 // Lookup finds a user by `user[:group]`, each a name or a number. A uid that has no entry is a user all the same; a name is not. With a group the user is in that one alone, as in Docker.

@@ -24,22 +24,6 @@ own:x:1000:user
 odd:x:-1:user
 `
 
-func TestMembersOfAGroup(t *testing.T) {
-	d := Parse(passwd, group)
-	for _, c := range []struct {
-		uid  uint32
-		name string
-		want bool
-	}{
-		{1000, "sudo", true}, {1000, "docker", true}, {1000, "user", true}, {1000, "root", false}, {1000, "none", false},
-		{0, "sudo", false}, {0, "root", true}, {77, "sudo", false}, {4711, "sudo", false},
-	} {
-		if got := d.InGroup(c.uid, c.name); got != c.want {
-			t.Errorf("%d in %s: %v", c.uid, c.name, got)
-		}
-	}
-}
-
 func TestLookup(t *testing.T) {
 	d := Parse(passwd, group)
 	for spec, want := range map[string]*User{

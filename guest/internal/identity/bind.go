@@ -31,7 +31,6 @@ type Request struct {
 	Entropy    []byte            `json:"entropy"`
 	PidsMax    *int64            `json:"pids_max"`
 	SetClock   bool              `json:"set_clock"`
-	Sudo       bool              `json:"sudo"`
 	Network    *network.Config   `json:"network"`
 }
 
@@ -41,7 +40,6 @@ type Answer struct {
 	Limits    Limits   `json:"limits"`
 	Clock     bool     `json:"clock"`    // whether it was set
 	Hostname  bool     `json:"hostname"` // whether the kernel's name was set
-	Sudo      bool     `json:"sudo"`     // whether it is served
 	Network   bool     `json:"network"`  // whether there is one
 	Distinct  bool     `json:"distinct"` // false: it may share random numbers, names or keys with the runtime that it was before
 	Problems  []string `json:"problems"`
@@ -61,7 +59,6 @@ type State struct {
 	answer *Answer
 	// defaults are kept apart from answer, as commands read them often. Those of a seed hold until it is bound; nil before either.
 	defaults *process.Defaults
-	hasSudo  bool
 	pidsMax  int64 // in force; 0 for none
 	// seeded are the names that a seed has given, until it is bound.
 	seeded *Names
@@ -71,8 +68,6 @@ type State struct {
 	LetGo func()
 	// LimitPids enforces a number of processes on everything that commands start.
 	LimitPids func(max int64) error
-	// ServeSudo lets those in the group sudo be root.
-	ServeSudo func() error
 	// Network is the runtime's way out, which is none until the host gives it one.
 	Network *network.Network
 }
@@ -189,9 +184,6 @@ func (s *State) Bind(r Request) (*Answer, error) {
 	if r.PidsMax != nil {
 		answer.Limits.Pids = try("pids_max", s.limitPids(*r.PidsMax))
 	}
-	if r.Sudo {
-		answer.Sudo = try("sudo", s.serveSudo())
-	}
 	if r.Network != nil || r.Renew {
 		var problems []string
 		answer.Network, problems = s.Network.Set(r.Network)
@@ -211,16 +203,6 @@ func (s *State) limitPids(limit int64) error {
 	if err == nil {
 		s.pidsMax = limit
 	}
-	return err
-}
-
-// serveSudo has root given to those who may have it, from the first time it is asked for.
-func (s *State) serveSudo() error {
-	if s.hasSudo {
-		return nil
-	}
-	err := s.ServeSudo()
-	s.hasSudo = err == nil
 	return err
 }
 

@@ -16,7 +16,6 @@ type SeedRequest struct {
 	User    string            `json:"user"`
 	Workdir string            `json:"workdir"`
 	PidsMax *int64            `json:"pids_max"`
-	Sudo    bool              `json:"sudo"`
 	Network *network.Config   `json:"network"`
 	// Names are those that it will be bound with unless somebody wants others: giving them takes time. Nil where it is checkpointed afterwards: what is made of it would share them.
 	Names *Names `json:"names"`
@@ -25,7 +24,6 @@ type SeedRequest struct {
 // SeedAnswer is what became of it.
 type SeedAnswer struct {
 	Limits   Limits   `json:"limits"`
-	Sudo     bool     `json:"sudo"`    // whether it is served
 	Network  bool     `json:"network"` // whether there is one
 	Problems []string `json:"problems"`
 }
@@ -65,9 +63,6 @@ func (s *State) Seed(r SeedRequest) (*SeedAnswer, error) {
 	}
 	if r.PidsMax != nil {
 		answer.Limits.Pids = try("pids_max", s.limitPids(*r.PidsMax))
-	}
-	if r.Sudo {
-		answer.Sudo = try("sudo", s.serveSudo())
 	}
 	if r.Names != nil {
 		s.seeded = nil

@@ -27,7 +27,6 @@ import (
 	"holt.dev/guest/internal/operations"
 	"holt.dev/guest/internal/process"
 	"holt.dev/guest/internal/serve"
-	"holt.dev/guest/internal/sudo"
 	"holt.dev/guest/internal/supervise"
 )
 
@@ -61,7 +60,6 @@ func Main() int {
 			}
 			return pool.OnSpawn(join)
 		},
-		ServeSudo: func() error { return sudo.Serve(pool) },
 	}
 	socket := os.Getenv("HOLT_GUEST_SOCKET")
 	if socket == "" {

@@ -22,15 +22,12 @@ echo "prefix=$HOLT_HOME/.local" >"$root$HOLT_HOME/.npmrc"
 chown "$HOLT_UID:$HOLT_GID" "$root$HOLT_HOME/.npmrc"
 
 cat >"$root/etc/sudoers.d/holt" <<SUDOERS
-$HOLT_USER ALL=(ALL:ALL) NOPASSWD: ALL
+%sudo ALL=(ALL:ALL) NOPASSWD: ALL
 Defaults secure_path="$HOLT_PATH"
 Defaults env_keep += "LANG LC_ALL VIRTUAL_ENV"
 Defaults !lecture
-# Nobody has a password to check, and without these sudo becomes the command instead of waiting for it.
+# No user has a password to check. Without these, sudo becomes the command instead of waiting for it.
 Defaults !use_pty, !pam_session, !pam_setcred, !pam_acct_mgmt
 SUDOERS
 chmod 0440 "$root/etc/sudoers.d/holt"
 in_root visudo --check --quiet
-# Found before /usr/bin/sudo: the guest, where every runtime has it. In gVisor, which ignores the setuid bit, it asks the
-# first process for root (guest/README.md); elsewhere it becomes /usr/bin/sudo.
-ln -s /run/holt-guest "$root/usr/local/bin/sudo"

@@ -201,7 +201,6 @@ export class StepRuntime implements AsyncDisposable {
         pids_max: ownsKernel ? PIDS_MAX : null,
         set_clock: ownsKernel,
         set_hostname: ownsKernel,
-        sudo: false,
       },
       signal,
     )

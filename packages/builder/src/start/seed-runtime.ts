@@ -51,7 +51,7 @@ export async function startSeed(
   const { env, user, workdir } = settings
   const ownsKernel = host.isolation === 'gvisor'
   try {
-    await guest.seed({ env, user, workdir, pids_max: ownsKernel ? pidsMax : null, sudo: ownsKernel, network }, signal)
+    await guest.seed({ env, user, workdir, pids_max: ownsKernel ? pidsMax : null, network }, signal)
     const { readyCmd, readyTimeoutMs } = request
     const onLine = (message: string) => host.report.log({ level: 'info', step, message })
     await startApplication(guest, { startCmd, readyCmd, readyTimeoutMs }, { signal, onLine })

@@ -14,7 +14,7 @@ async function seed() {
   const spec = { id, isolation: 'gvisor', imageDigest: image.digest, cpu, memoryMiB, diskMiB, pidsMax: 64 } as const
   await engine.ensure({ ...spec, checkpointId: null }, signal())
   const guest = new GuestClient(await engine.dial(id, signal()))
-  await guest.seed({ env: {}, user: 'app', workdir: '/', pids_max: null, sudo: false, network: null }, signal())
+  await guest.seed({ env: {}, user: 'app', workdir: '/', pids_max: null, network: null }, signal())
   return { engine, id, guest }
 }
 

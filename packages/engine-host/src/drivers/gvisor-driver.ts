@@ -57,6 +57,7 @@ export class GvisorDriver implements CheckpointDriver {
 /**
  * `network=none`: loopback only. `host-uds=open`: the guest may connect to its socket and make none on the host. `overlay2`: the one overlay is the root, as the bundle's annotation says too.
  * `directfs=false`: the sentry opens nothing of the host by itself; the gofer does, for the two read-only mounts.
+ * `allow-suid`: a program with the setuid bit runs as its owner, as on Linux. Root inside has no rights on the host.
  * `restore-spec-validation=ignore`: the bundle of a restore names other paths than that of the checkpoint. Image, processor, memory and disk are compared here (`../checkpoints`).
  */
 function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
@@ -70,6 +71,7 @@ function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
     `--overlay2=root:dir=${diskDirs(paths).upper}`,
     '--restore-spec-validation=ignore',
     '--directfs=false',
+    '--allow-suid',
     '--cpu-num-from-quota',
     `--platform=${platform}`,
   ]

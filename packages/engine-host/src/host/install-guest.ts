@@ -7,7 +7,7 @@ import type { GuestFile } from './host.ts'
 /** Every copy has this time of modification: gVisor refuses a checkpoint when a file it had open has another (`vfs.CompleteRestoreOptions`). */
 const MODIFIED_SECS = 1
 
-/** Users inside run it too (`sudo` leads to it), whatever the umask of this process is. */
+/** Users inside run it too (`sudo` leads to it in images of earlier versions), whatever the umask of this process is. */
 const MODE = 0o555
 
 /** Puts the guest binary under its digest, so that a new version never changes the file that runtimes and checkpoints refer to. */

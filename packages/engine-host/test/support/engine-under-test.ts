@@ -110,7 +110,6 @@ export async function startGuest(engine: Engine, spec: RuntimeSpec): Promise<Gue
       pids_max: spec.isolation === 'gvisor' ? spec.pidsMax : null,
       set_clock: false,
       set_hostname: false,
-      sudo: false,
     },
     timeout(),
   )
@@ -172,6 +171,11 @@ export async function runCommand(guest: GuestClient, ...argv: readonly string[])
   )
   const exit = items.find((item) => item.type === 'exit')
   return { output: Buffer.concat(parts).toString(), exitCode: exit?.exit_code ?? null }
+}
+
+/** The standard output among the items of a command. */
+export function textOf(items: readonly GuestItem[]): string {
+  return items.map((item) => (item.type === 'stdout' ? Buffer.from(item.data, 'base64').toString() : '')).join('')
 }
 
 /** A signal for one verb. */

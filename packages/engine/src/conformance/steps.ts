@@ -37,7 +37,6 @@ export function bindRequest(id: string): BindRequest {
     pids_max: null,
     set_clock: false,
     set_hostname: false,
-    sudo: false,
   }
 }
 

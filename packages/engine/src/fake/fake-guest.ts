@@ -318,10 +318,7 @@ export class FakeGuest implements GuestLink {
     if (this.#bound !== null) throw new HoltError('conflict', 'the runtime is bound')
     this.#seeded = request
     this.#network = request.network
-    const { sudo } = request
-    return {
-      json: { limits: { pids: request.pids_max !== null }, sudo, network: request.network !== null, problems: [] },
-    }
+    return { json: { limits: { pids: request.pids_max !== null }, network: request.network !== null, problems: [] } }
   }
 
   #quiesce(query: URLSearchParams): FakeAnswer {

@@ -80,17 +80,12 @@ export interface BindRequest {
   readonly pids_max: number | null
   readonly set_clock: boolean
   readonly set_hostname: boolean
-  /**
-   * True if the guest lets members of the group `sudo` become root where the kernel ignores the
-   * setuid bit.
-   */
-  readonly sudo: boolean
   /** The network. Absent means null: no device, no route, no resolver. */
   readonly network?: GuestNetwork | null
 }
 
 /** The environment, user and directory for commands of an unbound runtime. */
-export type SeedRequest = Pick<BindRequest, 'env' | 'user' | 'workdir' | 'pids_max' | 'sudo'> & {
+export type SeedRequest = Pick<BindRequest, 'env' | 'user' | 'workdir' | 'pids_max'> & {
   readonly network: GuestNetwork | null
   /**
    * Names that `bind` will give unless it is asked for others; then it has nothing to write. Not

@@ -43,7 +43,6 @@ export const GuestBound = z.object({
   limits: z.object({ pids: z.boolean() }).partial().optional(),
   clock: z.boolean().optional(),
   hostname: z.boolean().optional(),
-  sudo: z.boolean().optional(),
   network: z.boolean().optional(),
   /** False: it may share random numbers, names or keys with its source. */
   distinct: z.boolean().optional(),
@@ -54,7 +53,6 @@ export type GuestBound = z.infer<typeof GuestBound>
 /** `POST /v1/seed`. */
 export const GuestSeeded = z.object({
   limits: z.object({ pids: z.boolean() }),
-  sudo: z.boolean(),
   network: z.boolean(),
   problems,
 })

@@ -94,12 +94,11 @@ const bound = {
   limits: { pids: true },
   clock: true,
   hostname: true,
-  sudo: true,
   network: true,
   distinct: true,
   problems: [sentence],
 }
-const howToBind = { time_unix_ms: 1, entropy: '', pids_max: 1, set_clock: true, set_hostname: true, sudo: true }
+const howToBind = { time_unix_ms: 1, entropy: '', pids_max: 1, set_clock: true, set_hostname: true }
 const replace = { globs: [], hidden: false, respect_gitignore: true, path: '/d', paths: null, pattern: 'a' }
 const howToReplace = { replacement: 'b', regex: false, case_sensitive: true, expected_count: null, dry_run: false }
 const start = {
@@ -146,9 +145,8 @@ export const questions: readonly Asked[] = [
   { name: 'bind', answer: bound, ask: (guest, signal) => guest.bind({ ...bind, ...howToBind }, signal) },
   {
     name: 'seed',
-    answer: { limits: { pids: true }, sudo: true, network: true, problems: [sentence] },
-    ask: (guest, signal) =>
-      guest.seed({ env: {}, user: 'user', workdir: '/', pids_max: 1, sudo: true, network: null }, signal),
+    answer: { limits: { pids: true }, network: true, problems: [sentence] },
+    ask: (guest, signal) => guest.seed({ env: {}, user: 'user', workdir: '/', pids_max: 1, network: null }, signal),
   },
   {
     name: 'network',

@@ -65,7 +65,6 @@ async function prepare(
       user: '',
       workdir: '/',
       pids_max: ownsKernel ? pidsMax : null,
-      sudo: ownsKernel,
       network: null,
       names: { hostname: runtimeId, machine_id: machineId, set_hostname: ownsKernel },
     },

@@ -50,7 +50,6 @@ export async function bindRuntime(
       pids_max: ownsKernel ? pidsMax : null,
       set_clock: ownsKernel,
       set_hostname: ownsKernel,
-      sudo: ownsKernel,
       network,
       ...(renew ? { renew } : {}),
     },

@@ -368,7 +368,6 @@ function identity(runtimeId: string) {
     pids_max: null,
     set_clock: false,
     set_hostname: false,
-    sudo: false,
     network: null,
   }
 }

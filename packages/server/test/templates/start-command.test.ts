@@ -32,7 +32,7 @@ async function bound({ restored = false } = {}) {
   await engine.ensure({ ...spec, id: runtimeId, checkpointId: restored ? 'cp1' : null }, signal())
   const guest = new GuestClient(await engine.dial(runtimeId, signal()))
   const identity = { runtime_id: runtimeId, hostname: 'h', machine_id: '0'.repeat(32), entropy: '', time_unix_ms: 1 }
-  const flags = { pids_max: null, set_clock: false, set_hostname: false, sudo: false }
+  const flags = { pids_max: null, set_clock: false, set_hostname: false }
   await guest.bind({ ...identity, ...flags, env: { OF: 'runtime' }, user: 'user', workdir: '/' }, signal())
   const secretValues = async () => ['hunter2']
   const start = async (commands: Partial<TemplateCommands>) => {
