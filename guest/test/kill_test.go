@@ -1,7 +1,10 @@
 package test
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -163,6 +166,10 @@ func TestTheEndIsKnownWhenTheCommandDiedBeforeItsSupervisor(t *testing.T) {
 	for _, pid := range supervisors {
 		must(t, unix.Kill(pid, unix.SIGSTOP)) // so that it tells of nothing
 	}
+	// A thread that has not stopped yet would still reap the command.
+	eventually(t, "they stand still", func() bool {
+		return !slices.ContainsFunc(supervisors, func(pid int) bool { return !standsStill(pid) })
+	})
 	for _, pid := range g.inside("4242") {
 		must(t, unix.Kill(pid, unix.SIGKILL))
 	}
@@ -174,6 +181,16 @@ func TestTheEndIsKnownWhenTheCommandDiedBeforeItsSupervisor(t *testing.T) {
 	if r.exit == nil || r.exit["exit_code"] != 137.0 || r.exit["signal"] != "SIGKILL" || !r.ended {
 		t.Fatalf("%+v", r)
 	}
+}
+
+// standsStill reports whether every thread of a process is stopped.
+func standsStill(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	running := func(path string) bool {
+		stat, err := os.ReadFile(path)
+		return err == nil && !strings.Contains(string(stat), ") T ")
+	}
+	return len(threads) > 0 && !slices.ContainsFunc(threads, running)
 }
 
 func TestAStoppedSupervisorDoesNotStopAKill(t *testing.T) {
