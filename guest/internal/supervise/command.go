@@ -2,85 +2,48 @@ package supervise
 
 import (
 	"context"
-	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// Command is a command that runs, or whose descendants do: the one that was asked for, and those that ran within it.
+// Command is a command that runs, or whose descendants do.
 type Command struct {
-	Pid    int
-	pool   *Pool
-	onGone func()
-	gone   chan struct{}
+	Pid  int
+	pool *Pool
+	gone chan struct{}
 
-	mu          sync.Mutex
-	supervisors []*Supervisor // below which something may be left; the first is the command's own until that is finished
-	closed      bool          // nothing more may run within it
+	mu         sync.Mutex
+	supervisor *Supervisor // below which something may be left; nil once nothing is
 
-	killing sync.Mutex // while it is held none of the supervisors gets another command
+	killing sync.Mutex // while it is held the supervisor gets no other command
 }
 
-// ErrEnding is why nothing more runs within a command.
-var ErrEnding = errors.New("the command is ending")
-
-// enter makes a supervisor one of the command's, before it starts anything, so that a kill cannot miss it.
-func (c *Command) enter(s *Supervisor) error {
+// enter makes a supervisor the command's, before it starts anything, so that a kill cannot miss it.
+func (c *Command) enter(s *Supervisor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return ErrEnding
-	}
-	c.supervisors = append(c.supervisors, s)
+	c.supervisor = s
 	s.pool.setRunning(s, c)
-	return nil
 }
 
-// retract takes back a supervisor that did not start the command itself, so that another one may.
+// retract takes back a supervisor that did not start the command, so that another one may.
 func (c *Command) retract(s *Supervisor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.pool.setRunning(s, nil)
-	c.supervisors = nil
+	c.supervisor = nil
 }
 
-// leave says that nothing is left below a supervisor, and answers whether that was the last one.
-func (c *Command) leave(s *Supervisor) (last bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.pool.setRunning(s, nil)
-	c.supervisors = slices.DeleteFunc(c.supervisors, func(o *Supervisor) bool { return o == s })
-	if len(c.supervisors) > 0 {
-		return false
-	}
-	c.closed = true
+// leave says that nothing is left below the supervisor.
+func (c *Command) leave(s *Supervisor) {
+	c.retract(s)
 	close(c.gone)
-	return true
 }
 
-// leaveIfLast is leave where nothing runs below another supervisor; else it does nothing.
-func (c *Command) leaveIfLast(s *Supervisor) bool {
-	c.mu.Lock()
-	alone := len(c.supervisors) == 1
-	if alone {
-		c.closed = true
-	}
-	c.mu.Unlock()
-	return alone && c.leave(s)
-}
-
-// close has nothing more run within the command.
-func (c *Command) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-}
-
-// roots answers the processes below which the command is, each able to reap.
+// roots answers the process below which the command is, able to reap.
 func (c *Command) roots() []int {
 	pids := c.pids()
 	for _, pid := range pids {
@@ -89,20 +52,18 @@ func (c *Command) roots() []int {
 	return pids
 }
 
-// pids answers the command's supervisors.
+// pids answers the command's supervisor; none once nothing is left below it.
 func (c *Command) pids() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var pids []int
-	for _, s := range c.supervisors {
-		pids = append(pids, s.pid)
+	if c.supervisor == nil {
+		return nil
 	}
-	return pids
+	return []int{c.supervisor.pid}
 }
 
 // Kill ends the command and every descendant, and returns when none is left, or with the context's error.
 func (c *Command) Kill(ctx context.Context) error {
-	c.close()
 	c.killing.Lock()
 	defer c.killing.Unlock()
 	k := killing{roots: c.roots, pool: c.pool}

@@ -34,56 +34,29 @@ type Events struct {
 
 // Run starts a command with these standard descriptors, which stay the caller's. An errno says why nothing was started.
 func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) {
-	c := &Command{pool: p, gone: make(chan struct{}), onGone: events.Gone}
-	var err error
-	c.Pid, err = p.runIn(c, start, stdio, Events{Exited: events.Exited, Gone: func() {}}, false)
-	return c, err
-}
-
-// RunWithin starts something more that belongs to a command: a kill of the command reaches it, and the command is not gone
-// before it. Its own Gone follows the end of its supervisor. ErrEnding when the command is being killed or is gone.
-func (p *Pool) RunWithin(c *Command, start *Start, stdio [3]int, events Events) (pid int, err error) {
-	return p.runIn(c, start, stdio, events, true)
-}
-
-func (p *Pool) runIn(c *Command, start *Start, stdio [3]int, events Events, within bool) (pid int, err error) {
+	c := &Command{pool: p, gone: make(chan struct{})}
 	for {
 		s, err := p.take()
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if err := c.enter(s); err != nil {
-			p.release(s)
-			return 0, err
-		}
-		pid, err := s.begin(start, stdio)
+		c.enter(s)
+		c.Pid, err = s.begin(start, stdio)
 		if err == nil {
 			spare := time.AfterFunc(spareAfter, p.Prepare)
-			l := p.lead(pid)
+			l := p.lead(c.Pid)
 			go func() {
 				s.follow(c, l, events)
 				spare.Stop()
 			}()
-			return pid, nil
+			return c, nil
 		}
-		last := false
-		if within {
-			last = c.leave(s)
-		} else {
-			c.retract(s)
-		}
-		_, refused := err.(syscall.Errno)
-		if refused {
+		c.retract(s)
+		if _, refused := err.(syscall.Errno); refused {
 			s.free(c)
-		} else {
-			s.abandon() // it was killed while it was idle, so nothing has run: take the next one
+			return nil, err
 		}
-		if last {
-			c.onGone()
-		}
-		if refused {
-			return 0, err
-		}
+		s.abandon() // it was killed while it was idle, so nothing has run: take the next one
 	}
 }
 
@@ -150,32 +123,28 @@ func (s *Supervisor) follow(c *Command, l *leader, events Events) {
 			s.pool.unlead(l)
 			l = nil
 			// Both reports come together when nothing was left behind.
-			gone := s.in.Buffered() >= reportBytes && c.leaveIfLast(s)
+			gone := s.in.Buffered() >= reportBytes
 			if gone {
+				c.leave(s)
 				s.free(c)
 			}
 			events.Exited(unix.WaitStatus(value), gone)
 			if gone {
 				events.Gone()
-				c.onGone()
 				return
 			}
 		case kind == reportIdle:
-			last := c.leave(s)
+			c.leave(s)
 			s.free(c)
 			events.Gone()
-			if last {
-				c.onGone()
-			}
 			return
 		}
 	}
 }
 
-// lose is the end of a supervisor that was killed. What else ran within its command is killed, too: who started it is dead.
+// lose is the end of a supervisor that was killed. What it left behind is killed, too.
 // The leader may have ended before, as when the kernel kills both for memory; it is nil when its end has been told.
 func (s *Supervisor) lose(c *Command, l *leader, events Events) {
-	c.close()
 	s.abandon()
 	if l != nil {
 		if status := s.pool.endOf(l); status != nil {
@@ -183,16 +152,8 @@ func (s *Supervisor) lose(c *Command, l *leader, events Events) {
 		}
 	}
 	s.pool.killOrphans()
-	last := c.leave(s)
-	if !last {
-		ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
-		defer cancel()
-		_ = c.Kill(ctx) // what is stuck in the kernel shows as descendants
-	}
+	c.leave(s)
 	events.Gone()
-	if last {
-		c.onGone()
-	}
 }
 
 // free lets another command have the supervisor, once no kill walks down from it any more. What was read ahead is its word
