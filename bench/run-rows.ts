@@ -11,7 +11,8 @@ import { rowText } from './support/table.ts'
 const interruptedCode = 130
 
 /**
- * Runs rows, those that need the same daemon on one stage: for each, one JSON line on stdout and a table on stderr. A row that fails says so, the others go on, and the process ends with 1.
+ * Runs rows, those that need the same daemon on one stage: for each, one JSON line on stdout and a
+ * table on stderr. A row that fails says so, the others go on, and the process ends with 1.
  * Interrupted, it removes what it has made before it ends.
  */
 export async function runRows(ids: readonly string[] | 'all', argv: readonly string[]): Promise<readonly RowReport[]> {

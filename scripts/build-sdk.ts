@@ -45,7 +45,10 @@ async function bundleClient(dir: string): Promise<void> {
   await bundle.write({ dir, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' })
 }
 
-/** Writes the manifest of the built package, which is the source's without what only the workspace needs. */
+/**
+ * Writes the manifest of the built package, which is the source's without what only the workspace
+ * needs.
+ */
 async function writeManifest(outDir: string): Promise<void> {
   const source = join(root, 'packages/sdk')
   const {

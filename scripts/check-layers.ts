@@ -2,8 +2,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /**
- * The legal arrows between packages, as ARCHITECTURE.md draws them. A package may import only what its package.json declares (Biome's
- * `noUndeclaredDependencies` sees to that), so it is enough to hold the declarations against this table.
+ * The legal arrows between packages, as ARCHITECTURE.md draws them. A package may import only what
+ * its package.json declares (Biome's `noUndeclaredDependencies` sees to that), so it is enough to
+ * hold the declarations against this table.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   protocol: [],

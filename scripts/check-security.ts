@@ -2,14 +2,18 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Holds SECURITY.md against the repository: every file that it names is there, every rule has a row that names files with tests, and titles that are in them, and what it says about
- * programs of the host and about the project in each query is so in the sources.
+ * Holds SECURITY.md against the repository: every file that it names is there, every rule has a row
+ * that names files with tests, and titles that are in them, and what it says about programs of the
+ * host and about the project in each query is so in the sources.
  */
 
 /** The rules of SECURITY.md's first table. */
 const ruleCount = 22
 
-/** The modules that may start programs. Each runs them by a list of arguments, in an environment that it makes. */
+/**
+ * The modules that may start programs. Each runs them by a list of arguments, in an environment
+ * that it makes.
+ */
 const starters: readonly string[] = [
   'packages/builder/src/process/run-command.ts',
   'packages/builder/src/base/bootstrap.ts',
@@ -27,7 +31,10 @@ const starters: readonly string[] = [
   'packages/testkit/src/build-once.ts',
 ]
 
-/** The files of `packages/server/src` with queries of all projects: how many, and why. Whoever asks for a client has the client's project in the query. */
+/**
+ * The files of `packages/server/src` with queries of all projects: how many, and why. Whoever asks
+ * for a client has the client's project in the query.
+ */
 const serviceWide: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'audit/old-audit.ts': [4, 'the service bounds the whole log'],
   'auth/authenticate.ts': [1, 'a key tells the project'],
@@ -80,7 +87,10 @@ const problems = [...missingFiles(), ...rulesWithoutTest(), ...programs(), ...te
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length === 0 ? 0 : 1
 
-/** The paths of the repository in a text: what stands in backquotes and begins with one of its folders. */
+/**
+ * The paths of the repository in a text: what stands in backquotes and begins with one of its
+ * folders.
+ */
 function pathsIn(part: string): readonly string[] {
   return [...part.matchAll(/`((?:packages|e2e|chaos|guest|docs|scripts|deploy|bench|templates)\/[^`\s]*)`/g)].map(
     ([, path = '']) => path,

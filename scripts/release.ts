@@ -16,8 +16,9 @@ const ownDir = join(import.meta.dirname, '../dist/release')
 const usage = `usage: npm run release -- [--out DIR] [--arch ${archs.join(',')}] [--image]`
 
 /**
- * Makes every artifact of a release in a new or empty directory, by default dist/release: `release.ts [--out DIR] [--arch x64,arm64] [--image]`.
- * The same commit gives the same bytes. `scripts/lib/setup.sh` has to have run.
+ * Makes every artifact of a release in a new or empty directory, by default dist/release:
+ * `release.ts [--out DIR] [--arch x64,arm64] [--image]`. The same commit gives the same bytes.
+ * `scripts/lib/setup.sh` has to have run.
  */
 async function main(args: readonly string[]): Promise<void> {
   const { arch, image, ...given } = parseArgs({

@@ -9,7 +9,10 @@ const server = `python -m http.server ${port} --directory /etc`
 const fromTemplate = 'create to first answer, app template'
 const byHand = 'create to first answer, started by hand'
 
-/** A runtime whose application runs already, beside one in which it is started: until the first answer of it. */
+/**
+ * A runtime whose application runs already, beside one in which it is started: until the first
+ * answer of it.
+ */
 export async function appSubjects(stage: Stage): Promise<readonly Subject[]> {
   const template = Template(templateName)
     .fromTemplate('base-small')

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 /** Files in a directory of a tree. */
 const filesOfDirectory = 200
 
-/** Makes a tree of `count` files of up to 8 KiB, or one file of 1 GiB, of bytes that no file system can leave out. */
+/**
+ * Makes a tree of `count` files of up to 8 KiB, or one file of 1 GiB, of bytes that no file system
+ * can leave out.
+ */
 const script = `
 import os, random, sys
 path, count = sys.argv[1], int(sys.argv[2])
@@ -31,7 +34,10 @@ export function makeSource(path: string, files: number | null): readonly string[
   return ['python3', '-c', script, path, String(files ?? 0)]
 }
 
-/** Makes a source of the same shape on the host: other bytes, the same number of files and mean size. */
+/**
+ * Makes a source of the same shape on the host: other bytes, the same number of files and mean
+ * size.
+ */
 export async function makeSourceOnHost(path: string, files: number | null): Promise<void> {
   const block = randomBytes(4 << 20)
   if (files === null) {

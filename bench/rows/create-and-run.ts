@@ -122,8 +122,8 @@ function rawSubject(stage: Stage, raw: RawRunner): Subject {
 }
 
 /**
- * The spawn is inside a new runtime of the runner each time: an idle one would take CPU time beside the
- * baseline.
+ * The spawn is inside a new runtime of the runner each time: an idle one would take CPU time beside
+ * the baseline.
  */
 function floorSubject({ plain, signal }: Stage, raw: RawRunner): Subject {
   return {

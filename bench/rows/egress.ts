@@ -20,7 +20,9 @@ import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 type Way = keyof typeof hostNames
 
-/** What a round asks for; a round is one run of the client, so that its own start is in no figure. */
+/**
+ * What a round asks for; a round is one run of the client, so that its own start is in no figure.
+ */
 interface Load {
   readonly name: string
   readonly clients: number

@@ -1,4 +1,7 @@
-/** Where the program says the longest time that it stood still, in seconds. Whoever removes the file has it begin anew. */
+/**
+ * Where the program says the longest time that it stood still, in seconds. Whoever removes the file
+ * has it begin anew.
+ */
 export const gapFile = '/tmp/gap'
 
 /** How often the program looks at the clock. */
@@ -22,7 +25,10 @@ while (1) {
 }
 `
 
-/** A program that holds so much memory that nothing can make smaller, and notices when it stands still. */
+/**
+ * A program that holds so much memory that nothing can make smaller, and notices when it stands
+ * still.
+ */
 export function heapProgram(mib: number): readonly string[] {
   return ['/usr/bin/perl', '-e', script, String(mib)]
 }

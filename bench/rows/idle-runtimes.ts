@@ -18,7 +18,10 @@ import { type Subject, timed } from '../support/subject.ts'
 import { type Row, withPoolOf } from './row.ts'
 
 const loads = [100, 300] as const
-/** So many of the baseline's: each takes two hundredths of a processor while it sleeps, and more of them than that get nothing done for hours. */
+/**
+ * So many of the baseline's: each takes two hundredths of a processor while it sleeps, and more of
+ * them than that get nothing done for hours.
+ */
 const rawLoad = 100
 /** The sandboxes of the floor: what one takes does not depend on their number. */
 const bareLoad = 20

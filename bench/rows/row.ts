@@ -6,7 +6,10 @@ import type { Stage } from '../support/stage.ts'
 export interface RowOptions {
   /** Rounds of each batch; null: what the row needs. */
   readonly rounds: number | null
-  /** Seconds after which a batch of slow rounds ends, at least three rounds done; null: what the row needs. */
+  /**
+   * Seconds after which a batch of slow rounds ends, at least three rounds done; null: what the row
+   * needs.
+   */
   readonly budgetSecs: number | null
 }
 
@@ -19,10 +22,15 @@ export interface Row {
   measure(stage: Stage, options: RowOptions): Promise<Findings>
 }
 
-/** Settings of a daemon that keeps no runtimes waiting: what is measured is then all that is done. */
+/**
+ * Settings of a daemon that keeps no runtimes waiting: what is measured is then all that is done.
+ */
 export const withoutPool: Row['environment'] = { HOLT_POOL_MAX: '0' }
 
-/** Settings of a daemon that keeps `members` runtimes of the default template waiting, in a class that is its default. */
+/**
+ * Settings of a daemon that keeps `members` runtimes of the default template waiting, in a class
+ * that is its default.
+ */
 export function withPoolOf(isolation: Isolation, members: number): Row['environment'] {
   return { HOLT_ISOLATION: isolation, HOLT_POOL_MIN: String(members) }
 }

@@ -17,7 +17,9 @@ const smallBytes = 4096
 /** A round of small files is so many, one after the other. */
 const smallOfRound = 50
 
-/** What a round takes seconds for ends after so long; the least rounds are done whatever they take. */
+/**
+ * What a round takes seconds for ends after so long; the least rounds are done whatever they take.
+ */
 const budgetSecs = 60
 const leastRounds = 3
 

@@ -1,13 +1,19 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where this host accounts CPU time by group: the `cpuacct` hierarchy of version 1, or the tree of version 2. */
+/**
+ * Where this host accounts CPU time by group: the `cpuacct` hierarchy of version 1, or the tree of
+ * version 2.
+ */
 export interface CpuHierarchy {
   readonly version: 1 | 2
   readonly mountPoint: string
 }
 
-/** Decides from `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) where CPU time is accounted; null where it is not. */
+/**
+ * Decides from `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) where CPU time is accounted; null
+ * where it is not.
+ */
 export function cpuHierarchyOf(mountinfo: string): CpuHierarchy | null {
   const mounts = mountsOf(mountinfo)
   const v1 = mounts.find(({ type, options }) => type === 'cgroup' && options.includes('cpuacct'))
@@ -27,14 +33,18 @@ function mountsOf(mountinfo: string) {
   })
 }
 
-/** A group's own CPU time in milliseconds, from `cpuacct.usage` (nanoseconds) or `cpu.stat` (microseconds). What has left the group stays in it. */
+/**
+ * A group's own CPU time in milliseconds, from `cpuacct.usage` (nanoseconds) or `cpu.stat`
+ * (microseconds). What has left the group stays in it.
+ */
 export function parseCpuMs(version: 1 | 2, text: string): number {
   return version === 1 ? Number(text.trim()) / 1e6 : Number(/^usage_usec (\d+)$/m.exec(text)?.[1]) / 1e3
 }
 
 /**
- * Who used how much CPU time: groups for the daemon with its tools, and for this process with the programs that it starts. Groups count to the
- * nanosecond, ended processes and the processes of a sandbox included, which no parent has waited for.
+ * Who used how much CPU time: groups for the daemon with its tools, and for this process with the
+ * programs that it starts. Groups count to the nanosecond, ended processes and the processes of a
+ * sandbox included, which no parent has waited for.
  */
 export class CpuAccount implements Disposable {
   readonly hierarchy: CpuHierarchy
@@ -56,7 +66,10 @@ export class CpuAccount implements Disposable {
     return hierarchy === null ? null : new CpuAccount(hierarchy, mountPoints)
   }
 
-  /** Makes `group` and puts a process into it, with what it has started so far; what that starts later is in it as well. */
+  /**
+   * Makes `group` and puts a process into it, with what it has started so far; what that starts
+   * later is in it as well.
+   */
   move(pid: number, group: string): void {
     mkdirSync(join(this.hierarchy.mountPoint, group), { recursive: true })
     this.#made.push(group)
@@ -75,7 +88,10 @@ export class CpuAccount implements Disposable {
     }
   }
 
-  /** Puts this process back where it was and removes the groups, with what runners have made of them in other hierarchies. */
+  /**
+   * Puts this process back where it was and removes the groups, with what runners have made of them
+   * in other hierarchies.
+   */
   [Symbol.dispose](): void {
     this.#put(process.pid, this.#ownGroup)
     const tops = new Set(this.#made.map((group) => `/${group.split('/').find(Boolean)}`))
@@ -87,7 +103,10 @@ export class CpuAccount implements Disposable {
   }
 }
 
-/** The processes below one, from `/proc/PID/task/TID/children` (`proc_tid_children(5)`), without those that end meanwhile. */
+/**
+ * The processes below one, from `/proc/PID/task/TID/children` (`proc_tid_children(5)`), without
+ * those that end meanwhile.
+ */
 export function descendantsOf(pid: number): readonly number[] {
   const tasks = unlessGone(() => readdirSync(`/proc/${pid}/task`)) ?? []
   const children = tasks.flatMap((task) => {
@@ -124,6 +143,7 @@ function removeGroups(dir: string): void {
       if (entry.isDirectory()) removeGroups(join(dir, entry.name))
     rmdirSync(dir)
   } catch {
-    // It never was in this hierarchy, or a process that ends late is still in it: a group that is left costs nothing.
+    // It never was in this hierarchy, or a process that ends late is still in it: a group that is
+    // left costs nothing.
   }
 }

@@ -1,4 +1,5 @@
-// The host that runtimes of the bench reach through the gateway: `/` is a small answer, `/bytes/N` so many bytes.
+// The host that runtimes of the bench reach through the gateway: `/` is a small answer, `/bytes/N`
+// so many bytes.
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'

@@ -18,7 +18,10 @@ export const hostNames = { splice: 'splice.example.com', terminate: 'terminate.e
 
 const mainFile = join(import.meta.dirname, 'egress-host-main.ts')
 
-/** Starts it in a process of its own, so that it does not wait for the clients. `stateDir` is where its certificates lie. */
+/**
+ * Starts it in a process of its own, so that it does not wait for the clients. `stateDir` is where
+ * its certificates lie.
+ */
 export async function startEgressHost(stateDir: string): Promise<EgressHost> {
   const ca = await makeTestCa()
   const certificate = await issue(ca, ...Object.values(hostNames))

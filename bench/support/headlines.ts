@@ -1,6 +1,8 @@
 import { markdownTable } from './table.ts'
 
-/** The figures that a visitor reads first. `what` and `baseline` find the line of the short table. */
+/**
+ * The figures that a visitor reads first. `what` and `baseline` find the line of the short table.
+ */
 const headlines: readonly { row: string; what: string; baseline?: RegExp; says: string }[] = [
   { row: 'B1', what: 'create, gvisor', says: 'create a runtime' },
   { row: 'B1', what: 'create + true, gvisor', baseline: /^runsc run/, says: 'create a runtime and run a command' },

@@ -42,7 +42,10 @@ const purgeTimeoutMs = 5 * 60_000
 const templates = ['base-small', 'base-medium']
 const liveStates = runtimeStates.filter((state) => state !== 'terminated' && state !== 'failed')
 
-/** Starts a daemon on a free port and waits until its templates are ready. Disposing of it removes every runtime and ends it. Runtimes that an earlier bench has left are removed. */
+/**
+ * Starts a daemon on a free port and waits until its templates are ready. Disposing of it removes
+ * every runtime and ends it. Runtimes that an earlier bench has left are removed.
+ */
 export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
   const { stateDir, signal } = options
   await mkdir(stateDir, { recursive: true, mode: 0o700 })

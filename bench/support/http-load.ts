@@ -13,8 +13,9 @@ const endOfHead = Buffer.from('\r\n\r\n')
 const answerTimeoutMs = 60_000
 
 /**
- * A client of HTTP/1.1 on one connection, with one request at a time. It reads a status, a length and
- * that many bytes. A general client takes more time than a plain server does, and would be measured.
+ * A client of HTTP/1.1 on one connection, with one request at a time. It reads a status, a length
+ * and that many bytes. A general client takes more time than a plain server does, and would be
+ * measured.
  */
 export class LoadConnection implements Disposable {
   readonly #socket: Socket

@@ -38,7 +38,10 @@ export function isEnough(
   return rounds >= fewRounds && fastestMedian(operations) > slowMs
 }
 
-/** Runs the subjects in turn, A B A B, until the batch is long enough. Failed operations are kept as such; a failed `prepare` or `tidy` rejects. */
+/**
+ * Runs the subjects in turn, A B A B, until the batch is long enough. Failed operations are kept as
+ * such; a failed `prepare` or `tidy` rejects.
+ */
 export async function interleave(
   subjects: readonly Subject[],
   length: BatchLength,

@@ -9,7 +9,10 @@ export function markersOf(name: 'bench' | 'bench-summary'): Markers {
   return { begin: `<!-- ${name}:begin -->`, end: `<!-- ${name}:end -->` }
 }
 
-/** Puts `section` between the markers of a page, in place of what is there. Null where the page has not both, in order. */
+/**
+ * Puts `section` between the markers of a page, in place of what is there. Null where the page has
+ * not both, in order.
+ */
 export function replaceMarkedSection(page: string, section: string, markers: Markers): string | null {
   const begin = page.indexOf(markers.begin)
   const end = page.indexOf(markers.end)

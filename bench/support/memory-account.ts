@@ -3,19 +3,28 @@ import { join } from 'node:path'
 
 /** What a group's processes hold. */
 export interface MemoryUse {
-  /** Anonymous memory, and memory that is a file of no disk, such as what a sandbox gives its programs. Without the page cache. */
+  /**
+   * Anonymous memory, and memory that is a file of no disk, such as what a sandbox gives its
+   * programs. Without the page cache.
+   */
   readonly bytes: number
   /** Groups right below it: a runtime each. */
   readonly groups: number
 }
 
-/** Bytes that the processes of a group and of those below it hold, from `memory.stat` (Linux `cgroup-v1/memory.rst`, `cgroup-v2.rst`). */
+/**
+ * Bytes that the processes of a group and of those below it hold, from `memory.stat` (Linux
+ * `cgroup-v1/memory.rst`, `cgroup-v2.rst`).
+ */
 export function parseMemoryBytes(version: 1 | 2, text: string): number {
   const names = version === 1 ? ['total_rss', 'total_shmem'] : ['anon', 'shmem']
   return names.reduce((sum, name) => sum + Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN), 0)
 }
 
-/** Where this host accounts memory by group, from `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`); null where it does not. */
+/**
+ * Where this host accounts memory by group, from `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`);
+ * null where it does not.
+ */
 export function memoryHierarchyOf(mountinfo: string): { readonly version: 1 | 2; readonly mountPoint: string } | null {
   let second: string | null = null
   for (const line of mountinfo.split('\n')) {
@@ -29,7 +38,10 @@ export function memoryHierarchyOf(mountinfo: string): { readonly version: 1 | 2;
   return second === null ? null : { version: 2, mountPoint: second }
 }
 
-/** Memory of a group by its path; null where memory is not accounted by group or the group is not there. */
+/**
+ * Memory of a group by its path; null where memory is not accounted by group or the group is not
+ * there.
+ */
 export function readMemoryUse(group: string): MemoryUse | null {
   const hierarchy = memoryHierarchyOf(readFileSync('/proc/self/mountinfo', 'utf8'))
   if (hierarchy === null) return null
@@ -45,7 +57,10 @@ export function readMemoryUse(group: string): MemoryUse | null {
   }
 }
 
-/** What a process holds alone, and its share of what it holds with others (`proc_pid_smaps_rollup(5)`). */
+/**
+ * What a process holds alone, and its share of what it holds with others
+ * (`proc_pid_smaps_rollup(5)`).
+ */
 export function readProportionalBytes(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
   return 1024 * Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? Number.NaN)

@@ -37,7 +37,10 @@ export async function requireSection(section: Section): Promise<void> {
   await withSection(section, '')
 }
 
-/** Replaces a section by what `change` returns for it, and returns that. Rejects if the page has no such section. */
+/**
+ * Replaces a section by what `change` returns for it, and returns that. Rejects if the page has no
+ * such section.
+ */
 export async function writeSection(section: Section, change: (text: string) => string): Promise<string> {
   const { path, markers } = section
   const text = change(readMarkedSection(await readFile(path, 'utf8'), markers) ?? '')

@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
-// The least that a server of files can be: Node's `pipe` between a request and a file. PUT writes beside the file and renames, as Holt does; there is
-// no key, no isolation and no check of anything. Arguments: the directory. It says its port on stdout.
+// The least that a server of files can be: Node's `pipe` between a request and a file. PUT writes
+// beside the file and renames, as Holt does; there is no key, no isolation and no check of
+// anything. Arguments: the directory. It says its port on stdout.
 
 const [dir = '.'] = process.argv.slice(2)
 

@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline'
 
 const startTimeoutMs = 30_000
 
-/** A server of files in a process of its own that does nothing but pipe: what moving bytes costs in Node alone. */
+/**
+ * A server of files in a process of its own that does nothing but pipe: what moving bytes costs in
+ * Node alone.
+ */
 export class PipeServer implements AsyncDisposable {
   readonly url: string
   readonly #dir: string

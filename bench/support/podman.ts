@@ -13,7 +13,10 @@ export interface RawPlace {
 
 const runTimeoutMs = 60_000
 
-/** The verb that runs `true` with podman in a place; null where podman is not installed. Nothing is left in the host's own podman. */
+/**
+ * The verb that runs `true` with podman in a place; null where podman is not installed. Nothing is
+ * left in the host's own podman.
+ */
 export function podmanRun(place: RawPlace, signal: AbortSignal): (() => Promise<void>) | null {
   const podman = findProgram('podman')
   if (podman === null) return null

@@ -7,10 +7,16 @@ export interface PoolMembers {
 }
 
 const pollMs = 50
-/** A restore takes a third of a second, and a hundred of them half a minute; a loaded host may take ten times that. */
+/**
+ * A restore takes a third of a second, and a hundred of them half a minute; a loaded host may take
+ * ten times that.
+ */
 const fillTimeoutMs = 10 * 60_000
 
-/** Reads `holt_pool_members` of one template and class from the text that Prometheus is given (text format 0.0.4). */
+/**
+ * Reads `holt_pool_members` of one template and class from the text that Prometheus is given (text
+ * format 0.0.4).
+ */
 export function poolMembers(
   metrics: string,
   pool: { readonly template: string; readonly isolation: string },
@@ -25,7 +31,10 @@ export function poolMembers(
   return counts
 }
 
-/** Waits until `ready` runtimes of a pool wait and none is being made. Rejects when that takes too long. */
+/**
+ * Waits until `ready` runtimes of a pool wait and none is being made. Rejects when that takes too
+ * long.
+ */
 export async function untilFull(
   read: () => Promise<PoolMembers>,
   { ready, signal }: { readonly ready: number; readonly signal: AbortSignal },

@@ -28,10 +28,11 @@ const overlayAnnotation = 'dev.gvisor.spec.rootfs.overlay'
 
 /**
  * Makes the configuration of a baseline from that of a runtime of Holt: the same image, limits,
- * mounts, capabilities and filters, without the guest. The comparison stays fair when Holt's bundles
- * change. The mount of the socket stays, of an empty directory: without any bind mount gVisor starts
- * no gofer, and then it cannot keep the overlay in a directory (the sandbox ends with "fdDispenser out
- * of fds"). A container's user namespace goes, for the guest makes it before the runner starts.
+ * mounts, capabilities and filters, without the guest. The comparison stays fair when Holt's
+ * bundles change. The mount of the socket stays, of an empty directory: without any bind mount
+ * gVisor starts no gofer, and then it cannot keep the overlay in a directory (the sandbox ends with
+ * "fdDispenser out of fds"). A container's user namespace goes, for the guest makes it before the
+ * runner starts.
  */
 export function rawBundleConfig<Config extends BundleConfig>(config: Config, raw: RawBundle): Config {
   const { annotations } = config

@@ -10,7 +10,10 @@ import { runProgram, runSilently } from './run-program.ts'
 /** What a runner needs to know of its surroundings. */
 export interface RawRunnerOptions {
   readonly isolation: Isolation
-  /** True for bundles with nothing but an image, a program and a control group: a floor, no baseline. */
+  /**
+   * True for bundles with nothing but an image, a program and a control group: a floor, no
+   * baseline.
+   */
   readonly isBare: boolean
   /** Path of runsc, or of runc. */
   readonly program: string
@@ -29,7 +32,10 @@ export interface RawRunnerOptions {
 const verbTimeoutMs = 60_000
 const logShown = 500
 
-/** The flags that packages/engine-host gives runsc, but for that of the overlay, which names a directory. */
+/**
+ * The flags that packages/engine-host gives runsc, but for that of the overlay, which names a
+ * directory.
+ */
 const runscFlags = [
   '--network=none',
   '--host-uds=open',
@@ -40,8 +46,9 @@ const runscFlags = [
 ]
 
 /**
- * Runs raw runtimes with runsc or runc: the baselines. They start from a bundle that is written already, on a root that is mounted already and a disk that is the host's
- * own file system, so what the runner alone costs is all that is timed.
+ * Runs raw runtimes with runsc or runc: the baselines. They start from a bundle that is written
+ * already, on a root that is mounted already and a disk that is the host's own file system, so what
+ * the runner alone costs is all that is timed.
  */
 export class RawRunner implements AsyncDisposable {
   readonly name: 'runsc' | 'runc'
@@ -104,7 +111,10 @@ export class RawRunner implements AsyncDisposable {
     await this.#verb(['run', `--bundle=${this.#bundle(id)}`, id])
   }
 
-  /** Writes a running one into a fresh directory of this name, as Holt has it written; it ends, or goes on. Only gVisor can. */
+  /**
+   * Writes a running one into a fresh directory of this name, as Holt has it written; it ends, or
+   * goes on. Only gVisor can.
+   */
   async checkpoint(id: string, name: string, { goOn }: { readonly goOn: boolean }): Promise<void> {
     await this.dropCheckpoint(name)
     await mkdir(this.#image(name), { recursive: true })
@@ -135,12 +145,17 @@ export class RawRunner implements AsyncDisposable {
     await this.#verb(['exec', id, ...argv])
   }
 
-  /** Spawns `true` inside a running one, by a shell that has the clock. Returns the milliseconds of each. */
+  /**
+   * Spawns `true` inside a running one, by a shell that has the clock. Returns the milliseconds of
+   * each.
+   */
   async spawnsInside(id: string, asked: Spawns): Promise<readonly number[]> {
     return this.#spawns(asked, ['exec', id, ...spawnCommand(asked)])
   }
 
-  /** Does the same in one that is started for it and ends with it, so that none works beside others. */
+  /**
+   * Does the same in one that is started for it and ends with it, so that none works beside others.
+   */
   async spawnsInNew(id: string, asked: Spawns): Promise<readonly number[]> {
     await this.writeBundle(id, spawnCommand(asked))
     return this.#spawns(asked, ['run', `--bundle=${this.#bundle(id)}`, id])

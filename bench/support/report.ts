@@ -63,7 +63,9 @@ export interface RowReport extends Findings {
 const failuresShown = 3
 const noFloor = { floor: null, floor_ratio: null } as const
 
-/** Sums each series of a batch up. Failed operations count in the success rate and in nothing else. */
+/**
+ * Sums each series of a batch up. Failed operations count in the success rate and in nothing else.
+ */
 export function seriesReports(batch: readonly Measured[]): readonly SeriesReport[] {
   return batch.flatMap(({ subject, operations, wallMs, cpuMs }) =>
     subject.series.map((name) => {
@@ -161,7 +163,10 @@ export function compareRates(
   }
 }
 
-/** Holds a figure that is no duration of a series against another one, or against a bound of its own. */
+/**
+ * Holds a figure that is no duration of a series against another one, or against a bound of its
+ * own.
+ */
 export function compareFigures(asked: {
   readonly what: string
   readonly unit: Verdict['unit']

@@ -29,7 +29,10 @@ export function findProgram(name: string): string | null {
   return null
 }
 
-/** Runs a program to its end and answers its stdout. Rejects with what it said when it fails or takes too long. */
+/**
+ * Runs a program to its end and answers its stdout. Rejects with what it said when it fails or
+ * takes too long.
+ */
 export async function runProgram(argv: readonly string[], options: ProgramOptions): Promise<string> {
   const output = join(tmpdir(), `holt-bench-${process.pid}-${outputs++}`)
   // Output goes to a file: what outlives the program and has inherited a pipe would hold it open.
@@ -45,7 +48,10 @@ export async function runProgram(argv: readonly string[], options: ProgramOption
   }
 }
 
-/** Runs a program to its end as cheaply as that is done, for the clock. What it says is lost; rejects when it fails. */
+/**
+ * Runs a program to its end as cheaply as that is done, for the clock. What it says is lost;
+ * rejects when it fails.
+ */
 export async function runSilently(argv: readonly string[], options: ProgramOptions): Promise<void> {
   const code = await waitFor(argv, 'ignore', options)
   if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}`)

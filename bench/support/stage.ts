@@ -31,15 +31,23 @@ export interface Stage {
   readonly holtCpuMs: () => number | null
   /** CPU time so far of the programs that the bench has started, and of raw runtimes. */
   readonly rawCpuMs: () => number | null
-  /** What Holt's runtimes take by themselves, those of pools included, and what the daemon takes. */
+  /**
+   * What Holt's runtimes take by themselves, those of pools included, and what the daemon takes.
+   */
   readonly standing: () => Standing
   /** What the raw runtimes take. */
   readonly rawMemory: () => MemoryUse | null
-  /** Waits until so many runtimes of the default template wait in the pool of a class, and none is being made. */
+  /**
+   * Waits until so many runtimes of the default template wait in the pool of a class, and none is
+   * being made.
+   */
   untilPooled(isolation: Isolation, ready: number): Promise<void>
   /** A server that only answers, for floors. */
   readonly plain: PlainServer
-  /** A runner of the same bundles and the same image as Holt's class. Rejects where it is not installed. */
+  /**
+   * A runner of the same bundles and the same image as Holt's class. Rejects where it is not
+   * installed.
+   */
   openRawRunner(isolation: Isolation): Promise<RawRunner>
   /** A runner of bundles with the same image and nothing else, class gvisor, for floors. */
   openBareRunner(): Promise<RawRunner>

@@ -20,7 +20,10 @@ export function distributionOf(samples: readonly number[]): Distribution | null 
   }
 }
 
-/** The smallest of the ascending values that at least `fraction` of them do not exceed. NaN without values. */
+/**
+ * The smallest of the ascending values that at least `fraction` of them do not exceed. NaN without
+ * values.
+ */
 export function nearestRank(ascending: readonly number[], fraction: number): number {
   const rank = Math.max(1, Math.ceil(fraction * ascending.length))
   return ascending[rank - 1] ?? Number.NaN

@@ -1,4 +1,7 @@
-/** One operation that was timed. One that failed has no duration worth keeping, and its reason in `error`. */
+/**
+ * One operation that was timed. One that failed has no duration worth keeping, and its reason in
+ * `error`.
+ */
 export interface Operation {
   readonly series: string
   readonly ms: number
@@ -15,9 +18,15 @@ export interface Subject {
   readonly perform: (round: number) => Promise<readonly Operation[]>
   /** Takes away what the round has made: not timed, but its CPU time counts. */
   readonly tidy?: (round: number) => Promise<void>
-  /** CPU time so far, in milliseconds, of all that works for this subject; null where it cannot be told. */
+  /**
+   * CPU time so far, in milliseconds, of all that works for this subject; null where it cannot be
+   * told.
+   */
   readonly cpuMs: () => number | null
-  /** True where work goes on after the answer: then the CPU time of the whole batch is this subject's. */
+  /**
+   * True where work goes on after the answer: then the CPU time of the whole batch is this
+   * subject's.
+   */
   readonly background: boolean
   /** True for a floor: it does not decide how many rounds a batch has. */
   readonly isFloor?: boolean

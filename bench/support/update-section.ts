@@ -2,8 +2,8 @@
 const numberOf = (id: string) => Number(/\d+/.exec(id)?.[0] ?? 0)
 
 /**
- * Replaces the newly measured rows of the short table. The other rows stay as they are. Throws where
- * the columns of the two tables differ.
+ * Replaces the newly measured rows of the short table. The other rows stay as they are. Throws
+ * where the columns of the two tables differ.
  */
 export function updateSummary(old: string, measured: string): string {
   const [was, now] = [partsOf(old), partsOf(measured)]
@@ -16,7 +16,9 @@ export function updateSummary(old: string, measured: string): string {
   return [...now.head, ...lines, '', ...notes].join('\n')
 }
 
-/** Puts newly measured rows into the long page in place of what it had of them; the other rows stay. */
+/**
+ * Puts newly measured rows into the long page in place of what it had of them; the other rows stay.
+ */
 export function updateFull(old: string, measured: string): string {
   const [was, now] = [sectionsOf(old), sectionsOf(measured)]
   const sections = [...new Map([...was.sections, ...now.sections])]
@@ -26,7 +28,10 @@ export function updateFull(old: string, measured: string): string {
   return [notes.join('\n'), '', ...sections.map(([, text]) => `${text.trim()}\n`)].join('\n')
 }
 
-/** The notes, oldest first, that still tell of a row: each says by which command rows were measured, and a row is what it was measured as last. */
+/**
+ * The notes, oldest first, that still tell of a row: each says by which command rows were measured,
+ * and a row is what it was measured as last.
+ */
 function notesThatCount(notes: readonly string[], ids: readonly string[]): string[] {
   const told = new Set<string>()
   const counts = notes.toReversed().filter((note) => {

@@ -1,4 +1,7 @@
-/** What a program in a runtime can try against the machine, for so many seconds: Python, run as root. */
+/**
+ * What a program in a runtime can try against the machine, for so many seconds: Python, run as
+ * root.
+ */
 export interface InsideAttack {
   readonly name: string
   /** Reads its seconds from `sys.argv[1]`, and ends by itself where it is let. */
@@ -12,7 +15,10 @@ import json, os, sys, time
 end = time.monotonic() + float(sys.argv[1])
 `
 
-/** Each is stopped by its time, its limit, or the kernel, and none of these is a failure of the service. */
+/**
+ * Each is stopped by its time, its limit, or the kernel, and none of these is a failure of the
+ * service.
+ */
 export const insideAttacks: readonly InsideAttack[] = [
   {
     name: 'processes that fork for ever',

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { cgroupsOf, processesOf } from '../../e2e/support/host.ts'
 import { until } from '../../e2e/support/until.ts'
 
-/** Has nothing run of a runtime, and nothing of it mounted below a directory, as after a reboot. No daemon runs. */
+/**
+ * Has nothing run of a runtime, and nothing of it mounted below a directory, as after a reboot. No
+ * daemon runs.
+ */
 export async function loseRuntime(id: string, dir: string): Promise<void> {
   for (const group of cgroupsOf(id)) thaw(group)
   await until('its processes are gone', async () => {

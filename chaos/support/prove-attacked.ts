@@ -1,7 +1,10 @@
 import { expect } from 'vitest'
 import type { Evidence, Tally } from './attacker/target.ts'
 
-/** Fails where an attack was none: it did too little, or was answered what only something else is answered. */
+/**
+ * Fails where an attack was none: it did too little, or was answered what only something else is
+ * answered.
+ */
 export function proveAttacked({ least, answers = {} }: Evidence, tally: Tally): void {
   const { answers: given, ...counts } = tally
   const all = JSON.stringify(tally)

@@ -14,7 +14,10 @@ import { type Registry, startRegistry } from '../../packages/builder/test/suppor
 import { makeSmallBase } from '../../packages/builder/test/support/small-base.ts'
 import type { Scenario } from './scenarios.ts'
 
-/** A registry on loopback with small systems in it, each an image of its own, so that each is pulled. */
+/**
+ * A registry on loopback with small systems in it, each an image of its own, so that each is
+ * pulled.
+ */
 interface Shelf {
   /** Puts an image of this name into the registry and answers its reference. */
   publish(name: string): Promise<string>
@@ -47,7 +50,10 @@ async function openShelf(): Promise<Shelf> {
   }
 }
 
-/** A build of a container image that is pulled for it, with a file of a context and a step that reads it. */
+/**
+ * A build of a container image that is pulled for it, with a file of a context and a step that
+ * reads it.
+ */
 export const pulledBuild: Scenario = {
   name: 'build of a container image',
   prepare: async () => {

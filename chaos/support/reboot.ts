@@ -8,12 +8,15 @@ import { loseRuntime, unmountBelow } from './lose-runtime.ts'
 /** What things are of that are of another boot. */
 const otherBoot = 'another-boot'
 
-/** How far the clock of another boot is from that of this one: a host that has run for an hour less. */
+/**
+ * How far the clock of another boot is from that of this one: a host that has run for an hour less.
+ */
 const otherUptimeMs = 3_600_000
 
 /**
- * Has the installation as a reboot leaves it, and nothing else of the machine: no process, no mount, no cgroup and nothing in `/run`, and what is noted of the boot is of another one. No daemon
- * runs.
+ * Has the installation as a reboot leaves it, and nothing else of the machine: no process, no
+ * mount, no cgroup and nothing in `/run`, and what is noted of the boot is of another one. No
+ * daemon runs.
  */
 export async function loseAllInReboot(): Promise<void> {
   for (const id of readdirSync(join(stateDir, 'runtimes'))) {
@@ -30,7 +33,10 @@ export async function loseAllInReboot(): Promise<void> {
   forgetClock()
 }
 
-/** The boot that deadlines are noted under, and by how much the wall clock is ahead of that boot's own, in milliseconds. */
+/**
+ * The boot that deadlines are noted under, and by how much the wall clock is ahead of that boot's
+ * own, in milliseconds.
+ */
 export function notedClock(): { readonly bootId: string; readonly offset: number } {
   using database = openStore()
   const row = database.prepare("SELECT value FROM store_facts WHERE name = 'clock'").get()
@@ -53,7 +59,10 @@ function openStore(): DatabaseSync {
   return new DatabaseSync(join(stateDir, 'holt.db'), { timeout: 5000 })
 }
 
-/** Removes the cgroup that holds the installation's runtimes, with all below it, in each hierarchy: it has no process any more. */
+/**
+ * Removes the cgroup that holds the installation's runtimes, with all below it, in each hierarchy:
+ * it has no process any more.
+ */
 function removeCgroups(): void {
   const root = '/sys/fs/cgroup'
   for (const hierarchy of [root, ...readdirSync(root).map((name) => join(root, name))]) {

@@ -5,17 +5,25 @@ import type { Tally, Target } from './attacker/target.ts'
 
 const main = fileURLToPath(new URL('attacker/main.ts', import.meta.url))
 
-/** An attacker who is not over so long after the time that it has at the least does not end by itself. */
+/**
+ * An attacker who is not over so long after the time that it has at the least does not end by
+ * itself.
+ */
 const lateMs = 90_000
 
-/** An attack from outside, and how long it goes on: for a time at the least, and until enough was seen. */
+/**
+ * An attack from outside, and how long it goes on: for a time at the least, and until enough was
+ * seen.
+ */
 export interface Attacking {
   readonly target: Target
   readonly leastMs: number
   readonly enough: Promise<void>
 }
 
-/** Runs an attack from outside in a process of its own, so that it takes no time of who measures. */
+/**
+ * Runs an attack from outside in a process of its own, so that it takes no time of who measures.
+ */
 export async function runAttacker(name: string, { target, leastMs, enough }: Attacking): Promise<Tally> {
   const child = spawn(nodeBinary(), [main, JSON.stringify({ name, leastMs, target })], {
     cwd: '/',

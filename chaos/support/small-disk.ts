@@ -20,7 +20,10 @@ import { until } from '../../e2e/support/until.ts'
 import { every } from './length.ts'
 import { loseRuntime, unmountBelow } from './lose-runtime.ts'
 
-/** Room beside a copy of the state for some runtimes and a memory snapshot, at length for an image as well, and soon used up. */
+/**
+ * Room beside a copy of the state for some runtimes and a memory snapshot, at length for an image
+ * as well, and soon used up.
+ */
 const room = { mib: every ? 2048 : 384, inodes: 1536 }
 
 /**
@@ -33,8 +36,10 @@ const imageName = /^[0-9a-f]{64}\.(?:erofs|base)$/
 export const onSmallDisk: Settings = { HOLT_RESERVE_DISK: '0' }
 
 /**
- * A file system of its own, with a copy of the state directory, in the place of that directory: the daemon that runs there is the one that the helpers of the tests know. In the short version the images
- * that are there are not copied: each is mounted from where it is. What is made later lies on the disk in both. The state directory is as it was when it is disposed of.
+ * A file system of its own, with a copy of the state directory, in the place of that directory: the
+ * daemon that runs there is the one that the helpers of the tests know. In the short version the
+ * images that are there are not copied: each is mounted from where it is. What is made later lies
+ * on the disk in both. The state directory is as it was when it is disposed of.
  */
 export class SmallDisk implements AsyncDisposable {
   readonly #dir: string
@@ -86,7 +91,10 @@ export class SmallDisk implements AsyncDisposable {
     rmSync(join(stateDir, '.taken'), { recursive: true })
   }
 
-  /** Turns it read-only under whoever writes, as an error of the disk does (`ext4(5)`: abort). A remount alone is refused while files are open. */
+  /**
+   * Turns it read-only under whoever writes, as an error of the disk does (`ext4(5)`: abort). A
+   * remount alone is refused while files are open.
+   */
   fail(): void {
     execFileSync('mount', ['-o', 'remount,abort', stateDir])
   }
@@ -161,7 +169,8 @@ export class SmallDisk implements AsyncDisposable {
     // The mount here is this disk, not the directory below it.
     if (!isMounted(stateDir)) return
     await until('nobody uses the disk', async () => tryUnmount(stateDir)).catch(() => {
-      // A runtime of somebody else on this machine may have begun with a copy of our mounts, and keep what is mounted there until it ends.
+      // A runtime of somebody else on this machine may have begun with a copy of our mounts, and
+      // keep what is mounted there until it ends.
       execFileSync('umount', ['--lazy', stateDir])
     })
     for (const dir of [service.runDir, join(service.runDir, '.runner')])

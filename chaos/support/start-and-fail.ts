@@ -4,7 +4,10 @@ import { mainFile, nodeBinary, serviceEnvironment } from '../../e2e/support/serv
 /** A daemon that cannot start says so within this time, on a busy machine. */
 const timeoutMs = 60_000
 
-/** Starts a daemon over the state directory of the tests, which is expected to end by itself. Answers how it ended, and what it said. */
+/**
+ * Starts a daemon over the state directory of the tests, which is expected to end by itself.
+ * Answers how it ended, and what it said.
+ */
 export async function startAndFail(port: number): Promise<{ readonly code: number | null; readonly said: string }> {
   const child = spawn(nodeBinary(), [mainFile, 'serve'], {
     cwd: '/',

@@ -28,7 +28,8 @@ func transfer(source, destination string, more ...string) object {
 	return o
 }
 
-// describe tells everything about a tree that a copy has to keep. Hard links are told by the first path of their file.
+// describe tells everything about a tree that a copy has to keep. Hard links are told by the first
+// path of their file.
 func describe(t testing.TB, root string) map[string]string {
 	t.Helper()
 	seen := map[uint64]string{}

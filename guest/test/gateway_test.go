@@ -14,7 +14,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// gateway is the host's end of a guest's egress: it knows one name, and its addresses each behave in a way of their own.
+// gateway is the host's end of a guest's egress: it knows one name, and its addresses each behave
+// in a way of their own.
 type gateway struct {
 	t      testing.TB
 	path   string
@@ -133,7 +134,8 @@ func (w *gateway) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// resolve answers the question for the known name, and refuses others. A name that begins with "long" has a long answer.
+// resolve answers the question for the known name, and refuses others. A name that begins with
+// "long" has a long answer.
 func (w *gateway) resolve(answer http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	must(w.t, err)

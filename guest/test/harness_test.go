@@ -1,4 +1,5 @@
-// Package test runs the real guest as the first process of namespaces of its own, with the tests as its host.
+// Package test runs the real guest as the first process of namespaces of its own, with the tests as
+// its host.
 package test
 
 import (
@@ -63,7 +64,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// setUp gives the guest an /etc, a /usr and a /var/lib that are its own, a fresh /proc and /run, and a small file system, and becomes the guest.
+// setUp gives the guest an /etc, a /usr and a /var/lib that are its own, a fresh /proc and /run,
+// and a small file system, and becomes the guest.
 func setUp(binary, dir string) error {
 	steps := []struct {
 		source, target, kind string
@@ -167,7 +169,8 @@ func (g *guest) open() {
 	}()
 }
 
-// quiesce has the guest close its connection, as before a checkpoint, and returns when it has dialled again.
+// quiesce has the guest close its connection, as before a checkpoint, and returns when it has
+// dialled again.
 func (g *guest) quiesce(query string) {
 	g.t.Helper()
 	before := g.dialed.Load()

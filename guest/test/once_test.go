@@ -145,7 +145,8 @@ func TestOfManyAtOnceOneIsDone(t *testing.T) {
 	all.Wait()
 }
 
-// narrow is a program whose input holds little. It tells that something has come, takes the rest when it is sent a signal, and tells the digest of all.
+// narrow is a program whose input holds little. It tells that something has come, takes the rest
+// when it is sent a signal, and tells the digest of all.
 func narrow() {
 	if _, err := unix.FcntlInt(0, unix.F_SETPIPE_SZ, 4096); err != nil {
 		panic(err)

@@ -18,14 +18,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raceTime is how long directories are swapped at the least. Who resolves names and opens them afterwards loses such a race several times a second.
+// raceTime is how long directories are swapped at the least. Who resolves names and opens them
+// afterwards loses such a race several times a second.
 const raceTime = 2 * time.Second
 
 // fewest is how often each operation has to have been tried, on a machine that does much else too.
 const fewest = 10
 
-// TestNothingBelowATreeIsReachedThroughALinkThatTakesTheParentsPlace holds what operations on trees promise (links below are not followed) while a program inside swaps a directory of the tree for a link that
-// leads out of it, as fast as it can.
+// TestNothingBelowATreeIsReachedThroughALinkThatTakesTheParentsPlace holds what operations on trees
+// promise (links below are not followed) while a program inside swaps a directory of the tree for a
+// link that leads out of it, as fast as it can.
 func TestNothingBelowATreeIsReachedThroughALinkThatTakesTheParentsPlace(t *testing.T) {
 	g := start(t)
 	// As many as it takes for a swap to come in the middle of them.
@@ -103,7 +105,8 @@ func TestNothingBelowATreeIsReachedThroughALinkThatTakesTheParentsPlace(t *testi
 		_ = os.RemoveAll(g.path("doomed-spare"))
 		_ = os.MkdirAll(made+"/sub/deep", 0o755)
 		_ = os.WriteFile(made+"/sub/deep/f", []byte("inside"), 0o644)
-		// Both come into their places whole, so that nothing of this test is written through the link.
+		// Both come into their places whole, so that nothing of this test is written through the
+		// link.
 		_ = os.Symlink(g.path("outside"), g.path("doomed-spare"))
 		_ = os.Rename(made, g.path("doomed"))
 		race.ask("POST", "/v1/files/remove", object{"path": g.path("doomed"), "recursive": true})
@@ -176,7 +179,8 @@ func (r *race) swap(one, other string) {
 	})
 }
 
-// ask sends a request and answers what came, whether it succeeded, was refused or broke off: all three may be, while the tree changes.
+// ask sends a request and answers what came, whether it succeeded, was refused or broke off: all
+// three may be, while the tree changes.
 func (r *race) ask(method, path string, body any) string {
 	bytesOf := func() []byte {
 		if b, ok := body.([]byte); ok || body == nil {
@@ -211,7 +215,8 @@ func (r *race) end() {
 	r.running.Wait()
 }
 
-// everything is what there is below a path, which is not followed: by name the type, mode, owner, time and content of each. Without t what cannot be read is left out.
+// everything is what there is below a path, which is not followed: by name the type, mode, owner,
+// time and content of each. Without t what cannot be read is left out.
 func everything(t *testing.T, root string) map[string]string {
 	found := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {

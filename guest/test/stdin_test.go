@@ -59,7 +59,8 @@ func TestAWriteBeyondWhatWasTakenIsRefused(t *testing.T) {
 	}
 }
 
-// TestBrokenWritesNeverTypeTwice sends pieces that overlap, over requests of which many are given up half-way.
+// TestBrokenWritesNeverTypeTwice sends pieces that overlap, over requests of which many are given
+// up half-way.
 func TestBrokenWritesNeverTypeTwice(t *testing.T) {
 	g := start(t)
 	random := rand.New(rand.NewPCG(1, 2))

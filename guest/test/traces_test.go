@@ -37,7 +37,8 @@ func (g *guest) selected(source string) map[string]member {
 	}
 }
 
-// wantAsBelow compares files of the runtime's /etc, as they are copied, with those of the layer below, which is this machine's own.
+// wantAsBelow compares files of the runtime's /etc, as they are copied, with those of the layer
+// below, which is this machine's own.
 func (g *guest) wantAsBelow(when string, names ...string) map[string]member {
 	g.t.Helper()
 	found := g.selected("/etc")

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// traffic is a program inside that uses the network. What comes of it is its output; a step that fails says how.
+// traffic is a program inside that uses the network. What comes of it is its output; a step that
+// fails says how.
 func traffic(step string, args []string) {
 	switch step {
 	case "lookup":
@@ -213,7 +214,8 @@ func download(address string) string {
 	return fmt.Sprintf("%d %s %.0f MiB/s", n, outcomeOf(err), float64(n)/(1<<20)/time.Since(started).Seconds())
 }
 
-// fill writes to a connection that nobody reads from until it takes no more, and says how much it took.
+// fill writes to a connection that nobody reads from until it takes no more, and says how much it
+// took.
 func fill(address string) string {
 	conn, err := dialFor(address)
 	if err != nil {

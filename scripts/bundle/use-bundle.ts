@@ -19,7 +19,9 @@ export async function useBundle(bundles: string, id: string): Promise<void> {
     if (!isUsed(name)) await rm(join(bundles, name), { recursive: true, force: true })
 }
 
-/** Returns the command line of every process, from /proc (proc(5)). Arguments end with a null byte. */
+/**
+ * Returns the command line of every process, from /proc (proc(5)). Arguments end with a null byte.
+ */
 async function commandLines(): Promise<readonly string[]> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   // A process may end meanwhile.

@@ -16,7 +16,10 @@ export interface Part {
 
 const packageDir = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/
 
-/** Reads which npm packages have code in a bundle, sorted by name, from the `files.json` of the bundle. */
+/**
+ * Reads which npm packages have code in a bundle, sorted by name, from the `files.json` of the
+ * bundle.
+ */
 export async function readBundledPackages(root: string, filesJson: string): Promise<readonly Part[]> {
   const files = JSON.parse(await readFile(filesJson, 'utf8')) as Record<string, { sources: readonly string[] }>
   const sources = Object.values(files).flatMap((file) => file.sources)

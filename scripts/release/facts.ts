@@ -17,7 +17,9 @@ export interface ReleaseFacts {
   readonly epochSecs: number
 }
 
-/** Reads the facts. `SOURCE_DATE_EPOCH` replaces the time of the commit (reproducible-builds.org). */
+/**
+ * Reads the facts. `SOURCE_DATE_EPOCH` replaces the time of the commit (reproducible-builds.org).
+ */
 export async function readFacts(root: string): Promise<ReleaseFacts> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
   const git = async (...args: string[]) => (await run(['git', ...args], { cwd: root })).trim()

@@ -6,7 +6,10 @@ import { join, relative } from 'node:path'
 /** The name of the file with the sums of a directory. */
 export const sumsName = 'SHA256SUMS'
 
-/** Writes the SHA-256 sum of every file below a directory, sorted by name, in the form of sha256sum(1). */
+/**
+ * Writes the SHA-256 sum of every file below a directory, sorted by name, in the form of
+ * sha256sum(1).
+ */
 export async function writeSums(dir: string, names?: readonly string[]): Promise<void> {
   const lines: string[] = []
   for (const name of (names ?? (await filesBelow(dir))).toSorted())

@@ -44,7 +44,10 @@ async function linkCommands(stage: string): Promise<void> {
   for (const name of ['holt', 'holtd']) await symlink(`../lib/holt/bin/${name}`, join(stage, 'usr/bin', name))
 }
 
-/** Links the pages and examples to where people look for those of a package, and adds the license there. */
+/**
+ * Links the pages and examples to where people look for those of a package, and adds the license
+ * there.
+ */
 async function placeDocs(stage: string, root: string): Promise<void> {
   const target = join(stage, 'usr/share/doc/holt')
   await mkdir(target, { recursive: true })

@@ -11,7 +11,10 @@ import { fetchPinned, readPins } from './pinned-packages.ts'
 import { run } from './run.ts'
 import { writeSbom } from './sbom.ts'
 
-/** Where a release has the files that sources name: relative to lib/bundle, by path in the repository. */
+/**
+ * Where a release has the files that sources name: relative to lib/bundle, by path in the
+ * repository.
+ */
 const released = {
   'README.md': '../../share/doc/README.md',
   'guest/holt-guest': '../holt-guest',
@@ -62,7 +65,10 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string): Pr
   return components
 }
 
-/** Copies the launchers, templates, units, the installer, and the pages and examples at the places that links in pages have. */
+/**
+ * Copies the launchers, templates, units, the installer, and the pages and examples at the places
+ * that links in pages have.
+ */
 async function copyOwnFiles(root: string, dir: string): Promise<void> {
   await cp(join(root, 'deploy/release/bin'), join(dir, 'bin'), { recursive: true })
   await cp(join(root, 'templates'), join(dir, 'share/templates'), { recursive: true })

@@ -2,7 +2,10 @@ import type { CommandOutline } from '../../packages/cli/src/outline/outline-of.t
 import { verbOutlines } from '../../packages/cli/src/outline/verb-outlines.ts'
 import type { ReleaseFacts } from './facts.ts'
 
-/** Returns the manual page of `holt` in the format of man(7), made from the same outlines as the help. */
+/**
+ * Returns the manual page of `holt` in the format of man(7), made from the same outlines as the
+ * help.
+ */
 export function manualPage({ version, epochSecs }: Pick<ReleaseFacts, 'version' | 'epochSecs'>): string {
   const date = new Date(epochSecs * 1000).toISOString().slice(0, 10)
   const groups = [...new Set(verbOutlines.map(({ group }) => group))]

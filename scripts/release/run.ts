@@ -10,7 +10,10 @@ interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs a program of a release step, and returns its output. Throws with its error output if it fails. */
+/**
+ * Runs a program of a release step, and returns its output. Throws with its error output if it
+ * fails.
+ */
 export async function run(argv: readonly [string, ...string[]], { cwd, env = {} }: RunOptions = {}): Promise<string> {
   const [program, ...args] = argv
   const { stdout } = await promisify(execFile)(program, args, {

@@ -10,7 +10,10 @@ interface SbomInput {
   readonly components: Components
 }
 
-/** Writes the software bill of materials of a release directory, as CycloneDX 1.6 in JSON (cyclonedx.org). */
+/**
+ * Writes the software bill of materials of a release directory, as CycloneDX 1.6 in JSON
+ * (cyclonedx.org).
+ */
 export async function writeSbom(path: string, input: SbomInput): Promise<void> {
   await writeFile(path, `${JSON.stringify(sbomOf(input), null, 2)}\n`)
 }

@@ -6,7 +6,10 @@ import type { Components } from './make-tree.ts'
 /** The name of the release notes. */
 export const notesName = 'RELEASE-NOTES.md'
 
-/** Writes the release notes: how to install, the versions of what is inside, and the part of CHANGELOG.md. */
+/**
+ * Writes the release notes: how to install, the versions of what is inside, and the part of
+ * CHANGELOG.md.
+ */
 export async function writeNotes(
   outDir: string,
   { facts, components, artifacts }: { facts: ReleaseFacts; components: Components; artifacts: readonly string[] },

@@ -66,7 +66,10 @@ export async function readContract(compiled: string): Promise<Contract> {
   return { declarations, partOf }
 }
 
-/** An editor shows no comments of fields behind `Omit` and `Pick`: a part is an interface of its own. */
+/**
+ * An editor shows no comments of fields behind `Omit` and `Pick`: a part is an interface of its
+ * own.
+ */
 function declarationOfPart(name: string, part: TypePart, { schema, side }: InferredType, names: Names): string | null {
   const { def } = schema._zod
   if (def.type !== 'object') return null

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 /** Directory on the file system where a daemon of the bench keeps checkpoints. */
 const parent = new URL('../../../.holt/', import.meta.url).pathname
 
-/** A file with as many bytes as a checkpoint: the write and the read that no checkpoint can avoid. */
+/**
+ * A file with as many bytes as a checkpoint: the write and the read that no checkpoint can avoid.
+ */
 export class CheckpointFile implements AsyncDisposable {
   readonly #dir: string
   readonly #file: FileHandle

@@ -1,6 +1,6 @@
 // A Node server with nothing beside the request and the answer: no key, no routes, no store.
-// `/durable` writes 4 KiB and syncs them before it answers; requests that wait together share a sync.
-// Other paths answer what the parent sent for them, or an empty object.
+// `/durable` writes 4 KiB and syncs them before it answers; requests that wait together share a
+// sync. Other paths answer what the parent sent for them, or an empty object.
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'

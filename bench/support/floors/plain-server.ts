@@ -19,7 +19,9 @@ export interface PlainServerSettings {
 const startTimeoutMs = 30_000
 const mainFile = join(import.meta.dirname, 'plain-server-main.ts')
 
-/** A Node server in a process of its own that only answers: the least that an HTTP request costs. */
+/**
+ * A Node server in a process of its own that only answers: the least that an HTTP request costs.
+ */
 export class PlainServer implements AsyncDisposable {
   readonly url: string
   readonly port: number

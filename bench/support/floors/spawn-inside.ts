@@ -15,7 +15,9 @@ export function spawnCommand({ clients, each }: Spawns): readonly string[] {
   return ['/bin/bash', '-c', shell, 'spawns', String(clients), String(each)]
 }
 
-/** Returns the milliseconds of each spawn. Throws where there are fewer or more than were asked for. */
+/**
+ * Returns the milliseconds of each spawn. Throws where there are fewer or more than were asked for.
+ */
 export function parseSpawns(output: string, { clients, each }: Spawns): readonly number[] {
   const lines = output.split('\n').filter((line) => line !== '')
   const times = lines.map((line) => {

@@ -8,7 +8,10 @@ function operation(series: string, ms: number): Operation {
   return { series, ms, error: null }
 }
 
-/** A subject that writes down what is asked of it, and whose CPU clock goes on by `cpu` with each round and tidying. */
+/**
+ * A subject that writes down what is asked of it, and whose CPU clock goes on by `cpu` with each
+ * round and tidying.
+ */
 function recorded(name: string, log: string[], { cpu = 0, background = false } = {}): Subject {
   let spent = 0
   const did = (what: string) => async (round: number) => {

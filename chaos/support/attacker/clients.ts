@@ -38,7 +38,10 @@ const costly = [
 /** What a project is told that asks for more than it may at once. */
 const limited = { rate_limited: 0, quota_exceeded: 0 }
 
-/** Sends the same request again and again over one connection, each when the answer of the one before has begun. */
+/**
+ * Sends the same request again and again over one connection, each when the answer of the one
+ * before has begun.
+ */
 function again({ socket, note }: Lane, ...request: readonly (string | Buffer)[]): void {
   const send = () => {
     note()

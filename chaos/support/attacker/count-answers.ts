@@ -4,7 +4,10 @@ const marks = /HTTP\/1\.1 (\d{3}) |"error":\{"code":"(\w+)"/g
 /** Longer than any mark, so that none is missed that comes in two pieces. */
 const markBytes = 64
 
-/** Counts the answers of one connection, as they come: by the code of their error, or else by their status. */
+/**
+ * Counts the answers of one connection, as they come: by the code of their error, or else by their
+ * status.
+ */
 export function countAnswers(answers: Record<string, number>): (data: Buffer) => void {
   const add = (name: string, count: number) => {
     answers[name] = (answers[name] ?? 0) + count

@@ -16,11 +16,20 @@ const batch = 100
 export interface Lanes {
   /** How many at once: one that is closed is opened anew. */
   readonly count: number
-  /** How many addresses of loopback they come from, each a peer of its own; default: 127.0.0.1, as everybody else. */
+  /**
+   * How many addresses of loopback they come from, each a peer of its own; default: 127.0.0.1, as
+   * everybody else.
+   */
   readonly addresses?: number
-  /** Whether what the service answers is read; default: yes. Of what is not, the beginning is looked at when it is over. */
+  /**
+   * Whether what the service answers is read; default: yes. Of what is not, the beginning is looked
+   * at when it is over.
+   */
   readonly reads?: boolean
-  /** Each is asked once beforehand, over a connection that is read: so it is known what those are answered that are cut before they are. */
+  /**
+   * Each is asked once beforehand, over a connection that is read: so it is known what those are
+   * answered that are cut before they are.
+   */
   readonly asksFirst?: readonly string[]
 }
 
@@ -32,7 +41,10 @@ export interface Lane {
   readonly note: () => void
 }
 
-/** Keeps connections open and does something over each of them: for a time that begins when each has been begun, since to open thousands takes a slow machine long. */
+/**
+ * Keeps connections open and does something over each of them: for a time that begins when each has
+ * been begun, since to open thousands takes a slow machine long.
+ */
 export async function lanes(
   target: Target,
   { leastMs, enough }: AttackTime,

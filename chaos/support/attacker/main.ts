@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { attackOf } from './attacks.ts'
 import type { Target } from './target.ts'
 
-/** Runs one attack until its input ends, and for a time at the least, and prints what it came to: `main.ts '{"name": ..., "leastMs": ..., "target": {...}}'`. */
+/**
+ * Runs one attack until its input ends, and for a time at the least, and prints what it came to:
+ * `main.ts '{"name": ..., "leastMs": ..., "target": {...}}'`.
+ */
 const { name, leastMs, target } = JSON.parse(process.argv[2] ?? '{}') as {
   name: string
   leastMs: number

@@ -5,10 +5,16 @@ import type { Attack } from './target.ts'
 
 const mib = 2 ** 20
 
-/** More strangers than are let in at once, so that some of them have to go: at length all of them have been in. */
+/**
+ * More strangers than are let in at once, so that some of them have to go: at length all of them
+ * have been in.
+ */
 const crowd = (count: number) => ({ opened: short(1_200, count), closed: 100 })
 
-/** What is said to who has sent no request within 15 s; before that nobody has a reason to say anything. */
+/**
+ * What is said to who has sent no request within 15 s; before that nobody has a reason to say
+ * anything.
+ */
 const late = short({}, { invalid_request: 0 })
 
 /** What those are told who have no key: that, and that they ask too often. */

@@ -23,14 +23,17 @@ interface Counts {
   pieces: number
 }
 
-/** What an attack came to. Answers are counted by the code of their error, or else by their status. */
+/**
+ * What an attack came to. Answers are counted by the code of their error, or else by their status.
+ */
 export interface Tally extends Counts {
   readonly answers: Record<string, number>
 }
 
 /**
- * What an attack came to at the least where it was one, on the slowest machine. Other answers than these mean that it was turned away at the door, for its path, its key or its form:
- * then nothing was attacked.
+ * What an attack came to at the least where it was one, on the slowest machine. Other answers than
+ * these mean that it was turned away at the door, for its path, its key or its form: then nothing
+ * was attacked.
  */
 export interface Evidence {
   readonly least: Partial<Counts>
@@ -38,7 +41,10 @@ export interface Evidence {
   readonly answers?: Readonly<Record<string, number>>
 }
 
-/** How long an attack goes on once it has begun: for a time at the least, and until whoever measures has seen enough. */
+/**
+ * How long an attack goes on once it has begun: for a time at the least, and until whoever measures
+ * has seen enough.
+ */
 export interface AttackTime {
   readonly leastMs: number
   readonly enough: Promise<void>

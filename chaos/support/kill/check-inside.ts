@@ -4,7 +4,10 @@ import { runtimesPath, success } from '../../../e2e/support/api.ts'
 import type { Ask } from './ask.ts'
 import { eventKey, type KnownRuntime, type Ledger } from './ledger.ts'
 
-/** Looks into every runtime that runs, and with `wake` into those that are paused: their files and commands are what was acknowledged. Answers how many facts that were. */
+/**
+ * Looks into every runtime that runs, and with `wake` into those that are paused: their files and
+ * commands are what was acknowledged. Answers how many facts that were.
+ */
 export async function checkInside({ ask, ledger, wake }: { ask: Ask; ledger: Ledger; wake: boolean }): Promise<number> {
   let facts = 0
   for (const runtime of ledger.runtimes.values()) {
@@ -32,7 +35,10 @@ async function checkFiles(ask: Ask, ledger: Ledger, { id, state, files }: KnownR
   }
 }
 
-/** SHA-256 of those files that are there. A command that reads none brings a paused runtime back all the same. */
+/**
+ * SHA-256 of those files that are there. A command that reads none brings a paused runtime back all
+ * the same.
+ */
 export async function digestsOf(ask: Ask, id: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const argv = ['sh', '-c', 'for path; do test ! -e "$path" || sha256sum -- "$path"; done', 'sh', ...paths]
   const json = { argv, user: 'root', timeout_secs: 60 }

@@ -14,7 +14,9 @@ import { settingsPaths } from './settings-worker.ts'
 /** So many dead secrets of keys are tried after each crash. */
 const deadSecretsMax = 20
 
-/** Longer than a pause, a resume or an end that was cut off takes to be finished by the next daemon. */
+/**
+ * Longer than a pause, a resume or an end that was cut off takes to be finished by the next daemon.
+ */
 const settleMs = 60_000
 
 /** What is held against what. */
@@ -27,8 +29,9 @@ export interface Books {
 }
 
 /**
- * Looks whether all of the ledger is so, and whether there is nothing else: what the lists of the service have is what was acknowledged, and what was sent and not acknowledged
- * at the most. What was open is known from then on. Answers how many facts that were.
+ * Looks whether all of the ledger is so, and whether there is nothing else: what the lists of the
+ * service have is what was acknowledged, and what was sent and not acknowledged at the most. What
+ * was open is known from then on. Answers how many facts that were.
  */
 export async function checkLedger(books: Books): Promise<number> {
   const counts = [
@@ -109,7 +112,10 @@ function atLeastOnce({ events }: Ledger, key: string): void {
   events.set(key, Math.max(1, events.get(key) ?? 0))
 }
 
-/** Valid keys open the service, and dead secrets do not: the newest of these, for an address that sends more wrong ones than a few a second is told to wait. */
+/**
+ * Valid keys open the service, and dead secrets do not: the newest of these, for an address that
+ * sends more wrong ones than a few a second is told to wait.
+ */
 async function checkKeys({ ask, ledger }: Books): Promise<number> {
   const listed = new Set((await listAll(ask, settingsPaths.keys, Key)).map(({ key_id }) => key_id as string))
   for (const { id, state, secret } of ledger.keys.values()) {

@@ -25,7 +25,10 @@ export async function restoreSnapshots(ask: Ask, ledger: Ledger): Promise<number
   return ready.length
 }
 
-/** Expects that a build comes to its end that is left alone, under a name whose builds were cut off, and that a runtime of it has what was built. */
+/**
+ * Expects that a build comes to its end that is left alone, under a name whose builds were cut off,
+ * and that a runtime of it has what was built.
+ */
 export async function buildToItsEnd(ask: Ask, name: string): Promise<void> {
   const json = { name, from_template: 'base-small', steps: [{ run: 'echo built > /workspace/built' }] }
   const { build_id } = JSON.parse((await ask('POST', buildsPath, { json })).text)

@@ -4,7 +4,10 @@ import { success } from '../../../e2e/support/api.ts'
 import type { Ask } from './ask.ts'
 import { eventKey } from './ledger.ts'
 
-/** The log of events of a project, as its clients read it. What was read once has to be there ever after. */
+/**
+ * The log of events of a project, as its clients read it. What was read once has to be there ever
+ * after.
+ */
 export class EventLog {
   readonly #ask: Ask
   readonly #events: Event[] = []

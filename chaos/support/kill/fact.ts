@@ -1,4 +1,7 @@
-/** What is known of one thing: the value it has, or those that it may have because a change of it was sent and not acknowledged. Values are compared as JSON. */
+/**
+ * What is known of one thing: the value it has, or those that it may have because a change of it
+ * was sent and not acknowledged. Values are compared as JSON.
+ */
 export class Fact<Value> {
   readonly #what: string
   #values: readonly Value[]

@@ -32,7 +32,10 @@ export interface KnownKey {
 /** A network policy, null where there is none of that name. */
 export type PolicyValue = { readonly revision: number; readonly host: string } | null
 
-/** Everything that the service has acknowledged, and that must therefore be so after every crash, with what it may or may not have done where an answer was lost. */
+/**
+ * Everything that the service has acknowledged, and that must therefore be so after every crash,
+ * with what it may or may not have done where an answer was lost.
+ */
 export class Ledger {
   readonly runtimes = new Map<string, KnownRuntime>()
   readonly snapshots = new Map<string, KnownSnapshot>()
@@ -46,7 +49,10 @@ export class Ledger {
   readonly deadSecrets: string[] = []
   /** How often the log has to have an event at the least, by `eventKey`. */
   readonly events = new Map<string, number>()
-  /** Requests that were answered that nothing came of them: each may have left what has failed, and nothing else. */
+  /**
+   * Requests that were answered that nothing came of them: each may have left what has failed, and
+   * nothing else.
+   */
   readonly failures = { runtimes: 0, snapshots: 0 }
   acknowledged = 0
 
@@ -71,7 +77,10 @@ export function knownFiles({ files }: KnownRuntime): ReadonlyMap<string, string>
   )
 }
 
-/** What tells an event from others: what happened to what, and the revision or version that came of it. */
+/**
+ * What tells an event from others: what happened to what, and the revision or version that came of
+ * it.
+ */
 export function eventKey(type: string, subject: string, number?: unknown): string {
   return typeof number === 'number' ? `${type} ${subject} ${number}` : `${type} ${subject}`
 }

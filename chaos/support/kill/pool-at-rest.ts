@@ -20,7 +20,10 @@ export async function poolHasOne(): Promise<void> {
   await until('a member waits', async () => (await sumOf('holt_pool_members', { state: 'ready' })) > 0, restMs)
 }
 
-/** Expects that the machine comes to have the runtimes of the ledger, those that wait in a pool, and no other: what a killed daemon was making is gone. */
+/**
+ * Expects that the machine comes to have the runtimes of the ledger, those that wait in a pool, and
+ * no other: what a killed daemon was making is gone.
+ */
 export async function nothingBesidesPool(ledger: Ledger): Promise<void> {
   const owned = new Set(
     [...ledger.runtimes.values()].flatMap(({ id, state }) => (state.isKnown('terminated') ? [] : [id])),

@@ -17,7 +17,10 @@ const arriveMs = 120_000
 /** Webhooks may go to loopback, where the receiver is. */
 export const toLoopback: Settings = { HOLT_EGRESS_ALLOWED_NETWORKS: '127.0.0.0/8' }
 
-/** Who is sent each event of policies, secrets and keys over a webhook, and lives through all daemons. */
+/**
+ * Who is sent each event of policies, secrets and keys over a webhook, and lives through all
+ * daemons.
+ */
 export class Receiver implements AsyncDisposable {
   readonly #server: Server
   readonly #ask: Ask
@@ -46,7 +49,10 @@ export class Receiver implements AsyncDisposable {
     return receiver
   }
 
-  /** Expects that each event that the log has come to have has come, for the first time in their order. Answers how many. */
+  /**
+   * Expects that each event that the log has come to have has come, for the first time in their
+   * order. Answers how many.
+   */
   async check(log: EventLog): Promise<number> {
     const { after } = this.#webhook ?? { after: 0 }
     const sent = log.events.slice(after).filter(({ type }) => /^(policy|secret|key)\./.test(type))

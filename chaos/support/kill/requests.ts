@@ -8,7 +8,9 @@ import type { Ledger } from './ledger.ts'
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 export type Json = any
 
-/** How often a request is sent again that was answered that it may come again, and how long after. */
+/**
+ * How often a request is sent again that was answered that it may come again, and how long after.
+ */
 const again = { times: 10, waitMs: 300 }
 
 /** A request that changes something. */
@@ -25,11 +27,17 @@ export interface Change {
   readonly refused?: (code: string) => boolean
   /** It was answered that nothing came of it, though it may come again. */
   readonly gaveUp?: () => void
-  /** Whether it is sent until it is known what became of it. What else can be seen is left open now and then. */
+  /**
+   * Whether it is sent until it is known what became of it. What else can be seen is left open now
+   * and then.
+   */
   readonly mustBeKnown: boolean
 }
 
-/** The requests of one worker, one after another. What is acknowledged is written down; what is lost with the daemon is sent again when there is another. */
+/**
+ * The requests of one worker, one after another. What is acknowledged is written down; what is lost
+ * with the daemon is sent again when there is another.
+ */
 export class Requests {
   readonly #ledger: Ledger
   readonly #chance: Chance

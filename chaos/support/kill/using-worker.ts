@@ -5,7 +5,10 @@ import { eventKey, type KnownRuntime } from './ledger.ts'
 import { type Change, type Json, keyed } from './requests.ts'
 import type { Parts } from './settings-worker.ts'
 
-/** The part of a worker that writes and runs in a runtime, which brings it back where it is paused, and pauses it. */
+/**
+ * The part of a worker that writes and runs in a runtime, which brings it back where it is paused,
+ * and pauses it.
+ */
 export class UsingWorker {
   readonly #name: string
   readonly #parts: Parts

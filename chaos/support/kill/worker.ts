@@ -9,7 +9,10 @@ import { type Json, keyed, Requests } from './requests.ts'
 import { SettingsWorker } from './settings-worker.ts'
 import { UsingWorker } from './using-worker.ts'
 
-/** The most runtimes, and the most snapshots, that one worker has at a time; a fork adds its children. */
+/**
+ * The most runtimes, and the most snapshots, that one worker has at a time; a fork adds its
+ * children.
+ */
 const most = { runtimes: 2, snapshots: 2 }
 const children = 2
 
@@ -25,7 +28,10 @@ const steps = [
   'fork',
 ] as const
 
-/** A client that does whatever chance says, one thing after another, and writes down what was acknowledged. Everything it does is to things of its own. */
+/**
+ * A client that does whatever chance says, one thing after another, and writes down what was
+ * acknowledged. Everything it does is to things of its own.
+ */
 export class Worker {
   readonly name: string
   readonly #ask: Ask
@@ -112,7 +118,8 @@ export class Worker {
     let sent = 0
     const acknowledge = ({ data }: Json) => {
       runtime.state.is('running')
-      // The event comes after the children: a daemon that is killed in between leaves them with events of their own alone.
+      // The event comes after the children: a daemon that is killed in between leaves them with
+      // events of their own alone.
       if (sent === 1) this.#ledger.expectEvent(eventKey('runtime.forked', runtime.id))
       for (const { runtime: child, error } of data) {
         if (child !== null) this.#ledger.addRuntime(child.runtime_id, this.name, files)

@@ -10,7 +10,10 @@ export interface ClientParts {
   readonly over: AbortSignal
 }
 
-/** Creates, runs, writes, copies, reads and deletes, again and again until it is over. What comes back has to be what was put there. */
+/**
+ * Creates, runs, writes, copies, reads and deletes, again and again until it is over. What comes
+ * back has to be what was put there.
+ */
 export async function work({ holt, isolation, watch, over }: ClientParts): Promise<void> {
   for (let round = 0; !over.aborted; round += 1) {
     const runtime = await watch.time('create', () => holt.runtimes.create({ isolation }))

@@ -8,7 +8,10 @@ const maxRetries = 1_000
 /** A create may wait behind those of all other clients. */
 const timeoutSecs = 600
 
-/** Has clients work for a time and prints what it came to: `main.ts '{"url", "key", "clients", "ms", "classes"}'`. */
+/**
+ * Has clients work for a time and prints what it came to: `main.ts '{"url", "key", "clients", "ms",
+ * "classes"}'`.
+ */
 const { url, key, clients, ms, classes } = JSON.parse(process.argv[2] ?? '{}') as {
   readonly url: string
   readonly key: string

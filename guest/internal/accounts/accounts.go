@@ -1,5 +1,5 @@
-// Package accounts reads the users and groups of the runtime. Its files are written by whoever made the image, so they
-// are bounded, and a line that makes no sense is passed over.
+// Package accounts reads the users and groups of the runtime. Its files are written by whoever made
+// the image, so they are bounded, and a line that makes no sense is passed over.
 package accounts
 
 import (
@@ -161,7 +161,8 @@ func nameOr(names map[uint32]string, id uint32) string {
 // maxShownRunes bounds a name that the host takes.
 const maxShownRunes = 256
 
-// Shown returns a name as the host takes it, or the digits of its id: letters and digits of any script, and _ . @ + -, with one $ at the end.
+// Shown returns a name as the host takes it, or the digits of its id: letters and digits of any
+// script, and _ . @ + -, with one $ at the end.
 func Shown(name string, id uint32) string {
 	bare := strings.TrimSuffix(name, "$")
 	odd := func(r rune) bool {
@@ -173,7 +174,8 @@ func Shown(name string, id uint32) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// Lookup finds a user by `user[:group]`, each a name or a number. A uid that has no entry is a user all the same; a name is not. With a group the user is in that one alone, as in Docker.
+// Lookup finds a user by `user[:group]`, each a name or a number. A uid that has no entry is a user
+// all the same; a name is not. With a group the user is in that one alone, as in Docker.
 func (d *Database) Lookup(spec string) (*User, error) {
 	if e := d.find(func(e *passwdEntry) bool { return e.name == spec }); e != nil {
 		return d.user(e), nil
@@ -205,7 +207,8 @@ func (d *Database) byText(text, spec string) (*User, error) {
 	return &User{Name: text, UID: uid, Home: "/", Shell: "/bin/sh"}, nil
 }
 
-// LookupOwner finds whom a file is given to by `user[:group]`, each a name or a number. A number without a group is both, a name brings its own group.
+// LookupOwner finds whom a file is given to by `user[:group]`, each a name or a number. A number
+// without a group is both, a name brings its own group.
 func (d *Database) LookupOwner(spec string) (uid, gid int, err error) {
 	userText, groupText, hasGroup := strings.Cut(spec, ":")
 	if id, err := parseID(userText); err == nil {

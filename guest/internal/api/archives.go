@@ -8,7 +8,8 @@ import (
 	"holt.dev/guest/internal/files"
 )
 
-// defaultMaxEntries bounds an archive whose sender does not say how many entries it has; in gVisor each costs memory.
+// defaultMaxEntries bounds an archive whose sender does not say how many entries it has; in gVisor
+// each costs memory.
 const defaultMaxEntries = 200_000
 
 func formatOf(r *http.Request, absent archive.Format) (archive.Format, error) {

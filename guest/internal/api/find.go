@@ -16,7 +16,8 @@ const (
 	itemBufferLen = 32 << 10
 )
 
-// searchFiles streams what is found. Once the first item is out, an error can only be told by cutting the stream.
+// searchFiles streams what is found. Once the first item is out, an error can only be told by
+// cutting the stream.
 func (a *API) searchFiles(w http.ResponseWriter, r *http.Request) error {
 	var request find.Request
 	if err := decode(r, &request); err != nil {

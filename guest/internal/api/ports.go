@@ -46,7 +46,8 @@ func (a *API) waitForPort(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// connectPort answers once it is connected, and then carries frames both ways. An error can then only be told by cutting the stream.
+// connectPort answers once it is connected, and then carries frames both ways. An error can then
+// only be told by cutting the stream.
 func (a *API) connectPort(w http.ResponseWriter, r *http.Request) error {
 	port, err := ports.Parse(r.PathValue("port"))
 	if err != nil {

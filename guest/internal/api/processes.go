@@ -38,7 +38,8 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	return stream(w, r, p, process.View{Story: true, Follow: true, Hold: true})
 }
 
-// stream writes a process's output. Where the stream is cut off for a checkpoint the process waits for its reader to come back.
+// stream writes a process's output. Where the stream is cut off for a checkpoint the process waits
+// for its reader to come back.
 func stream(w http.ResponseWriter, r *http.Request, p *process.Process, view process.View) error {
 	view.Returns = serve.Of(r).Ending
 	return items(w, r, func(w io.Writer, flush func() error) error { return p.Follow(r.Context(), view, w, flush) })
@@ -99,7 +100,8 @@ func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// What the same operation has typed before it was given up is not typed again; with an offset that is found out by it.
+	// What the same operation has typed before it was given up is not typed again; with an offset
+	// that is found out by it.
 	progress := progressOf(r)
 	if progress == nil || offset != nil {
 		progress = &operations.Progress{}

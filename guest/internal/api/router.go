@@ -1,4 +1,5 @@
-// Package api is the guest's side of the wire contract in PROTOCOL.md: routes, their parameters and their answers.
+// Package api is the guest's side of the wire contract in PROTOCOL.md: routes, their parameters and
+// their answers.
 package api
 
 import (

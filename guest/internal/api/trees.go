@@ -62,7 +62,8 @@ func (a *API) clearMounts(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// stream answers with an archive. Once bytes are out, an error can only be told by cutting the stream.
+// stream answers with an archive. Once bytes are out, an error can only be told by cutting the
+// stream.
 func (a *API) stream(w http.ResponseWriter, pack func(out *countingWriter) error) error {
 	w.Header().Set("Content-Type", "application/x-tar")
 	out := &countingWriter{w: w}

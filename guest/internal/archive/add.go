@@ -19,7 +19,8 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// add writes a file that may be an archive: one is unpacked into the destination, anything else goes where it would have gone. Its bytes are on the disk first, since only a look at the
+// add writes a file that may be an archive: one is unpacked into the destination, anything else
+// goes where it would have gone. Its bytes are on the disk first, since only a look at the
 // beginning of what is compressed tells.
 func (p *applier) add(u *unpacker, parts []string, h *tar.Header) error {
 	spool, err := spoolFile()
@@ -62,7 +63,8 @@ func spoolFile() (*os.File, error) {
 	return file, err
 }
 
-// openInner begins to read a file as an archive; nil for one that is none: whatever it is compressed with, a tar header has to be at its beginning.
+// openInner begins to read a file as an archive; nil for one that is none: whatever it is
+// compressed with, a tar header has to be at its beginning.
 func openInner(file *os.File) io.Reader {
 	stream := func() io.Reader {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -80,7 +82,8 @@ func openInner(file *os.File) io.Reader {
 	return stream()
 }
 
-// decompress recognizes a format by its first bytes, as Docker does; nil where they promise one and what follows is none.
+// decompress recognizes a format by its first bytes, as Docker does; nil where they promise one and
+// what follows is none.
 func decompress(in *bufio.Reader) io.Reader {
 	magic, _ := in.Peek(6)
 	var out io.Reader = in
@@ -99,7 +102,8 @@ func decompress(in *bufio.Reader) io.Reader {
 	return out
 }
 
-// unpack writes what an archive holds into the destination. Its owners and set-id bits are its own, and so is the destination's mode where it says one.
+// unpack writes what an archive holds into the destination. Its owners and set-id bits are its own,
+// and so is the destination's mode where it says one.
 func (p *applier) unpack(u *unpacker, h *tar.Header, inner io.Reader) error {
 	if u.way.root < 0 {
 		dir := *p

@@ -17,13 +17,15 @@ import (
 type Application struct {
 	// Destination is an absolute path. One that ends in a slash, or `/.`, is a directory.
 	Destination string
-	// Single says that the archive is one file, which may be the destination itself; else its entries go into the destination.
+	// Single says that the archive is one file, which may be the destination itself; else its
+	// entries go into the destination.
 	Single bool
 	Owner  *Owner // of everything, also of directories that are made on the way; nil: root, or as KeepOwners says
 	// KeepOwners takes owners as the archive has them; directories on the way are root's.
 	KeepOwners bool
 	Mode       ModeChange // of everything but symlinks and directories on the way; nil: as the archive says
-	// Unpack has files at the top of the archive that are archives themselves unpacked into the destination, with the owners they have.
+	// Unpack has files at the top of the archive that are archives themselves unpacked into the
+	// destination, with the owners they have.
 	Unpack     bool
 	MaxEntries int64
 }
@@ -37,8 +39,10 @@ type Applied struct {
 	Unpacked int64 `json:"unpacked"` // archives
 }
 
-// Apply writes an archive into the tree, in place: what fails midway leaves what came before. Directories are merged; one that is there takes the attributes of the archive's, the destination
-// itself keeps its own. A file or a symlink takes the place of what is there, unless that is a directory; a directory goes through a symlink to one, and never takes the place of a file.
+// Apply writes an archive into the tree, in place: what fails midway leaves what came before.
+// Directories are merged; one that is there takes the attributes of the archive's, the destination
+// itself keeps its own. A file or a symlink takes the place of what is there, unless that is a
+// directory; a directory goes through a symlink to one, and never takes the place of a file.
 func Apply(ctx context.Context, a Application, body io.Reader) (Applied, error) {
 	if !strings.HasPrefix(a.Destination, "/") || strings.IndexByte(a.Destination, 0) >= 0 || len(a.Destination) >= unix.PathMax {
 		return Applied{}, fault.New(fault.InvalidPath, "%s: not an absolute path", a.Destination)
@@ -71,7 +75,8 @@ type applier struct {
 	applied Applied
 }
 
-// unpacker is one that writes over what is there. Its root is opened with the first entry, which may tell where that is.
+// unpacker is one that writes over what is there. Its root is opened with the first entry, which
+// may tell where that is.
 func (p *applier) unpacker(src *source) *unpacker {
 	options := Options{KeepOwners: p.KeepOwners, KeepModes: true, Mode: p.Mode, Over: true, MaxEntries: p.MaxEntries}
 	if p.Owner != nil {

@@ -41,7 +41,8 @@ func defaults() Options {
 	return Options{UID: os.Geteuid(), GID: os.Getegid(), MaxEntries: 1000}
 }
 
-// unpack makes an archive's tree in a directory of its own, beside a file that must stay what it is.
+// unpack makes an archive's tree in a directory of its own, beside a file that must stay what it
+// is.
 func unpack(t testing.TB, body io.Reader, o Options) (root string, totals Totals, err error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -34,7 +34,8 @@ const (
 
 var zeros [pageBytes]byte
 
-// fill writes an entry's bytes. A sparse entry is read with its holes as zeros, which count as what the archive becomes.
+// fill writes an entry's bytes. A sparse entry is read with its holes as zeros, which count as what
+// the archive becomes.
 func (u *unpacker) fill(fd int, h *tar.Header) error {
 	at := int64(0)
 	counted := u.src.unpacked
@@ -67,7 +68,8 @@ func (u *unpacker) fill(fd int, h *tar.Header) error {
 	return unix.Ftruncate(fd, at)
 }
 
-// writePages writes bytes at a place of a file, with holes without the pages in which there is nothing.
+// writePages writes bytes at a place of a file, with holes without the pages in which there is
+// nothing.
 func writePages(fd int, b []byte, at int64, holes bool) error {
 	for len(b) > 0 {
 		run := len(b)
@@ -90,7 +92,8 @@ func writePages(fd int, b []byte, at int64, holes bool) error {
 	return nil
 }
 
-// sameKind answers how many of the first bytes are all in empty pages, or all in pages that are not.
+// sameKind answers how many of the first bytes are all in empty pages, or all in pages that are
+// not.
 func sameKind(b []byte) (run int, empty bool) {
 	for run < len(b) {
 		page := b[run:min(run+pageBytes, len(b))]
@@ -105,7 +108,8 @@ func sameKind(b []byte) (run int, empty bool) {
 	return run, empty
 }
 
-// dressOpen gives an open file its owner, mode and extended attributes, in the order in which one does not undo another: a change of owner clears set-id bits and capabilities.
+// dressOpen gives an open file its owner, mode and extended attributes, in the order in which one
+// does not undo another: a change of owner clears set-id bits and capabilities.
 func (u *unpacker) dressOpen(fd int, h *tar.Header) error {
 	uid, gid := u.owner(h)
 	if err := unix.Fchown(fd, uid, gid); err != nil {
@@ -154,7 +158,8 @@ func (u *unpacker) mode(h *tar.Header) uint32 {
 	return mode
 }
 
-// timesOf answers an entry's times, clamped to what every file system can say; one that is not given is the other.
+// timesOf answers an entry's times, clamped to what every file system can say; one that is not
+// given is the other.
 func timesOf(h *tar.Header) [2]unix.Timespec {
 	modified, accessed := h.ModTime, h.AccessTime
 	if accessed.IsZero() {

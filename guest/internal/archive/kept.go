@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptBytes is the size at which a list of names is written. Readers take lists of 2 MiB, so that one
-// long path still fits.
+// keptBytes is the size at which a list of names is written. Readers take lists of 2 MiB, so that
+// one long path still fits.
 const keptBytes = 64 << 10
 
-// keptNames gathers the names of what an archive has from the image below. Each string ends with NUL.
-// One that ends in a slash is a directory; the others are names in the directory before them.
+// keptNames gathers the names of what an archive has from the image below. Each string ends with
+// NUL. One that ends in a slash is a directory; the others are names in the directory before them.
 type keptNames struct {
 	list []byte
 	dir  string // the last directory in the list
 }
 
-// isKept reports whether an entry is still that of the image below, under the same name. An entry that
-// comes under another name is written whole.
+// isKept reports whether an entry is still that of the image below, under the same name. An entry
+// that comes under another name is written whole.
 func (p *packer) isKept(st *unix.Stat_t, name, as string) bool {
 	if p.rules.Unchanged == nil {
 		return false
@@ -50,9 +50,9 @@ func (p *packer) keep(as string) error {
 	return p.writeKept()
 }
 
-// writeKept writes the list of names as a member with the record HOLT.unchanged=names. It runs before
-// each entry that adds content to an image: an image has contents in the order of the archive, and so
-// equals the image of an archive without lists.
+// writeKept writes the list of names as a member with the record HOLT.unchanged=names. It runs
+// before each entry that adds content to an image: an image has contents in the order of the
+// archive, and so equals the image of an archive without lists.
 func (p *packer) writeKept() error {
 	k := &p.kept
 	if len(k.list) == 0 {

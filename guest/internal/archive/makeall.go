@@ -12,7 +12,8 @@ import (
 // maxSymlinks is how many symlinks the kernel follows in one path (path_resolution(7)).
 const maxSymlinks = 40
 
-// makeAll opens a directory by its path, through symlinks, and makes what is missing of it, also where a symlink leads nowhere yet.
+// makeAll opens a directory by its path, through symlinks, and makes what is missing of it, also
+// where a symlink leads nowhere yet.
 func makeAll(path string, uid, gid int) (fd int, made int64, err error) {
 	at, left, links := "/", strings.Split(path, "/"), 0
 	for len(left) > 0 {

@@ -9,9 +9,10 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Merge moves what is in one open directory into another of the same file system: a directory that is there already keeps what it has and gets what is in the new one, a file
-// that is there already is replaced. A directory never takes the place of a file, nor a file that of a directory; that is looked for first, and then nothing is moved. path is what
-// messages call the destination.
+// Merge moves what is in one open directory into another of the same file system: a directory that
+// is there already keeps what it has and gets what is in the new one, a file that is there already
+// is replaced. A directory never takes the place of a file, nor a file that of a directory; that is
+// looked for first, and then nothing is moved. path is what messages call the destination.
 func Merge(ctx context.Context, from, to int, path string) error {
 	m := merger{ctx: ctx}
 	if err := m.directory(from, to, path); err != nil {

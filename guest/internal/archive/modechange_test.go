@@ -29,7 +29,8 @@ func chmodOracle(t *testing.T, dir, change string, modes []uint32) []uint32 {
 	if strings.Contains(string(out), "invalid mode") {
 		return nil
 	}
-	// chmod(1) reports with status 1 that the umask kept it from a change like -w; the files are changed.
+	// chmod(1) reports with status 1 that the umask kept it from a change like -w; the files are
+	// changed.
 	if _, isExit := err.(*exec.ExitError); err != nil && !isExit {
 		t.Fatalf("%s: %s", err, out)
 	}

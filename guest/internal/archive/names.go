@@ -9,8 +9,9 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// splitName answers the parts of an entry's name below the tree's own directory: none for that directory itself. A name that could mean anything outside is refused, and so is
-// one that no file system has.
+// splitName answers the parts of an entry's name below the tree's own directory: none for that
+// directory itself. A name that could mean anything outside is refused, and so is one that no file
+// system has.
 func splitName(name string) ([]string, error) {
 	switch {
 	case name == "":
@@ -44,7 +45,8 @@ func bad(name, problem string) error {
 // openLevels is how many directories of a way stay open.
 const openLevels = 64
 
-// way is the open directories from a root down to where the last entry was, so that the next one, mostly beside it, costs little.
+// way is the open directories from a root down to where the last entry was, so that the next one,
+// mostly beside it, costs little.
 type way struct {
 	root   int
 	follow bool // symlinks to directories
@@ -64,7 +66,9 @@ func (w *way) fd(depth int) int {
 	return w.levels[depth-1].fd
 }
 
-// to goes to a directory and answers its descriptor, which stays the way's own. Each step opens a real directory, never a symlink unless they are followed. make, where given, makes one that is missing.
+// to goes to a directory and answers its descriptor, which stays the way's own. Each step opens a
+// real directory, never a symlink unless they are followed. make, where given, makes one that is
+// missing.
 func (w *way) to(parts []string, make func(at int, name string) error) (int, error) {
 	common := 0
 	for common < len(w.levels) && common < len(parts) && w.levels[common].name == parts[common] {

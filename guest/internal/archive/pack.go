@@ -1,5 +1,6 @@
-// Package archive turns trees of the runtime into tar streams and back, on descriptors of directories. What it reads is hostile: every name is held against the tree
-// that it makes, nothing is followed, and everything is bounded.
+// Package archive turns trees of the runtime into tar streams and back, on descriptors of
+// directories. What it reads is hostile: every name is held against the tree that it makes, nothing
+// is followed, and everything is bounded.
 package archive
 
 import (
@@ -32,14 +33,17 @@ const bufferBytes = 256 << 10
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}
 
-// Pack writes the open directory, which it closes, and all below it as a POSIX tar stream (pax): `./` first, each directory before what is in it. Kept are mode, owner, the
-// time to the nanosecond, extended attributes (SCHILY.xattr), symlinks, hard links within the tree and FIFOs. What no archive holds (sockets, devices) is left out and named in
-// a comment at the end. A hole is sent as zeros, of which Unpack makes a hole again. path is what messages call the directory.
+// Pack writes the open directory, which it closes, and all below it as a POSIX tar stream (pax):
+// `./` first, each directory before what is in it. Kept are mode, owner, the time to the
+// nanosecond, extended attributes (SCHILY.xattr), symlinks, hard links within the tree and FIFOs.
+// What no archive holds (sockets, devices) is left out and named in a comment at the end. A hole is
+// sent as zeros, of which Unpack makes a hole again. path is what messages call the directory.
 func Pack(ctx context.Context, fd int, path string, format Format, w io.Writer) error {
 	return pack(ctx, fd, path, format, w, &Rules{})
 }
 
-// PackBy writes the open directory, which it closes, and all below it as Pack does, but for what the rules say.
+// PackBy writes the open directory, which it closes, and all below it as Pack does, but for what
+// the rules say.
 func PackBy(ctx context.Context, fd int, path string, rules *Rules, w io.Writer) error {
 	return pack(ctx, fd, path, Tar, w, rules)
 }
@@ -100,7 +104,8 @@ type packer struct {
 	missed int // of what is left out, how many more than are named
 }
 
-// level is a directory on the way down: its own entry and its files are written, its directories are to come.
+// level is a directory on the way down: its own entry and its files are written, its directories
+// are to come.
 type level struct {
 	above int // how much of the way down leads to the directory that it is in
 	dirs  []string
@@ -113,7 +118,8 @@ type link struct {
 	left uint64 // names that may still come
 }
 
-// tree writes the open directory and what is below. It keeps its own stack, as trees may be deeper than a goroutine's can grow.
+// tree writes the open directory and what is below. It keeps its own stack, as trees may be deeper
+// than a goroutine's can grow.
 func (p *packer) tree(fd int) error {
 	p.at = append(p.at[:0], p.out...)
 	if err := p.enter(fd, 0); err != nil {
@@ -148,7 +154,8 @@ func (p *packer) tree(fd int) error {
 	return nil
 }
 
-// enter writes an open directory, which the path owns from now on, and everything in it but directories.
+// enter writes an open directory, which the path owns from now on, and everything in it but
+// directories.
 func (p *packer) enter(fd int, above int) error {
 	prefix := string(p.at) // none is kept: those of all levels together are as long as the square of their number
 	if err := p.src.Push(fd); err != nil {
@@ -204,7 +211,8 @@ func headerOf(st *unix.Stat_t, name string) *tar.Header {
 	}
 }
 
-// entry writes one entry that is no directory, as named; for a directory it answers isDir and does nothing. What is gone meanwhile is as if it had never been.
+// entry writes one entry that is no directory, as named; for a directory it answers isDir and does
+// nothing. What is gone meanwhile is as if it had never been.
 func (p *packer) entry(dir int, name, as string) (isDir bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -290,8 +298,9 @@ func (p *packer) content(fd int, name string, size int64) error {
 	return p.copyContent(p.tar, fd, name, size)
 }
 
-// copyContent writes so many bytes of an open file. One that gets shorter while it is written breaks the archive off, as nobody could tell the rest from zeros; in a
-// live tree it is filled with them, as other archivers do, since whoever writes it has not finished.
+// copyContent writes so many bytes of an open file. One that gets shorter while it is written
+// breaks the archive off, as nobody could tell the rest from zeros; in a live tree it is filled
+// with them, as other archivers do, since whoever writes it has not finished.
 func (p *packer) copyContent(w io.Writer, fd int, name string, size int64) error {
 	for left := size; left > 0; {
 		if err := p.ctx.Err(); err != nil {
@@ -316,7 +325,8 @@ func (p *packer) copyContent(w io.Writer, fd int, name string, size int64) error
 	return nil
 }
 
-// linked makes a header that of a hard link, if another name of this file was written before. Else it remembers this one, if there may be more.
+// linked makes a header that of a hard link, if another name of this file was written before. Else
+// it remembers this one, if there may be more.
 func (p *packer) linked(h *tar.Header, st *unix.Stat_t) bool {
 	if st.Nlink < 2 {
 		return false
@@ -351,7 +361,8 @@ func (p *packer) leaveOut(name, reason string) {
 	p.left = append(p.left, LeftOut{name, reason})
 }
 
-// tellLeftOut writes what is missing as a comment (POSIX pax, "comment"), which whoever does not know it passes over.
+// tellLeftOut writes what is missing as a comment (POSIX pax, "comment"), which whoever does not
+// know it passes over.
 func (p *packer) tellLeftOut() error {
 	if len(p.left) == 0 && p.missed == 0 {
 		return nil

@@ -26,8 +26,9 @@ const (
 	maxPicked  = 100_000
 )
 
-// Find answers what the patterns match, in their order, each pattern's in the order of names. A symlink that a path leads through is followed, also in the last place. A pattern
-// that matches nothing is an error that names it.
+// Find answers what the patterns match, in their order, each pattern's in the order of names. A
+// symlink that a path leads through is followed, also in the last place. A pattern that matches
+// nothing is an error that names it.
 func (s *Selection) Find() ([]Picked, error) {
 	if len(s.Sources) == 0 || len(s.Sources) > maxPatterns || len(s.Exclude) > maxPatterns {
 		return nil, fault.New(fault.InvalidRequest, "sources: 1 to %d patterns, and at most as many in exclude", maxPatterns)
@@ -80,7 +81,8 @@ func (s *Selection) pick(name string) (Picked, error) {
 	return each, nil
 }
 
-// finder matches patterns: those of Go's path.Match, part by part, and `**` for any number of directories.
+// finder matches patterns: those of Go's path.Match, part by part, and `**` for any number of
+// directories.
 type finder struct{ visited int }
 
 func (f *finder) match(pattern string) ([]string, error) {
@@ -167,7 +169,8 @@ func isRealDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Excluder tells what patterns leave out: a name that one of them matches, and all below it. A pattern without a slash counts from where the copying begins, too; `**/` is any depth.
+// Excluder tells what patterns leave out: a name that one of them matches, and all below it. A
+// pattern without a slash counts from where the copying begins, too; `**/` is any depth.
 func (s *Selection) Excluder() (func(name string) bool, error) {
 	var patterns [][]string
 	for _, pattern := range s.Exclude {
@@ -186,7 +189,8 @@ func (s *Selection) Excluder() (func(name string) bool, error) {
 	}, nil
 }
 
-// matchesParts matches part by part in time of their product: reached are the places of the pattern that the parts so far lead to.
+// matchesParts matches part by part in time of their product: reached are the places of the pattern
+// that the parts so far lead to.
 func matchesParts(pattern, parts []string) bool {
 	reached := make([]bool, len(pattern)+1)
 	reached[0] = true

@@ -9,20 +9,23 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Rules is how a tree is packed otherwise than as it is. Names are those of places in the runtime: from its root, without a slash at either end.
+// Rules is how a tree is packed otherwise than as it is. Names are those of places in the runtime:
+// from its root, without a slash at either end.
 type Rules struct {
 	Devices bool // they come, too
 	Live    bool // files are written meanwhile: one that gets shorter does not break the archive off
 	Sparse  bool // files with holes come as GNU tar's sparse format 1.0 has them, where the kernel tells of holes
-	// Unchanged reports whether an entry that is no directory is still that of the image below. Such
-	// entries come as names only (kept.go).
+	// Unchanged reports whether an entry that is no directory is still that of the image below.
+	// Such entries come as names only (kept.go).
 	Unchanged func(st *unix.Stat_t) bool
 	Absent    map[string]bool        // left out, with all that is below
 	Instead   map[string]*Substitute // written in place of what is there
 	Moved     map[string]string      // files that come under another name, in place of what has it
-	// Mounts are what something is mounted on: they are not entered, and come with the record HOLT.mount=point, as the mount hides what the tree has there.
+	// Mounts are what something is mounted on: they are not entered, and come with the record
+	// HOLT.mount=point, as the mount hides what the tree has there.
 	Mounts map[string]bool
-	// Parents are directories that may be there only for what the rules are about. One that holds nothing else comes with HOLT.mount=parent.
+	// Parents are directories that may be there only for what the rules are about. One that holds
+	// nothing else comes with HOLT.mount=parent.
 	Parents map[string]bool
 	// Modes are those of directories that come with another mode.
 	Modes map[string]uint32
@@ -101,7 +104,8 @@ func (p *packer) substitute(s *Substitute, name string) error {
 	return err
 }
 
-// mountPoint writes a place on which something is mounted. Which attributes it has below the mount nobody can see.
+// mountPoint writes a place on which something is mounted. Which attributes it has below the mount
+// nobody can see.
 func (p *packer) mountPoint(dir int, base, name string) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -117,7 +121,8 @@ func (p *packer) mountPoint(dir int, base, name string) error {
 	return p.tar.WriteHeader(h)
 }
 
-// mark gives a directory what the rules say of it: another mode, or that it is there only for what they are about.
+// mark gives a directory what the rules say of it: another mode, or that it is there only for what
+// they are about.
 func (p *packer) mark(h *tar.Header, fd int, name string) error {
 	place := strings.TrimSuffix(p.place(name), "/")
 	if mode, ok := p.rules.Modes[place]; ok {

@@ -13,14 +13,16 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Picked is something that is to be packed: a directory, whose content comes, or anything else, which comes itself.
+// Picked is something that is to be packed: a directory, whose content comes, or anything else,
+// which comes itself.
 type Picked struct {
 	Path      string // absolute, without symlinks but for the last part of what is no directory
 	Directory bool
 	As        string // what it comes as: the name of a file; what the names in a directory begin with, empty or ending in a slash
 }
 
-// PackPicked writes several things of the runtime as one tar stream, by rules. A hard link is one also between things that were picked apart.
+// PackPicked writes several things of the runtime as one tar stream, by rules. A hard link is one
+// also between things that were picked apart.
 func PackPicked(ctx context.Context, picked []Picked, rules *Rules, w io.Writer) error {
 	return packing(ctx, "/", rules, w, func(p *packer) error {
 		made := map[string]bool{}

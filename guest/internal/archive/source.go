@@ -10,15 +10,18 @@ import (
 )
 
 const (
-	// freeBytes is what an archive may unpack to whatever its own size; beyond, it may be at most maxRatio times what arrived. gzip gets to 1,032 times with zeros only, and
-	// a sparse entry to any number.
+	// freeBytes is what an archive may unpack to whatever its own size; beyond, it may be at most
+	// maxRatio times what arrived. gzip gets to 1,032 times with zeros only, and a sparse entry to
+	// any number.
 	freeBytes = 1 << 30
 	maxRatio  = 200
-	// maxTrailerBytes is how much may follow the end of the archive: what fills the last record of a tape, at most 2,048 blocks.
+	// maxTrailerBytes is how much may follow the end of the archive: what fills the last record of
+	// a tape, at most 2,048 blocks.
 	maxTrailerBytes = 1 << 20
 )
 
-// source is an upload as an archive's bytes. It counts what arrives and what it becomes, and tells an upload that broke off from an archive that is broken.
+// source is an upload as an archive's bytes. It counts what arrives and what it becomes, and tells
+// an upload that broke off from an archive that is broken.
 type source struct {
 	body     io.Reader
 	broken   error // of the upload itself
@@ -83,7 +86,8 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// grow counts bytes that the archive has become. Entries whose holes are not in the archive count them, too.
+// grow counts bytes that the archive has become. Entries whose holes are not in the archive count
+// them, too.
 func (s *source) grow(n int64) error {
 	s.unpacked += n
 	if s.maxBytes > 0 && s.unpacked > s.maxBytes {

@@ -15,11 +15,12 @@ import (
 // extent is a part of a file in which there is data.
 type extent struct{ offset, length int64 }
 
-// maxExtents is how many parts a file may have before it is sent whole: their table is read into memory on the other side.
+// maxExtents is how many parts a file may have before it is sent whole: their table is read into
+// memory on the other side.
 const maxExtents = 100_000
 
-// findHoles answers where there is data in a file that has holes; nil for one that has none, or where the kernel does not tell. gVisor counts blocks that are not there and
-// cannot be asked.
+// findHoles answers where there is data in a file that has holes; nil for one that has none, or
+// where the kernel does not tell. gVisor counts blocks that are not there and cannot be asked.
 func (p *packer) findHoles(fd int, st *unix.Stat_t) ([]extent, error) {
 	if !p.rules.Sparse || st.Size < sparseBytes || st.Blocks*blockBytes >= st.Size {
 		return nil, nil
@@ -51,7 +52,8 @@ func rewind(fd int) error {
 	return err
 }
 
-// sparse writes a file with its holes: GNU tar's format 1.0 (GNU tar manual, "Storing Sparse Files"), whose table precedes the data. archive/tar reads it and does not write it.
+// sparse writes a file with its holes: GNU tar's format 1.0 (GNU tar manual, "Storing Sparse
+// Files"), whose table precedes the data. archive/tar reads it and does not write it.
 func (p *packer) sparse(fd int, h *tar.Header, data []extent) error {
 	var table strings.Builder
 	fmt.Fprintf(&table, "%d\n", len(data))

@@ -23,7 +23,8 @@ type Options struct {
 	MaxBytes   int64 // 0: the disk, and a multiple of what arrives
 	// Mode is what everything has but symlinks; nil: what the archive says.
 	Mode ModeChange
-	// ParentUID and ParentGID are whom directories belong to that the archive does not have, with Over.
+	// ParentUID and ParentGID are whom directories belong to that the archive does not have, with
+	// Over.
 	ParentUID, ParentGID int
 }
 
@@ -45,8 +46,10 @@ func (t *Totals) add(more Totals) {
 // maxKeptBytes bounds what is remembered of directories until the end.
 const maxKeptBytes = 64 << 20
 
-// Unpack makes the tree of an archive in the open directory root, which is empty and nobody else's yet. Nothing is made outside of it, whatever the archive says; an archive
-// that tries is refused, as is one that is broken, has an entry twice, or holds devices. When it fails, what was made so far is left for the caller to remove.
+// Unpack makes the tree of an archive in the open directory root, which is empty and nobody else's
+// yet. Nothing is made outside of it, whatever the archive says; an archive that tries is refused,
+// as is one that is broken, has an entry twice, or holds devices. When it fails, what was made so
+// far is left for the caller to remove.
 func Unpack(ctx context.Context, root int, body io.Reader, o Options) (Totals, error) {
 	src, err := openSource(body, o.Format, o.MaxBytes)
 	if err != nil {
@@ -254,7 +257,8 @@ func (u *unpacker) directory(parts []string, h *tar.Header) error {
 	return nil
 }
 
-// hardLink links to an entry before it, named as entries are: what the archive did not bring cannot be meant.
+// hardLink links to an entry before it, named as entries are: what the archive did not bring cannot
+// be meant.
 func (u *unpacker) hardLink(parts []string, h *tar.Header) error {
 	target, err := splitName(h.Linkname)
 	if err != nil {
@@ -286,7 +290,8 @@ func (u *unpacker) hardLink(parts []string, h *tar.Header) error {
 	return unix.Linkat(dir, target[last], u.way.fd(len(parts)-1), parts[len(parts)-1], 0)
 }
 
-// finishDirectories sets what changes while a directory is filled. The tree's own directory, where the archive does not have it, is as new ones are.
+// finishDirectories sets what changes while a directory is filled. The tree's own directory, where
+// the archive does not have it, is as new ones are.
 func (u *unpacker) finishDirectories() error {
 	if err := unix.Fchown(u.way.root, u.options.UID, u.options.GID); err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// xattrPrefix begins the pax records of extended attributes, as star(1), GNU tar and bsdtar write them.
+// xattrPrefix begins the pax records of extended attributes, as star(1), GNU tar and bsdtar write
+// them.
 const xattrPrefix = "SCHILY.xattr."
 
 const (
@@ -56,8 +57,9 @@ func (p *packer) attributes(h *tar.Header, fd int) error {
 	return nil
 }
 
-// setAttributes gives an open file the extended attributes of its header. Those that only the system may set (access lists, capabilities) come only where owners are kept;
-// what the file system cannot hold, or a privilege is missing for, is left out, as cp -a does.
+// setAttributes gives an open file the extended attributes of its header. Those that only the
+// system may set (access lists, capabilities) come only where owners are kept; what the file system
+// cannot hold, or a privilege is missing for, is left out, as cp -a does.
 func setAttributes(fd int, h *tar.Header, all bool) error {
 	for record, value := range h.PAXRecords {
 		name, ok := strings.CutPrefix(record, xattrPrefix)

@@ -1,5 +1,6 @@
-// Package charset checks short names. The guest's binary starts with each runtime and with each supervisor, and a regular
-// expression that is compiled at the start costs more there than the rest of its package.
+// Package charset checks short names. The guest's binary starts with each runtime and with each
+// supervisor, and a regular expression that is compiled at the start costs more there than the rest
+// of its package.
 package charset
 
 import "strings"

@@ -49,8 +49,8 @@ func (r *request) start() error {
 	if err != nil {
 		return &os.PathError{Op: "open", Path: r.rootfs, Err: err}
 	}
-	// The kernel charges a user namespace to the user who made it, and an overlay writes as the user
-	// who mounted it.
+	// The kernel charges a user namespace to the user who made it, and an overlay writes as the
+	// user who mounted it.
 	restore, err := becomeUser(r.firstID)
 	if err != nil {
 		return err

@@ -55,7 +55,8 @@ func tryAll(stateDir string, r *request) (step string, err error) {
 	}
 	defer end()
 	tree, err := idmapped(stateDir, users)
-	// EINVAL: this file system cannot do it. Images and disks are file systems of their own that can.
+	// EINVAL: this file system cannot do it. Images and disks are file systems of their own that
+	// can.
 	if err != nil && !errors.Is(err, unix.EINVAL) {
 		return "idmap", err
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributed is a file whose extended attributes are read or written: an open one, or, where fd is negative, a path whose
-// last part is not followed.
+// attributed is a file whose extended attributes are read or written: an open one, or, where fd is
+// negative, a path whose last part is not followed.
 type attributed struct {
 	fd   int
 	path string
@@ -42,8 +42,9 @@ func CopyAttributes(from, to int) error { return copyAttributes(openFile(from), 
 // maxAttributeBytes is the kernel's own bound of a value and of a list of names (xattr(7)).
 const maxAttributeBytes = 64 << 10
 
-// copyAttributes copies extended attributes, access lists and file capabilities among them. Those that the destination's
-// file system cannot hold, or that only a more privileged process may set, are left out, as cp -a does.
+// copyAttributes copies extended attributes, access lists and file capabilities among them. Those
+// that the destination's file system cannot hold, or that only a more privileged process may set,
+// are left out, as cp -a does.
 func copyAttributes(from, to attributed) error {
 	var small [512]byte
 	names := small[:]

@@ -1,8 +1,10 @@
-// Package copytree copies a file or a whole tree within the runtime, keeping what cp -a keeps: mode with setuid bits,
-// owner, times to the nanosecond, extended attributes, symlinks, hard links within the tree, holes, FIFOs.
+// Package copytree copies a file or a whole tree within the runtime, keeping what cp -a keeps: mode
+// with setuid bits, owner, times to the nanosecond, extended attributes, symlinks, hard links
+// within the tree, holes, FIFOs.
 //
-// It works on descriptors of directories, one entry at a time, with as few system calls for each as there can be: inside
-// gVisor a call costs more than the bytes of a small file. The process's umask has to be 0.
+// It works on descriptors of directories, one entry at a time, with as few system calls for each as
+// there can be: inside gVisor a call costs more than the bytes of a small file. The process's umask
+// has to be 0.
 package copytree
 
 import (
@@ -27,7 +29,8 @@ const bufferBytes = 1 << 20
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}
 
-// Copy makes a copy of from at to, where nothing may be. When it fails, or the context ends, nothing is left there.
+// Copy makes a copy of from at to, where nothing may be. When it fails, or the context ends,
+// nothing is left there.
 func Copy(ctx context.Context, from, to Place) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -78,14 +81,16 @@ const (
 	fails
 )
 
-// frame is a directory on the way down: its files are copied, its directories are being copied, its attributes are set last.
+// frame is a directory on the way down: its files are copied, its directories are being copied, its
+// attributes are set last.
 type frame struct {
 	node *node
 	stat unix.Stat_t
 	dirs []string
 }
 
-// node is a directory's place in the copy, kept while a frame or a hard link needs it; nil is the copy's own directory.
+// node is a directory's place in the copy, kept while a frame or a hard link needs it; nil is the
+// copy's own directory.
 type node struct {
 	parent *node
 	name   string
@@ -126,7 +131,8 @@ func (c *copier) run() error {
 	return c.tree()
 }
 
-// tree copies a directory with all below it. It keeps its own stack, as trees may be deeper than a goroutine's can grow.
+// tree copies a directory with all below it. It keeps its own stack, as trees may be deeper than a
+// goroutine's can grow.
 func (c *copier) tree() error {
 	if err := c.enter(c.from.Dir, c.to.Dir, c.from.Name, c.to.Name, nil); err != nil {
 		return err
@@ -218,8 +224,9 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 	return nil
 }
 
-// adopt keeps the copy's own directory at hand, and rids it of what it took over from the one it is made in: a group
-// (mkdir(2), set-group-ID directories) and default access lists (acl(5)), which would go on to everything below.
+// adopt keeps the copy's own directory at hand, and rids it of what it took over from the one it is
+// made in: a group (mkdir(2), set-group-ID directories) and default access lists (acl(5)), which
+// would go on to everything below.
 func (c *copier) adopt(fd int) error {
 	var err error
 	if c.root, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
@@ -233,7 +240,8 @@ func (c *copier) adopt(fd int) error {
 	return unix.Fchmod(fd, 0o700)
 }
 
-// leave sets a finished directory's attributes and goes up. The times come last, as everything else changes them.
+// leave sets a finished directory's attributes and goes up. The times come last, as everything else
+// changes them.
 func (c *copier) leave() error {
 	last := len(c.stack) - 1
 	f := &c.stack[last]
@@ -251,7 +259,8 @@ func (c *copier) leave() error {
 	return nil
 }
 
-// notMade tells why the copy itself could not be made: that is about the destination, and not about what was to be copied.
+// notMade tells why the copy itself could not be made: that is about the destination, and not about
+// what was to be copied.
 func (c *copier) notMade(err error) error {
 	if c.root >= 0 {
 		return err

@@ -9,7 +9,8 @@ import (
 // rangeBytes is how much is copied inside the kernel before the context is asked again.
 const rangeBytes = 64 << 20
 
-// data copies a file's bytes as they were counted when it was opened; what is appended meanwhile is not waited for.
+// data copies a file's bytes as they were counted when it was opened; what is appended meanwhile is
+// not waited for.
 func (c *copier) data(srcFd, dstFd int, st *unix.Stat_t) error {
 	switch {
 	case st.Size == 0:
@@ -30,10 +31,12 @@ func (c *copier) data(srcFd, dstFd int, st *unix.Stat_t) error {
 	}
 }
 
-// probeBytes is the size from which holes are looked for in a file system that does not tell of them.
+// probeBytes is the size from which holes are looked for in a file system that does not tell of
+// them.
 const probeBytes = 64 << 10
 
-// tellsHoles finds out once whether holes can be asked for. gVisor cannot, and counts a hole's blocks as if they were there.
+// tellsHoles finds out once whether holes can be asked for. gVisor cannot, and counts a hole's
+// blocks as if they were there.
 func (c *copier) tellsHoles(fd int) bool {
 	if c.seeks == unknown {
 		c.seeks = works
@@ -47,7 +50,8 @@ func (c *copier) tellsHoles(fd int) bool {
 	return c.seeks == works
 }
 
-// unsized copies what says that it has no bytes: an empty file, or one that the kernel makes up as it is read.
+// unsized copies what says that it has no bytes: an empty file, or one that the kernel makes up as
+// it is read.
 func (c *copier) unsized(srcFd, dstFd int) error {
 	for {
 		n, err := read(srcFd, c.buffer)
@@ -63,7 +67,8 @@ func (c *copier) unsized(srcFd, dstFd int) error {
 	}
 }
 
-// extent copies the bytes from at to end, both descriptors being there already. short says that the file ended before.
+// extent copies the bytes from at to end, both descriptors being there already. short says that the
+// file ended before.
 func (c *copier) extent(srcFd, dstFd int, at, end int64) (short bool, err error) {
 	for at < end {
 		if err := c.ctx.Err(); err != nil {
@@ -136,7 +141,8 @@ const blockBytes = 4096
 
 var zeros [blockBytes]byte
 
-// skipZeros writes only the blocks in which there is something, for file systems that do not tell where holes are.
+// skipZeros writes only the blocks in which there is something, for file systems that do not tell
+// where holes are.
 func (c *copier) skipZeros(srcFd, dstFd int, size int64) error {
 	for at := int64(0); at < size; {
 		if err := c.ctx.Err(); err != nil {
@@ -160,7 +166,8 @@ func (c *copier) skipZeros(srcFd, dstFd int, size int64) error {
 	return nil
 }
 
-// sameKind answers how many of the first bytes are all in empty blocks, or all in blocks that are not.
+// sameKind answers how many of the first bytes are all in empty blocks, or all in blocks that are
+// not.
 func sameKind(b []byte) (run int, hole bool) {
 	for run < len(b) {
 		block := b[run:min(run+blockBytes, len(b))]

@@ -8,8 +8,8 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// entry copies one entry that is no directory; for a directory it answers isDir and does nothing. kind is one of
-// unix.DT_*, as its directory gave it, or DT_UNKNOWN.
+// entry copies one entry that is no directory; for a directory it answers isDir and does nothing.
+// kind is one of unix.DT_*, as its directory gave it, or DT_UNKNOWN.
 func (c *copier) entry(srcDir, dstDir int, srcName, dstName string, kind uint8) (isDir bool, err error) {
 	var st unix.Stat_t
 	if kind != unix.DT_REG {
@@ -85,8 +85,9 @@ func (c *copier) regular(srcFd, dstDir int, name string, st *unix.Stat_t) error 
 	return nil
 }
 
-// finish sets owner, mode, extended attributes and times of an open copy, in the order in which one does not undo
-// another: a change of owner clears setuid bits and capabilities, and any change sets the time.
+// finish sets owner, mode, extended attributes and times of an open copy, in the order in which one
+// does not undo another: a change of owner clears setuid bits and capabilities, and any change sets
+// the time.
 func (c *copier) finish(srcFd, dstFd int, st *unix.Stat_t, modeIsSet bool) error {
 	if st.Uid != c.uid || st.Gid != c.gid {
 		if err := unix.Fchown(dstFd, int(st.Uid), int(st.Gid)); err != nil {
@@ -137,7 +138,8 @@ func (c *copier) special(srcDir, dstDir int, srcName, dstName string, st *unix.S
 	return unix.UtimesNanoAt(dstDir, dstName, []unix.Timespec{st.Atim, st.Mtim}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// namedFile is a path to an entry of an open directory, for the calls that know no descriptors of directories.
+// namedFile is a path to an entry of an open directory, for the calls that know no descriptors of
+// directories.
 func namedFile(dir int, name string) attributed {
 	return attributed{fd: -1, path: "/proc/self/fd/" + strconv.Itoa(dir) + "/" + name}
 }
@@ -154,7 +156,8 @@ type link struct {
 	left uint64 // names that may still come
 }
 
-// linked makes a hard link if another name of this file was copied before. Else it remembers this one, if there may be more.
+// linked makes a hard link if another name of this file was copied before. Else it remembers this
+// one, if there may be more.
 func (c *copier) linked(dstDir int, name string, st *unix.Stat_t) (bool, error) {
 	if st.Nlink < 2 || c.root < 0 {
 		return false, nil
@@ -175,7 +178,8 @@ func (c *copier) linked(dstDir int, name string, st *unix.Stat_t) (bool, error) 
 	return true, linkDeep(c.root, path, dstDir, name, st)
 }
 
-// linkDeep links a path below a directory, in steps where it is longer than the kernel takes at once.
+// linkDeep links a path below a directory, in steps where it is longer than the kernel takes at
+// once.
 func linkDeep(root int, path string, dstDir int, name string, st *unix.Stat_t) error {
 	at := root
 	defer func() {

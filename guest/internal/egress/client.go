@@ -1,5 +1,5 @@
-// Package egress carries connections and DNS queries to the host, over HTTP/2 on the egress socket: CONNECT streams
-// (RFC 9113, section 8.5) and DNS over HTTPS (RFC 8484).
+// Package egress carries connections and DNS queries to the host, over HTTP/2 on the egress socket:
+// CONNECT streams (RFC 9113, section 8.5) and DNS over HTTPS (RFC 8484).
 package egress
 
 import (
@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// windowBytes is how much one stream may bring ahead of its reader. All together are bounded by the number of streams, not
-	// by a window of the connection: there, one program that does not read would stop all others.
+	// windowBytes is how much one stream may bring ahead of its reader. All together are bounded by
+	// the number of streams, not by a window of the connection: there, one program that does not
+	// read would stop all others.
 	windowBytes = 512 << 10
 	frameBytes  = 64 << 10
 	// readAheadBytes is how much of the connection is read at once.
@@ -27,14 +28,17 @@ const (
 	dialTimeout = 5 * time.Second
 	// idleTimeout ends a connection that carries nothing.
 	idleTimeout = 2 * time.Minute
-	// connectionsMax is how many connections are kept; a second is made when the host takes no more streams on the first.
+	// connectionsMax is how many connections are kept; a second is made when the host takes no more
+	// streams on the first.
 	connectionsMax = 4
 )
 
-// ErrUnavailable is why nothing can be carried: the host does not listen, or the connection to it broke.
+// ErrUnavailable is why nothing can be carried: the host does not listen, or the connection to it
+// broke.
 var ErrUnavailable = errors.New("the way out is closed")
 
-// Client is the way out. It dials when there is something to carry, and again when a connection broke.
+// Client is the way out. It dials when there is something to carry, and again when a connection
+// broke.
 type Client struct {
 	path      string
 	transport *http2.Transport

@@ -20,9 +20,9 @@ type Refused struct {
 
 func (r *Refused) Error() string { return fmt.Sprintf("refused: %d %s", r.Status, r.Reason) }
 
-// Connect asks the host for a connection to an address. What is read from body is sent: its end half-closes the stream, an
-// error resets it. The answer is what comes back, with the same meaning of its end. Closing the answer, or the end of the
-// context, resets the stream.
+// Connect asks the host for a connection to an address. What is read from body is sent: its end
+// half-closes the stream, an error resets it. The answer is what comes back, with the same meaning
+// of its end. Closing the answer, or the end of the context, resets the stream.
 func (c *Client) Connect(ctx context.Context, target netip.AddrPort, process string, body io.ReadCloser) (io.ReadCloser, error) {
 	request := (&http.Request{
 		Method: http.MethodConnect,

@@ -28,13 +28,15 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit))
 }
 
-// Replace replaces a file of the image's at once. A symlink there is replaced, not followed. Where something is mounted
-// on the file, its content is replaced instead. What was there is remembered (Overrides).
+// Replace replaces a file of the image's at once. A symlink there is replaced, not followed. Where
+// something is mounted on the file, its content is replaced instead. What was there is remembered
+// (Overrides).
 func Replace(path string, content []byte, mode os.FileMode) error {
 	return ReplacePart(path, content, mode, nil)
 }
 
-// ReplacePart replaces a file of which only a part is the guest's own; strip takes that out again, also where others have written to the file since.
+// ReplacePart replaces a file of which only a part is the guest's own; strip takes that out again,
+// also where others have written to the file since.
 func ReplacePart(path string, content []byte, mode os.FileMode, strip Strip) error {
 	path = real(path)
 	remember(path, content, strip)
@@ -45,7 +47,8 @@ func ReplacePart(path string, content []byte, mode os.FileMode, strip Strip) err
 	return KeepTimes(filepath.Dir(path), func() error { return replace(path, content, mode) })
 }
 
-// holds tells whether a file is already what it is to be: a runtime that is given again what it has writes nothing.
+// holds tells whether a file is already what it is to be: a runtime that is given again what it has
+// writes nothing.
 func holds(path string, content []byte, mode os.FileMode) bool {
 	now, err := look(path)
 	if err != nil || now.Absent || !bytes.Equal(now.Content, content) {

@@ -17,7 +17,8 @@ const maxKeptBytes = 4 << 20
 // Strip takes what is the guest's own out of a file that somebody has written to since.
 type Strip func(content []byte) []byte
 
-// Override is what stands for a path in an image that is made of the runtime, in place of what the guest has written there.
+// Override is what stands for a path in an image that is made of the runtime, in place of what the
+// guest has written there.
 type Override struct {
 	Path    string // absolute, without symlinks
 	Absent  bool
@@ -43,7 +44,8 @@ var traces = struct {
 	byPath map[string]*trace
 }{byPath: map[string]*trace{}}
 
-// Overrides answers what was there, for every file that the guest has replaced and nobody has since; of the others, what they hold without the guest's own.
+// Overrides answers what was there, for every file that the guest has replaced and nobody has
+// since; of the others, what they hold without the guest's own.
 func Overrides() []Override {
 	traces.Lock()
 	defer traces.Unlock()
@@ -79,7 +81,8 @@ func (t *trace) override(path string) *Override {
 	return stripped
 }
 
-// Without answers a file as it is without the guest's own; nil where that makes no difference, or cannot be told.
+// Without answers a file as it is without the guest's own; nil where that makes no difference, or
+// cannot be told.
 func Without(path string, strip Strip) *Override {
 	now, err := look(path)
 	if err != nil || now.Absent || now.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -113,7 +116,8 @@ func Chmod(path string, mode uint32) error {
 	return unix.Chmod(path, mode)
 }
 
-// Modes answers the modes that directories had before the guest gave them another, by their names from the root, where nobody has changed them since.
+// Modes answers the modes that directories had before the guest gave them another, by their names
+// from the root, where nobody has changed them since.
 func Modes() map[string]uint32 {
 	traces.Lock()
 	defer traces.Unlock()
@@ -212,7 +216,8 @@ func real(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// KeepTimes has a directory keep its times over a change of its entries, or its first parent that is there. What the guest does is not a change that anybody made.
+// KeepTimes has a directory keep its times over a change of its entries, or its first parent that
+// is there. What the guest does is not a change that anybody made.
 func KeepTimes(dir string, change func() error) error {
 	var st unix.Stat_t
 	for unix.Stat(dir, &st) != nil && dir != "/" && dir != "." {

@@ -1,4 +1,5 @@
-// Package export decides what of the runtime's tree belongs to an image that is made of it: not what is mounted over it, and not what the guest itself has put there.
+// Package export decides what of the runtime's tree belongs to an image that is made of it: not
+// what is mounted over it, and not what the guest itself has put there.
 package export
 
 import (
@@ -38,7 +39,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Rules are those by which the root directory becomes an image. left tells whether files that the image below has already come without content.
+// Rules are those by which the root directory becomes an image. left tells whether files that the
+// image below has already come without content.
 func Rules(o Options, net *network.Network) (rules *archive.Rules, left bool, err error) {
 	if err := o.check(); err != nil {
 		return nil, false, err
@@ -56,7 +58,8 @@ func Rules(o Options, net *network.Network) (rules *archive.Rules, left bool, er
 	return rules, rules.Unchanged != nil, nil
 }
 
-// Selected are the rules by which parts of the tree are read for a copy, and those parts: as they are without the guest, and nothing of what is mounted.
+// Selected are the rules by which parts of the tree are read for a copy, and those parts: as they
+// are without the guest, and nothing of what is mounted.
 func Selected(s *archive.Selection, net *network.Network) (rules *archive.Rules, picked []archive.Picked, err error) {
 	exclude, err := s.Excluder()
 	if err != nil {
@@ -73,7 +76,8 @@ func Selected(s *archive.Selection, net *network.Network) (rules *archive.Rules,
 	return rules, picked, nil
 }
 
-// leaveOutHolts has a copy of all of the tree hold no more of what is mounted than the directories that every root has.
+// leaveOutHolts has a copy of all of the tree hold no more of what is mounted than the directories
+// that every root has.
 func leaveOutHolts(r *archive.Rules) {
 	for name := range r.Mounts {
 		var st unix.Stat_t

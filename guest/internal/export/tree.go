@@ -25,9 +25,10 @@ func mountPoints() (paths []string, err error) {
 	return paths, nil
 }
 
-// unchanged tells the files that are still those of the image below, where the kernel lets that be seen; else nil. gVisor's overlay gives a file the device number of the layer
-// that it is in (fsimpl/overlay: a file of the lower layer has one that the overlay has made up, one that was written to, renamed, or linked has that of the upper layer).
-// Linux's may say one number for both.
+// unchanged tells the files that are still those of the image below, where the kernel lets that be
+// seen; else nil. gVisor's overlay gives a file the device number of the layer that it is in
+// (fsimpl/overlay: a file of the lower layer has one that the overlay has made up, one that was
+// written to, renamed, or linked has that of the upper layer). Linux's may say one number for both.
 func unchanged() func(*unix.Stat_t) bool {
 	table, err := mountinfo.Read()
 	if err != nil {

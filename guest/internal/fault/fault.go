@@ -95,7 +95,8 @@ var errnoCodes = map[syscall.Errno]Code{
 	syscall.EMLINK: Conflict, syscall.EIO: NotAFile, syscall.EINVAL: InvalidRequest,
 }
 
-// AtPath turns the error of a system call on path into a fault that names it. A fault stays what it is; nil stays nil.
+// AtPath turns the error of a system call on path into a fault that names it. A fault stays what it
+// is; nil stays nil.
 func AtPath(path string, err error) error {
 	if err == nil {
 		return nil

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Below opens what lies below a directory by its path, one directory after another, so that no part of the path is a link that has taken a directory's place since it was looked at. The directory that it came to
-// last stays open for what lies beside.
+// Below opens what lies below a directory by its path, one directory after another, so that no part
+// of the path is a link that has taken a directory's place since it was looked at. The directory
+// that it came to last stays open for what lies beside.
 type Below struct {
 	top  int
 	path string // of fd, relative to top
@@ -32,7 +33,8 @@ func (b *Below) OpenFile(path string) (int, error) {
 	return OpenFile(dir, name)
 }
 
-// Parent answers the directory in which a path's last name is, open until the next call, and that name.
+// Parent answers the directory in which a path's last name is, open until the next call, and that
+// name.
 func (b *Below) Parent(path string) (dir int, name string, err error) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 {

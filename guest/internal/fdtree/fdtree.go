@@ -1,5 +1,6 @@
-// Package fdtree holds what every walk through directories needs: opening relative to a descriptor, reading entries in
-// large pieces, and a path of open directories as deep as a file system allows with few descriptors.
+// Package fdtree holds what every walk through directories needs: opening relative to a descriptor,
+// reading entries in large pieces, and a path of open directories as deep as a file system allows
+// with few descriptors.
 package fdtree
 
 import (
@@ -45,7 +46,8 @@ func OpenDirFollow(at int, path string) (int, error) {
 	})
 }
 
-// OpenFile opens the file name in the directory at for reading, not following a symlink, not waiting for a FIFO's writer.
+// OpenFile opens the file name in the directory at for reading, not following a symlink, not
+// waiting for a FIFO's writer.
 func OpenFile(at int, name string) (int, error) {
 	return retry(func() (int, error) {
 		return unix.Openat(at, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -87,7 +89,8 @@ func Each(fd int, visit func(Entry) error) error {
 	}
 }
 
-// eachIn parses struct linux_dirent64 (getdents(2)): inode and offset of 8 bytes, record length of 2, type of 1, name.
+// eachIn parses struct linux_dirent64 (getdents(2)): inode and offset of 8 bytes, record length of
+// 2, type of 1, name.
 func eachIn(b []byte, visit func(Entry) error) error {
 	const nameAt = 19
 	for len(b) >= nameAt {
@@ -114,8 +117,8 @@ func eachIn(b []byte, visit func(Entry) error) error {
 // window is how many directories of a path stay open.
 const window = 32
 
-// Path is a walk's way down from its first directory. Of a deep one only the last part is open; going up, the rest is
-// opened again through "..", and must be what it was.
+// Path is a walk's way down from its first directory. Of a deep one only the last part is open;
+// going up, the rest is opened again through "..", and must be what it was.
 type Path struct {
 	levels []level
 }

@@ -39,8 +39,10 @@ type Extracted struct {
 	archive.Totals
 }
 
-// Extract makes the tree under a hidden name and puts it in place when all of it is there: a new directory appears at once, as does one that replaces; a merge moves entry for
-// entry. A failure leaves nothing, and what was there as it was. created tells whether there was no directory before.
+// Extract makes the tree under a hidden name and puts it in place when all of it is there: a new
+// directory appears at once, as does one that replaces; a merge moves entry for entry. A failure
+// leaves nothing, and what was there as it was. created tells whether there was no directory
+// before.
 func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, err error) {
 	if err := CheckPath(e.Path); err != nil {
 		return nil, false, err
@@ -65,7 +67,8 @@ func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, 
 	return &Extracted{info, totals}, !exists, err
 }
 
-// look tells whether something is at the destination, and refuses what cannot be done with it before any byte is read.
+// look tells whether something is at the destination, and refuses what cannot be done with it
+// before any byte is read.
 func (e *Extraction) look() (exists bool, err error) {
 	var st unix.Stat_t
 	if e.Merge {
@@ -116,7 +119,8 @@ func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.To
 		}
 		return fault.AtPath(e.Path, s.put(base, e.Overwrite))
 	})
-	// After a success only a merge leaves something: its empty directories. The request may have been cancelled, and what is half made has to go all the same.
+	// After a success only a merge leaves something: its empty directories. The request may have
+	// been cancelled, and what is half made has to go all the same.
 	if err != nil || merge {
 		if left := s.remove(); left != nil && err == nil {
 			err = fault.New(fault.Internal, "%s: it is in place, but what was unpacked for it could not be removed: %s", e.Path, left)
@@ -139,7 +143,8 @@ func (e *Extraction) unpack(ctx context.Context, s staged, done func(fd int) err
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}
 	defer unix.Close(fd)
-	// What it took over from the directory that it is in would go on to everything below (mkdir(2), acl(5)); most have no lists, and some file systems know of none.
+	// What it took over from the directory that it is in would go on to everything below (mkdir(2),
+	// acl(5)); most have no lists, and some file systems know of none.
 	if err := unix.Fchmod(fd, 0o700); err != nil {
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}

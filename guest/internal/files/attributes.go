@@ -19,7 +19,8 @@ type Changed struct {
 	Changed int   `json:"changed"` // how many files and directories have been set, the named one included
 }
 
-// Chmod sets a mode. A symlink is followed, since it has no mode of its own; a recursive change follows none.
+// Chmod sets a mode. A symlink is followed, since it has no mode of its own; a recursive change
+// follows none.
 func Chmod(ctx context.Context, path string, mode uint32, recursive bool) (*Changed, error) {
 	if err := CheckPath(path); err != nil {
 		return nil, err
@@ -50,7 +51,8 @@ func Chown(ctx context.Context, path, user string, recursive bool) (*Changed, er
 	})
 }
 
-// newOwner reads a user; a number that is no account's leaves the group as it is unless it names one.
+// newOwner reads a user; a number that is no account's leaves the group as it is unless it names
+// one.
 func newOwner(user string) (owner, error) {
 	if user == "" {
 		return owner{}, fault.New(fault.InvalidRequest, "user: is missing")
@@ -131,7 +133,8 @@ func (c *changer) one(dir int, name string) (isDirectory bool, err error) {
 	return isDir(&st), err
 }
 
-// below changes everything in a directory. It keeps its own stack, as trees may be deep. What has gone meanwhile is no failure.
+// below changes everything in a directory. It keeps its own stack, as trees may be deep. What has
+// gone meanwhile is no failure.
 func (c *changer) below(dir int, name string) error {
 	var stack [][]string
 	enter := func(at int, name string) error {

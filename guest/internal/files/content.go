@@ -20,7 +20,8 @@ const transferBytes = 512 << 10
 
 var transferBuffers = sync.Pool{New: func() any { b := make([]byte, transferBytes); return &b }}
 
-// openRegular opens a file for reading, through symlinks; what is no file is refused without waiting for anything.
+// openRegular opens a file for reading, through symlinks; what is no file is refused without
+// waiting for anything.
 func openRegular(path string) (*os.File, *unix.Stat_t, error) {
 	if err := CheckPath(path); err != nil {
 		return nil, nil, err
@@ -72,7 +73,8 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	}
 	h.Set("Accept-Ranges", "bytes")
 	from, length, status := int64(0), st.Size, http.StatusOK
-	// A range of a file that is another by now would be a part of something else (RFC 9110, 13.1.5): then all of it comes.
+	// A range of a file that is another by now would be a part of something else (RFC 9110,
+	// 13.1.5): then all of it comes.
 	condition := r.Header.Get("If-Range")
 	if wanted, ok := parseRange(r.Header.Get("Range")); ok && (condition == "" || condition == etag) {
 		if from, length, ok = wanted.within(st.Size); !ok {
@@ -96,7 +98,8 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	return nil
 }
 
-// serveUnsized writes what says that it has no bytes: an empty file, or one that the kernel makes up as it is read.
+// serveUnsized writes what says that it has no bytes: an empty file, or one that the kernel makes
+// up as it is read.
 func serveUnsized(w http.ResponseWriter, file *os.File, buffer []byte) error {
 	n, err := file.Read(buffer)
 	if n == 0 {
@@ -122,10 +125,12 @@ func copyBuffer(w io.Writer, r io.Reader, buffer []byte) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, buffer)
 }
 
-// byteRange is one range of RFC 9110, section 14.1.2: first-last, first- with last negative, or the last bytes.
+// byteRange is one range of RFC 9110, section 14.1.2: first-last, first- with last negative, or the
+// last bytes.
 type byteRange struct{ first, last, suffix int64 }
 
-// parseRange reads a Range header. What is malformed, or asks for several parts, counts as absent, as the RFC permits.
+// parseRange reads a Range header. What is malformed, or asks for several parts, counts as absent,
+// as the RFC permits.
 func parseRange(header string) (byteRange, bool) {
 	spec, ok := strings.CutPrefix(header, "bytes=")
 	firstText, lastText, dash := strings.Cut(strings.TrimSpace(spec), "-")

@@ -10,7 +10,8 @@ import (
 	"holt.dev/guest/internal/names"
 )
 
-// Info is a file as the host sees it. Path and Name are valid UTF-8; PathBase64 is there where that loses something.
+// Info is a file as the host sees it. Path and Name are valid UTF-8; PathBase64 is there where that
+// loses something.
 type Info struct {
 	Path          string  `json:"path"`
 	Name          string  `json:"name"`

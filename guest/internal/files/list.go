@@ -33,8 +33,9 @@ type Query struct {
 	After string // the path, relative to Path, of the last entry already seen
 }
 
-// List answers the entries below a directory: depth-first, each directory before what is in it, siblings by the bytes of
-// their names. It holds no more than Limit names of a directory at a time, however many there are.
+// List answers the entries below a directory: depth-first, each directory before what is in it,
+// siblings by the bytes of their names. It holds no more than Limit names of a directory at a time,
+// however many there are.
 func List(ctx context.Context, q Query) (*Listing, error) {
 	if err := CheckPath(q.Path); err != nil {
 		return nil, err
@@ -66,7 +67,8 @@ type lister struct {
 	out   Listing
 }
 
-// directory lists an open directory, which it closes. Of what comes before after, its first part and below, nothing is shown.
+// directory lists an open directory, which it closes. Of what comes before after, its first part
+// and below, nothing is shown.
 func (l *lister) directory(fd int, path string, depth int, after []string) error {
 	defer unix.Close(fd)
 	names, err := smallest(l.ctx, fd, l.limit+1-len(l.out.Entries), after)

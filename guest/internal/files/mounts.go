@@ -12,8 +12,8 @@ import (
 	"holt.dev/guest/internal/mountinfo"
 )
 
-// refuseMounts fails where something is mounted on name in the open directory, or below it: it belongs to the runtime's
-// set-up, and its content is not what a caller means to remove or replace.
+// refuseMounts fails where something is mounted on name in the open directory, or below it: it
+// belongs to the runtime's set-up, and its content is not what a caller means to remove or replace.
 func refuseMounts(dir int, name, path string) error {
 	file, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package files does what the host asks for with the runtime's files, as root inside, on descriptors.
+// Package files does what the host asks for with the runtime's files, as root inside, on
+// descriptors.
 package files
 
 import (
@@ -60,7 +61,8 @@ func nameOf(path string) string {
 // owner is whom something new belongs to.
 type owner struct{ uid, gid int }
 
-// parent is the open directory in which something is made, and the directories that were made on the way to it.
+// parent is the open directory in which something is made, and the directories that were made on
+// the way to it.
 type parent struct {
 	fd   int
 	made []string // outermost first
@@ -106,7 +108,8 @@ func (p *parent) makeFirstMissing(dir string, who owner) error {
 				return fault.New(fault.PathNotFound, "%s: a symlink that leads nowhere", part)
 			}
 		case unix.EISDIR, unix.EROFS, unix.EACCES, unix.EPERM:
-			// Existing directories answer so too, on some file systems; what is missing below tells.
+			// Existing directories answer so too, on some file systems; what is missing below
+			// tells.
 			if unix.Access(part, unix.F_OK) != nil {
 				return fault.AtPath(part, err)
 			}

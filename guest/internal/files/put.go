@@ -92,7 +92,8 @@ func followLast(path string) (string, *unix.Stat_t, error) {
 	return "", nil, fault.New(fault.SymlinkLoop, "%s: too many symlinks", path)
 }
 
-// Put writes a file under a hidden name and renames it into place; created tells whether there was none before.
+// Put writes a file under a hidden name and renames it into place; created tells whether there was
+// none before.
 func Put(u Upload) (info *Info, created bool, err error) {
 	if err := CheckPath(u.Path); err != nil {
 		return nil, false, err
@@ -128,7 +129,8 @@ func (u *Upload) owner() (owner, error) {
 	return lookOwner(u.Default)
 }
 
-// attributes are the mode and owner of the file: as asked for, else as they are, else as new files have them.
+// attributes are the mode and owner of the file: as asked for, else as they are, else as new files
+// have them.
 func (u *Upload) attributes(existing *unix.Stat_t, who owner) (uint32, owner) {
 	mode := uint32(0o644)
 	if existing != nil {
@@ -143,7 +145,8 @@ func (u *Upload) attributes(existing *unix.Stat_t, who owner) (uint32, owner) {
 	return mode, who
 }
 
-// target finds where the bytes go and refuses what cannot be written there, before any byte is read.
+// target finds where the bytes go and refuses what cannot be written there, before any byte is
+// read.
 func (u *Upload) target() (string, *unix.Stat_t, error) {
 	if u.CreateOnly {
 		var st unix.Stat_t
@@ -170,7 +173,8 @@ func (u *Upload) target() (string, *unix.Stat_t, error) {
 	}
 }
 
-// write makes the file under a hidden name and puts it in place. When it fails the hidden file is gone.
+// write makes the file under a hidden name and puts it in place. When it fails the hidden file is
+// gone.
 func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
 	s := stage(p.fd, "put")
 	defer s.close()
@@ -208,7 +212,8 @@ func (u *Upload) hash() hash.Hash {
 	return sha256.New()
 }
 
-// dressFile gives an open file its owner and mode: in this order, as a change of owner clears setuid bits.
+// dressFile gives an open file its owner and mode: in this order, as a change of owner clears
+// setuid bits.
 func dressFile(fd int, mode uint32, who owner) error {
 	if err := unix.Fchown(fd, who.uid, who.gid); err != nil {
 		return err
@@ -216,8 +221,8 @@ func dressFile(fd int, mode uint32, who owner) error {
 	return unix.Fchmod(fd, mode)
 }
 
-// receive writes the body to the file, and to a hash if there is one. A body that breaks off is an error; what came before is
-// written all the same.
+// receive writes the body to the file, and to a hash if there is one. A body that breaks off is an
+// error; what came before is written all the same.
 func receive(fd int, body io.Reader, sum hash.Hash) error {
 	pooled := transferBuffers.Get().(*[]byte)
 	defer transferBuffers.Put(pooled)

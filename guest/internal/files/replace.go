@@ -18,11 +18,12 @@ import (
 )
 
 const (
-	// maxReplaceBytes is how large a file may be that text is replaced in, and maxReplacedBytes how large it may become: both are
-	// in memory.
+	// maxReplaceBytes is how large a file may be that text is replaced in, and maxReplacedBytes how
+	// large it may become: both are in memory.
 	maxReplaceBytes  = 16 << 20
 	maxReplacedBytes = 32 << 20
-	// maxMatches is how many matches of an expression one file may have: each is kept while it is replaced.
+	// maxMatches is how many matches of an expression one file may have: each is kept while it is
+	// replaced.
 	maxMatches = 500_000
 	// maxReplaceFiles bounds the files of one request.
 	maxReplaceFiles = 1000
@@ -33,7 +34,8 @@ const (
 // replacing is held by the one replacement that goes on: it has whole files in memory.
 var replacing = make(chan struct{}, 1)
 
-// Replacement is a pattern to be replaced in files: in those named, or in those found below a directory.
+// Replacement is a pattern to be replaced in files: in those named, or in those found below a
+// directory.
 type Replacement struct {
 	Paths         []string `json:"paths"`
 	Path          *string  `json:"path"`
@@ -84,8 +86,8 @@ type candidate struct {
 	count int
 }
 
-// Replace replaces a pattern in files, each atomically. All are looked at before any is changed: a file that cannot be, or
-// another count than is expected, changes nothing.
+// Replace replaces a pattern in files, each atomically. All are looked at before any is changed: a
+// file that cannot be, or another count than is expected, changes nothing.
 func Replace(ctx context.Context, request Replacement) (*Replacements, error) {
 	r, err := request.compile()
 	if err != nil {
@@ -154,8 +156,8 @@ func (r *Replacement) compile() (*replacer, error) {
 	return &replacer{pattern: pattern, with: []byte(r.Replacement), expand: r.Regex}, nil
 }
 
-// candidates looks at every file and answers those that hold the pattern. One that is named has to be a text file; of those
-// that are found, others are passed over.
+// candidates looks at every file and answers those that hold the pattern. One that is named has to
+// be a text file; of those that are found, others are passed over.
 func (r *Replacement) candidates(ctx context.Context, pattern *replacer, tree *searched) ([]candidate, error) {
 	var found []candidate
 	look := func(path, below string) error {
@@ -302,7 +304,8 @@ func (r *replacer) rewrite(ctx context.Context, c candidate, s *searched) error 
 	return fault.AtPath(c.path, putBeside(dir, base, fd, &st, replaced))
 }
 
-// putBeside writes content to a file beside another, with all its attributes but the times, and puts it in its place.
+// putBeside writes content to a file beside another, with all its attributes but the times, and
+// puts it in its place.
 func putBeside(dir int, base string, old int, st *unix.Stat_t, content []byte) error {
 	s := stage(dir, "replace")
 	defer s.close()

@@ -13,7 +13,8 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// StageDir holds what is not finished yet, so that a program that watches the destination sees one event: a file moved in.
+// StageDir holds what is not finished yet, so that a program that watches the destination sees one
+// event: a file moved in.
 const StageDir = "/run/.holt-stage"
 
 // staged is something that is made under a hidden name, to be put in its place with one rename.
@@ -23,9 +24,10 @@ type staged struct {
 	dest int // where it goes
 }
 
-// stage chooses where something is made that will be put in a directory. That is StageDir where a rename from there is possible
-// and gives the same: a new file takes its group or its access list from a directory that is set-group-ID or has a default
-// list (mkdir(2), acl(5)). Else it is made beside its destination.
+// stage chooses where something is made that will be put in a directory. That is StageDir where a
+// rename from there is possible and gives the same: a new file takes its group or its access list
+// from a directory that is set-group-ID or has a default list (mkdir(2), acl(5)). Else it is made
+// beside its destination.
 func stage(dest int, kind string) staged {
 	s := beside(dest, kind)
 	if inherits(dest) {
@@ -47,7 +49,8 @@ func beside(dest int, kind string) staged {
 	return staged{dir: dest, name: temporaryName(kind), dest: dest}
 }
 
-// stageMove is stage for a directory that is renamed: StageDir may be in it, and nothing can be renamed into itself (rename(2), EINVAL).
+// stageMove is stage for a directory that is renamed: StageDir may be in it, and nothing can be
+// renamed into itself (rename(2), EINVAL).
 func stageMove(dest int, source *unix.Stat_t) staged {
 	if isDir(source) {
 		if inside, err := isInside(StageDir+"/.", source); inside || err != nil {
@@ -81,7 +84,8 @@ func (s *staged) put(name string, replace bool) error {
 // remove removes what is left of it. Gone is success.
 func (s *staged) remove() error { return fdtree.RemoveAll(context.Background(), s.dir, s.name) }
 
-// inherits tells whether new files take attributes from their directory. What cannot be told counts as such.
+// inherits tells whether new files take attributes from their directory. What cannot be told counts
+// as such.
 func inherits(dir int) bool {
 	var st unix.Stat_t
 	if err := unix.Fstat(dir, &st); err != nil || st.Mode&unix.S_ISGID != 0 {
@@ -91,7 +95,8 @@ func inherits(dir int) bool {
 	return err == nil
 }
 
-// openStage opens StageDir, made where it is missing; -1 where there is none that only root can enter.
+// openStage opens StageDir, made where it is missing; -1 where there is none that only root can
+// enter.
 func openStage() int {
 	fd, err := lookStage()
 	if err == unix.ENOENT && etc.KeepTimes(filepath.Dir(StageDir), func() error { return unix.Mkdir(StageDir, 0o700) }) == nil {
@@ -117,10 +122,12 @@ func lookStage() (int, error) {
 	return fd, nil
 }
 
-// emptyStageFor is how long a start waits for what is removed: what is left then is removed at the next.
+// emptyStageFor is how long a start waits for what is removed: what is left then is removed at the
+// next.
 const emptyStageFor = 2 * time.Second
 
-// EmptyStage removes StageDir with what an earlier guest has not finished. It has to run before anything else uses StageDir. What something is mounted in stays.
+// EmptyStage removes StageDir with what an earlier guest has not finished. It has to run before
+// anything else uses StageDir. What something is mounted in stays.
 func EmptyStage() error {
 	place, err := lookStage()
 	if err == unix.ENOENT {

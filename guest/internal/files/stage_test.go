@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inOwnRoot runs a test on a thread with an empty root of its own, in which /run is a directory as any other.
+// inOwnRoot runs a test on a thread with an empty root of its own, in which /run is a directory as
+// any other.
 func inOwnRoot(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -97,7 +97,8 @@ func Move(ctx context.Context, t Transfer) (*Info, error) {
 	return infoAt(e.dst.fd, e.dstName, t.Destination)
 }
 
-// open finds both places and refuses what cannot be done; only then are missing parents of the destination made.
+// open finds both places and refuses what cannot be done; only then are missing parents of the
+// destination made.
 func (t *Transfer) open(recursive bool) (*ends, error) {
 	if err := CheckPath(t.Source); err != nil {
 		return nil, err
@@ -165,7 +166,8 @@ func (t *Transfer) checkDestination(dir, name string) error {
 	return refuseMounts(fd, name, t.Destination)
 }
 
-// checkEnds refuses a source and a destination that are the same file, or of which one is inside the other.
+// checkEnds refuses a source and a destination that are the same file, or of which one is inside
+// the other.
 func (t *Transfer) checkEnds(e *ends) error {
 	var dst unix.Stat_t
 	exists := unix.Lstat(t.Destination, &dst) == nil
@@ -195,8 +197,8 @@ func (t *Transfer) checkEnds(e *ends) error {
 
 func sameFile(a, b *unix.Stat_t) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 
-// isInside tells whether the directory that path is in, or is to be in, is dir or below it: it goes from the deepest
-// part of the path that exists up to the root, comparing files and not names.
+// isInside tells whether the directory that path is in, or is to be in, is dir or below it: it goes
+// from the deepest part of the path that exists up to the root, comparing files and not names.
 func isInside(path string, dir *unix.Stat_t) (bool, error) {
 	at, _ := split(path)
 	fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, at)

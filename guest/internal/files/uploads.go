@@ -22,9 +22,11 @@ const (
 	maxPartials = 256
 	// partialIdle is how long one is kept that nothing comes for.
 	partialIdle = time.Hour
-	// maxRemembered is of how many complete uploads it is known that they are, for clients that lost the answer.
+	// maxRemembered is of how many complete uploads it is known that they are, for clients that
+	// lost the answer.
 	maxRemembered = 256
-	// turnTimeout is how long a part waits for the one before it, which may not have noticed yet that its client is gone.
+	// turnTimeout is how long a part waits for the one before it, which may not have noticed yet
+	// that its client is gone.
 	turnTimeout = 10 * time.Second
 )
 
@@ -116,7 +118,8 @@ func (u *Uploads) Abort(ctx context.Context, path, id string) error {
 	return nil
 }
 
-// Put takes one part and, where that makes the file whole, puts it in place. When a body breaks off, what came of it stays.
+// Put takes one part and, where that makes the file whole, puts it in place. When a body breaks
+// off, what came of it stays.
 func (u *Uploads) Put(ctx context.Context, part Part) (*Result, error) {
 	key, err := keyOf(part.Path, part.ID)
 	if err != nil {
@@ -145,7 +148,8 @@ func (u *Uploads) Put(ctx context.Context, part Part) (*Result, error) {
 	return result, fault.AtPath(part.Path, err)
 }
 
-// isFinal tells whether nothing can come of an upload after this failure: not so where only its body broke off.
+// isFinal tells whether nothing can come of an upload after this failure: not so where only its
+// body broke off.
 func isFinal(err error) bool {
 	var f *fault.Fault
 	return !errors.As(err, &f) || f.Code != fault.InvalidRequest && f.Code != fault.Conflict
@@ -161,8 +165,9 @@ func keyOf(path, id string) (uploadKey, error) {
 	return uploadKey{path, id}, nil
 }
 
-// take waits for its turn with an upload; nil where there is none. One that is free it takes also for a client that is gone by
-// now: what came of a body before it broke off may all be here before its handler begins, and is to be kept.
+// take waits for its turn with an upload; nil where there is none. One that is free it takes also
+// for a client that is gone by now: what came of a body before it broke off may all be here before
+// its handler begins, and is to be kept.
 func (u *Uploads) take(ctx context.Context, key uploadKey) (*partial, error) {
 	u.mu.Lock()
 	p := u.open[key]

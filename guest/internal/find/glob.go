@@ -1,5 +1,6 @@
-// Package find looks for files by name and by content. It walks by itself, on descriptors, opens nothing but regular
-// files, and matches by itself; a ripgrep that the runtime has only says in which files nothing is to be found.
+// Package find looks for files by name and by content. It walks by itself, on descriptors, opens
+// nothing but regular files, and matches by itself; a ripgrep that the runtime has only says in
+// which files nothing is to be found.
 package find
 
 import (
@@ -12,14 +13,16 @@ import (
 // maxGlobBytes bounds one glob, as the time to match grows with it.
 const maxGlobBytes = 1024
 
-// Globs decides which paths are wanted, as the `-g` of ripgrep does: a glob that begins with ! leaves out, the last one that
-// matches decides, and where one of the others is given, what none matches is left out.
+// Globs decides which paths are wanted, as the `-g` of ripgrep does: a glob that begins with !
+// leaves out, the last one that matches decides, and where one of the others is given, what none
+// matches is left out.
 type Globs struct {
 	rules []rule
 	wants bool // whether a glob is given that does not leave out
 }
 
-// ParseGlobs reads globs: * ? [] ** and {a,b}; one with a slash counts from the top, any other at every depth.
+// ParseGlobs reads globs: * ? [] ** and {a,b}; one with a slash counts from the top, any other at
+// every depth.
 func ParseGlobs(texts []string) (*Globs, error) {
 	g := &Globs{}
 	for _, text := range texts {
@@ -114,7 +117,8 @@ func (r *rule) matches(path string, isDir bool) bool {
 	}
 }
 
-// expressionOf writes a glob as a regular expression. ** is several directories only where it is a whole part (gitignore(5)).
+// expressionOf writes a glob as a regular expression. ** is several directories only where it is a
+// whole part (gitignore(5)).
 func expressionOf(glob string, braces bool) (string, bool) {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
@@ -166,7 +170,8 @@ func quoteByte(c byte) string {
 	return string([]byte{c}) // a part of a character, whose other parts follow
 }
 
-// classOf writes a bracket expression, and answers its length in the glob; 0 where it is not closed.
+// classOf writes a bracket expression, and answers its length in the glob; 0 where it is not
+// closed.
 func classOf(glob string) (class string, length int) {
 	i := 1
 	negated := i < len(glob) && (glob[i] == '!' || glob[i] == '^')

@@ -23,7 +23,8 @@ type ignoreList struct {
 	rules  []rule
 }
 
-// parseIgnore reads the lines of a .gitignore. A line that makes no sense is passed over, as git does.
+// parseIgnore reads the lines of a .gitignore. A line that makes no sense is passed over, as git
+// does.
 func parseIgnore(text string) []rule {
 	var rules []rule
 	for line := range strings.Lines(text) {
@@ -47,7 +48,8 @@ func trimLine(line string) string {
 	return line
 }
 
-// verdict is what a list says about a path relative to the top: whether it has a rule for it, and whether that ignores it.
+// verdict is what a list says about a path relative to the top: whether it has a rule for it, and
+// whether that ignores it.
 func (l *ignoreList) verdict(path string, isDir bool) (known, ignored bool) {
 	own := path
 	if l.above != "" {
@@ -92,8 +94,8 @@ func readIgnore(dir int) []rule {
 	return parseIgnore(string(b))
 }
 
-// ignoresAbove reads the lists of the directories above an open one, up to the root of the git repository that it is in.
-// Outside of a repository there are none. Outermost first.
+// ignoresAbove reads the lists of the directories above an open one, up to the root of the git
+// repository that it is in. Outside of a repository there are none. Outermost first.
 func ignoresAbove(top int) []*ignoreList {
 	var lists []*ignoreList
 	at, err := unix.FcntlInt(uintptr(top), unix.F_DUPFD_CLOEXEC, 0)
@@ -121,7 +123,8 @@ func isRepository(dir int) bool {
 	return unix.Fstatat(dir, ".git", &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// nameInParent finds an open directory's name, and opens its parent; -1 for the root, which has none.
+// nameInParent finds an open directory's name, and opens its parent; -1 for the root, which has
+// none.
 func nameInParent(dir int) (name string, parent int, err error) {
 	b := make([]byte, unix.PathMax)
 	n, err := unix.Readlink("/proc/self/fd/"+itoa(dir), b)

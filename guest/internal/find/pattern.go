@@ -77,7 +77,8 @@ func (m *Matcher) Find(line []byte) (start, end int) {
 	return at[0], at[1]
 }
 
-// skip answers how many bytes at the beginning of a block, up to the beginning of a line, hold no match for certain.
+// skip answers how many bytes at the beginning of a block, up to the beginning of a line, hold no
+// match for certain.
 func (m *Matcher) skip(block []byte) int {
 	if m.literal == nil {
 		return 0

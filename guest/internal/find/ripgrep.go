@@ -13,11 +13,13 @@ const (
 	worthBytes = 2 << 20
 )
 
-// places is where ripgrep is looked for: nowhere that only root of the runtime can write to is left out, nothing else is in.
+// places is where ripgrep is looked for: nowhere that only root of the runtime can write to is left
+// out, nothing else is in.
 var places = []string{"/usr/local/bin/rg", "/usr/bin/rg", "/bin/rg"}
 
-// Ripgrep tells in which files nothing is to be found, where the runtime has it. It is a program of the runtime's, so its word
-// only ever leaves files out, it is waited for no longer than the search lasts, and where it fails in any way nothing is left out.
+// Ripgrep tells in which files nothing is to be found, where the runtime has it. It is a program of
+// the runtime's, so its word only ever leaves files out, it is waited for no longer than the search
+// lasts, and where it fails in any way nothing is left out.
 type Ripgrep struct {
 	pool *supervise.Pool
 }
@@ -30,7 +32,8 @@ func (*Ripgrep) program() string {
 	return supervise.RootsProgram(places)
 }
 
-// arguments are those of a search that can leave a file out only where no line of it matches; false where there is no such.
+// arguments are those of a search that can leave a file out only where no line of it matches; false
+// where there is no such.
 func (m *Matcher) arguments() ([]string, bool) {
 	arguments := []string{
 		"rg", "--no-config", "--no-messages", "--color=never", "--files-with-matches", "--null", "--no-ignore", "--hidden",
@@ -43,7 +46,8 @@ func (m *Matcher) arguments() ([]string, bool) {
 	return append(arguments, "--case-sensitive", "-e", expression, "--"), ok
 }
 
-// narrow answers those of a batch in which there may be matches: all of them where ripgrep cannot be asked.
+// narrow answers those of a batch in which there may be matches: all of them where ripgrep cannot
+// be asked.
 func (g *Ripgrep) narrow(ctx context.Context, s *Search, batch []Entry) []Entry {
 	size := int64(0)
 	for _, e := range batch {

@@ -7,9 +7,10 @@ import (
 	"unicode"
 )
 
-// rustExpression writes an expression in the dialect of ripgrep (docs.rs/regex) so that every line that matches here matches
-// there, too. Whatever the two understand differently is written out: classes and case as lists of characters, bytes that are
-// no UTF-8 as such, which only here count as a character. False where that cannot be had.
+// rustExpression writes an expression in the dialect of ripgrep (docs.rs/regex) so that every line
+// that matches here matches there, too. Whatever the two understand differently is written out:
+// classes and case as lists of characters, bytes that are no UTF-8 as such, which only here count
+// as a character. False where that cannot be had.
 func rustExpression(tree *syntax.Regexp) (string, bool) {
 	w := rustWriter{}
 	w.write(tree)
@@ -22,8 +23,8 @@ type rustWriter struct {
 	impossible bool
 }
 
-// assertion writes something that looks at where it is. A line here ends before \r\n: where that is written as "perhaps a \r",
-// what comes after it would look from behind the \r.
+// assertion writes something that looks at where it is. A line here ends before \r\n: where that is
+// written as "perhaps a \r", what comes after it would look from behind the \r.
 func (w *rustWriter) assertion(text string) {
 	w.impossible = w.impossible || w.ends
 	w.WriteString(text)
@@ -94,7 +95,8 @@ func (w *rustWriter) character(r rune, fold bool) {
 	w.class(ranges)
 }
 
-// class writes pairs of first and last character. Line ends are left out, as no line holds one. What is no UTF-8 is U+FFFD here.
+// class writes pairs of first and last character. Line ends are left out, as no line holds one.
+// What is no UTF-8 is U+FFFD here.
 func (w *rustWriter) class(ranges []rune) {
 	var b strings.Builder
 	invalid := false

@@ -12,7 +12,8 @@ const (
 	// maxLineBytes is how much of one line is looked at. What a line has more is passed over.
 	maxLineBytes = 1 << 20
 	blockBytes   = 256 << 10
-	// maxTextBytes is how much of a line is shown, and leadBytes how much of that is before the match in a longer line.
+	// maxTextBytes is how much of a line is shown, and leadBytes how much of that is before the
+	// match in a longer line.
 	maxTextBytes = 1000
 	leadBytes    = 200
 )
@@ -31,7 +32,8 @@ type Line struct {
 // errBinary says that a file holds a NUL byte.
 var errBinary = errors.New("binary")
 
-// scan calls found for each line that matches. A file with a NUL byte is errBinary, perhaps after some lines.
+// scan calls found for each line that matches. A file with a NUL byte is errBinary, perhaps after
+// some lines.
 func (m *Matcher) scan(r io.Reader, found func(Line) error) error {
 	pooled := blocks.Get().(*[]byte)
 	buffer := (*pooled)[:blockBytes]

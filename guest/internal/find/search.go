@@ -17,7 +17,8 @@ const (
 	// MaxResults bounds the matches of one search.
 	MaxResults = 10_000
 	maxTimeout = 10 * time.Minute
-	// maxRunning is how many searches go on at once; others wait. Each has a block of lines in memory.
+	// maxRunning is how many searches go on at once; others wait. Each has a block of lines in
+	// memory.
 	maxRunning = 4
 	// batchFiles and batchNameBytes are how many files are looked at together.
 	batchFiles     = 512
@@ -55,7 +56,8 @@ type Match struct {
 	Truncated  bool    `json:"text_truncated"`
 }
 
-// End is the last item. Truncated is nil where all was looked at: else "max_results", "max_bytes" or "timeout".
+// End is the last item. Truncated is nil where all was looked at: else "max_results", "max_bytes"
+// or "timeout".
 type End struct {
 	Type          string  `json:"type"` // "end"
 	Cursor        int     `json:"cursor"`
@@ -249,7 +251,8 @@ func isUnreadable(err error) bool {
 	return errors.As(err, &errno)
 }
 
-// matchesIn looks through one file. Matches are held until its end, since it may turn out to be binary.
+// matchesIn looks through one file. Matches are held until its end, since it may turn out to be
+// binary.
 func (s *Search) matchesIn(ctx context.Context, e Entry, below *fdtree.Below) ([]Match, error) {
 	fd, err := -1, error(nil)
 	if s.only != nil {

@@ -23,7 +23,8 @@ type Tree struct {
 	MaxDepth  int  // 1: only what is in the directory itself
 }
 
-// Entry is something in the tree. Path is relative to the top; "" is the top itself, where that is no directory.
+// Entry is something in the tree. Path is relative to the top; "" is the top itself, where that is
+// no directory.
 type Entry struct {
 	Path string
 	Mode uint32 // its type, of unix.S_IFMT; links are never followed
@@ -33,7 +34,8 @@ type Entry struct {
 // MaxDepth is how deep a tree is looked at, at the most.
 const MaxDepth = 256
 
-// Open opens the top of the tree for Walk. A top that is no directory has the descriptor -1 and its own facts.
+// Open opens the top of the tree for Walk. A top that is no directory has the descriptor -1 and its
+// own facts.
 func (t *Tree) Open() (fd int, only *Entry, err error) {
 	fd, err = fdtree.OpenDirFollow(unix.AT_FDCWD, t.Path)
 	if err == unix.ENOTDIR {
@@ -65,8 +67,8 @@ type walker struct {
 	visit func(Entry) error
 }
 
-// Walk visits what is wanted below an open directory, which it closes: depth-first, siblings by the bytes of their names. What
-// cannot be looked at is passed over, since it may be going away.
+// Walk visits what is wanted below an open directory, which it closes: depth-first, siblings by the
+// bytes of their names. What cannot be looked at is passed over, since it may be going away.
 func (t *Tree) Walk(ctx context.Context, top int, visit func(Entry) error) error {
 	w := &walker{ctx: ctx, tree: t, visit: visit}
 	defer w.path.Close()

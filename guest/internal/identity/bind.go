@@ -21,7 +21,8 @@ import (
 // Request is who the runtime is to be.
 type Request struct {
 	RuntimeID string `json:"runtime_id"`
-	// Renew is whether it becomes that also where it is bound, after a restore of its own checkpoint or of another runtime's.
+	// Renew is whether it becomes that also where it is bound, after a restore of its own
+	// checkpoint or of another runtime's.
 	Renew bool `json:"renew"`
 	Names
 	Env        map[string]string `json:"env"`
@@ -57,14 +58,16 @@ var sharedBy = []string{"entropy", machineIDFile, dbusMachineIDFile, hostnameFil
 type State struct {
 	mu     sync.Mutex
 	answer *Answer
-	// defaults are kept apart from answer, as commands read them often. Those of a seed hold until it is bound; nil before either.
+	// defaults are kept apart from answer, as commands read them often. Those of a seed hold until
+	// it is bound; nil before either.
 	defaults *process.Defaults
 	pidsMax  int64 // in force; 0 for none
 	// seeded are the names that a seed has given, until it is bound.
 	seeded *Names
 	// hostLines are those that /etc/hosts has been given, whoever the runtime was then.
 	hostLines [][]byte
-	// LetGo is called when the runtime becomes another one: whoever waited for something of the one before does not come back.
+	// LetGo is called when the runtime becomes another one: whoever waited for something of the one
+	// before does not come back.
 	LetGo func()
 	// LimitPids enforces a number of processes on everything that commands start.
 	LimitPids func(max int64) error
@@ -147,8 +150,9 @@ func (s *State) Defaults() (process.Defaults, error) {
 	return bound, nil
 }
 
-// Bind applies an identity, once. The same id again answers what became of the first. With Renew it is applied again, and may be another one; what
-// the runtime is known by (its names, its keys) is then left alone where the id is the same, for somebody inside may have changed it.
+// Bind applies an identity, once. The same id again answers what became of the first. With Renew it
+// is applied again, and may be another one; what the runtime is known by (its names, its keys) is
+// then left alone where the id is the same, for somebody inside may have changed it.
 func (s *State) Bind(r Request) (*Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +210,8 @@ func (s *State) limitPids(limit int64) error {
 	return err
 }
 
-// stirIn adds bytes to the kernel's entropy (random(4)), so that two restores of one checkpoint do not draw alike.
+// stirIn adds bytes to the kernel's entropy (random(4)), so that two restores of one checkpoint do
+// not draw alike.
 func stirIn(entropy []byte) error {
 	if len(entropy) == 0 {
 		return nil

@@ -39,8 +39,9 @@ var keyMakers = map[string]func() (crypto.Signer, error){
 	"rsa":   func() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, rsaBits) },
 }
 
-// renewHostKeys makes the runtime's SSH host keys anew: whoever knows those of an image, or of the runtime that this one was made of, could pass itself
-// off as this one. Those that cannot be made anew are left as they are if they are an image's, and taken away if they are another runtime's.
+// renewHostKeys makes the runtime's SSH host keys anew: whoever knows those of an image, or of the
+// runtime that this one was made of, could pass itself off as this one. Those that cannot be made
+// anew are left as they are if they are an image's, and taken away if they are another runtime's.
 func (s *State) renewHostKeys(hostname string, try func(what string, err error) bool) {
 	stale, why := makeHostKeys(hostKeysDir, hostname)
 	if len(stale) == 0 {
@@ -58,7 +59,8 @@ func (s *State) renewHostKeys(hostname string, try func(what string, err error) 
 	}
 }
 
-// makeHostKeys makes the keys in a directory anew, each of the kind that it has. It answers those of which it could not, and why.
+// makeHostKeys makes the keys in a directory anew, each of the kind that it has. It answers those
+// of which it could not, and why.
 func makeHostKeys(dir, hostname string) (stale []string, why error) {
 	kinds := hostKeyKinds(dir)
 	problems := make([]error, len(kinds))
@@ -108,7 +110,8 @@ func hostKeyKinds(dir string) (kinds []string) {
 	return kinds
 }
 
-// placeHostKey puts a new key and its public part where the old ones are, with the owner and mode that they have.
+// placeHostKey puts a new key and its public part where the old ones are, with the owner and mode
+// that they have.
 func placeHostKey(place string, key crypto.Signer, comment string) error {
 	written, err := newSSHKey(key)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// readKey answers the type and the public part of a private key, and fails where the file beside it has another one.
+// readKey answers the type and the public part of a private key, and fails where the file beside it
+// has another one.
 func readKey(t *testing.T, place string) (kind string, public []byte) {
 	t.Helper()
 	private, err := os.ReadFile(place)

@@ -13,7 +13,8 @@ import (
 
 const (
 	machineIDFile = "/etc/machine-id"
-	// dbusMachineIDFile is a link to the other, except where an older D-Bus has written it (dbus-uuidgen(1)).
+	// dbusMachineIDFile is a link to the other, except where an older D-Bus has written it
+	// (dbus-uuidgen(1)).
 	dbusMachineIDFile = "/var/lib/dbus/machine-id"
 	hostnameFile      = "/etc/hostname"
 	hostsFile         = "/etc/hosts"
@@ -28,8 +29,9 @@ type Names struct {
 	SetHostname bool   `json:"set_hostname"`
 }
 
-// name gives the runtime its names, and takes away those that it had before. What a seed has said alike is left as it is, and so are the keys
-// that were made then. It answers whether the kernel's name was set.
+// name gives the runtime its names, and takes away those that it had before. What a seed has said
+// alike is left as it is, and so are the keys that were made then. It answers whether the kernel's
+// name was set.
 func (s *State) name(wanted Names, try func(what string, err error) bool) (hostname bool) {
 	// First: /etc/hosts also has the kernel's name, if that differs.
 	hostname = wanted.SetHostname && try("hostname", unix.Sethostname([]byte(wanted.Hostname)))

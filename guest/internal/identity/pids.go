@@ -11,10 +11,11 @@ import (
 // pidsDir is where the controller is mounted for the moment in which its group is opened.
 const pidsDir = "/run/.holt-pids"
 
-// LimitPids makes a group of the pids controller (cgroup v1: gVisor has one of its own) whose tasks cannot be more than
-// max. The join that it answers puts the main thread of a process in; what that thread starts is born in the group. Only
-// a thread goes in, so that the guest's own threads are not counted. The mount is detached again: the group is reached
-// through its descriptor, and nobody else sees it.
+// LimitPids makes a group of the pids controller (cgroup v1: gVisor has one of its own) whose tasks
+// cannot be more than max. The join that it answers puts the main thread of a process in; what that
+// thread starts is born in the group. Only a thread goes in, so that the guest's own threads are
+// not counted. The mount is detached again: the group is reached through its descriptor, and nobody
+// else sees it.
 func LimitPids(max int64) (join func(pid int) error, err error) {
 	if err := os.Mkdir(pidsDir, 0o700); err != nil && !os.IsExist(err) {
 		return nil, err

@@ -17,7 +17,8 @@ type SeedRequest struct {
 	Workdir string            `json:"workdir"`
 	PidsMax *int64            `json:"pids_max"`
 	Network *network.Config   `json:"network"`
-	// Names are those that it will be bound with unless somebody wants others: giving them takes time. Nil where it is checkpointed afterwards: what is made of it would share them.
+	// Names are those that it will be bound with unless somebody wants others: giving them takes
+	// time. Nil where it is checkpointed afterwards: what is made of it would share them.
 	Names *Names `json:"names"`
 }
 
@@ -43,8 +44,8 @@ func (r *SeedRequest) check() error {
 	return checkDefaults(r.User, r.Env, r.Network)
 }
 
-// Seed lets an anonymous runtime run commands, which live on in every runtime that is made of its checkpoint. It gives no
-// identity: that is what Bind does later, for what is started from then on.
+// Seed lets an anonymous runtime run commands, which live on in every runtime that is made of its
+// checkpoint. It gives no identity: that is what Bind does later, for what is started from then on.
 func (s *State) Seed(r SeedRequest) (*SeedAnswer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,15 +14,15 @@ import (
 	"math/big"
 )
 
-// sshKey is a key as SSH writes it: the fields of both parts, after the type. The library for SSH does the same, and takes half a mebibyte of the
-// guest's memory.
+// sshKey is a key as SSH writes it: the fields of both parts, after the type. The library for SSH
+// does the same, and takes half a mebibyte of the guest's memory.
 type sshKey struct {
 	kind            string
 	public, private []byte
 }
 
-// newSSHKey lays a key out: RFC 4253, 6.6 (RSA), RFC 5656, 3.1 (ECDSA), RFC 8709, 4 (Ed25519), and of the private parts the agent's
-// protocol, section 3.2 of draft-ietf-sshm-ssh-agent.
+// newSSHKey lays a key out: RFC 4253, 6.6 (RSA), RFC 5656, 3.1 (ECDSA), RFC 8709, 4 (Ed25519), and
+// of the private parts the agent's protocol, section 3.2 of draft-ietf-sshm-ssh-agent.
 func newSSHKey(key crypto.Signer) (sshKey, error) {
 	switch key := key.(type) {
 	case ed25519.PrivateKey:

@@ -1,4 +1,5 @@
-// Package initd is the life of a runtime's first process: it sets itself up, then serves its host for ever.
+// Package initd is the life of a runtime's first process: it sets itself up, then serves its host
+// for ever.
 package initd
 
 import (
@@ -71,8 +72,9 @@ func Main() int {
 	return 0
 }
 
-// resuming sets the network up again at the first request of a connection: a host that asks for something is past the
-// checkpoint for which the network was closed. One that only listens may be about to take it.
+// resuming sets the network up again at the first request of a connection: a host that asks for
+// something is past the checkpoint for which the network was closed. One that only listens may be
+// about to take it.
 func resuming(handler http.Handler, net *network.Network) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +89,8 @@ func resuming(handler http.Handler, net *network.Network) http.Handler {
 	})
 }
 
-// givesNetwork are the requests that say which network there is to be: one that was set up before them would be for nothing.
+// givesNetwork are the requests that say which network there is to be: one that was set up before
+// them would be for nothing.
 var givesNetwork = map[string]bool{"/v1/bind": true, "/v1/network": true}
 
 // limitOpenFiles sets the soft limit of open files for programs, which may raise it to the hard
@@ -116,8 +119,9 @@ func settle() {
 	if os.Getpid() != 1 {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // orphans come here as they do to a first process
 	}
-	// The kernel protects a first process from signals it has no handler for; Go's runtime has handlers that end it.
-	// They are caught here, and not ignored, because what is ignored stays so in every child.
+	// The kernel protects a first process from signals it has no handler for; Go's runtime has
+	// handlers that end it. They are caught here, and not ignored, because what is ignored stays so
+	// in every child.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE)
 }

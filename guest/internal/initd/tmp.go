@@ -9,8 +9,8 @@ import (
 	"holt.dev/guest/internal/etc"
 )
 
-// uncoverTmp takes away the tmpfs that runsc puts on an empty /tmp unasked (runsc/boot/vfs.go, mountTmp), so that files there
-// are on the runtime's disk, within its size, and not in its memory.
+// uncoverTmp takes away the tmpfs that runsc puts on an empty /tmp unasked (runsc/boot/vfs.go,
+// mountTmp), so that files there are on the runtime's disk, within its size, and not in its memory.
 func uncoverTmp() {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || !coversTmp(string(table)) {
@@ -27,11 +27,13 @@ func uncoverTmp() {
 	}
 }
 
-// coversTmp tells whether what is mounted on /tmp is a tmpfs of runsc's own: gVisor names the source of each `none`.
+// coversTmp tells whether what is mounted on /tmp is a tmpfs of runsc's own: gVisor names the
+// source of each `none`.
 func coversTmp(table string) bool {
 	found := false
 	for line := range strings.SplitSeq(table, "\n") {
-		// proc_pid_mountinfo(5): the fifth field is the mount point; after a lone dash come type and source.
+		// proc_pid_mountinfo(5): the fifth field is the mount point; after a lone dash come type
+		// and source.
 		before, after, ok := strings.Cut(line, " - ")
 		fields, kind := strings.Fields(before), strings.Fields(after)
 		if ok && len(fields) > 4 && fields[4] == "/tmp" && len(kind) > 1 {

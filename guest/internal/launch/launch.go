@@ -1,5 +1,6 @@
-// Package launch starts programs of the host for the daemon, which would have to copy its own page tables for each of them and
-// stand still meanwhile. This process is small, and copies nothing: Go starts a program with CLONE_VFORK and CLONE_VM (clone(2)).
+// Package launch starts programs of the host for the daemon, which would have to copy its own page
+// tables for each of them and stand still meanwhile. This process is small, and copies nothing: Go
+// starts a program with CLONE_VFORK and CLONE_VM (clone(2)).
 package launch
 
 import (
@@ -19,9 +20,11 @@ import (
 )
 
 const (
-	// maxOutputBytes is what is kept of each stream of a program; what comes after is read and dropped.
+	// maxOutputBytes is what is kept of each stream of a program; what comes after is read and
+	// dropped.
 	maxOutputBytes = 1 << 20
-	// outputDelay is how long a stream is read after the program has ended, where something that it left behind holds it open.
+	// outputDelay is how long a stream is read after the program has ended, where something that it
+	// left behind holds it open.
 	outputDelay = 5 * time.Second
 )
 
@@ -31,11 +34,13 @@ type Request struct {
 	Argv []string `json:"argv"`
 	// Capture has the output answered. Else it goes to /dev/null.
 	Capture bool `json:"capture"`
-	// Kill ends the program of an earlier request with SIGKILL; there is no answer to that by itself.
+	// Kill ends the program of an earlier request with SIGKILL; there is no answer to that by
+	// itself.
 	Kill bool `json:"kill"`
 }
 
-// Result is how a program ended: with Code, by Signal, or not at all since it could not be started, which Error says.
+// Result is how a program ended: with Code, by Signal, or not at all since it could not be started,
+// which Error says.
 type Result struct {
 	ID     uint64 `json:"id"`
 	Code   *int   `json:"code"`
@@ -45,8 +50,10 @@ type Result struct {
 	Stderr []byte `json:"stderr"`
 }
 
-// Main serves requests, a line of JSON each, until its stdin ends or the daemon does, whose process id is the one argument. Programs that run then go on, and none is started that the daemon had asked for
-// before its end: the next daemon would not know of it. Neither the daemon nor any program leaves its memory in a file.
+// Main serves requests, a line of JSON each, until its stdin ends or the daemon does, whose process
+// id is the one argument. Programs that run then go on, and none is started that the daemon had
+// asked for before its end: the next daemon would not know of it. Neither the daemon nor any
+// program leaves its memory in a file.
 func Main(args []string) int {
 	if len(args) != 1 {
 		return 1
@@ -55,7 +62,8 @@ func Main(args []string) int {
 	if err != nil || daemon < 1 {
 		return 1
 	}
-	// The signal is the thread's that asks for it (PR_SET_PDEATHSIG of prctl(2)); this one lives as long as the process.
+	// The signal is the thread's that asks for it (PR_SET_PDEATHSIG of prctl(2)); this one lives as
+	// long as the process.
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil || os.Getppid() != daemon {
 		return 1
@@ -96,7 +104,8 @@ type server struct {
 	results *json.Encoder
 }
 
-// start starts a program and has its end told. Programs are started in the order in which they are asked for.
+// start starts a program and has its end told. Programs are started in the order in which they are
+// asked for.
 func (s *server) start(r Request) {
 	if len(r.Argv) == 0 {
 		s.tell(Result{ID: r.ID, Error: "no program"})

@@ -34,7 +34,8 @@ func Read() ([]Mount, error) {
 	return table, lines.Err()
 }
 
-// parse reads one line (proc_pid_mountinfo(5)): the fifth field is the mount point; after a lone dash come type, source and options.
+// parse reads one line (proc_pid_mountinfo(5)): the fifth field is the mount point; after a lone
+// dash come type, source and options.
 func parse(line string) (Mount, bool) {
 	before, after, ok := strings.Cut(line, " - ")
 	fields, kind := strings.Fields(before), strings.Fields(after)

@@ -1,5 +1,6 @@
-// Package mounts puts directories and files in at places of the tree for a while, as mounts would, and puts back what was there. It does so by renaming, which is the same in every
-// class of runtime and needs no privilege.
+// Package mounts puts directories and files in at places of the tree for a while, as mounts would,
+// and puts back what was there. It does so by renaming, which is the same in every class of runtime
+// and needs no privilege.
 package mounts
 
 import (
@@ -130,7 +131,8 @@ func (t *Table) clearTo(count int) error {
 	return nil
 }
 
-// put makes room at the target and puts in what is to be there. A place that it answers is to be undone, also after an error.
+// put makes room at the target and puts in what is to be there. A place that it answers is to be
+// undone, also after an error.
 func put(m Mount) (*place, error) {
 	mode, err := m.check()
 	if err != nil {
@@ -214,7 +216,8 @@ func (p *place) make(mode uint32) error {
 	return unix.Fchmod(fd, mode)
 }
 
-// undo removes what is at the place by now, puts back what was there, and removes the directories that were made for it as far as they are empty.
+// undo removes what is at the place by now, puts back what was there, and removes the directories
+// that were made for it as far as they are empty.
 func (p *place) undo() error {
 	changed := p.outer.changed()
 	if p.isMade {

@@ -13,7 +13,8 @@ import (
 // maxSymlinks is how many symlinks the kernel follows in one path (path_resolution(7)).
 const maxSymlinks = 40
 
-// open finds the place, through symlinks, and opens the directory that it is in, making what is missing of that.
+// open finds the place, through symlinks, and opens the directory that it is in, making what is
+// missing of that.
 func (p *place) open() error {
 	at, left, links := "/", strings.Split(path.Clean(p.mount.Target), "/"), 0
 	for len(left) > 0 {
@@ -94,7 +95,8 @@ func (t *times) begin(dir string) (err error) {
 // note notes the times that our own changes have left.
 func (t *times) note() error { return unix.Fstat(t.fd, &t.after) }
 
-// changed answers the times that somebody else has given the directory since; those of before where nobody has.
+// changed answers the times that somebody else has given the directory since; those of before where
+// nobody has.
 func (t *times) changed() unix.Stat_t {
 	var now unix.Stat_t
 	if t.fd < 0 || unix.Fstat(t.fd, &now) != nil || now.Mtim == t.after.Mtim || t.after.Ino == 0 {

@@ -24,7 +24,8 @@ const (
 	connectionsMax = 1024
 	// connectTimeout is how long the host may take to connect; it gives up before that.
 	connectTimeout = 60 * time.Second
-	// A program that has ended looks like one that has sent all, or is about to. Now and then its kernel is asked.
+	// A program that has ended looks like one that has sent all, or is about to. Now and then its
+	// kernel is asked.
 	probeAfter, probeInterval = 2 * time.Minute, 30 * time.Second
 )
 
@@ -41,10 +42,11 @@ func (r *running) forward() {
 }
 
 // connect decides on a connection that a program begins: the handshake ends when the host has
-// connected, and a program whose connection is refused sees that at once. Where both sides have sent
-// all and the program holds the socket no longer, a reset ends the connection in place of the customary
-// last segments. Nobody sees the difference, and nothing lingers in TIME-WAIT: there gVisor ends a
-// connection at a restore, and up to release 20240729 it took no checkpoint for that minute.
+// connected, and a program whose connection is refused sees that at once. Where both sides have
+// sent all and the program holds the socket no longer, a reset ends the connection in place of the
+// customary last segments. Nobody sees the difference, and nothing lingers in TIME-WAIT: there
+// gVisor ends a connection at a restore, and up to release 20240729 it took no checkpoint for that
+// minute.
 func (r *running) connect(request *tcp.ForwarderRequest) {
 	id := request.ID()
 	defer r.syns.remove(id)
@@ -84,7 +86,8 @@ func (r *running) connect(request *tcp.ForwarderRequest) {
 	}
 }
 
-// end tells the program that all has come. Where that has sent its own end before, its side lingers from now on.
+// end tells the program that all has come. Where that has sent its own end before, its side lingers
+// from now on.
 func (r *running) end(conn *gonet.TCPConn, up *uplink) error {
 	if up.isWhole() {
 		r.onLinger()
@@ -98,7 +101,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &refused) && refused.Status == http.StatusGatewayTimeout
 }
 
-// turnAway refuses a connection: as a port that nobody listens to, or as a host that cannot be reached.
+// turnAway refuses a connection: as a port that nobody listens to, or as a host that cannot be
+// reached.
 func (r *running) turnAway(request *tcp.ForwarderRequest, unreachableHost bool) {
 	id := request.ID()
 	sequence, known := r.syns.get(id)
@@ -140,7 +144,8 @@ type watched struct {
 	entry waiter.Entry
 }
 
-// watchReset calls reset when the program resets the connection, even while nobody reads from or writes to it.
+// watchReset calls reset when the program resets the connection, even while nobody reads from or
+// writes to it.
 func watchReset(w *watched, reset func()) *watched {
 	w.entry.Init(watcher(func() {
 		if tcp.EndpointState(w.State()) == tcp.StateError {

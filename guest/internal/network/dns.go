@@ -17,13 +17,17 @@ import (
 
 const (
 	dnsPort = 53
-	// questionsMax is how many questions may wait for their answers; more are answered with a failure.
+	// questionsMax is how many questions may wait for their answers; more are answered with a
+	// failure.
 	questionsMax = 256
-	// questionTimeout is below the patience of the usual resolvers, so that a program hears of the failure.
+	// questionTimeout is below the patience of the usual resolvers, so that a program hears of the
+	// failure.
 	questionTimeout = 4 * time.Second
-	// streamTimeout is how long a connection may be silent between questions (RFC 7766, section 6.2.3).
+	// streamTimeout is how long a connection may be silent between questions (RFC 7766, section
+	// 6.2.3).
 	streamTimeout = 10 * time.Second
-	// plainBytes is what a datagram may hold for those who do not say more (RFC 1035, section 4.2.1).
+	// plainBytes is what a datagram may hold for those who do not say more (RFC 1035, section
+	// 4.2.1).
 	plainBytes   = 512
 	headerLength = 12
 )
@@ -132,7 +136,8 @@ func bare(message []byte, flags uint16) []byte {
 	return b
 }
 
-// questionEnd is where the first question of a message ends; the end of the header where there is none that makes sense.
+// questionEnd is where the first question of a message ends; the end of the header where there is
+// none that makes sense.
 func questionEnd(message []byte) int {
 	if binary.BigEndian.Uint16(message[4:]) == 0 {
 		return headerLength

@@ -1,5 +1,6 @@
-// Package network gives a runtime its one way out: a tun device whose packets end in a user-space stack, each TCP connection
-// becoming a stream to the host and each DNS query a message to it. Everything else is refused at once.
+// Package network gives a runtime its one way out: a tun device whose packets end in a user-space
+// stack, each TCP connection becoming a stream to the host and each DNS query a message to it.
+// Everything else is refused at once.
 package network
 
 import (
@@ -99,8 +100,8 @@ func New(egressSocket, tunSocket string) *Network {
 	return &Network{egressSocket: egressSocket, tunSocket: tunSocket}
 }
 
-// Set gives the runtime this network, or none. What it had before goes first: connections are reset. It answers whether there
-// is a network now, and what could not be applied.
+// Set gives the runtime this network, or none. What it had before goes first: connections are
+// reset. It answers whether there is a network now, and what could not be applied.
 func (n *Network) Set(config *Config) (holds bool, problems []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -134,15 +135,16 @@ func (n *Network) Set(config *Config) (holds bool, problems []string) {
 	return true, problems
 }
 
-// Suspend closes the device and the connections to the host, as before a checkpoint; programs inside see a reset.
+// Suspend closes the device and the connections to the host, as before a checkpoint; programs
+// inside see a reset.
 func (n *Network) Suspend() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.stop()
 }
 
-// Resume sets up again what Suspend has closed. Where the device comes from the host it is there only when the host has
-// prepared one; else the network stays down until the host gives it again.
+// Resume sets up again what Suspend has closed. Where the device comes from the host it is there
+// only when the host has prepared one; else the network stays down until the host gives it again.
 func (n *Network) Resume() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,8 +154,9 @@ func (n *Network) Resume() error {
 	return n.start()
 }
 
-// Traces answers what of the network is in the tree, for an image that is made of it: names that are none of it, files that are otherwise without, and the name under which
-// another file waits meanwhile.
+// Traces answers what of the network is in the tree, for an image that is made of it: names that
+// are none of it, files that are otherwise without, and the name under which another file waits
+// meanwhile.
 func (n *Network) Traces(known []etc.Override) (absent []string, changed []etc.Override, moved map[string]string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,7 +167,8 @@ func (n *Network) Traces(known []etc.Override) (absent []string, changed []etc.O
 	return append(absent, resolvKept), changed, nil
 }
 
-// Env is what commands find in their environment for as long as the runtime has certificates to trust.
+// Env is what commands find in their environment for as long as the runtime has certificates to
+// trust.
 func (n *Network) Env() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// searchTime is the most that a connection waits to have its process found; that is told where it is cheap.
+	// searchTime is the most that a connection waits to have its process found; that is told where
+	// it is cheap.
 	searchTime = 25 * time.Millisecond
 	// recentMax is how many processes are looked at first: who has connected does so again.
 	recentMax = 8
@@ -23,8 +24,9 @@ const (
 	maxTableBytes, maxProcesses, maxDescriptors = 512 << 10, 256, 1024
 )
 
-// owners finds the process behind a socket, by the kernel's tables (proc_net_tcp(5), proc_pid_fd(5)). Where the guest may not
-// look into a process (another user's, in a container) nothing is found.
+// owners finds the process behind a socket, by the kernel's tables (proc_net_tcp(5),
+// proc_pid_fd(5)). Where the guest may not look into a process (another user's, in a container)
+// nothing is found.
 type owners struct {
 	address netip.Addr
 	busy    chan struct{}
@@ -35,7 +37,8 @@ func newOwners(address netip.Addr) *owners {
 	return &owners{address: address, busy: make(chan struct{}, 1)}
 }
 
-// describe answers who has the socket with this local address, as the header that tells the host; empty where it is not known.
+// describe answers who has the socket with this local address, as the header that tells the host;
+// empty where it is not known.
 func (o *owners) describe(protocol string, source netip.AddrPort) string {
 	deadline := time.Now().Add(searchTime)
 	wait := time.NewTimer(searchTime)
@@ -69,7 +72,8 @@ func (o *owners) describe(protocol string, source netip.AddrPort) string {
 	return base64.StdEncoding.EncodeToString(text)
 }
 
-// isHeld tells whether some process has the TCP socket with this local address open. True also where it cannot be told.
+// isHeld tells whether some process has the TCP socket with this local address open. True also
+// where it cannot be told.
 func (o *owners) isHeld(source netip.AddrPort) bool {
 	for _, table := range tablesOf("tcp", source) {
 		file, err := os.Open(table.path)

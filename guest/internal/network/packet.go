@@ -6,8 +6,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// quotedBytes is how much of a refused packet's payload goes back with the refusal: the ports, and TCP's sequence number
-// (RFC 792).
+// quotedBytes is how much of a refused packet's payload goes back with the refusal: the ports, and
+// TCP's sequence number (RFC 792).
 const quotedBytes = 8
 
 // ttl of packets made here.
@@ -49,7 +49,8 @@ func isUnicast(address tcpip.Address) bool {
 	return first != 0 && first < 224
 }
 
-// unreachable is the ICMP message that a packet goes nowhere (RFC 792, RFC 1122 3.2.2); nil where none may be sent.
+// unreachable is the ICMP message that a packet goes nowhere (RFC 792, RFC 1122 3.2.2); nil where
+// none may be sent.
 func unreachable(ip header.IPv4, code header.ICMPv4Code) []byte {
 	if ip.FragmentOffset() != 0 || !isUnicast(ip.DestinationAddress()) || !isUnicast(ip.SourceAddress()) {
 		return nil

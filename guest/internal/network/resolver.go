@@ -49,7 +49,8 @@ func (r *resolver) point(address string) error {
 	return nil
 }
 
-// restore puts back what was there before, unless somebody inside has written a file of their own since.
+// restore puts back what was there before, unless somebody inside has written a file of their own
+// since.
 func (r *resolver) restore() error {
 	if r.written == nil {
 		return nil

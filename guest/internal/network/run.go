@@ -18,7 +18,8 @@ import (
 // readBytes holds the largest packet there is.
 const readBytes = 64 << 10
 
-// smallBytes is up to where a packet is copied, so that it does not hold a buffer of the largest size while it waits.
+// smallBytes is up to where a packet is copied, so that it does not hold a buffer of the largest
+// size while it waits.
 const smallBytes = 16 << 10
 
 // running is a network while it works.
@@ -31,15 +32,16 @@ type running struct {
 	owners *owners
 	ctx    context.Context
 	cancel context.CancelFunc
-	// connections and questions bound what is under way; queries in flight cost little more than their messages.
+	// connections and questions bound what is under way; queries in flight cost little more than
+	// their messages.
 	connections, questions chan struct{}
 	syns                   synTable
 	readers                sync.WaitGroup
 	onLinger               func()
 }
 
-// run takes the packets of a tun device whose descriptor is its own from now on. It calls onLinger whenever the kernel's side of a
-// connection begins to linger.
+// run takes the packets of a tun device whose descriptor is its own from now on. It calls onLinger
+// whenever the kernel's side of a connection begins to linger.
 func run(fd int, device tun.Device, client *egress.Client, onLinger func()) (*running, error) {
 	r := &running{
 		device:      os.NewFile(uintptr(fd), "tun"),
@@ -63,7 +65,8 @@ func run(fd int, device tun.Device, client *egress.Client, onLinger func()) (*ru
 	return r, nil
 }
 
-// stop resets every connection, towards the programs and towards the host, and takes the device away.
+// stop resets every connection, towards the programs and towards the host, and takes the device
+// away.
 func (r *running) stop() {
 	r.cancel()
 	r.stack.Close() // while the device can still carry the resets
@@ -87,8 +90,8 @@ func (r *running) read() {
 	}
 }
 
-// handle sorts a packet that a program inside has sent: TCP to the stack, DNS to the host, and a refusal for all else. The
-// bytes are the caller's again when it returns.
+// handle sorts a packet that a program inside has sent: TCP to the stack, DNS to the host, and a
+// refusal for all else. The bytes are the caller's again when it returns.
 func (r *running) handle(packet []byte) {
 	ip, ok := parseIPv4(packet)
 	if !ok {
@@ -168,7 +171,8 @@ func (l *link) IsAttached() bool {
 // MTU implements stack.LinkEndpoint.
 func (l *link) MTU() uint32 { return l.mtu }
 
-// Capabilities implements stack.LinkEndpoint. What comes from the kernel of this very machine is not checked again.
+// Capabilities implements stack.LinkEndpoint. What comes from the kernel of this very machine is
+// not checked again.
 func (l *link) Capabilities() stack.LinkEndpointCapabilities {
 	return stack.CapabilityRXChecksumOffload
 }
@@ -176,7 +180,8 @@ func (l *link) Capabilities() stack.LinkEndpointCapabilities {
 // ARPHardwareType implements stack.LinkEndpoint.
 func (l *link) ARPHardwareType() header.ARPHardwareType { return header.ARPHardwareNone }
 
-// The rest of stack.LinkEndpoint has nothing to do: there is no link header, no address and nothing of its own to end.
+// The rest of stack.LinkEndpoint has nothing to do: there is no link header, no address and nothing
+// of its own to end.
 
 func (l *link) SetMTU(uint32)                        {}
 func (l *link) MaxHeaderLength() uint16              { return 0 }

@@ -12,7 +12,8 @@ import (
 // A connection that brings little gets by with a small buffer; one that fills it gets a larger one.
 const firstBuffer, largestBuffer = 4 << 10, 64 << 10
 
-// receive brings to the program what comes from the host, until its end. False where either side broke.
+// receive brings to the program what comes from the host, until its end. False where either side
+// broke.
 func receive(conn *gonet.TCPConn, down io.Reader) bool {
 	buffer := make([]byte, firstBuffer)
 	for {
@@ -34,7 +35,8 @@ func receive(conn *gonet.TCPConn, down io.Reader) bool {
 	}
 }
 
-// uplink is what a program sends, as the body of a request that is under way before there is a connection to read from.
+// uplink is what a program sends, as the body of a request that is under way before there is a
+// connection to read from.
 type uplink struct {
 	attached, done chan struct{}
 	conn           *gonet.TCPConn
@@ -71,7 +73,8 @@ func (u *uplink) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer: the host's side takes no more. A read that waits ends, and only then does the other direction.
+// Close implements io.Closer: the host's side takes no more. A read that waits ends, and only then
+// does the other direction.
 func (u *uplink) Close() error {
 	u.finish(false)
 	select {
@@ -99,7 +102,8 @@ func (u *uplink) isWhole() bool {
 	}
 }
 
-// wait waits until nothing is sent any more, and tells whether that was because the program had sent all.
+// wait waits until nothing is sent any more, and tells whether that was because the program had
+// sent all.
 func (u *uplink) wait(ctx context.Context) bool {
 	select {
 	case <-u.done:

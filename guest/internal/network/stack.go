@@ -15,7 +15,8 @@ import (
 
 const (
 	nicID = 1
-	// What one connection may hold in the stack, each way. Programs are a copy away, so more would only be memory.
+	// What one connection may hold in the stack, each way. Programs are a copy away, so more would
+	// only be memory.
 	minBufferBytes, bufferBytes = 4 << 10, 512 << 10
 	// timeWait is short, for nothing is late on the way between two stacks of one machine.
 	timeWait = time.Second

@@ -1,4 +1,5 @@
-// Package operations remembers what requests that changed something were answered, so that one whose answer was lost is not done again.
+// Package operations remembers what requests that changed something were answered, so that one
+// whose answer was lost is not done again.
 package operations
 
 import (
@@ -10,7 +11,8 @@ import (
 const (
 	// maxRemembered is more than a host asks for while one of its answers is lost.
 	maxRemembered = 1024
-	// maxAnswerBytes has room for what a replacement tells of some hundred files. Of a longer answer it is remembered that there was one.
+	// maxAnswerBytes has room for what a replacement tells of some hundred files. Of a longer
+	// answer it is remembered that there was one.
 	maxAnswerBytes = 64 << 10
 	// maxBytes bounds the answers together: they are in the runtime's own memory.
 	maxBytes = 4 << 20
@@ -53,7 +55,8 @@ func (m *Memory) clear() {
 	m.known, m.order, m.bytes = map[string]*list.Element{}, list.New(), 0
 }
 
-// Forget empties the memory: the runtime has become another one, and what the one before was asked for is nobody's.
+// Forget empties the memory: the runtime has become another one, and what the one before was asked
+// for is nobody's.
 func (m *Memory) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,8 +64,8 @@ func (m *Memory) Forget() {
 	m.owner++
 }
 
-// Do answers what the operation was answered before, or runs it. One that is under way is waited for. What fails is not remembered, but for how far it came:
-// it runs when it is asked for again.
+// Do answers what the operation was answered before, or runs it. One that is under way is waited
+// for. What fails is not remembered, but for how far it came: it runs when it is asked for again.
 func (m *Memory) Do(ctx context.Context, name string, run func(*Progress) (Answer, error)) (Answer, error) {
 	for {
 		m.mu.Lock()

@@ -1,6 +1,7 @@
-// Package owntime measures time without that for which the runtime was written down. gVisor (release
-// 20260701) moves the monotonic clock on by that time at a restore (pkg/sentry/kernel/timekeeper.go,
-// SetClocks). A deadline a minute away may then be over before anything has run.
+// Package owntime measures time without that for which the runtime was written down. gVisor
+// (release 20260701) moves the monotonic clock on by that time at a restore
+// (pkg/sentry/kernel/timekeeper.go, SetClocks). A deadline a minute away may then be over before
+// anything has run.
 package owntime
 
 import (
@@ -8,12 +9,12 @@ import (
 	"time"
 )
 
-// standstill is by how much later than announced the guest has to be heard of for the time between to be none of its own. A machine that is
-// busy keeps a process waiting for less.
+// standstill is by how much later than announced the guest has to be heard of for the time between
+// to be none of its own. A machine that is busy keeps a process waiting for less.
 const standstill = 500 * time.Millisecond
 
-// clock is a clock that stands still with the runtime, where it can be told: a checkpoint is only taken while there is no host, and then the guest is
-// heard of all the time.
+// clock is a clock that stands still with the runtime, where it can be told: a checkpoint is only
+// taken while there is no host, and then the guest is heard of all the time.
 type clock struct {
 	now func() time.Duration // of the kernel's
 
@@ -28,8 +29,8 @@ var (
 	own   = &clock{now: func() time.Duration { return time.Since(begin) }}
 )
 
-// Alone says that there is no host, so that a checkpoint may be taken, and that the guest is heard of again after so long at the latest: by
-// another Alone, or by Met.
+// Alone says that there is no host, so that a checkpoint may be taken, and that the guest is heard
+// of again after so long at the latest: by another Alone, or by Met.
 func Alone(silence time.Duration) { own.aloneFor(silence) }
 
 // Met says that there is a host.

@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// ErrReset is told when either side ended the connection before both had said that they send no more.
+// ErrReset is told when either side ended the connection before both had said that they send no
+// more.
 var ErrReset = errors.New("the connection was reset")
 
 // past is a deadline that ends reads and writes at once.
 var past = time.Unix(1, 0)
 
-// connection carries bytes between a program and the host. Neither side is ever made to wait by the other's frames: each sends no more than
-// the other has room for, so what is received can always be taken in at once, and a slow port slows nothing but itself.
+// connection carries bytes between a program and the host. Neither side is ever made to wait by the
+// other's frames: each sends no more than the other has room for, so what is received can always be
+// taken in at once, and a slow port slows nothing but itself.
 type connection struct {
 	program *net.TCPConn
 	flush   func() error
@@ -34,8 +36,9 @@ type connection struct {
 	received error    // why the host's frames ended, when they should not have
 }
 
-// Carry carries bytes both ways until both sides have ended, and answers nil; or until one of them broke off or the context ended, and answers why.
-// Frames to the host are written to `to` and sent by flush. The connection is closed in any case, with a reset after a failure.
+// Carry carries bytes both ways until both sides have ended, and answers nil; or until one of them
+// broke off or the context ended, and answers why. Frames to the host are written to `to` and sent
+// by flush. The connection is closed in any case, with a reset after a failure.
 func Carry(ctx context.Context, program *net.TCPConn, from io.Reader, to io.Writer, flush func() error) error {
 	c := &connection{program: program, to: to, flush: flush, credit: windowBytes}
 	c.changed = sync.NewCond(&c.mu)

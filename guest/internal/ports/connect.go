@@ -33,7 +33,8 @@ func Connect(ctx context.Context, port uint16) (*net.TCPConn, error) {
 	return nil, fault.New(fault.PortNotListening, "nothing listens on port %d", port)
 }
 
-// isItself tells a connection whose own port was chosen to be the one that it goes to: TCP then connects it to itself.
+// isItself tells a connection whose own port was chosen to be the one that it goes to: TCP then
+// connects it to itself.
 func isItself(conn *net.TCPConn) bool {
 	return conn.LocalAddr().String() == conn.RemoteAddr().String()
 }

@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// A frame is a big-endian word, its kind in the highest byte and a number in the rest, and for data that many bytes.
+// A frame is a big-endian word, its kind in the highest byte and a number in the rest, and for data
+// that many bytes.
 const (
 	frameData   = 0 // bytes
 	frameEnd    = 1 // no bytes come after this one; the number is 0

@@ -18,7 +18,8 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// The kernel is asked so often whether something listens: at once for what starts in a moment, seldom for what takes minutes.
+// The kernel is asked so often whether something listens: at once for what starts in a moment,
+// seldom for what takes minutes.
 const (
 	firstDelay = 5 * time.Millisecond
 	lastDelay  = 250 * time.Millisecond
@@ -39,7 +40,8 @@ func Parse(text string) (uint16, error) {
 	return uint16(port), nil
 }
 
-// Listening answers the ports that can be connected to over loopback, in order. It asks the kernel and connects to none.
+// Listening answers the ports that can be connected to over loopback, in order. It asks the kernel
+// and connects to none.
 func Listening() ([]uint16, error) {
 	var found []uint16
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -61,7 +63,8 @@ func Listening() ([]uint16, error) {
 	return slices.Compact(found), nil
 }
 
-// Wait answers whether something listens on a port: at once when it does, else when it begins to, the time is over or the context ends.
+// Wait answers whether something listens on a port: at once when it does, else when it begins to,
+// the time is over or the context ends.
 func Wait(ctx context.Context, port uint16, limit time.Duration) (bool, error) {
 	deadline := time.Now().Add(limit)
 	for delay := firstDelay; ; delay = min(2*delay, lastDelay) {
@@ -114,7 +117,8 @@ func reachable(local string) (uint16, bool) {
 	if err != nil || len(words)%4 != 0 {
 		return 0, false
 	}
-	// Each 32-bit word is printed in the order of the host, which is little-endian on every machine that this runs on.
+	// Each 32-bit word is printed in the order of the host, which is little-endian on every machine
+	// that this runs on.
 	for i := 0; i+4 <= len(words); i += 4 {
 		slices.Reverse(words[i : i+4])
 	}

@@ -22,12 +22,14 @@ type View struct {
 	Story  bool  // begin with the start item
 	Follow bool  // wait for what is yet to come
 	Hold   bool  // let the process wait for this reader, as for one of a pipe
-	// Returns tells, when the context has ended, whether the reader was cut off only to come back: then output goes on waiting for it for a while.
+	// Returns tells, when the context has ended, whether the reader was cut off only to come back:
+	// then output goes on waiting for it for a while.
 	Returns func() bool
 }
 
-// Follow writes the process's output as NDJSON items until it has ended, the context has, or, without View.Follow, what
-// is there has been written. It flushes whenever it has to wait, and leaves the last items to the end of the stream.
+// Follow writes the process's output as NDJSON items until it has ended, the context has, or,
+// without View.Follow, what is there has been written. It flushes whenever it has to wait, and
+// leaves the last items to the end of the stream.
 func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func() error) error {
 	if end := p.ring.counts().cursor; view.Cursor > end {
 		return fault.New(fault.InvalidRequest, "cursor: %d is after the output's end, %d", view.Cursor, end)
@@ -161,8 +163,8 @@ func (f *follower) finish() error {
 	return f.end()
 }
 
-// end writes the last item and does not flush: what the handler has not flushed when it returns goes out in one frame with
-// the end of the stream, and each frame costs a call to the host.
+// end writes the last item and does not flush: what the handler has not flushed when it returns
+// goes out in one frame with the end of the stream, and each frame costs a call to the host.
 func (f *follower) end() error {
 	f.item(`{"type":"end","cursor":%d}`, f.cursor)
 	return f.write()

@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// awaitTime bounds how long output waits for a first reader. That comes at once, or has been kept from coming.
+	// awaitTime bounds how long output waits for a first reader. That comes at once, or has been
+	// kept from coming.
 	awaitTime = 10 * time.Second
-	// returnTime bounds how long output waits for a reader that a checkpoint has cut off. Readers are let in after what a template has run at a
-	// resume, which may take a minute.
+	// returnTime bounds how long output waits for a reader that a checkpoint has cut off. Readers
+	// are let in after what a template has run at a resume, which may take a minute.
 	returnTime = 2 * time.Minute
 )
 
-// holds are the readers for which a process's output waits although they are not there: its first one, and those that a checkpoint has cut off.
+// holds are the readers for which a process's output waits although they are not there: its first
+// one, and those that a checkpoint has cut off.
 type holds struct {
 	ring *ring
 
@@ -30,7 +32,8 @@ type absence struct {
 	timer *owntime.Timer
 }
 
-// expect makes output wait for a reader, which will go on where the hold is, for so long at the most.
+// expect makes output wait for a reader, which will go on where the hold is, for so long at the
+// most.
 func (h *holds) expect(held *hold, within time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +42,8 @@ func (h *holds) expect(held *hold, within time.Duration) {
 	h.absent = append(h.absent, a)
 }
 
-// enter makes output wait for a reader that is there. It takes the place of the one that is expected nearest to its cursor.
+// enter makes output wait for a reader that is there. It takes the place of the one that is
+// expected nearest to its cursor.
 func (h *holds) enter(cursor int64) *hold {
 	held := h.ring.hold(cursor)
 	h.mu.Lock()

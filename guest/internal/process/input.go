@@ -13,15 +13,18 @@ import (
 	"holt.dev/guest/internal/pty"
 )
 
-// inputPipeBytes is what a standard input holds before its writers wait: a whole write, so that a client's next one is on its way meanwhile.
+// inputPipeBytes is what a standard input holds before its writers wait: a whole write, so that a
+// client's next one is on its way meanwhile.
 const inputPipeBytes = 1 << 20
 
-// maxInputWait bounds how long one write waits for a process that does not read. What it has taken by then is told.
+// maxInputWait bounds how long one write waits for a process that does not read. What it has taken
+// by then is told.
 const maxInputWait = 5 * time.Second
 
 var errInputClosed = errors.New("closed")
 
-// errInputGap is why a write that begins after what was taken is refused: something before it is missing.
+// errInputGap is why a write that begins after what was taken is refused: something before it is
+// missing.
 var errInputGap = errors.New("gap")
 
 // input is a process's standard input; without a file it is closed.
@@ -60,9 +63,10 @@ func (i *input) state() (file *os.File, taken int64) {
 	return i.file, i.taken
 }
 
-// write gives the process what of data it has not taken before: data begins at offset, or where offset is nil, after
-// all that was taken. It waits for the process to take the bytes, until the context ends, and answers how many went in and where the next
-// write begins. Where eof is set and everything was taken, it closes the input. A repetition of what was done is success.
+// write gives the process what of data it has not taken before: data begins at offset, or where
+// offset is nil, after all that was taken. It waits for the process to take the bytes, until the
+// context ends, and answers how many went in and where the next write begins. Where eof is set and
+// everything was taken, it closes the input. A repetition of what was done is success.
 func (i *input) write(ctx context.Context, data []byte, offset *int64, eof bool) (written int, next int64, err error) {
 	select {
 	case i.writing <- struct{}{}:

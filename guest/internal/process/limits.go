@@ -21,7 +21,8 @@ var resources = map[string]int{
 	"nproc": unix.RLIMIT_NPROC, "stack": unix.RLIMIT_STACK,
 }
 
-// checkLimits refuses names that are none, and what only more privileges than a command has could set. A command begins with the guest's own limits.
+// checkLimits refuses names that are none, and what only more privileges than a command has could
+// set. A command begins with the guest's own limits.
 func checkLimits(limits map[string]Limit) error {
 	for name, limit := range limits {
 		resource, known := resources[name]

@@ -16,7 +16,8 @@ const maxPipeBytes = 1 << 20
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); return &b }}
 
-// drain moves what a process writes to one stream into its ring. It waits for the ring's holder, as a pipe does for its reader, and for nobody else.
+// drain moves what a process writes to one stream into its ring. It waits for the ring's holder, as
+// a pipe does for its reader, and for nobody else.
 type drain struct {
 	mu     sync.Mutex // held from a read to its append, so that nothing is between pipe and ring
 	file   *os.File

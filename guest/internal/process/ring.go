@@ -17,7 +17,8 @@ const (
 	Stderr Stream = 2
 )
 
-// maxSegments bounds what a process that alternates between its outputs byte by byte can make the guest remember.
+// maxSegments bounds what a process that alternates between its outputs byte by byte can make the
+// guest remember.
 const maxSegments = 8192
 
 // segment is a run of bytes of one stream; it begins where the one before it ends.
@@ -26,19 +27,22 @@ type segment struct {
 	stream Stream
 }
 
-// markEvery is how exactly the time of a byte is known, in milliseconds. Where that makes more than maxMarks, it is doubled.
+// markEvery is how exactly the time of a byte is known, in milliseconds. Where that makes more than
+// maxMarks, it is doubled.
 const (
 	markEvery = 10
 	maxMarks  = 8192
 )
 
-// mark says when a run of bytes began to be read, in milliseconds since the epoch; it begins where the one before it ends.
+// mark says when a run of bytes began to be read, in milliseconds since the epoch; it begins where
+// the one before it ends.
 type mark struct {
 	end, at int64
 }
 
-// ring keeps the last bytes of a process's output. Cursors count the bytes of both streams in the order they were read.
-// Its memory is mapped outside of Go's heap when the first byte comes, and goes back to the kernel when it is dropped.
+// ring keeps the last bytes of a process's output. Cursors count the bytes of both streams in the
+// order they were read. Its memory is mapped outside of Go's heap when the first byte comes, and
+// goes back to the kernel when it is dropped.
 type ring struct {
 	mu       sync.Mutex
 	size     int
@@ -126,7 +130,8 @@ func (r *ring) markOf(cursor int64) mark {
 	return r.marks[i]
 }
 
-// trim lets go of what no longer fits; the list of segments shrinks in large steps, so that an append stays cheap.
+// trim lets go of what no longer fits; the list of segments shrinks in large steps, so that an
+// append stays cheap.
 func (r *ring) trim() {
 	r.letGo(r.end - int64(r.size))
 	if len(r.segments) > maxSegments {
@@ -154,8 +159,9 @@ func (r *ring) wake() {
 	}
 }
 
-// read copies into buf what follows cursor, bytes of one stream, and answers when they were read. The cursor that it answers is the one where those bytes
-// begin: later than asked where some were dropped. With nothing to read, n is 0 and more is closed at the next change.
+// read copies into buf what follows cursor, bytes of one stream, and answers when they were read.
+// The cursor that it answers is the one where those bytes begin: later than asked where some were
+// dropped. With nothing to read, n is 0 and more is closed at the next change.
 func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from, at int64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,8 +217,9 @@ func (r *ring) makeRoom() {
 	}
 }
 
-// wait answers nil when more output may be appended, or else what is closed once it is worth asking again. Half of the ring is kept free for what
-// a process leaves in its pipes at its end, which is read without waiting.
+// wait answers nil when more output may be appended, or else what is closed once it is worth asking
+// again. Half of the ring is kept free for what a process leaves in its pipes at its end, which is
+// read without waiting.
 func (r *ring) wait() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,7 +280,8 @@ func (r *ring) drop() {
 	r.wake()
 }
 
-// counts is how much came of each stream, and how much of it is no longer held; cursor is after the last byte.
+// counts is how much came of each stream, and how much of it is no longer held; cursor is after the
+// last byte.
 type counts struct {
 	cursor                       int64
 	stdout, stderr               int64

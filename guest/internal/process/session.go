@@ -14,13 +14,14 @@ import (
 const (
 	// maxSessions bounds what is remembered; each may be maxStateBytes large.
 	maxSessions = 64
-	// maxTurnWait bounds how long a command waits for its turn; who wants to wait longer asks again.
+	// maxTurnWait bounds how long a command waits for its turn; who wants to wait longer asks
+	// again.
 	maxTurnWait = 20 * time.Second
 )
 
-// session is what commands of one name hand on to each other: the shell's directory, variables, functions and umask.
-// Each command is a shell of its own that begins with what the one before left, so that nothing can break the session:
-// a command that is killed leaves it as it was.
+// session is what commands of one name hand on to each other: the shell's directory, variables,
+// functions and umask. Each command is a shell of its own that begins with what the one before
+// left, so that nothing can break the session: a command that is killed leaves it as it was.
 type session struct {
 	name    string
 	shell   shell
@@ -121,7 +122,8 @@ func (t *Table) session(name string, user *accounts.User, workdir string) (*sess
 	return s, nil
 }
 
-// retract gives the turn back of a command that did not start. A session in which none ever did is none.
+// retract gives the turn back of a command that did not start. A session in which none ever did is
+// none.
 func (u *turn) retract() {
 	if u == nil {
 		return
@@ -137,7 +139,8 @@ func (u *turn) retract() {
 	<-u.session.busy
 }
 
-// finish takes over what a command left, and answers whether it did. A command that did not come to its shell's end left nothing.
+// finish takes over what a command left, and answers whether it did. A command that did not come to
+// its shell's end left nothing.
 func (u *turn) finish() *bool {
 	if u == nil {
 		return nil

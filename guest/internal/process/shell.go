@@ -13,14 +13,17 @@ import (
 	"holt.dev/guest/internal/supervise"
 )
 
-// maxStateBytes bounds what a session carries from command to command; functions of large tools are some 200 KiB.
+// maxStateBytes bounds what a session carries from command to command; functions of large tools are
+// some 200 KiB.
 const maxStateBytes = 1 << 20
 
-// maxDirectoryBytes bounds the directory of a session, as PATH_MAX bounds what can be entered at once.
+// maxDirectoryBytes bounds the directory of a session, as PATH_MAX bounds what can be entered at
+// once.
 const maxDirectoryBytes = 4096
 
-// Where a session's shell reads what the command before left, and writes what it leaves itself. Far from the numbers
-// that scripts use, and named by path, as a plain sh knows descriptors of one digit only.
+// Where a session's shell reads what the command before left, and writes what it leaves itself. Far
+// from the numbers that scripts use, and named by path, as a plain sh knows descriptors of one
+// digit only.
 const (
 	stateFd = 100
 	leftFd  = 101
@@ -35,8 +38,8 @@ type shell struct {
 
 const leftMark = "ok"
 
-// saveBash keeps every variable but those that bash makes itself, functions with their attributes, and the umask. It
-// sits between single quotes, so it has none.
+// saveBash keeps every variable but those that bash makes itself, functions with their attributes,
+// and the umask. It sits between single quotes, so it has none.
 var saveBash = `__holt_status=$?; { builtin trap - DEBUG ERR RETURN; builtin set +eux; } 2>/dev/null; ` +
 	`{ builtin pwd; builtin printf "\000"; builtin umask -p; for __holt_name in ` + everyName() + `; do case $__holt_name in ` +
 	`BASH_ENV) builtin declare -p BASH_ENV;; ` +
@@ -70,8 +73,9 @@ func findShell() shell {
 	return plainShell
 }
 
-// argv runs a command in the shell: after what was left for it, with what it leaves written when the shell ends, by
-// itself or by exit. A list of arguments runs as one simple command, which may be a builtin or a function.
+// argv runs a command in the shell: after what was left for it, with what it leaves written when
+// the shell ends, by itself or by exit. A list of arguments runs as one simple command, which may
+// be a builtin or a function.
 func (h shell) argv(spec *Spec) []string {
 	name := h.path[strings.LastIndexByte(h.path, '/')+1:]
 	run := `"$@"`
@@ -191,7 +195,8 @@ func (u *turn) prepare(p *Process, start *supervise.Start) (cwd string, err erro
 	return cwd, nil
 }
 
-// enterDirectory writes how to get where the command before was, or where the runtime's commands begin, and to say so.
+// enterDirectory writes how to get where the command before was, or where the runtime's commands
+// begin, and to say so.
 func enterDirectory(script *bytes.Buffer, name, cwd, instead string) {
 	fmt.Fprintf(script, "\n__holt_old=${OLDPWD-}; cd -- %s 2>/dev/null || { printf '%%s\\n' %s >&2; cd -- %s || cd /; }\n",
 		quote(cwd), quote(fmt.Sprintf("holt: session %s: %s is gone; now in %s", name, cwd, instead)), quote(instead))

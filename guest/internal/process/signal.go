@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The real-time signals as programs know them: the C library keeps the kernel's first two for itself (signal(7)).
+// The real-time signals as programs know them: the C library keeps the kernel's first two for
+// itself (signal(7)).
 const (
 	firstRealTime = 34
 	lastRealTime  = 64

@@ -146,7 +146,8 @@ func (s *Spec) workdir(defaults Defaults) string {
 	return dir
 }
 
-// plan works out what to execute, as whom and where. It answers the argv to run, and the user and directory as named.
+// plan works out what to execute, as whom and where. It answers the argv to run, and the user and
+// directory as named.
 func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.User, err error) {
 	if user, err = s.account(defaults); err != nil {
 		return nil, nil, err
@@ -238,7 +239,8 @@ func flatten(env map[string]string) []string {
 	return list
 }
 
-// LookProgram finds what argv[0] names, as execvp(3) does: with a slash it is a path, else it is looked for in PATH.
+// LookProgram finds what argv[0] names, as execvp(3) does: with a slash it is a path, else it is
+// looked for in PATH.
 func LookProgram(name, path, dir string) (string, error) {
 	if name == "" {
 		return "", invalid("argv: the program's name is empty")

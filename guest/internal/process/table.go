@@ -40,8 +40,8 @@ func NewTable(pool *supervise.Pool) *Table {
 	return &Table{pool: pool, byID: map[string]*Process{}, held: map[*Process]int64{}, sessions: map[string]*session{}}
 }
 
-// Start runs a command, where it belongs to a session when that is free. Where it fails, nothing has run and the id is
-// free again.
+// Start runs a command, where it belongs to a session when that is free. Where it fails, nothing
+// has run and the id is free again.
 func (t *Table) Start(ctx context.Context, spec Spec, defaults Defaults) (*Process, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
@@ -258,7 +258,8 @@ func (t *Table) List() []Info {
 	return infos
 }
 
-// Active counts the processes of which anything still runs, and those of them that are not in the background.
+// Active counts the processes of which anything still runs, and those of them that are not in the
+// background.
 func (t *Table) Active() (all, foreground int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

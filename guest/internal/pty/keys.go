@@ -6,21 +6,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The keys that send signals, by their place among a terminal's settings, and what they are at first (termios(3)).
+// The keys that send signals, by their place among a terminal's settings, and what they are at
+// first (termios(3)).
 var signalKeys = []struct {
 	place int
 	first byte
 }{{unix.VINTR, 3}, {unix.VQUIT, 28}, {unix.VSUSP, 26}}
 
-// noKey is a key that nobody types: no UTF-8 has such a byte. gVisor knows no other way to have none.
+// noKey is a key that nobody types: no UTF-8 has such a byte. gVisor knows no other way to have
+// none.
 const noKey = 0xff
 
 // maxLine is how much of a line a terminal keeps.
 const maxLine = 4095
 
-// Typed answers what is to be written where somebody types data. That is the same where the kernel is Linux. gVisor (pkg/sentry/fsimpl/devpts/
-// line_discipline.go, 2024) sends signals also where a program has asked for plain bytes, and lets the byte through also where it has sent the signal:
-// the one is avoided by leaving those keys without a meaning, the other by erasing the byte, with the line before it, as Linux would.
+// Typed answers what is to be written where somebody types data. That is the same where the kernel
+// is Linux. gVisor (pkg/sentry/fsimpl/devpts/ line_discipline.go, 2024) sends signals also where a
+// program has asked for plain bytes, and lets the byte through also where it has sent the signal:
+// the one is avoided by leaving those keys without a meaning, the other by erasing the byte, with
+// the line before it, as Linux would.
 func (t *Terminal) Typed(data []byte) []byte {
 	if t.signals {
 		return data
@@ -42,7 +46,8 @@ func (t *Terminal) Typed(data []byte) []byte {
 	return t.erasing(data, settings)
 }
 
-// keepKeys takes the keys' meaning away where bytes are plain, and gives it back where they are not. It tells whether it did either.
+// keepKeys takes the keys' meaning away where bytes are plain, and gives it back where they are
+// not. It tells whether it did either.
 func keepKeys(settings *unix.Termios) (changed bool) {
 	for _, key := range signalKeys {
 		now := &settings.Cc[key.place]

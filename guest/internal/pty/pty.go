@@ -22,8 +22,9 @@ type Size struct {
 	Rows uint16 `json:"rows"`
 }
 
-// Terminal is a pseudo terminal. The guest keeps the end for programs open until it hangs up, so that a program which closes its own
-// descriptors and opens /dev/tty again has not lost the terminal.
+// Terminal is a pseudo terminal. The guest keeps the end for programs open until it hangs up, so
+// that a program which closes its own descriptors and opens /dev/tty again has not lost the
+// terminal.
 type Terminal struct {
 	master  *os.File
 	slave   int
@@ -53,7 +54,8 @@ func Open(size Size, uid uint32) (*Terminal, error) {
 	return t, nil
 }
 
-// openMaster opens what is at the usual place, without waiting for it, and makes sure that it is a terminal: root inside can put anything there.
+// openMaster opens what is at the usual place, without waiting for it, and makes sure that it is a
+// terminal: root inside can put anything there.
 func openMaster() (fd, number int, err error) {
 	fd, err = unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -69,7 +71,8 @@ func openMaster() (fd, number int, err error) {
 	return fd, number, nil
 }
 
-// openSlave opens the other end: from the master where the kernel can (Linux 4.13), else by its name.
+// openSlave opens the other end: from the master where the kernel can (Linux 4.13), else by its
+// name.
 func openSlave(master, number int) (int, error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, flags)
@@ -116,7 +119,8 @@ func (t *Terminal) setUp(master int, uid uint32) error {
 	if err := unix.IoctlSetTermios(t.slave, unix.TCSETS, settings); err != nil {
 		return fmt.Errorf("the terminal's settings: %w", err)
 	}
-	// A kernel that does not tell who is in the foreground (gVisor, 2024) does not tell those that the size has changed either.
+	// A kernel that does not tell who is in the foreground (gVisor, 2024) does not tell those that
+	// the size has changed either.
 	_, err = unix.IoctlGetInt(master, unix.TIOCGPGRP)
 	t.signals = err != unix.ENOTTY
 	return nil
@@ -149,7 +153,8 @@ func (t *Terminal) Size() Size {
 	return t.size
 }
 
-// Resize changes how large the terminal is; whoever is in the foreground of the session hears of it.
+// Resize changes how large the terminal is; whoever is in the foreground of the session hears of
+// it.
 func (t *Terminal) Resize(size Size, session int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,8 +181,8 @@ func (t *Terminal) EndOfFile() byte {
 	return end
 }
 
-// HangUp lets go of the terminal: its session has ended, and what still has it gets errors. In a kernel that would have those wait for ever
-// it goes on being read.
+// HangUp lets go of the terminal: its session has ended, and what still has it gets errors. In a
+// kernel that would have those wait for ever it goes on being read.
 func (t *Terminal) HangUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

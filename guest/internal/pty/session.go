@@ -28,8 +28,8 @@ func signalSession(session int, signal unix.Signal) {
 	}
 }
 
-// sessionOf finds the session in /proc/PID/stat, -1 where there is none. The name in parentheses may hold anything, so fields count from its
-// last parenthesis (proc_pid_stat(5)).
+// sessionOf finds the session in /proc/PID/stat, -1 where there is none. The name in parentheses
+// may hold anything, so fields count from its last parenthesis (proc_pid_stat(5)).
 func sessionOf(stat []byte) int {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 4 {

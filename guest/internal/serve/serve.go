@@ -22,9 +22,11 @@ const (
 	maxStreams = 1000
 	// maxHeaderBytes has room for two paths of 4096 bytes, each percent-encoded.
 	maxHeaderBytes = 64 << 10
-	// DrainTimeout bounds how long requests may take to end once they are told to, and the connection with them.
+	// DrainTimeout bounds how long requests may take to end once they are told to, and the
+	// connection with them.
 	DrainTimeout = 2 * time.Second
-	// flushTimeout is how long a connection is kept for the last frames, should they not be seen to leave.
+	// flushTimeout is how long a connection is kept for the last frames, should they not be seen to
+	// leave.
 	flushTimeout = 100 * time.Millisecond
 )
 
@@ -46,7 +48,8 @@ func Of(r *http.Request) *Session {
 	return s
 }
 
-// Conn serves requests on a connection until it is closed, and returns when their handlers have ended, too.
+// Conn serves requests on a connection until it is closed, and returns when their handlers have
+// ended, too.
 func Conn(conn net.Conn, handler http.Handler) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -88,7 +91,8 @@ func (s *Session) Quiesce() {
 // Ending tells whether the connection is being given up for a checkpoint: its host comes back.
 func (s *Session) Ending() bool { return s.ending.Load() }
 
-// onState hears from the library when no stream is open any more, and when the connection is closed.
+// onState hears from the library when no stream is open any more, and when the connection is
+// closed.
 func (s *Session) onState(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateIdle:
@@ -109,8 +113,9 @@ func (s *Session) close() {
 	})
 }
 
-// watchedConn closes itself after the write that is marked as the last. It reads as much as there is at once: the library reads
-// a frame's head and then its 16 KiB, and in gVisor a call to the host costs more than the bytes.
+// watchedConn closes itself after the write that is marked as the last. It reads as much as there
+// is at once: the library reads a frame's head and then its 16 KiB, and in gVisor a call to the
+// host costs more than the bytes.
 type watchedConn struct {
 	net.Conn
 	in      *bufio.Reader

@@ -62,7 +62,8 @@ func (c *Command) pids() []int {
 	return []int{c.supervisor.pid}
 }
 
-// Kill ends the command and every descendant, and returns when none is left, or with the context's error.
+// Kill ends the command and every descendant, and returns when none is left, or with the context's
+// error.
 func (c *Command) Kill(ctx context.Context) error {
 	c.killing.Lock()
 	defer c.killing.Unlock()

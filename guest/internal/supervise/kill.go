@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// minStopPasses and settleTimeout are how often and how long a tree is stopped process by process and group by group. One that
-	// still grows then is stopped with everything else.
+	// minStopPasses and settleTimeout are how often and how long a tree is stopped process by
+	// process and group by group. One that still grows then is stopped with everything else.
 	minStopPasses = 2
 	settleTimeout = 2 * time.Second
 )
@@ -26,8 +26,9 @@ type killing struct {
 	generation int64 // of the pool when it was
 }
 
-// until kills until done is closed, or, where done is nil, until nothing is found. All are stopped first, so that none can fork
-// while the others die: what forks all the time has nearly the whole processor, and the guest a process's share of it.
+// until kills until done is closed, or, where done is nil, until nothing is found. All are stopped
+// first, so that none can fork while the others die: what forks all the time has nearly the whole
+// processor, and the guest a process's share of it.
 func (k *killing) until(ctx context.Context, done <-chan struct{}) error {
 	if closed(done) {
 		return nil
@@ -81,7 +82,8 @@ func (k *killing) stop(ctx context.Context, done <-chan struct{}) (settled bool)
 	return false
 }
 
-// pass tells everything that it finds: first what is nearest to the roots, which takes a moment only, then all the others.
+// pass tells everything that it finds: first what is nearest to the roots, which takes a moment
+// only, then all the others.
 func (k *killing) pass(signal unix.Signal, told map[int]bool) (found int, fresh bool) {
 	if !k.withRoots {
 		for _, root := range k.roots() {
@@ -92,10 +94,11 @@ func (k *killing) pass(signal unix.Signal, told map[int]bool) (found int, fresh 
 	return len(all), k.tell(signal, all, told) || fresh
 }
 
-// tell sends a signal to processes and to the groups that they are in, and answers whether one of them was neither told before, by
-// itself or with its group, nor stopped. A group gets it at once, also what is born in it meanwhile: the kernel lets no fork
-// pass a signal to its group. All of a group is the command's own: it is within one session, a session is what its leader's
-// descendants are in, and each command begins one. Only before it has done so it is in its supervisor's.
+// tell sends a signal to processes and to the groups that they are in, and answers whether one of
+// them was neither told before, by itself or with its group, nor stopped. A group gets it at once,
+// also what is born in it meanwhile: the kernel lets no fork pass a signal to its group. All of a
+// group is the command's own: it is within one session, a session is what its leader's descendants
+// are in, and each command begins one. Only before it has done so it is in its supervisor's.
 func (k *killing) tell(signal unix.Signal, pids []int, told map[int]bool) (fresh bool) {
 	spared := map[int]bool{0: true, 1: true, unix.Getpgrp(): true}
 	if !k.withRoots {
@@ -120,14 +123,16 @@ func (k *killing) tell(signal unix.Signal, pids []int, told map[int]bool) (fresh
 	return fresh
 }
 
-// still stops every process of the runtime with one call, which no fork passes, kills what it finds, and lets the others go on. So ends
-// what leaves its group faster than it can be followed. It is the last resort: a stop is seen by who waits for a child, and by a program
-// that is within some system calls.
+// still stops every process of the runtime with one call, which no fork passes, kills what it
+// finds, and lets the others go on. So ends what leaves its group faster than it can be followed.
+// It is the last resort: a stop is seen by who waits for a child, and by a program that is within
+// some system calls.
 func (k *killing) still(ctx context.Context) {
 	if k.pool == nil || os.Getpid() != 1 {
 		return
 	}
-	// A child of this process that were stopped before it executes would hold up the thread that has made it, and with it all others.
+	// A child of this process that were stopped before it executes would hold up the thread that
+	// has made it, and with it all others.
 	k.pool.fork.Lock()
 	defer k.pool.fork.Unlock()
 	if k.pool.stills.Load() != k.generation {
@@ -148,7 +153,8 @@ func (k *killing) still(ctx context.Context) {
 	goOn(before)
 }
 
-// goOn lets everything go on that was not stopped before: children sooner than their parents, so that no shell sees its job stopped.
+// goOn lets everything go on that was not stopped before: children sooner than their parents, so
+// that no shell sees its job stopped.
 func goOn(before map[int]bool) {
 	all := readTree()
 	if !all.whole || all.torn() {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leader is a process that a supervisor has started. Where the supervisor dies first, the pool reaps it.
+// leader is a process that a supervisor has started. Where the supervisor dies first, the pool
+// reaps it.
 type leader struct {
 	pid    int
 	status unix.WaitStatus // once reaped is closed
@@ -34,8 +35,9 @@ func (p *Pool) unlead(l *leader) {
 	}
 }
 
-// endOf answers how a leader has ended whose supervisor is dead; nil if it has not ended, or its end is not known. It waits
-// for a leader that is exiting, because freeing much memory takes a while.
+// endOf answers how a leader has ended whose supervisor is dead; nil if it has not ended, or its
+// end is not known. It waits for a leader that is exiting, because freeing much memory takes a
+// while.
 func (p *Pool) endOf(l *leader) *unix.WaitStatus {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(l.pid) + "/stat")
 	if err != nil {
@@ -63,11 +65,12 @@ func (p *Pool) noted(l *leader) *unix.WaitStatus {
 	}
 }
 
-// exitingFlag is the kernel's PF_EXITING, which a process has from the beginning of its end (include/linux/sched.h).
+// exitingFlag is the kernel's PF_EXITING, which a process has from the beginning of its end
+// (include/linux/sched.h).
 const exitingFlag = 0x4
 
-// isExiting tells from /proc/PID/stat whether a process is ending or has ended. Its first thread may be a zombie long before
-// the others have ended.
+// isExiting tells from /proc/PID/stat whether a process is ending or has ended. Its first thread
+// may be a zombie long before the others have ended.
 func isExiting(stat []byte) bool {
 	_, rest, _ := cutLast(stat, ')')
 	fields := bytes.Fields(rest)

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statusFd is where a limited command's first image says why the command's own could not follow it. It closes with success.
+// statusFd is where a limited command's first image says why the command's own could not follow it.
+// It closes with success.
 const statusFd = 3
 
 // IsLimit tells whether this process is the first image of a command with limits.
 func IsLimit(args []string) bool { return len(args) > 1 && args[1] == "limit" }
 
-// spawnLimited starts a command by way of this binary, which limits itself and becomes the command: a child inherits
-// its limits, and the supervisor must not have them.
+// spawnLimited starts a command by way of this binary, which limits itself and becomes the command:
+// a child inherits its limits, and the supervisor must not have them.
 func spawnLimited(start *Start, attr *syscall.ProcAttr) (int, error) {
 	var status [2]int
 	if err := unix.Pipe2(status[:], unix.O_CLOEXEC); err != nil {
@@ -80,7 +81,8 @@ func limitAndExec(args []string) error {
 		return err
 	}
 	for _, l := range limits {
-		// The package's own call: it knows that the number of files is no longer to be restored before the exec.
+		// The package's own call: it knows that the number of files is no longer to be restored
+		// before the exec.
 		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
 			return err
 		}

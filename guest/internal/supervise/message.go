@@ -6,7 +6,8 @@ import (
 	"holt.dev/guest/internal/wire"
 )
 
-// Start is what a supervisor needs to run a command. Its three standard descriptors travel beside it.
+// Start is what a supervisor needs to run a command. Its three standard descriptors travel beside
+// it.
 type Start struct {
 	Path   string // the program's file, found by the caller
 	Argv   []string

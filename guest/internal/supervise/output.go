@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outputKillTimeout bounds the wait for a program that is killed because its output is no longer wanted.
+// outputKillTimeout bounds the wait for a program that is killed because its output is no longer
+// wanted.
 const outputKillTimeout = 5 * time.Second
 
 var (
@@ -18,8 +19,9 @@ var (
 	errLost    = errors.New("its supervisor was lost")
 )
 
-// Output runs a program of the guest's own choosing, without input, and answers what it wrote to its standard output and how it ended. It is
-// killed when the context ends or it has written more than limit bytes.
+// Output runs a program of the guest's own choosing, without input, and answers what it wrote to
+// its standard output and how it ended. It is killed when the context ends or it has written more
+// than limit bytes.
 func (p *Pool) Output(ctx context.Context, start *Start, limit int) (out []byte, status unix.WaitStatus, err error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -71,7 +73,8 @@ func (p *Pool) Output(ctx context.Context, start *Start, limit int) (out []byte,
 	}
 }
 
-// RootsProgram answers the first of these places that holds a program which root alone can have put there; "" where none does.
+// RootsProgram answers the first of these places that holds a program which root alone can have put
+// there; "" where none does.
 func RootsProgram(places []string) string {
 	for _, place := range places {
 		var st unix.Stat_t

@@ -17,13 +17,14 @@ import (
 const (
 	// keptIdle is how many supervisors may wait for a command for ever.
 	keptIdle = 2
-	// maxIdle is how many supervisors may wait. A client that runs commands side by side needs as many again at once, and
-	// a start of one costs more than a small command.
+	// maxIdle is how many supervisors may wait. A client that runs commands side by side needs as
+	// many again at once, and a start of one costs more than a small command.
 	maxIdle = 16
-	// surplusAfter is how long more than keptIdle may wait. It is shorter than the time after which the host freezes an
-	// idle runtime, so that a frozen one does not hold their memory.
+	// surplusAfter is how long more than keptIdle may wait. It is shorter than the time after which
+	// the host freezes an idle runtime, so that a frozen one does not hold their memory.
 	surplusAfter = time.Second
-	// spareAfter is how long a command has to run, with no supervisor idle, before another one is made ready.
+	// spareAfter is how long a command has to run, with no supervisor idle, before another one is
+	// made ready.
 	spareAfter = 500 * time.Millisecond
 )
 
@@ -54,8 +55,8 @@ func NewPool(binary string) *Pool {
 	return p
 }
 
-// OnSpawn has join called with the pid of every supervisor: those that exist at once, later ones before they run
-// anything. One for which it fails runs nothing.
+// OnSpawn has join called with the pid of every supervisor: those that exist at once, later ones
+// before they run anything. One for which it fails runs nothing.
 func (p *Pool) OnSpawn(join func(pid int) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +218,8 @@ func (p *Pool) forget(pid int, status unix.WaitStatus) {
 	close(s.dead)
 }
 
-// orphans answers the children of this process that are no supervisors: what a killed supervisor left behind.
+// orphans answers the children of this process that are no supervisors: what a killed supervisor
+// left behind.
 func (p *Pool) orphans() []int {
 	p.fork.Lock()
 	defer p.fork.Unlock()
@@ -237,8 +239,9 @@ var (
 	nullFd   int
 )
 
-// Null is a descriptor of /dev/null, opened once and early, so that what is put in its place later cannot block the guest.
-// Where there is no /dev/null it is a file with nothing in it that takes nothing.
+// Null is a descriptor of /dev/null, opened once and early, so that what is put in its place later
+// cannot block the guest. Where there is no /dev/null it is a file with nothing in it that takes
+// nothing.
 func Null() int {
 	nullOnce.Do(func() {
 		fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)

@@ -25,14 +25,16 @@ type Supervisor struct {
 	idleSince time.Time // guarded by the pool's lock
 }
 
-// Events is what a caller of Run hears, in this order: Exited once, unless the supervisor was lost before; Gone once,
-// when nothing that the command started is left. Exited says whether that is known already.
+// Events is what a caller of Run hears, in this order: Exited once, unless the supervisor was lost
+// before; Gone once, when nothing that the command started is left. Exited says whether that is
+// known already.
 type Events struct {
 	Exited func(status unix.WaitStatus, gone bool)
 	Gone   func()
 }
 
-// Run starts a command with these standard descriptors, which stay the caller's. An errno says why nothing was started.
+// Run starts a command with these standard descriptors, which stay the caller's. An errno says why
+// nothing was started.
 func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) {
 	c := &Command{pool: p, gone: make(chan struct{})}
 	for {
@@ -60,11 +62,12 @@ func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) 
 	}
 }
 
-// beginTimeout bounds the wait for a spawn, which a full machine may delay; a supervisor that is silent longer is stopped.
+// beginTimeout bounds the wait for a spawn, which a full machine may delay; a supervisor that is
+// silent longer is stopped.
 const beginTimeout = 30 * time.Second
 
-// begin sends the start and reads whether it succeeded: a syscall.Errno when the kernel refused the command, another
-// error when the supervisor is gone.
+// begin sends the start and reads whether it succeeded: a syscall.Errno when the kernel refused the
+// command, another error when the supervisor is gone.
 func (s *Supervisor) begin(start *Start, stdio [3]int) (int, error) {
 	fds := stdio[:]
 	for _, extra := range start.Extra {
@@ -88,7 +91,8 @@ func (s *Supervisor) begin(start *Start, stdio [3]int) (int, error) {
 	}
 }
 
-// lostError is why a supervisor cannot be talked to; it hides the errno of a socket from those of a command.
+// lostError is why a supervisor cannot be talked to; it hides the errno of a socket from those of a
+// command.
 type lostError struct{ cause error }
 
 func (e lostError) Error() string { return "supervisor lost: " + e.cause.Error() }
@@ -142,8 +146,9 @@ func (s *Supervisor) follow(c *Command, l *leader, events Events) {
 	}
 }
 
-// lose is the end of a supervisor that was killed. What it left behind is killed, too.
-// The leader may have ended before, as when the kernel kills both for memory; it is nil when its end has been told.
+// lose is the end of a supervisor that was killed. What it left behind is killed, too. The leader
+// may have ended before, as when the kernel kills both for memory; it is nil when its end has been
+// told.
 func (s *Supervisor) lose(c *Command, l *leader, events Events) {
 	s.abandon()
 	if l != nil {
@@ -156,8 +161,8 @@ func (s *Supervisor) lose(c *Command, l *leader, events Events) {
 	events.Gone()
 }
 
-// free lets another command have the supervisor, once no kill walks down from it any more. What was read ahead is its word
-// that nothing is left.
+// free lets another command have the supervisor, once no kill walks down from it any more. What was
+// read ahead is its word that nothing is left.
 func (s *Supervisor) free(c *Command) {
 	_, _ = s.in.Discard(s.in.Buffered())
 	c.killing.Lock()
@@ -165,10 +170,12 @@ func (s *Supervisor) free(c *Command) {
 	s.pool.release(s)
 }
 
-// abandonTimeout bounds the wait for a killed supervisor to be reaped; the kernel does that within milliseconds.
+// abandonTimeout bounds the wait for a killed supervisor to be reaped; the kernel does that within
+// milliseconds.
 const abandonTimeout = 5 * time.Second
 
-// abandon makes sure that a supervisor which stopped talking is dead, so that its children have become this process's.
+// abandon makes sure that a supervisor which stopped talking is dead, so that its children have
+// become this process's.
 func (s *Supervisor) abandon() {
 	s.close()
 	select {
@@ -187,7 +194,8 @@ func (s *Supervisor) close() {
 	_ = s.conn.Close() // closing twice is harmless, and there is nothing to flush
 }
 
-// killOrphans ends what a killed supervisor left behind: it can no longer be told which command it belonged to.
+// killOrphans ends what a killed supervisor left behind: it can no longer be told which command it
+// belonged to.
 func (p *Pool) killOrphans() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()

@@ -1,8 +1,9 @@
-// Package supervise runs each command under a process of its own that adopts whatever the command leaves behind, so that
-// a kill finds every descendant by walking down from there.
+// Package supervise runs each command under a process of its own that adopts whatever the command
+// leaves behind, so that a kill finds every descendant by walking down from there.
 //
-// A supervisor is this binary re-executed, with one end of a socket pair as descriptor 3. It waits for a Start with three
-// descriptors, spawns, reports, reaps until nothing is left, reports that, and waits for the next Start.
+// A supervisor is this binary re-executed, with one end of a socket pair as descriptor 3. It waits
+// for a Start with three descriptors, spawns, reports, reaps until nothing is left, reports that,
+// and waits for the next Start.
 package supervise
 
 import (
@@ -24,7 +25,8 @@ const controlFd = 3
 
 // Main is the life of a supervisor; it ends when the guest closes its end of the socket pair.
 func Main() int {
-	// The caller has locked this goroutine to the process's first thread: commands are born in that one's pids group.
+	// The caller has locked this goroutine to the process's first thread: commands are born in that
+	// one's pids group.
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(20)
 	unix.CloseOnExec(controlFd)
@@ -181,18 +183,21 @@ func errnoOf(err error) syscall.Errno {
 }
 
 const (
-	// unkillable is the score of a process that the kernel never kills for memory (proc_pid_oom_score_adj(5)).
+	// unkillable is the score of a process that the kernel never kills for memory
+	// (proc_pid_oom_score_adj(5)).
 	unkillable = -1000
-	// supervisorScore is how much sooner a supervisor dies than the guest, where the guest can be killed. The kernel kills a
-	// second process when the first thread of the one that it has killed is gone and the last one has not yet freed the memory.
+	// supervisorScore is how much sooner a supervisor dies than the guest, where the guest can be
+	// killed. The kernel kills a second process when the first thread of the one that it has killed
+	// is gone and the last one has not yet freed the memory.
 	supervisorScore = 250
 	// commandScore is how much sooner a command dies than the guest, where the guest can be killed.
 	commandScore = 500
 	maxScore     = 1000
 )
 
-// oomScore is the supervisor's own file of that name, or nil where there is none. A child has the value of its parent at
-// birth, so it is raised around each spawn: the kernel is to choose a command first, then a supervisor, never the guest.
+// oomScore is the supervisor's own file of that name, or nil where there is none. A child has the
+// value of its parent at birth, so it is raised around each spawn: the kernel is to choose a
+// command first, then a supervisor, never the guest.
 type oomScore struct {
 	file         *os.File
 	own, command string

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is who is whose child, as /proc says it; of what has ended and is not reaped yet live is false.
+// tree is who is whose child, as /proc says it; of what has ended and is not reaped yet live is
+// false.
 type tree struct {
 	children map[int][]int
 	live     map[int]bool
@@ -47,8 +48,8 @@ func readTree() tree {
 	return t
 }
 
-// childrenOf answers the children of a process's first thread, which those come to that its descendants leave behind; none where the
-// kernel does not tell.
+// childrenOf answers the children of a process's first thread, which those come to that its
+// descendants leave behind; none where the kernel does not tell.
 func childrenOf(pid int) (children []int) {
 	number := strconv.Itoa(pid)
 	list, err := os.ReadFile("/proc/" + number + "/task/" + number + "/children")
@@ -63,8 +64,8 @@ func childrenOf(pid int) (children []int) {
 	return children
 }
 
-// torn tells whether a process has a parent that is not there: that ended while the tree was read, and what is below it may be
-// below others by now.
+// torn tells whether a process has a parent that is not there: that ended while the tree was read,
+// and what is below it may be below others by now.
 func (t tree) torn() bool {
 	for parent := range t.children {
 		if _, known := t.live[parent]; !known && parent != 0 {
@@ -74,8 +75,8 @@ func (t tree) torn() bool {
 	return false
 }
 
-// parseStat reads parent and state from /proc/PID/stat. The name in parentheses may hold anything, so fields count
-// from its last parenthesis (proc_pid_stat(5)).
+// parseStat reads parent and state from /proc/PID/stat. The name in parentheses may hold anything,
+// so fields count from its last parenthesis (proc_pid_stat(5)).
 func parseStat(stat []byte) (parent int, state byte, ok bool) {
 	_, rest, found := cutLast(stat, ')')
 	fields := bytes.Fields(rest)

@@ -19,8 +19,8 @@ import (
 // maxSameHash is how many certificates of one hash are looked at for a free name.
 const maxSameHash = 16
 
-// setHashed names our certificates in a directory as OpenSSL looks for them (openssl-rehash(1)), where the directory is one
-// of that kind.
+// setHashed names our certificates in a directory as OpenSSL looks for them (openssl-rehash(1)),
+// where the directory is one of that kind.
 func (s *Store) setHashed(dir string) error {
 	for _, link := range s.links {
 		if err := remove(link); err != nil {
@@ -45,7 +45,8 @@ func (s *Store) setHashed(dir string) error {
 	return nil
 }
 
-// isLinked tells whether the links of before are all there: programs that run would miss what is taken away only to be put back.
+// isLinked tells whether the links of before are all there: programs that run would miss what is
+// taken away only to be put back.
 func (s *Store) isLinked(dir string) bool {
 	for _, link := range s.links {
 		if target, err := os.Readlink(link); filepath.Dir(link) != dir || err != nil || target != extraFile {
@@ -55,8 +56,8 @@ func (s *Store) isLinked(dir string) bool {
 	return len(s.links) > 0 || !isHashed(dir)
 }
 
-// linkFree makes a link to our certificates under the first free number. All of them stand in one file: OpenSSL reads every
-// certificate of a file that it looks up.
+// linkFree makes a link to our certificates under the first free number. All of them stand in one
+// file: OpenSSL reads every certificate of a file that it looks up.
 func linkFree(name string) (string, error) {
 	for i := range maxSameHash {
 		link := fmt.Sprintf("%s.%d", name, i)
@@ -87,8 +88,9 @@ func isHashed(dir string) bool {
 	return false
 }
 
-// subjectHash is OpenSSL's X509_NAME_hash: the first four bytes, little-endian, of the SHA-1 of the canonical form of the
-// subject (x509_name_canon in crypto/x509/x_name.c): text as UTF-8 in small letters, spaces collapsed, without the outer header.
+// subjectHash is OpenSSL's X509_NAME_hash: the first four bytes, little-endian, of the SHA-1 of the
+// canonical form of the subject (x509_name_canon in crypto/x509/x_name.c): text as UTF-8 in small
+// letters, spaces collapsed, without the outer header.
 func subjectHash(certificate *x509.Certificate) (string, error) {
 	var subject []asn1.RawValue
 	if rest, err := asn1.Unmarshal(certificate.RawSubject, &subject); err != nil || len(rest) > 0 {

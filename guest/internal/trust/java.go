@@ -37,7 +37,8 @@ const (
 	maxJavaStores = 32
 )
 
-// setJava takes the old certificates out of Java's key stores and puts the new ones in. A store is in one of two formats.
+// setJava takes the old certificates out of Java's key stores and puts the new ones in. A store is
+// in one of two formats.
 func setJava(old, certificates []*x509.Certificate) error {
 	var problems []error
 	for _, path := range findJava() {
@@ -74,7 +75,8 @@ func rewriteJava(path string, old, certificates []*x509.Certificate) error {
 	return etc.ReplacePart(path, rewritten, 0o644, stripJava(old))
 }
 
-// stripJava takes certificates out of a key store; one that cannot be read, or has none of them, stays as it is.
+// stripJava takes certificates out of a key store; one that cannot be read, or has none of them,
+// stays as it is.
 func stripJava(certificates []*x509.Certificate) etc.Strip {
 	return func(content []byte) []byte {
 		if without, err := rewriteStore(content, certificates, nil); err == nil && holdsAny(content, certificates) {
@@ -84,13 +86,15 @@ func stripJava(certificates []*x509.Certificate) etc.Strip {
 	}
 }
 
-// holdsAny tells whether a key store has one of these certificates, in whatever format: both hold them as they are.
+// holdsAny tells whether a key store has one of these certificates, in whatever format: both hold
+// them as they are.
 func holdsAny(content []byte, certificates []*x509.Certificate) bool {
 	return slices.ContainsFunc(certificates, func(c *x509.Certificate) bool { return bytes.Contains(content, c.Raw) })
 }
 
 func rewriteStore(content []byte, old, certificates []*x509.Certificate) (rewritten []byte, err error) {
-	// An image brings the store, and its readers are not made for hostile ones: a defect must not end the guest.
+	// An image brings the store, and its readers are not made for hostile ones: a defect must not
+	// end the guest.
 	defer func() {
 		if problem := recover(); problem != nil {
 			err = fmt.Errorf("malformed: %v", problem)

@@ -1,5 +1,6 @@
-// Package trust makes programs inside a runtime trust certificates of its host: in the system's bundle, in its directory of
-// hashed names, in Java's key store, and in the environment for those that bring a bundle of their own.
+// Package trust makes programs inside a runtime trust certificates of its host: in the system's
+// bundle, in its directory of hashed names, in Java's key store, and in the environment for those
+// that bring a bundle of their own.
 package trust
 
 import (
@@ -21,8 +22,8 @@ const (
 	maxBundleBytes = 4 << 20
 	begin          = "# Holt: certificates of this runtime\n"
 	end            = "# Holt: end\n"
-	// extraFile holds our certificates alone, for programs that add a file to their own; in this directory update-ca-certificates
-	// finds them when it writes the bundle anew.
+	// extraFile holds our certificates alone, for programs that add a file to their own; in this
+	// directory update-ca-certificates finds them when it writes the bundle anew.
 	extraFile = "/usr/local/share/ca-certificates/holt-runtime.crt"
 )
 
@@ -47,7 +48,8 @@ var replacing = []string{
 // Store is what the trust stores hold of ours.
 type Store struct {
 	certificates []*x509.Certificate
-	// ever are those of before, too: a program of the runtime may have written them elsewhere meanwhile.
+	// ever are those of before, too: a program of the runtime may have written them elsewhere
+	// meanwhile.
 	ever []*x509.Certificate
 	// links are the names in the hashed directory.
 	links []string
@@ -69,8 +71,8 @@ func parse(text string) (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// Set makes these certificates the trusted ones, in place of those of before, and answers the environment that goes with them.
-// What could not be done is told; the rest is done.
+// Set makes these certificates the trusted ones, in place of those of before, and answers the
+// environment that goes with them. What could not be done is told; the rest is done.
 func (s *Store) Set(texts []string) (env map[string]string, problems []error) {
 	if len(texts) == 0 && len(s.certificates) == 0 {
 		return nil, nil
@@ -105,8 +107,8 @@ func (s *Store) Set(texts []string) (env map[string]string, problems []error) {
 	return environment(bundle, complete), problems
 }
 
-// Environment is what goes with certificates that are yet to come: a program that is started with it trusts them when they are there,
-// unless it has read its certificates before.
+// Environment is what goes with certificates that are yet to come: a program that is started with
+// it trusts them when they are there, unless it has read its certificates before.
 func Environment() map[string]string {
 	path, content, err := findBundle()
 	if err != nil {
@@ -115,7 +117,8 @@ func Environment() map[string]string {
 	return environment(path, bytes.Contains(withoutOurs(content), []byte("-----BEGIN CERTIFICATE-----")))
 }
 
-// maxEver bounds the certificates that are remembered: each network that a runtime is given may bring another.
+// maxEver bounds the certificates that are remembered: each network that a runtime is given may
+// bring another.
 const maxEver = 64
 
 func (s *Store) remember(certificates []*x509.Certificate) {
@@ -164,8 +167,9 @@ func remove(path string) error {
 	return nil
 }
 
-// setBundle puts our certificates at the end of the system's bundle. It answers which that is, and whether it holds the public
-// authorities, too: a bundle of ours alone must not become all that programs trust.
+// setBundle puts our certificates at the end of the system's bundle. It answers which that is, and
+// whether it holds the public authorities, too: a bundle of ours alone must not become all that
+// programs trust.
 func (s *Store) setBundle(block []byte) (path string, complete bool, err error) {
 	path, content, err := findBundle()
 	if err != nil {
@@ -204,7 +208,8 @@ func stripOf(certificates []*x509.Certificate) etc.Strip {
 	}
 }
 
-// findBundle answers the first bundle there is, with links followed, and what it holds; the customary name where there is none.
+// findBundle answers the first bundle there is, with links followed, and what it holds; the
+// customary name where there is none.
 func findBundle() (path string, content []byte, err error) {
 	for _, candidate := range bundles {
 		path, err := filepath.EvalSymlinks(candidate)

@@ -10,8 +10,9 @@ import (
 	"holt.dev/guest/internal/etc"
 )
 
-// Traces answers what of ours is in the tree besides the files that `etc` knows of: names in directories of certificates, also those that a program of the runtime has
-// made of our file, and key stores that such a program has written.
+// Traces answers what of ours is in the tree besides the files that `etc` knows of: names in
+// directories of certificates, also those that a program of the runtime has made of our file, and
+// key stores that such a program has written.
 func (s *Store) Traces(known []etc.Override) (absent []string, changed []etc.Override) {
 	if len(s.ever) == 0 {
 		return nil, nil
@@ -35,7 +36,8 @@ func (s *Store) Traces(known []etc.Override) (absent []string, changed []etc.Ove
 	return absent, changed
 }
 
-// ourNames finds the symlinks in a directory that lead to our file: by its path, or by a name beside it that does (update-ca-certificates(8) makes both).
+// ourNames finds the symlinks in a directory that lead to our file: by its path, or by a name
+// beside it that does (update-ca-certificates(8) makes both).
 func ourNames(dir string) (names []string) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

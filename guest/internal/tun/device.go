@@ -31,8 +31,9 @@ func (d Device) Check() error {
 	return nil
 }
 
-// Create makes the device in the network namespace of the calling thread, gives it its address and the default route, and
-// answers its descriptor, not blocking. The device goes with the last descriptor of it.
+// Create makes the device in the network namespace of the calling thread, gives it its address and
+// the default route, and answers its descriptor, not blocking. The device goes with the last
+// descriptor of it.
 func Create(d Device) (fd int, err error) {
 	if err := d.Check(); err != nil {
 		return -1, err
@@ -57,7 +58,8 @@ func (d Device) setUp(fd int) error {
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
 		return fmt.Errorf("TUNSETIFF: %w", err)
 	}
-	// Without an address of IPv6, programs hear at once that there is none. gVisor gives none, and has no such file.
+	// Without an address of IPv6, programs hear at once that there is none. gVisor gives none, and
+	// has no such file.
 	_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+d.Name+"/disable_ipv6", []byte("1"), 0)
 	device, err := net.InterfaceByName(d.Name)
 	if err != nil {
@@ -74,8 +76,8 @@ func (d Device) setUp(fd int) error {
 	}
 	prefix := 32
 	if err := link.addDefaultRoute(index); err != nil {
-		// Releases of gVisor up to 20240729 add no routes. They derive one from an address and the length
-		// of its prefix (pkg/sentry/socket/netstack.(*Stack).AddInterfaceAddr).
+		// Releases of gVisor up to 20240729 add no routes. They derive one from an address and the
+		// length of its prefix (pkg/sentry/socket/netstack.(*Stack).AddInterfaceAddr).
 		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP) {
 			return fmt.Errorf("route: %w", err)
 		}

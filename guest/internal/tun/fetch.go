@@ -15,7 +15,8 @@ const fetchTimeout = 5 * time.Second
 // maxReasonBytes bounds what is read of the reason why there is none.
 const maxReasonBytes = 256
 
-// Fetch takes the descriptor of a device that somebody else has made, offered once at a Unix socket (unix(7), SCM_RIGHTS).
+// Fetch takes the descriptor of a device that somebody else has made, offered once at a Unix socket
+// (unix(7), SCM_RIGHTS).
 func Fetch(ctx context.Context, path string) (fd int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()

@@ -23,12 +23,14 @@ type offer struct {
 	timeout    time.Duration
 }
 
-// createTimeout is how long an older device of the same name, which the guest has just closed, may take to go.
+// createTimeout is how long an older device of the same name, which the guest has just closed, may
+// take to go.
 const createTimeout = 2 * time.Second
 
-// Main enters the network namespace of a process, listens at a Unix socket, says "ready" on its standard output, makes a tun
-// device for the first who connects, hands its descriptor over, and ends. The device is made only then, for a guest that is
-// given another network has the old device until it asks. The caller's thread has to be locked: it moves into the namespace.
+// Main enters the network namespace of a process, listens at a Unix socket, says "ready" on its
+// standard output, makes a tun device for the first who connects, hands its descriptor over, and
+// ends. The device is made only then, for a guest that is given another network has the old device
+// until it asks. The caller's thread has to be locked: it moves into the namespace.
 func Main(args []string) int {
 	if err := run(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -107,7 +109,8 @@ func parse(args []string) (*offer, error) {
 	return o, o.device.Check()
 }
 
-// enter moves the calling thread into the network namespace of exactly this process: what has the number now may be another.
+// enter moves the calling thread into the network namespace of exactly this process: what has the
+// number now may be another.
 func enter(pid int, startTicks uint64) error {
 	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// errStale says that the tree is no longer what is known of it, as events that are still to come will tell.
+// errStale says that the tree is no longer what is known of it, as events that are still to come
+// will tell.
 var errStale = errors.New("the tree has changed")
 
 // handleAll tells of events that came together. An error ends the watch.
@@ -34,7 +35,8 @@ func (w *Watcher) handleAll(events []event) error {
 	return nil
 }
 
-// lost watches everything anew, and then says that something may have been missed: whoever looks after that misses nothing.
+// lost watches everything anew, and then says that something may have been missed: whoever looks
+// after that misses nothing.
 func (w *Watcher) lost() error {
 	root, err := w.openRoot()
 	if err != nil {
@@ -117,7 +119,8 @@ func (w *Watcher) appeared(n *node, e *event, path string, directory bool) error
 	return w.addChild(n, e.name, true)
 }
 
-// left tells of something that was moved: within the tree if the other half of the event is there, else out of it.
+// left tells of something that was moved: within the tree if the other half of the event is there,
+// else out of it.
 func (w *Watcher) left(n *node, e *event, rest []event, path string, directory bool) error {
 	n.wasSeen(e.name)
 	other := secondHalf(rest, e.cookie)
@@ -152,7 +155,8 @@ func (w *Watcher) left(n *node, e *event, rest []event, path string, directory b
 	return nil
 }
 
-// addChild watches a directory that has appeared, by way of its parents, each of which must be the one that is known.
+// addChild watches a directory that has appeared, by way of its parents, each of which must be the
+// one that is known.
 func (w *Watcher) addChild(parent *node, name string, tell bool) error {
 	at, err := w.reach(parent)
 	if err != nil {

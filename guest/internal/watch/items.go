@@ -32,7 +32,8 @@ type change struct {
 	reason    string // of an end
 }
 
-// Item is a change as the host reads it. Paths are valid UTF-8; the base64 ones are there where that loses something.
+// Item is a change as the host reads it. Paths are valid UTF-8; the base64 ones are there where
+// that loses something.
 type Item struct {
 	Type       Type   `json:"type"`
 	Cursor     int64  `json:"cursor"`
@@ -74,7 +75,8 @@ const (
 	maxChangeBytes = 4 << 20
 )
 
-// history is the last changes. A cursor counts them from a beginning that is later for each history, so that the cursor of one that is gone is known as such.
+// history is the last changes. A cursor counts them from a beginning that is later for each
+// history, so that the cursor of one that is gone is known as such.
 type history struct {
 	mu      sync.Mutex
 	changes []change
@@ -89,7 +91,8 @@ func (h *history) begin() { h.first = time.Now().UnixMicro() }
 
 func (h *history) last() int64 { return h.first + int64(len(h.changes)) - 1 }
 
-// add keeps a change. One that only says again what the last one said, which nobody has read yet, is left out.
+// add keeps a change. One that only says again what the last one said, which nobody has read yet,
+// is left out.
 func (h *history) add(c change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,7 +124,8 @@ func sizeOf(c *change) int { return 64 + len(c.path) + len(c.from) }
 // batch is how many changes a reader gets at once.
 const batch = 256
 
-// read answers what follows a cursor. lost says that something between was not kept, and from is where what is kept begins. With nothing to read, more is closed at the next change.
+// read answers what follows a cursor. lost says that something between was not kept, and from is
+// where what is kept begins. With nothing to read, more is closed at the next change.
 func (h *history) read(cursor int64) (changes []change, from int64, lost bool, more <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

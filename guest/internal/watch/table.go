@@ -1,5 +1,6 @@
-// Package watch tells what changes in directories of the runtime, by inotify(7): one watch for each directory, new directories included without a gap. What is told is kept for a
-// while, so that a reader who was cut off goes on where it was, and is told when it cannot.
+// Package watch tells what changes in directories of the runtime, by inotify(7): one watch for each
+// directory, new directories included without a gap. What is told is kept for a while, so that a
+// reader who was cut off goes on where it was, and is told when it cannot.
 package watch
 
 import (
@@ -11,7 +12,8 @@ import (
 )
 
 const (
-	// maxWatchers bounds how many trees are watched at once: each takes an inotify instance, of which a user has 128 (inotify(7)).
+	// maxWatchers bounds how many trees are watched at once: each takes an inotify instance, of
+	// which a user has 128 (inotify(7)).
 	maxWatchers = 16
 	// maxDirectories bounds the directories of all of them.
 	maxDirectories = 32_768
@@ -34,8 +36,9 @@ type key struct {
 // NewTable makes a table without watches.
 func NewTable() *Table { return &Table{watchers: map[key]*Watcher{}} }
 
-// Open answers the watch of a directory, which somebody may have opened before; the caller releases it. open opens the directory. resume says that the caller was there before: the
-// watch may then be one that has ended, whose end the caller has yet to see.
+// Open answers the watch of a directory, which somebody may have opened before; the caller releases
+// it. open opens the directory. resume says that the caller was there before: the watch may then be
+// one that has ended, whose end the caller has yet to see.
 func (t *Table) Open(path string, recursive, resume bool, open func() (int, error)) (w *Watcher, release func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -42,7 +42,8 @@ type tree struct {
 	root  *node
 }
 
-// put takes a watched directory in. The kernel answers the same watch for a directory that is watched already; that one is moved to its new place.
+// put takes a watched directory in. The kernel answers the same watch for a directory that is
+// watched already; that one is moved to its new place.
 func (t *tree) put(wd int32, parent *node, name string, st *unix.Stat_t) (n *node, fresh bool) {
 	if t.nodes == nil {
 		t.nodes = map[int32]*node{}

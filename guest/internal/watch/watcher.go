@@ -71,7 +71,8 @@ func (w *Watcher) refusal(path string, err error) error {
 	}
 }
 
-// watchAll makes the inotify instance and watches the whole tree below the open directory, which it closes, anew.
+// watchAll makes the inotify instance and watches the whole tree below the open directory, which it
+// closes, anew.
 func (w *Watcher) watchAll(root int) error {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -105,8 +106,9 @@ func (w *Watcher) close() {
 	}
 }
 
-// addOpen watches an open directory, which it closes, and then looks at what is in it: nothing that comes later is missed, and with tell what came before is told. Entries that
-// both tell of are remembered, so that they are told once.
+// addOpen watches an open directory, which it closes, and then looks at what is in it: nothing that
+// comes later is missed, and with tell what came before is told. Entries that both tell of are
+// remembered, so that they are told once.
 func (w *Watcher) addOpen(fd int, parent *node, name string, tell bool) error {
 	defer unix.Close(fd)
 	var st unix.Stat_t
@@ -184,7 +186,8 @@ type event struct {
 	name   string
 }
 
-// parse reads struct inotify_event: wd, mask, cookie and length of 4 bytes each, and a name with NULs behind it.
+// parse reads struct inotify_event: wd, mask, cookie and length of 4 bytes each, and a name with
+// NULs behind it.
 func parse(b []byte) (events []event) {
 	for len(b) >= unix.SizeofInotifyEvent {
 		length := int(binary.NativeEndian.Uint32(b[12:]))
@@ -202,9 +205,11 @@ func parse(b []byte) (events []event) {
 }
 
 const (
-	// pairWait is how long the second half of a move may take to come: both are queued by one call, mostly at once.
+	// pairWait is how long the second half of a move may take to come: both are queued by one call,
+	// mostly at once.
 	pairWait = 25 * time.Millisecond
-	// rootEvery is how often a quiet watch looks whether its directory is still where it was. A directory that some process is in tells nobody when it is removed.
+	// rootEvery is how often a quiet watch looks whether its directory is still where it was. A
+	// directory that some process is in tells nobody when it is removed.
 	rootEvery = 5 * time.Second
 	// maxPending bounds the events that are looked at together.
 	maxPending = 8192
@@ -295,7 +300,8 @@ func secondHalf(events []event, cookie uint32) int {
 	return -1
 }
 
-// Follow writes the changes after a cursor as NDJSON until the watch or the context ends. Without a cursor it begins with a start item: all that changes after that is told.
+// Follow writes the changes after a cursor as NDJSON until the watch or the context ends. Without a
+// cursor it begins with a start item: all that changes after that is told.
 func (w *Watcher) Follow(ctx context.Context, cursor *int64, out io.Writer, flush func() error) error {
 	at := w.end()
 	var lines []byte

@@ -1,5 +1,5 @@
-// Package wire writes and reads the messages between processes of the guest: numbers as varints, strings and lists after
-// their length.
+// Package wire writes and reads the messages between processes of the guest: numbers as varints,
+// strings and lists after their length.
 package wire
 
 import (
@@ -39,7 +39,8 @@ func AppendStrings(b []byte, list []string) []byte {
 	return b
 }
 
-// Decoder reads a message without its head. After the first thing that makes no sense everything reads as empty.
+// Decoder reads a message without its head. After the first thing that makes no sense everything
+// reads as empty.
 type Decoder struct {
 	b   []byte
 	bad bool

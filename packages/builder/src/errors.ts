@@ -1,4 +1,6 @@
-/** What kind of thing went wrong while a tree was made; the service maps it to its own catalogue. */
+/**
+ * What kind of thing went wrong while a tree was made; the service maps it to its own catalogue.
+ */
 export type BuilderErrorCode =
   | 'recipe_invalid'
   | 'tool_missing'

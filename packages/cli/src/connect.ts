@@ -3,7 +3,9 @@ import { fetchOverHttp } from './fetch-over-http.ts'
 import { say } from './output/print.ts'
 import { printable } from './output/visible.ts'
 
-/** Retries that a person at a terminal does not notice, and that bridge a restart of the service. */
+/**
+ * Retries that a person at a terminal does not notice, and that bridge a restart of the service.
+ */
 const retries = 3
 
 /** A person notices a wait from here on. */

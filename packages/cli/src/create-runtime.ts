@@ -7,15 +7,19 @@ import { say } from './output/print.ts'
 import { printable } from './output/visible.ts'
 import { shellWord } from './shell/shell-word.ts'
 
-/** A create takes less time, unless the service is busy or does not answer. The wait for it may be minutes. */
+/**
+ * A create takes less time, unless the service is busy or does not answer. The wait for it may be
+ * minutes.
+ */
 const silentMs = 5_000
 
 /** The end of the output that a failure is told with. */
 const keptLines = 15
 
 /**
- * Creates a runtime. Where its template has to be built before, the build is shown. Null where that came to nothing, which has been told: the build failed, or
- * Ctrl-C ended the wait for it. Only that wait can be interrupted, and the build goes on.
+ * Creates a runtime. Where its template has to be built before, the build is shown. Null where that
+ * came to nothing, which has been told: the build failed, or Ctrl-C ended the wait for it. Only
+ * that wait can be interrupted, and the build goes on.
  */
 export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime | null> {
   const stop = new AbortController()
@@ -41,7 +45,10 @@ export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime |
   }
 }
 
-/** A build as people see it, from the first that is heard of it, and the signals that end the wait for it. */
+/**
+ * A build as people see it, from the first that is heard of it, and the signals that end the wait
+ * for it.
+ */
 class ShownBuild {
   readonly #kind = fittingKind()
   readonly #onInterrupt: () => void

@@ -8,7 +8,10 @@ type Passed = (typeof signals)[number]
 /** Takes a signal that came, and how many have come with it. */
 type Receiver = (signal: Passed, count: number) => Promise<void>
 
-/** Holds back the signals that would end us, so that what was begun can be finished or passed on. A third one ends us. */
+/**
+ * Holds back the signals that would end us, so that what was begun can be finished or passed on. A
+ * third one ends us.
+ */
 export class Interrupts implements Disposable {
   #count = 0
   #receiver: Receiver | null = null

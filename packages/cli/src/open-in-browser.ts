@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
 import { say } from './output/print.ts'
 
-/** Opens an address with the program that this machine has for that. Where it has none, that is said, and the address stands on the screen. */
+/**
+ * Opens an address with the program that this machine has for that. Where it has none, that is
+ * said, and the address stands on the screen.
+ */
 export function openInBrowser(url: string): void {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open'
   const child = spawn(program, [url], { detached: true, stdio: 'ignore' })

@@ -28,7 +28,10 @@ export function failureExitCode(error: unknown): number {
   return programExitCodes[String(reason)] ?? holtFailedExitCode
 }
 
-/** Runs something with a command. Where that is a shell line in one argument, the error for a program of that name says how a line is run. */
+/**
+ * Runs something with a command. Where that is a shell line in one argument, the error for a
+ * program of that name says how a line is run.
+ */
 export async function explainingLines<Result>(
   argv: readonly string[],
   verb: string,
@@ -63,8 +66,8 @@ export interface Attached {
 }
 
 /**
- * Runs a command with its output on ours, what is piped to us on its stdin, and our signals passed on: the first as it
- * is, a second kills. Answers the exit code for the shell.
+ * Runs a command with its output on ours, what is piped to us on its stdin, and our signals passed
+ * on: the first as it is, a second kills. Answers the exit code for the shell.
  */
 export async function runAttached(attached: Attached): Promise<number> {
   const { runtime, command, options, interrupts, interactive = false } = attached
@@ -146,18 +149,22 @@ async function reach(
   try {
     await act(await runtime.commands.get(commandId))
   } catch (error) {
-    // A command that has ended meanwhile needs no signal; anything else the stream itself will meet.
+    // A command that has ended meanwhile needs no signal; anything else the stream itself will
+    // meet.
     if (!(error instanceof HoltError)) throw error
   }
 }
 
-/** Passes on what is piped to us, until its end, or until the command has ended or no longer reads. */
+/**
+ * Passes on what is piped to us, until its end, or until the command has ended or no longer reads.
+ */
 async function pipeStdin(runtime: Runtime, commandId: string, signal: AbortSignal): Promise<void> {
   try {
     const command = await runtime.commands.get(commandId, { signal })
     await command.pipeStdin(process.stdin, { signal })
   } catch (error) {
-    // An ended command is what the stream tells; a closed stdin is the command's own business, as a broken pipe is here.
+    // An ended command is what the stream tells; a closed stdin is the command's own business, as a
+    // broken pipe is here.
     if (signal.aborted || (error instanceof HoltError && error.details?.reason === 'stdin_closed')) return
     say(`holt: stdin could not be passed on: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -10,8 +10,9 @@ const afterDeadlineMs = 2_000
 const paused: readonly RuntimeState[] = ['pausing', 'paused']
 
 /**
- * Tells whoever waits for a command that it stands still, as its runtime is paused: nothing else would say so, and what was begun goes on when it is resumed.
- * Looking does not resume it. Ends with the signal.
+ * Tells whoever waits for a command that it stands still, as its runtime is paused: nothing else
+ * would say so, and what was begun goes on when it is resumed. Looking does not resume it. Ends
+ * with the signal.
  */
 export async function tellOfPauses(runtime: Runtime, signal: AbortSignal): Promise<void> {
   let told = false

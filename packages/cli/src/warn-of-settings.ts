@@ -13,7 +13,10 @@ export async function warnOfSettings(): Promise<void> {
   }
 }
 
-/** Returns the environment without the variables that were warned of, for a program that would warn again. */
+/**
+ * Returns the environment without the variables that were warned of, for a program that would warn
+ * again.
+ */
 export function withoutUnknownSettings(): NodeJS.ProcessEnv {
   const unknown = new Set(unknownSettings(process.env))
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !unknown.has(name)))

@@ -2,13 +2,16 @@ import type { Duplex } from 'node:stream'
 import type { RuleProtocol } from '@holt/protocol'
 
 /**
- * The gateway is the only way out of a runtime. It is handed the connections that the runtime's guest makes to its egress socket, and each of
- * them carries HTTP/2: DNS queries (RFC 8484) and one CONNECT for each TCP connection. Whose traffic it is is told by the socket alone; what the
- * guest says is hostile input.
+ * The gateway is the only way out of a runtime. It is handed the connections that the runtime's
+ * guest makes to its egress socket, and each of them carries HTTP/2: DNS queries (RFC 8484) and one
+ * CONNECT for each TCP connection. Whose traffic it is is told by the socket alone; what the guest
+ * says is hostile input.
  *
- * A name that the policy allows is answered with a synthetic address, which stands for that name in that runtime and for nothing else. A CONNECT
- * to it is decided on the name; the gateway then resolves the name itself, refuses what is not public, and dials the address that it checked.
- * What the connection then says of itself (SNI, Host) has to be that name. Nothing is allowed but by a rule, and no doubt is a yes.
+ * A name that the policy allows is answered with a synthetic address, which stands for that name in
+ * that runtime and for nothing else. A CONNECT to it is decided on the name; the gateway then
+ * resolves the name itself, refuses what is not public, and dials the address that it checked. What
+ * the connection then says of itself (SNI, Host) has to be that name. Nothing is allowed but by a
+ * rule, and no doubt is a yes.
  */
 
 /** What the gateway writes its log lines to; a pino logger fits. */
@@ -21,17 +24,27 @@ export interface Log {
 
 /** The operator's settings: they hold for every runtime. */
 export interface EgressSettings {
-  /** DNS servers, `ip`, `ip:port` or `[ipv6]:port`; empty: those of the host's `/etc/resolv.conf`. */
+  /**
+   * DNS servers, `ip`, `ip:port` or `[ipv6]:port`; empty: those of the host's `/etc/resolv.conf`.
+   */
   readonly resolvers: readonly string[]
-  /** Non-public networks (CIDR) that a name may resolve to. A metadata address has to be listed by itself (`/32`, `/128`). */
+  /**
+   * Non-public networks (CIDR) that a name may resolve to. A metadata address has to be listed by
+   * itself (`/32`, `/128`).
+   */
   readonly allowedNetworks: readonly string[]
-  /** Where connections to a host really go. TLS that the gateway ends is still verified to `host`. */
+  /**
+   * Where connections to a host really go. TLS that the gateway ends is still verified to `host`.
+   */
   readonly overrides: readonly UpstreamOverride[]
   /** CA certificates trusted for verified upstream TLS besides the system's. */
   readonly extraCaPem: string | null
 }
 
-/** Sends what is for `host:port` to `toHost:toPort`. The operator's word: the address may be non-public. */
+/**
+ * Sends what is for `host:port` to `toHost:toPort`. The operator's word: the address may be
+ * non-public.
+ */
 export interface UpstreamOverride {
   readonly host: string
   readonly port: number
@@ -92,7 +105,9 @@ export interface AskingProcess {
 export type DenialReason =
   /** No rule allows this name or address at this port. */
   | 'no_rule'
-  /** The name resolves to nothing but addresses that are not public, or the address is not public. */
+  /**
+   * The name resolves to nothing but addresses that are not public, or the address is not public.
+   */
   | 'non_public'
   /** A synthetic address that stands for no name. */
   | 'unknown_address'
@@ -116,7 +131,9 @@ export type DenialReason =
   | 'bad_http'
   /** No rule allows this method and path. */
   | 'request_denied'
-  /** The rule needs TLS to be terminated, and this gateway cannot, or there is no name to do it for. */
+  /**
+   * The rule needs TLS to be terminated, and this gateway cannot, or there is no name to do it for.
+   */
   | 'termination_unavailable'
   /** Verified TLS to the name failed. */
   | 'upstream_tls_failed'
@@ -149,7 +166,10 @@ export interface Decision {
   readonly secret?: string
 }
 
-/** What the gateway can see of a connection: nothing, the TLS server name, the Host of each request, or whole requests. */
+/**
+ * What the gateway can see of a connection: nothing, the TLS server name, the Host of each request,
+ * or whole requests.
+ */
 export type Inspection = 'none' | 'sni' | 'host' | 'terminated'
 
 /** What would happen to a connection, without making it. */
@@ -176,7 +196,10 @@ export interface AttachOptions {
   readonly policy: EffectivePolicy
   readonly secrets: readonly AttachedSecret[]
   readonly ca: RuntimeCa
-  /** Keeps synthetic addresses over a restart of the service, for programs inside that remember them. Default: they are forgotten. */
+  /**
+   * Keeps synthetic addresses over a restart of the service, for programs inside that remember
+   * them. Default: they are forgotten.
+   */
   readonly addresses?: {
     /** Oldest first; what does not fit the table's form is left out. */
     readonly known: readonly SyntheticAddress[]
@@ -196,11 +219,17 @@ export interface Traffic {
 export interface RuntimeEgress {
   /** Serves a connection that the guest made to the egress socket. */
   accept(connection: Duplex): void
-  /** Puts a new policy or new secrets in force for all that follows, and cuts open connections that they no longer allow before it returns. */
+  /**
+   * Puts a new policy or new secrets in force for all that follows, and cuts open connections that
+   * they no longer allow before it returns.
+   */
   update(change: { readonly policy?: EffectivePolicy; readonly secrets?: readonly AttachedSecret[] }): void
   /** Decides without connecting. It resolves the name when a rule allows it. */
   test(target: { host: string; port: number; method?: string; path?: string }): Promise<TestedDecision>
-  /** What its connections have carried so far: while this stands still, nothing leaves and nothing comes. */
+  /**
+   * What its connections have carried so far: while this stands still, nothing leaves and nothing
+   * comes.
+   */
   readonly traffic: Traffic
   /** Connections that are open now. */
   readonly openConnections: number

@@ -4,7 +4,10 @@ import { makeServerList } from './resolver/servers.ts'
 import { makeTerminator } from './terminate/make-terminator.ts'
 import { makeUpstreamRules } from './upstream/find-upstream.ts'
 
-/** The gateway of an installation: what the operator set, for every runtime and build that is attached. */
+/**
+ * The gateway of an installation: what the operator set, for every runtime and build that is
+ * attached.
+ */
 export class Gateway {
   readonly #shared: SharedParts
 

@@ -27,7 +27,10 @@ const details: Partial<Readonly<Record<DenialReason, string>>> = {
   unknown_address: 'This is a synthetic address, which only means something inside the runtime: test the name.',
 }
 
-/** Says what would happen to a connection without making it. The name is resolved only when a rule allows it. */
+/**
+ * Says what would happen to a connection without making it. The name is resolved only when a rule
+ * allows it.
+ */
 export async function testConnection(
   asked: TestTarget,
   context: {

@@ -37,12 +37,19 @@ import { Gate } from './tools/gate.ts'
 import { KeyedLock } from './tools/keyed-lock.ts'
 import { shareLauncher } from './tools/run-tool.ts'
 
-/** Opens the engine of an installation: claims it, repairs what an earlier process has left, finds its runtimes again. Kind `conflict` while another engine has its state directory, run directory or id. */
+/**
+ * Opens the engine of an installation: claims it, repairs what an earlier process has left, finds
+ * its runtimes again. Kind `conflict` while another engine has its state directory, run directory
+ * or id.
+ */
 export function createHostEngine(options: HostEngineOptions): Promise<HostEngine> {
   return claimAndOpen(options, { tries: true })
 }
 
-/** With `tries` a class is tried before it counts as available. The engine of a trial makes no trials. */
+/**
+ * With `tries` a class is tried before it counts as available. The engine of a trial makes no
+ * trials.
+ */
 async function claimAndOpen(options: HostEngineOptions, { tries }: { tries: boolean }): Promise<HostEngine> {
   if (!/^[a-z0-9-]{1,32}$/.test(options.installationId)) {
     throw new EngineError('invalid', `not an installation id: ${JSON.stringify(options.installationId)}`)
@@ -193,7 +200,10 @@ async function makeDirs(layout: Layout): Promise<void> {
   for (const dir of [layout.stateDir, ...dirs]) await mkdir(dir, { recursive: true, mode: 0o700 })
 }
 
-/** The engine's own hard limit of open files (`getrlimit(2)`): root in a container may not go over it. */
+/**
+ * The engine's own hard limit of open files (`getrlimit(2)`): root in a container may not go over
+ * it.
+ */
 async function readOpenFilesMax(): Promise<number> {
   const hard = /^Max open files +\S+ +(\S+)/m.exec(await readFile('/proc/self/limits', 'utf8'))?.[1]
   return hard === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(hard)

@@ -19,8 +19,8 @@ import { hasCode } from './tools/durable-files.ts'
 import type { ProcessId } from './tools/process-table.ts'
 
 /**
- * Makes a runtime exist and run. In order: write down what is wanted; at once the disk, the socket and the image; the root; the bundle; the runner. A failure takes
- * all of it away again.
+ * Makes a runtime exist and run. In order: write down what is wanted; at once the disk, the socket
+ * and the image; the root; the bundle; the runner. A failure takes all of it away again.
  */
 export async function ensureRuntime(host: Host, spec: RuntimeSpec, signal: AbortSignal): Promise<void> {
   checkSpec(spec)
@@ -44,7 +44,10 @@ export async function ensureRuntime(host: Host, spec: RuntimeSpec, signal: Abort
   })
 }
 
-/** Answers the runtime to start, or null when it runs. What an earlier attempt has left is taken away. */
+/**
+ * Answers the runtime to start, or null when it runs. What an earlier attempt has left is taken
+ * away.
+ */
 async function admitOnce(host: Host, spec: RuntimeSpec): Promise<Runtime | null> {
   const known = host.runtimes.get(spec.id)
   if (known === undefined) return host.runtimes.admit(spec)
@@ -135,7 +138,10 @@ async function runBundle(
   return { process: await driverOf(host, spec.isolation).boot(bundle, signal), restored: false, fallback: why }
 }
 
-/** Finds the memory that a runtime begins with. Kinds `incompatible` and `damaged` where a cold boot is not allowed. */
+/**
+ * Finds the memory that a runtime begins with. Kinds `incompatible` and `damaged` where a cold boot
+ * is not allowed.
+ */
 async function findSource(host: Host, spec: RuntimeSpec): Promise<Beginning> {
   if (spec.checkpointId === null) return { found: null, fallback: null }
   const canRestore = spec.isolation === 'gvisor' && host.gvisor !== null
@@ -177,7 +183,10 @@ async function writeBundle(
   await writeFile(paths.config, JSON.stringify(config), { mode: 0o600 })
 }
 
-/** Undoes a start that failed. If even that fails the record stays, and the next `ensure` or `remove` goes on. */
+/**
+ * Undoes a start that failed. If even that fails the record stays, and the next `ensure` or
+ * `remove` goes on.
+ */
 async function giveUp(host: Host, runtime: Runtime): Promise<void> {
   try {
     await clearRuntime(host, runtime)

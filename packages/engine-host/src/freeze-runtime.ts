@@ -13,7 +13,10 @@ export function freezerOf(host: Host): Freezer | null {
   }
 }
 
-/** Reads whether a runtime that an earlier process has left stands still. One that was on its way there goes on: nobody was told. */
+/**
+ * Reads whether a runtime that an earlier process has left stands still. One that was on its way
+ * there goes on: nobody was told.
+ */
 export async function readFrozen(host: Host, runtime: Runtime): Promise<void> {
   const freezer = freezerOfRuntime(host, runtime.paths.id)
   if (freezer === null) return

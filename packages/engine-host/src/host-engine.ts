@@ -87,8 +87,8 @@ export class HostEngine implements Engine {
   }
 
   /**
-   * Returns kind `not_supported` where a start failed and a trial of the class fails too: every start
-   * would, so a retry is of no use. What fails to restore says nothing of the class.
+   * Returns kind `not_supported` where a start failed and a trial of the class fails too: every
+   * start would, so a retry is of no use. What fails to restore says nothing of the class.
    */
   async #lackBehind(error: unknown, spec: RuntimeSpec, signal: AbortSignal): Promise<EngineError | null> {
     const isStart = error instanceof EngineError && error.kind === 'failed' && spec.restoreOnly !== true

@@ -18,7 +18,10 @@ export interface Layout {
   readonly booted: string
   readonly runtimes: string
   image(digest: ImageDigest): string
-  /** The base of an image that is a delta: a hard link, so that it lives as long as the delta. Absent for an image in a file alone. */
+  /**
+   * The base of an image that is a delta: a hard link, so that it lives as long as the delta.
+   * Absent for an image in a file alone.
+   */
   imageBase(digest: ImageDigest): string
   imageMount(digest: ImageDigest): string
   /** Where a delta and its base are one file. */
@@ -51,7 +54,10 @@ export interface RuntimePaths {
   readonly egressSocket: string
   /** Where a guest that makes no tun device fetches one. */
   readonly tunSocket: string
-  /** State root of runsc or runc for this runtime alone, so that forgetting it is removing a directory. */
+  /**
+   * State root of runsc or runc for this runtime alone, so that forgetting it is removing a
+   * directory.
+   */
   readonly runnerState: string
 }
 

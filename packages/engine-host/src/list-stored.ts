@@ -10,7 +10,10 @@ export interface Stored {
   readonly checkpoints: readonly string[]
 }
 
-/** The images and checkpoints in a state directory, for those who open no engine; no delta without its base. A directory that was never used has none. */
+/**
+ * The images and checkpoints in a state directory, for those who open no engine; no delta without
+ * its base. A directory that was never used has none.
+ */
 export async function listStored(stateDir: string): Promise<Stored> {
   const layout = layoutOf(stateDir, '/')
   const images: ImageDigest[] = []

@@ -13,11 +13,17 @@ export type GvisorPlatform = 'systrap' | 'ptrace'
 export interface HostEngineOptions {
   /** Survives a restart of the host: images, checkpoints, disks. */
   readonly stateDir: string
-  /** Sockets and runner state; short, since a Unix socket's path has at most 107 bytes. A tmpfs is best. */
+  /**
+   * Sockets and runner state; short, since a Unix socket's path has at most 107 bytes. A tmpfs is
+   * best.
+   */
   readonly runDir: string
   /** Marks this installation's kernel objects: `[a-z0-9-]`, 1 to 32 characters. */
   readonly installationId: string
-  /** Path of a static `holt-guest` for this architecture; null for an engine that only finds and removes. */
+  /**
+   * Path of a static `holt-guest` for this architecture; null for an engine that only finds and
+   * removes.
+   */
   readonly guestBinary: string | null
   /** Default: `$HOLT_RUNSC`, else `runsc` on the PATH. */
   readonly runscPath?: string

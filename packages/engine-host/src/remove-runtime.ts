@@ -31,7 +31,8 @@ export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSign
         await forgetRuntime(host, runtime)
       })
     } catch (error) {
-      // It is still there, and what is begun with it from now on is not part of what the removal ended.
+      // It is still there, and what is begun with it from now on is not part of what the removal
+      // ended.
       runtime.cancel = new AbortController()
       throw error
     }
@@ -49,8 +50,9 @@ export async function clearRuntime(host: Host, runtime: Runtime): Promise<void> 
 }
 
 /**
- * Takes away what lies on this host of a runtime: processes, cgroups, mounts, files, in this order, each proven gone before the next. The record goes last, so that whatever
- * stops this half-way is found again.
+ * Takes away what lies on this host of a runtime: processes, cgroups, mounts, files, in this order,
+ * each proven gone before the next. The record goes last, so that whatever stops this half-way is
+ * found again.
  */
 export async function clearPaths(host: Host, paths: RuntimePaths, record: Recorded): Promise<void> {
   await endProcesses(host, { paths, record })
@@ -70,7 +72,9 @@ export async function clearPaths(host: Host, paths: RuntimePaths, record: Record
   await removeEmpty(paths.dir)
 }
 
-/** Forgets a runtime that is cleared, and lets go of its image with the last one that is made of it. */
+/**
+ * Forgets a runtime that is cleared, and lets go of its image with the last one that is made of it.
+ */
 export async function forgetRuntime(host: Host, runtime: Runtime): Promise<void> {
   const { paths, record } = runtime
   const { spec } = record
@@ -79,12 +83,16 @@ export async function forgetRuntime(host: Host, runtime: Runtime): Promise<void>
   await host.imageMounts.release(spec.imageDigest)
 }
 
-/** Ends every process of a runtime, a runner still at work on it included, and forgets the runner's state. */
+/**
+ * Ends every process of a runtime, a runner still at work on it included, and forgets the runner's
+ * state.
+ */
 export async function endProcesses(
   host: Host,
   { paths, record }: { readonly paths: RuntimePaths; readonly record: Recorded },
 ): Promise<void> {
-  // While it runs, all that belongs to it is in its cgroups. Before that, a runner of an earlier daemon may be on its way there.
+  // While it runs, all that belongs to it is in its cgroups. Before that, a runner of an earlier
+  // daemon may be on its way there.
   const ofRunner = (argument: string) => argument === rootFlag(paths)
   const runners = record.state === 'preparing' ? await findByArgument(ofRunner) : []
   for (const runner of runners) await killProcess(runner)

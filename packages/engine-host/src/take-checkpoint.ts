@@ -14,9 +14,11 @@ interface Taking extends TakeOptions {
 }
 
 /**
- * Writes a runtime down, and ends it unless it is to go on. It ends only when what was written is durable: until then a failure, or the end of this process, leaves
- * the runtime as it was. One that goes on stands still for the runner alone; it is in use again while what was written is hashed and made durable.
- * A removal does not wait for the runner: what it writes is given up, with kind `gone`.
+ * Writes a runtime down, and ends it unless it is to go on. It ends only when what was written is
+ * durable: until then a failure, or the end of this process, leaves the runtime as it was. One that
+ * goes on stands still for the runner alone; it is in use again while what was written is hashed
+ * and made durable. A removal does not wait for the runner: what it writes is given up, with kind
+ * `gone`.
  */
 export function takeCheckpoint(
   host: Host,
@@ -60,8 +62,9 @@ interface Writing {
 }
 
 /**
- * Has the runner write. The door closes first, from both sides, and so does the way out, for gVisor refuses to write a runtime that holds a connection to the host. They
- * open again when the runtime goes on; its guest finds them at once.
+ * Has the runner write. The door closes first, from both sides, and so does the way out, for gVisor
+ * refuses to write a runtime that holds a connection to the host. They open again when the runtime
+ * goes on; its guest finds them at once.
  */
 async function writeDraft(
   host: Host,
@@ -87,7 +90,10 @@ async function writeDraft(
   }
 }
 
-/** Makes the checkpoint durable and ends the runtime. What it does meanwhile, nobody sees: its door is closed, and so is its way out. */
+/**
+ * Makes the checkpoint durable and ends the runtime. What it does meanwhile, nobody sees: its door
+ * is closed, and so is its way out.
+ */
 async function endWith(host: Host, runtime: Runtime, draft: Draft): Promise<CheckpointInfo> {
   let info: CheckpointInfo
   try {

@@ -102,7 +102,10 @@ export interface Observed {
   readonly ending: Ending | null
   /** True when it came from `spec.checkpointId`. */
   readonly restored: boolean
-  /** The reason why it was booted cold although `spec.checkpointId` names a checkpoint; null if it was not. */
+  /**
+   * The reason why it was booted cold although `spec.checkpointId` names a checkpoint; null if it
+   * was not.
+   */
   readonly fallback: Fallback | null
   /** True while it stands still (`Freezer`). */
   readonly frozen: boolean

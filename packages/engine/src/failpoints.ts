@@ -2,8 +2,10 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * The places at which a test can have the service fail: the boundaries between the steps of what it does. Each step before such a place is done, and none after it has
- * begun. `packages/server/test/crash` and `chaos` fail at each of them, so a name that nothing reaches fails a test.
+ * The places at which a test can have the service fail: the boundaries between the steps of what it
+ * does. Each step before such a place is done, and none after it has begun.
+ * `packages/server/test/crash` and `chaos` fail at each of them, so a name that nothing reaches
+ * fails a test.
  */
 export const failpoints = {
   store: ['change', 'committed'],
@@ -93,8 +95,10 @@ export const failpointNames = Object.entries(failpoints).flatMap(([part, steps])
 )
 
 /**
- * What `HOLT_FAILPOINTS` says: `NAME=ACTION[@HIT]`, separated by commas or lines, where ACTION is `error`, `kill` or `sleep:MS`. Or it is `@FILE`: a file that says
- * so, which is read at each hit, and beside which `FILE.hits` gets a line for each. Lines that begin with # are none; a file that has changed counts from the beginning.
+ * What `HOLT_FAILPOINTS` says: `NAME=ACTION[@HIT]`, separated by commas or lines, where ACTION is
+ * `error`, `kill` or `sleep:MS`. Or it is `@FILE`: a file that says so, which is read at each hit,
+ * and beside which `FILE.hits` gets a line for each. Lines that begin with # are none; a file that
+ * has changed counts from the beginning.
  */
 class ArmedFailpoints {
   readonly #file: string | null
@@ -167,5 +171,8 @@ export const failpointsAreArmed = armed !== null
 
 const nothing = async () => {}
 
-/** A place at which a test can have this process fail. Nothing at all unless it was started with `HOLT_FAILPOINTS`. */
+/**
+ * A place at which a test can have this process fail. Nothing at all unless it was started with
+ * `HOLT_FAILPOINTS`.
+ */
 export const failpoint: (name: FailpointName) => Promise<void> = armed === null ? nothing : (name) => armed.hit(name)

@@ -9,8 +9,9 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Says what JSON may not do and does, before anything is made of it: a parser takes some fifty bytes for each bracket, and the process does nothing else meanwhile. Null: nothing
- * is, or it is no JSON at all, which is left to the parser.
+ * Says what JSON may not do and does, before anything is made of it: a parser takes some fifty
+ * bytes for each bracket, and the process does nothing else meanwhile. Null: nothing is, or it is
+ * no JSON at all, which is left to the parser.
  */
 export function oddShapeOf(bytes: Buffer, { maxDepth, maxValues }: JsonBounds): string | null {
   let depth = 0

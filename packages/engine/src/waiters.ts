@@ -1,8 +1,13 @@
-/** Those who wait for one thing. Whoever waits no longer is forgotten at once: a promise keeps all that have ever waited for it, and with why they left whatever they were for. */
+/**
+ * Those who wait for one thing. Whoever waits no longer is forgotten at once: a promise keeps all
+ * that have ever waited for it, and with why they left whatever they were for.
+ */
 export class Waiters {
   readonly #waiting = new Set<PromiseWithResolvers<void>>()
 
-  /** Resolves or rejects with the others, or rejects with the reason of a signal that ends first. */
+  /**
+   * Resolves or rejects with the others, or rejects with the reason of a signal that ends first.
+   */
   async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     const mine = Promise.withResolvers<void>()
@@ -17,7 +22,10 @@ export class Waiters {
     }
   }
 
-  /** Tells all who wait when work ends what became of it. The work goes on when nobody waits, and keeps nothing of those who have left. */
+  /**
+   * Tells all who wait when work ends what became of it. The work goes on when nobody waits, and
+   * keeps nothing of those who have left.
+   */
   follow(work: Promise<unknown>): void {
     work.then(
       () => this.resolve(),

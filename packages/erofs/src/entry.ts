@@ -22,7 +22,10 @@ export interface DeviceNumber {
   readonly minor: number
 }
 
-/** A regular file. `body` yields exactly `size` bytes, and is read before the next entry is asked for. */
+/**
+ * A regular file. `body` yields exactly `size` bytes, and is read before the next entry is asked
+ * for.
+ */
 export interface FileEntry extends EntryAttributes {
   readonly type: 'file'
   readonly size: number
@@ -51,7 +54,10 @@ export interface SymlinkEntry extends EntryAttributes {
   readonly linkTarget: Uint8Array | string
 }
 
-/** One more name for an earlier entry that is not a directory; that entry's attributes are the ones that count. */
+/**
+ * One more name for an earlier entry that is not a directory; that entry's attributes are the ones
+ * that count.
+ */
 export interface HardlinkEntry extends EntryAttributes {
   readonly type: 'hardlink'
   readonly linkTarget: Uint8Array | string
@@ -94,8 +100,9 @@ export interface KeptEntry {
 }
 
 /**
- * What a runtime's mounts stand on. `point`: a mount hides what the image below has there, and all that is below it. `parent`: a directory that holds nothing but such
- * places, and that the image below may not have.
+ * What a runtime's mounts stand on. `point`: a mount hides what the image below has there, and all
+ * that is below it. `parent`: a directory that holds nothing but such places, and that the image
+ * below may not have.
  */
 export interface MountEntry extends EntryAttributes {
   readonly type: 'mount'
@@ -103,5 +110,8 @@ export interface MountEntry extends EntryAttributes {
   readonly isDirectory: boolean
 }
 
-/** What the tree of a runtime is exported as: it becomes an image together with the one that the runtime is made of. */
+/**
+ * What the tree of a runtime is exported as: it becomes an image together with the one that the
+ * runtime is made of.
+ */
 export type ExportEntry = Entry | UnchangedEntry | KeptEntry | MountEntry

@@ -20,10 +20,16 @@ export type ErofsInputErrorCode =
   | 'base_mismatch'
   | 'image_malformed'
 
-/** The input cannot become an image. Says which entry; failures of the disk are ordinary system errors instead. */
+/**
+ * The input cannot become an image. Says which entry; failures of the disk are ordinary system
+ * errors instead.
+ */
 export class ErofsInputError extends Error {
   readonly code: ErofsInputErrorCode
-  /** The entry's path as text; bytes that are not UTF-8 appear as U+FFFD. Empty when no entry is known yet. */
+  /**
+   * The entry's path as text; bytes that are not UTF-8 appear as U+FFFD. Empty when no entry is
+   * known yet.
+   */
   readonly path: string
 
   constructor(code: ErofsInputErrorCode, path: Uint8Array | string, detail: string) {

@@ -4,8 +4,8 @@ import type { ImageReader } from './read/image-reader.ts'
 
 /**
  * Completes the export of a runtime with the image that the runtime is made of. The image supplies
- * unchanged entries and the places that mounts hide. An unchanged entry that the image does not have
- * is `base_mismatch`. Without an image, mount points are empty directories.
+ * unchanged entries and the places that mounts hide. An unchanged entry that the image does not
+ * have is `base_mismatch`. Without an image, mount points are empty directories.
  */
 export async function* fillFromBase(
   entries: AsyncIterable<ExportEntry>,
@@ -35,7 +35,10 @@ async function fill(entry: UnchangedEntry, base: ImageReader | null): Promise<En
   return { ...entry, type: 'file', ...base.file(found) }
 }
 
-/** A file that has the size of the one below may have its content as well: not every runtime can tell. */
+/**
+ * A file that has the size of the one below may have its content as well: not every runtime can
+ * tell.
+ */
 async function suggest(entry: FileEntry, base: ImageReader): Promise<Entry> {
   const found = entry.size === 0 ? null : await base.find(entry.path)
   if (found?.inode.type !== 'file' || found.inode.size !== entry.size) return entry

@@ -20,13 +20,20 @@ export interface WriteImageOptions {
   readonly maxEntries?: number
   /** Bytes of the image, holes included. Default 64 GiB. */
   readonly maxBytes?: number
-  /** Bytes of names, symlink targets and extended attributes, which stay in memory. Default 256 MiB. */
+  /**
+   * Bytes of names, symlink targets and extended attributes, which stay in memory. Default 256 MiB.
+   */
   readonly maxMetadataBytes?: number
-  /** Whether extended attributes are stored. runsc refuses every inode that has one. Default `keep`. */
+  /**
+   * Whether extended attributes are stored. runsc refuses every inode that has one. Default `keep`.
+   */
   readonly xattrs?: 'keep' | 'drop'
   /** 16 bytes; default all zero. Part of the image, and so of its digest. */
   readonly uuid?: Uint8Array
-  /** Writes a delta: content that entries name as `stored` in this image's base is shared with it, and all else is the delta's own. */
+  /**
+   * Writes a delta: content that entries name as `stored` in this image's base is shared with it,
+   * and all else is the delta's own.
+   */
   readonly base?: ImageBase
 }
 
@@ -47,15 +54,18 @@ const DEFAULT_MAX_BYTES = 64 * 2 ** 30
 const DEFAULT_MAX_METADATA_BYTES = 256 * 2 ** 20
 /** The format counts blocks in 32 bits. */
 const FORMAT_MAX_BYTES = (2 ** 32 - 1) * BLOCK_SIZE
-/** Entries taken in between two turns of the event loop, for sources that never wait for anything. */
+/**
+ * Entries taken in between two turns of the event loop, for sources that never wait for anything.
+ */
 const ENTRIES_PER_TURN = 4096
 const NIL_UUID = Buffer.alloc(16)
 
 /**
- * Writes one EROFS image to `target`, a path that must not exist. The same entries give the same bytes. When it returns
- * the content is on the disk (the directory's entry is the caller's to sync); when it throws there is no file. Content
- * passes through in constant memory: file data first, then directories, then inodes, and the superblock last, so that
- * a file that was cut off is never taken for an image.
+ * Writes one EROFS image to `target`, a path that must not exist. The same entries give the same
+ * bytes. When it returns the content is on the disk (the directory's entry is the caller's to
+ * sync); when it throws there is no file. Content passes through in constant memory: file data
+ * first, then directories, then inodes, and the superblock last, so that a file that was cut off is
+ * never taken for an image.
  */
 export async function writeImage(
   entries: AsyncIterable<Entry>,
@@ -121,7 +131,10 @@ interface ContentLimits {
   readonly signal: AbortSignal | undefined
 }
 
-/** Appends the content of a file in blocks of its own unless the base has it already, and answers the first of them. */
+/**
+ * Appends the content of a file in blocks of its own unless the base has it already, and answers
+ * the first of them.
+ */
 async function storeContent(
   entry: FileEntry,
   output: ImageOutput,

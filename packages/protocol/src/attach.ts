@@ -3,16 +3,24 @@ import { OutputQuery, SignalName, TerminalSize } from './command.ts'
 import { errorCatalogue } from './errors.ts'
 import { idSchema } from './ids.ts'
 
-/** The subprotocol of an attachment (RFC 6455, 1.9). A client that names subprotocols names this one. */
+/**
+ * The subprotocol of an attachment (RFC 6455, 1.9). A client that names subprotocols names this
+ * one.
+ */
 export const attachProtocol = 'holt.attach.v1'
 
-/** A browser cannot set headers of a WebSocket: it names its key as a subprotocol that begins so. */
+/**
+ * A browser cannot set headers of a WebSocket: it names its key as a subprotocol that begins so.
+ */
 export const attachKeyPrefix = 'holt.key.'
 
 /** The most bytes of a frame, either way. */
 export const attachFrameBytes = 64 * 1024
 
-/** Why the service closes an attachment (RFC 6455, 7.4). A client may attach again from its cursor after any other code. */
+/**
+ * Why the service closes an attachment (RFC 6455, 7.4). A client may attach again from its cursor
+ * after any other code.
+ */
 export const attachCloseCodes = {
   /** All has been sent. */
   ended: 1000,

@@ -4,12 +4,16 @@ import { pageQuery, Timestamp } from './page.ts'
 import { Text } from './text.ts'
 
 /**
- * What an entry is about: a `change` of what the service keeps, something done `inside` a runtime (commands, files, ports), or calls whose key was
- * not valid (`auth_failed`), which are counted together by address and minute.
+ * What an entry is about: a `change` of what the service keeps, something done `inside` a runtime
+ * (commands, files, ports), or calls whose key was not valid (`auth_failed`), which are counted
+ * together by address and minute.
  */
 export const auditKinds = ['change', 'inside', 'auth_failed'] as const
 
-/** Who did what, with which key, from where. Nobody can change it; nothing of bodies or secrets is in it. */
+/**
+ * Who did what, with which key, from where. Nobody can change it; nothing of bodies or secrets is
+ * in it.
+ */
 export const AuditEntry = z
   .object({
     audit_id: idSchema('audit').describe('The id of the entry.'),

@@ -99,7 +99,9 @@ export const BuildStep = z
   .meta({ id: 'BuildStep' })
 export type BuildStep = z.output<typeof BuildStep>
 
-/** The most sources and variables of all steps of a build together. A JSON body holds little more. */
+/**
+ * The most sources and variables of all steps of a build together. A JSON body holds little more.
+ */
 const maxStepNames = 30_000
 
 const BuildSteps = z

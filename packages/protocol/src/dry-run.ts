@@ -64,7 +64,10 @@ export const DryRun = z
   .meta({ id: 'DryRun' })
 export type DryRun = z.infer<typeof DryRun>
 
-/** The answer to a fork with `dry_run`. The size and the settings are those of each child; `quotas` are after all of them. */
+/**
+ * The answer to a fork with `dry_run`. The size and the settings are those of each child; `quotas`
+ * are after all of them.
+ */
 export const ForkDryRun = DryRun.extend({
   would_create: z.boolean().describe('True if every child would be made.'),
   count: z.number().int().describe('How many children were asked for.'),

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 
 /**
- * Every error a client can meet: the HTTP status and what to do next. `code` is the contract; the message is for people.
+ * Every error a client can meet: the HTTP status and what to do next. `code` is the contract; the
+ * message is for people.
  */
 export const errorCatalogue = {
   invalid_request: { status: 400, hint: 'Correct the fields named in details.issues and send the request again.' },
@@ -88,7 +89,10 @@ export const errorCatalogue = {
 /** A code of the catalogue. */
 export type ErrorCode = keyof typeof errorCatalogue
 
-/** What is wrong with one field: `pointer` is a JSON pointer (RFC 6901) into the body, or `/query/NAME`, `/path/NAME`. */
+/**
+ * What is wrong with one field: `pointer` is a JSON pointer (RFC 6901) into the body, or
+ * `/query/NAME`, `/path/NAME`.
+ */
 export interface FieldIssue {
   /** The field: a JSON pointer (RFC 6901) into the body, or `/query/NAME`, `/path/NAME`. */
   readonly pointer: string
@@ -103,7 +107,10 @@ export interface ErrorDetails {
   readonly [name: string]: unknown
 }
 
-/** The one error that crosses package borders and becomes an answer. Its message never names host paths, SQL or other tenants. */
+/**
+ * The one error that crosses package borders and becomes an answer. Its message never names host
+ * paths, SQL or other tenants.
+ */
 export class HoltError extends Error {
   /** What went wrong, for programs: a key of `errorCatalogue`. */
   readonly code: ErrorCode

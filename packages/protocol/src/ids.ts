@@ -59,7 +59,10 @@ export function textOfBytes(bytes: Uint8Array): string {
   return Array.from(bytes, characterOf).join('')
 }
 
-/** Nothing for bytes past the last whole multiple of 36: with them some characters would be likelier. */
+/**
+ * Nothing for bytes past the last whole multiple of 36: with them some characters would be
+ * likelier.
+ */
 function characterOf(byte: number): string {
   return byte < 252 ? (alphabet[byte % 36] ?? '') : ''
 }
@@ -99,7 +102,10 @@ const idParams = {
   project_id: 'project',
 } as const
 
-/** True where a path parameter has the form of its id. What has not cannot exist, and is answered as such. */
+/**
+ * True where a path parameter has the form of its id. What has not cannot exist, and is answered as
+ * such.
+ */
 export function isIdParam(name: keyof typeof idParams, value: string): boolean {
   return idPattern(idParams[name]).test(value)
 }

@@ -5,7 +5,10 @@ import { Timestamp } from './page.ts'
 import { Quotas, QuotaUse } from './project.ts'
 import { Text } from './text.ts'
 
-/** What a key may do. `admin` may do everything in its project, `operator` what concerns the whole installation: its projects, their quotas, its metrics. */
+/**
+ * What a key may do. `admin` may do everything in its project, `operator` what concerns the whole
+ * installation: its projects, their quotas, its metrics.
+ */
 export const scopes = [
   'runtime:read',
   'runtime:write',
@@ -70,7 +73,10 @@ export type Key = z.infer<typeof Key>
 export const NewKey = Key.extend({ key: z.string().describe('The secret. It is shown once.') }).meta({ id: 'NewKey' })
 export type NewKey = z.infer<typeof NewKey>
 
-/** How long the earlier secret of a rotated key goes on opening the service: a day at the most is needed to hand out another, and a month is generous. */
+/**
+ * How long the earlier secret of a rotated key goes on opening the service: a day at the most is
+ * needed to hand out another, and a month is generous.
+ */
 const overlap = { defaultSecs: 3600, maxSecs: 30 * 24 * 3600 }
 
 /** The body of a rotation. */

@@ -9,7 +9,10 @@ export const Name = z
     'must be 1 to 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit',
   )
 
-/** The name of something that is also addressed by its id: one that looks like an id would be two things at once. */
+/**
+ * The name of something that is also addressed by its id: one that looks like an id would be two
+ * things at once.
+ */
 export function nameBesideId(kind: IdKind) {
   const idForm = new RegExp(`^${idPrefixes[kind]}[a-z0-9]{20}$`)
   return Name.refine((name) => !idForm.test(name), `must not look like a ${kind} id`)

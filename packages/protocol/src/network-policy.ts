@@ -6,18 +6,27 @@ const maxNameLength = 253
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
 const namePattern = new RegExp(`^${label}(?:\\.${label})+$`)
 
-/** True for a canonical host name: small letters, at least two labels, no final dot, and not an IPv4 address. */
+/**
+ * True for a canonical host name: small letters, at least two labels, no final dot, and not an IPv4
+ * address.
+ */
 export function isHostName(text: string): boolean {
   return text.length <= maxNameLength && namePattern.test(text) && !/\.\d+$/.test(text)
 }
 
-/** The presets: named groups of hosts that belong together. `holt policy presets` and the docs list what is in each. */
+/**
+ * The presets: named groups of hosts that belong together. `holt policy presets` and the docs list
+ * what is in each.
+ */
 export const presetNames = ['npm', 'pypi', 'github', 'debian', 'anthropic', 'openai', 'google'] as const
 
 /** What a rule's host may be, by its form. */
 export type HostForm = 'any' | 'name' | 'suffix' | 'network'
 
-/** Tells the form of a canonical host of a rule; null for what is none. A network is an IPv4 or IPv6 prefix; a bare address is written with /32 or /128. */
+/**
+ * Tells the form of a canonical host of a rule; null for what is none. A network is an IPv4 or IPv6
+ * prefix; a bare address is written with /32 or /128.
+ */
 export function hostForm(host: string): HostForm | null {
   if (host === '*') return 'any'
   if (isHostName(host)) return 'name'
@@ -43,7 +52,10 @@ const Host = z
 
 const Port = z.number().int().min(1).max(65_535)
 
-/** How the gateway reads a connection. `tls`: the name it asks for must be the rule's. `http`: so must the Host of each request. `tcp`: bytes pass unread. */
+/**
+ * How the gateway reads a connection. `tls`: the name it asks for must be the rule's. `http`: so
+ * must the Host of each request. `tcp`: bytes pass unread.
+ */
 export const RuleProtocol = z.enum(['tls', 'http', 'tcp'])
 export type RuleProtocol = z.infer<typeof RuleProtocol>
 

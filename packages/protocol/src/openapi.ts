@@ -5,7 +5,10 @@ import { routeGroups, routes } from './routes/index.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The OpenAPI 3.1 description of the API, generated from the route table. `version` is the service's own. */
+/**
+ * The OpenAPI 3.1 description of the API, generated from the route table. `version` is the
+ * service's own.
+ */
 export function openApi(version: string): Json {
   const schemas = new SchemaCollector()
   const paths: Record<string, Record<string, unknown>> = {}

@@ -12,7 +12,10 @@ export const Inspection = z
     '`none`: bytes pass unread. `sni`: the name that TLS asks for, and nothing after it. `host`: each request of plain HTTP. `terminated`: TLS ends at the gateway, which reads each request.',
   )
 
-/** What the gateway sees of the connections that a rule allows, so that nobody believes it sees more. */
+/**
+ * What the gateway sees of the connections that a rule allows, so that nobody believes it sees
+ * more.
+ */
 export const RuleInspection = z
   .object({
     rule: z.string().describe('The name of the rule, as the log has it.'),
@@ -101,7 +104,10 @@ export const PolicyRef = z
   .meta({ id: 'PolicyRef' })
 export type PolicyRef = z.infer<typeof PolicyRef>
 
-/** A policy as a request names it: a stored one by name or id, one written out, or null for no network at all. */
+/**
+ * A policy as a request names it: a stored one by name or id, one written out, or null for no
+ * network at all.
+ */
 export const WantedPolicy = z
   .union([Text.min(1).max(63), PolicyBody])
   .nullable()

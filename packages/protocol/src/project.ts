@@ -59,7 +59,10 @@ const quotaFields = {
     .describe('Requests at once, after a while without any.'),
 } as const satisfies Readonly<Record<QuotaName, z.ZodType<number>>>
 
-/** The `request_burst` of a project that has none of its own: a second's worth of its requests, and one at the least. */
+/**
+ * The `request_burst` of a project that has none of its own: a second's worth of its requests, and
+ * one at the least.
+ */
 export function usualBurst(requestsPerSec: number): number {
   return Math.max(1, Math.ceil(requestsPerSec))
 }
@@ -89,7 +92,10 @@ const settable = Object.fromEntries(
 export const Quotas = z.object(nullable).meta({ id: 'Quotas' })
 export type Quotas = z.infer<typeof Quotas>
 
-/** Changes of quotas: a number, null for no limit, `default` for what the service's settings say. What is left out stays. */
+/**
+ * Changes of quotas: a number, null for no limit, `default` for what the service's settings say.
+ * What is left out stays.
+ */
 export const SetQuotas = z.strictObject(settable).meta({ id: 'SetQuotas' })
 export type SetQuotas = z.infer<typeof SetQuotas>
 

@@ -15,8 +15,9 @@ const unitsInBytes: Readonly<Record<string, number>> = {
 }
 
 /**
- * Reads an amount of memory or disk as whole MiB, rounded up: a number of GiB (`0.5`), or a string with a unit (`"512MiB"`, `"8GB"`, and as docker takes it
- * `"512m"`, `"8G"`, where units are powers of 1024). Null where it is neither, not finite, or not above zero.
+ * Reads an amount of memory or disk as whole MiB, rounded up: a number of GiB (`0.5`), or a string
+ * with a unit (`"512MiB"`, `"8GB"`, and as docker takes it `"512m"`, `"8G"`, where units are powers
+ * of 1024). Null where it is neither, not finite, or not above zero.
  */
 export function parseMiB(value: number | string): number | null {
   if (typeof value === 'number') return positive(Math.ceil(value * 1024))

@@ -36,7 +36,10 @@ const shape = Object.fromEntries(
   Object.entries(rlimitNames).map(([name, counts]) => [name, Rlimit.optional().describe(`Most ${counts}.`)]),
 ) as Record<RlimitName, z.ZodOptional<typeof Rlimit>>
 
-/** Resource limits of a command, as setrlimit(2) has them: one number for both, or a soft and a hard one. */
+/**
+ * Resource limits of a command, as setrlimit(2) has them: one number for both, or a soft and a hard
+ * one.
+ */
 export const Rlimits = z
   .strictObject(shape)
   .superRefine((limits, context) => {

@@ -8,7 +8,10 @@ export type RouteBody =
   | { readonly type: 'json'; readonly schema: z.ZodType }
   | { readonly type: 'bytes'; readonly description: string }
 
-/** What a success carries: nothing, JSON, bytes, a stream of items (Server-Sent Events where asked for, else NDJSON), or a WebSocket. */
+/**
+ * What a success carries: nothing, JSON, bytes, a stream of items (Server-Sent Events where asked
+ * for, else NDJSON), or a WebSocket.
+ */
 export type RouteAnswer =
   | { readonly type: 'none'; readonly description: string }
   | { readonly type: 'json'; readonly schema: z.ZodType; readonly description: string; readonly stream?: z.ZodType }
@@ -22,7 +25,10 @@ export type RouteAnswer =
       readonly description: string
     }
 
-/** One route of the API, as data. The server registers it, OpenAPI is generated from it, tests walk it. */
+/**
+ * One route of the API, as data. The server registers it, OpenAPI is generated from it, tests walk
+ * it.
+ */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path with `{name}` for parameters. */
@@ -38,9 +44,15 @@ export interface Route {
   readonly answers: Readonly<Record<number, RouteAnswer>>
   /** The errors this route may answer, besides those every route may. */
   readonly errors: readonly ErrorCode[]
-  /** True where a success has a secret that nobody is shown again: under the same `Idempotency-Key` it is given once more to the key that asked, and to no other of its project. */
+  /**
+   * True where a success has a secret that nobody is shown again: under the same `Idempotency-Key`
+   * it is given once more to the key that asked, and to no other of its project.
+   */
   readonly showsSecret?: true
-  /** True where `dry_run: true` in the body makes the request a question: it changes nothing, and leaves no record of its `Idempotency-Key` and no audit entry. */
+  /**
+   * True where `dry_run: true` in the body makes the request a question: it changes nothing, and
+   * leaves no record of its `Idempotency-Key` and no audit entry.
+   */
   readonly hasDryRun?: true
 }
 

@@ -4,8 +4,8 @@ import { z } from 'zod'
 export const maxPathBytes = 4096
 
 /**
- * Decides what path a string names, once: absolute, without NUL, `.` or `..`, doubled and trailing slashes folded away.
- * Answers the canonical path, or why there is none.
+ * Decides what path a string names, once: absolute, without NUL, `.` or `..`, doubled and trailing
+ * slashes folded away. Answers the canonical path, or why there is none.
  */
 export function canonicalPath(text: string): { readonly path: string } | { readonly problem: string } {
   if (text.includes('\0')) return { problem: 'must not contain NUL' }
@@ -19,7 +19,10 @@ export function canonicalPath(text: string): { readonly path: string } | { reado
   return { path: `/${parts.join('/')}` }
 }
 
-/** The schema of an absolute path inside a runtime; parses to its canonical form. A wrong one is the error `invalid_path`. */
+/**
+ * The schema of an absolute path inside a runtime; parses to its canonical form. A wrong one is the
+ * error `invalid_path`.
+ */
 export const RuntimePath = z
   .string()
   .transform((text, context) => {

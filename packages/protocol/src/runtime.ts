@@ -196,7 +196,10 @@ const listFields = {
 }
 const metadataFilter = 'metadata.'
 
-/** The query of the list of runtimes. Fields named `metadata.KEY` filter by metadata; they repeat and mean AND. */
+/**
+ * The query of the list of runtimes. Fields named `metadata.KEY` filter by metadata; they repeat
+ * and mean AND.
+ */
 export const ListRuntimesQuery = z.looseObject(listFields).superRefine((query, context) => {
   for (const field of Object.keys(query)) {
     if (Object.hasOwn(listFields, field)) continue

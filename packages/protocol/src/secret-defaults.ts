@@ -6,7 +6,10 @@ export interface SecretDefaults {
   readonly envName: string
 }
 
-/** The secrets of model vendors, by the name that a secret has: hosts, header and variable as the vendors' own clients use them. */
+/**
+ * The secrets of model vendors, by the name that a secret has: hosts, header and variable as the
+ * vendors' own clients use them.
+ */
 const vendors: Readonly<Record<string, SecretDefaults>> = {
   anthropic: { hosts: ['api.anthropic.com'], header: 'x-api-key', format: '{value}', envName: 'ANTHROPIC_API_KEY' },
   openai: { hosts: ['api.openai.com'], header: 'authorization', format: 'Bearer {value}', envName: 'OPENAI_API_KEY' },

@@ -7,7 +7,9 @@ import { hostForm } from './network-policy.ts'
 import { Timestamp } from './page.ts'
 import { secretDefaults } from './secret-defaults.ts'
 
-/** The most bytes of a secret's value. What goes into a header must fit a server's limit on headers. */
+/**
+ * The most bytes of a secret's value. What goes into a header must fit a server's limit on headers.
+ */
 export const maxSecretBytes = 8192
 
 /**
@@ -19,7 +21,9 @@ export const minRedactedSecretLength = 16
 /** The part of a format that the value replaces. */
 const valueMark = '{value}'
 
-/** Headers that say how a request travels (RFC 9110, 7.6.1) or where to: the gateway's own business. */
+/**
+ * Headers that say how a request travels (RFC 9110, 7.6.1) or where to: the gateway's own business.
+ */
 const transportHeaders: ReadonlySet<string> = new Set([
   ...hopByHopHeaders,
   'content-length',
@@ -120,7 +124,10 @@ const replaceable = {
   env_name: settings.env_name.describe(again),
 }
 
-/** The body of a new version. What is absent stays as it is. Whether the value is inside runtimes, and its variable, cannot change. */
+/**
+ * The body of a new version. What is absent stays as it is. Whether the value is inside runtimes,
+ * and its variable, cannot change.
+ */
 export const ReplaceSecret = z
   .strictObject(replaceable)
   .superRefine(

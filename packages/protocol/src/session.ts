@@ -7,7 +7,9 @@ export const SessionName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, _, . or -, the first a letter or digit')
 
-/** A shell session: commands that name it run one after another, each with what the one before left. */
+/**
+ * A shell session: commands that name it run one after another, each with what the one before left.
+ */
 export const Session = z
   .object({
     name: SessionName.describe('The name that commands use.'),

@@ -69,12 +69,18 @@ export function unknownSettings(env: Readonly<Record<string, string | undefined>
     .toSorted()
 }
 
-/** Returns the most wrong characters in the name of a setting that is misspelt rather than another one. */
+/**
+ * Returns the most wrong characters in the name of a setting that is misspelt rather than another
+ * one.
+ */
 export function maxMisspelt(name: string): number {
   return Math.min(3, Math.ceil((name.length - 'HOLT_'.length) * 0.4))
 }
 
-/** Returns the warning for a variable that nothing reads. `nearest` is the setting that it resembles. */
+/**
+ * Returns the warning for a variable that nothing reads. `nearest` is the setting that it
+ * resembles.
+ */
 export function unknownSettingWarning(name: string, nearest: string | undefined): string {
   return `Holt has no setting ${name}.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`
 }

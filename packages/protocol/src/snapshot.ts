@@ -5,7 +5,9 @@ import { pageQuery, Timestamp } from './page.ts'
 import { Isolation } from './runtime.ts'
 import { Text } from './text.ts'
 
-/** What a snapshot holds: everything (`memory`: processes, memory and files), or the files alone. */
+/**
+ * What a snapshot holds: everything (`memory`: processes, memory and files), or the files alone.
+ */
 export const SnapshotKind = z.enum(['memory', 'filesystem'])
 export type SnapshotKind = z.infer<typeof SnapshotKind>
 

@@ -4,10 +4,16 @@ import { idSchema } from './ids.ts'
 import { pageQuery, Timestamp } from './page.ts'
 import { Text } from './text.ts'
 
-/** Who made a template: Holt itself, Holt from a Dockerfile when it is first asked for, or a build of the project. */
+/**
+ * Who made a template: Holt itself, Holt from a Dockerfile when it is first asked for, or a build
+ * of the project.
+ */
 export const templateKinds = ['system', 'agent', 'custom'] as const
 
-/** Every state of a template. One that is ready stays so while it is built anew, and where that fails. */
+/**
+ * Every state of a template. One that is ready stays so while it is built anew, and where that
+ * fails.
+ */
 export const templateStates = ['building', 'ready', 'failed', 'unbuilt'] as const
 
 /** A template: a filesystem image with a size, from which runtimes are made. */

@@ -1,4 +1,6 @@
-/** What becomes of a command when its caller aborts the call, or leaves the loop over its output. */
+/**
+ * What becomes of a command when its caller aborts the call, or leaves the loop over its output.
+ */
 export type OnAbort = 'kill' | 'leave'
 
 /** A start that was sent is waited for so long, as only its answer says which command to kill. */
@@ -22,7 +24,9 @@ export class CommandAbort {
     signal?.addEventListener('abort', this.#onAbort, { once: true })
   }
 
-  /** Ends the connection: with the caller's signal, but not before the command is known and killed. */
+  /**
+   * Ends the connection: with the caller's signal, but not before the command is known and killed.
+   */
   get connection(): AbortSignal {
     return this.#connection.signal
   }
@@ -34,7 +38,10 @@ export class CommandAbort {
     await this.throwIfAborted()
   }
 
-  /** Notes that the command has exited. What it has left running in the background goes on, as after a whole run. */
+  /**
+   * Notes that the command has exited. What it has left running in the background goes on, as after
+   * a whole run.
+   */
   exited(): void {
     this.#hasExited = true
   }
@@ -42,7 +49,8 @@ export class CommandAbort {
   /** Throws the signal's reason if the caller has aborted, as soon as the command is killed. */
   async throwIfAborted(): Promise<void> {
     if (this.#signal?.aborted !== true) return
-    // The caller is told of the abort. A service that cannot kill the command now may not be reached at all.
+    // The caller is told of the abort. A service that cannot kill the command now may not be
+    // reached at all.
     await this.#killed?.catch(() => undefined)
     this.#signal.throwIfAborted()
   }

@@ -10,7 +10,10 @@ export interface AuditFilter {
   readonly key_id?: string
   /** A route by its name: `createRuntime`. */
   readonly route?: string
-  /** The id or the name of what was made, changed or removed, or of the runtime that something was done in. */
+  /**
+   * The id or the name of what was made, changed or removed, or of the runtime that something was
+   * done in.
+   */
   readonly subject?: string
   /** RFC 3339. */
   readonly since?: string
@@ -19,7 +22,10 @@ export interface AuditFilter {
   readonly limit?: number
 }
 
-/** Who did what, with which key, from where. It can be read and not changed. Needs the scope `admin`. */
+/**
+ * Who did what, with which key, from where. It can be read and not changed. Needs the scope
+ * `admin`.
+ */
 export class Audit {
   readonly #transport: Transport
   constructor(transport: Transport) {

@@ -23,8 +23,8 @@ export class Builds {
   }
 
   /**
-   * Starts a build and answers at once; `wait` of the answer waits for its end. Each call carries an Idempotency-Key, so a lost answer is asked for again
-   * without a second build.
+   * Starts a build and answers at once; `wait` of the answer waits for its end. Each call carries
+   * an Idempotency-Key, so a lost answer is asked for again without a second build.
    */
   async create(
     body: CreateBuildInput,
@@ -64,7 +64,10 @@ export class Builds {
     return this.#handleOf(started, { signal })
   }
 
-  /** Sends a directory of this machine as the context that COPY and ADD read, without what its .dockerignore leaves out. For `context_id`. */
+  /**
+   * Sends a directory of this machine as the context that COPY and ADD read, without what its
+   * .dockerignore leaves out. For `context_id`.
+   */
   async uploadContext(directory: string, options: UploadContextOptions = {}): Promise<UploadedContext> {
     const { uploadContext } = await import('./template/context-upload.ts')
     return withLocalErrors(() => uploadContext(this.#transport, directory, options))

@@ -27,7 +27,10 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
   ],
 ]
 
-/** Returns a hint of the service in the words of this client: its calls and options in place of requests. */
+/**
+ * Returns a hint of the service in the words of this client: its calls and options in place of
+ * requests.
+ */
 export function hintInOurWords(hint: string): string {
   return nameSameAsRequests(
     ours.reduce((text, [theirs, words]) => text.replace(theirs, words), hint),
@@ -42,7 +45,10 @@ export interface SentFields {
   readonly json?: unknown
 }
 
-/** Returns a message that names wrong fields as options, with the value that each has, in place of JSON pointers. */
+/**
+ * Returns a message that names wrong fields as options, with the value that each has, in place of
+ * JSON pointers.
+ */
 export function messageInOurWords(message: string, details: ErrorDetails | undefined, sent: SentFields): string {
   return (details?.issues ?? []).reduce((text, { pointer, message: why }) => {
     const named = `${optionOf(pointer)} ${why}${valueText(pointer, why, sent)}`
@@ -50,7 +56,10 @@ export function messageInOurWords(message: string, details: ErrorDetails | undef
   }, message)
 }
 
-/** The option of a field: `network_policy.allow[0].host` for `/network_policy/allow/0/host`, `path` for `/query/path`. */
+/**
+ * The option of a field: `network_policy.allow[0].host` for `/network_policy/allow/0/host`, `path`
+ * for `/query/path`.
+ */
 function optionOf(pointer: string): string {
   const [first, ...rest] = partsOf(pointer)
   const parts = isOfAddress(first) && rest.length > 0 ? rest : partsOf(pointer)

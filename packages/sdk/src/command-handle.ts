@@ -33,7 +33,10 @@ class CommandActions {
     this.#stdin = new StdinWriter(transport, this.#params, stdinOffset ?? null)
   }
 
-  /** Yields output from any point that is kept. A broken connection is made again after the last item. */
+  /**
+   * Yields output from any point that is kept. A broken connection is made again after the last
+   * item.
+   */
   output(options: FollowOptions = {}): AsyncGenerator<OutputItem, void, undefined> {
     const { signal, cursor = 0, follow = true } = options
     const open = (from: number) =>
@@ -46,7 +49,10 @@ class CommandActions {
     return resumeItems<OutputItem>({ open, cursor, resumeTimeoutMs: this.#transport.options.resumeTimeoutMs, signal })
   }
 
-  /** Waits for the end and answers the result, with up to `max_output_bytes` (1 MiB) of what is kept of each stream. */
+  /**
+   * Waits for the end and answers the result, with up to `max_output_bytes` (1 MiB) of what is kept
+   * of each stream.
+   */
   async wait(options: WaitOptions = {}): Promise<CommandResult> {
     const { signal, ...rest } = options
     const output = await collectOutput(this.output({ signal }), rest)
@@ -60,8 +66,9 @@ class CommandActions {
   }
 
   /**
-   * Writes to a stdin that was kept open (`stdin: true`), all of it, however slowly the command reads. Over a broken
-   * connection it is sent again and typed once. Answers how many bytes that were.
+   * Writes to a stdin that was kept open (`stdin: true`), all of it, however slowly the command
+   * reads. Over a broken connection it is sent again and typed once. Answers how many bytes that
+   * were.
    */
   async writeStdin(data: string | Uint8Array, options: CallOptions & { readonly eof?: boolean } = {}): Promise<number> {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
@@ -69,7 +76,10 @@ class CommandActions {
     return bytes.length
   }
 
-  /** Passes on everything of a Node stream, a Web stream or a generator to a stdin that was kept open, and closes it. */
+  /**
+   * Passes on everything of a Node stream, a Web stream or a generator to a stdin that was kept
+   * open, and closes it.
+   */
   async pipeStdin(source: ByteSource, options: CallOptions = {}): Promise<void> {
     await this.#stdin.pipe(source, options)
   }

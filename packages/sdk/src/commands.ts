@@ -18,8 +18,8 @@ export type CommandOptions = SessionCommandOptions & Pick<StartCommandInput, 'se
 /** How a command that is waited for is run. */
 export interface StreamOptions extends CommandOptions {
   /**
-   * What becomes of the command when `signal` aborts the call, or the loop over `stream` is left. `kill` (default): it is
-   * killed before the call throws. `leave`: it goes on.
+   * What becomes of the command when `signal` aborts the call, or the loop over `stream` is left.
+   * `kill` (default): it is killed before the call throws. `leave`: it goes on.
    */
   readonly onAbort?: OnAbort | undefined
 }
@@ -27,7 +27,10 @@ export interface StreamOptions extends CommandOptions {
 /** How a command is run and listened to. */
 export type RunOptions = StreamOptions & OutputListener
 
-/** An answer without a byte for this long is taken for lost by the fetch of Node, so longer commands are streamed. */
+/**
+ * An answer without a byte for this long is taken for lost by the fetch of Node, so longer commands
+ * are streamed.
+ */
 const longestSilentWaitSecs = 240
 const defaultTimeoutSecs = 60
 /** A kill that takes longer is not waited for: the service, or its runtime, is not there. */
@@ -45,9 +48,9 @@ export class Commands {
   }
 
   /**
-   * Runs a command and waits for its end. A failed or timed-out command is a result, not an error. `stdout` and `stderr`
-   * hold up to `max_output_bytes` (1 MiB) each; `onStdout` and `onStderr` hear everything, as it comes. Aborting the call
-   * kills the command, unless `onAbort` is `leave`.
+   * Runs a command and waits for its end. A failed or timed-out command is a result, not an error.
+   * `stdout` and `stderr` hold up to `max_output_bytes` (1 MiB) each; `onStdout` and `onStderr`
+   * hear everything, as it comes. Aborting the call kills the command, unless `onAbort` is `leave`.
    */
   async run(command: string | readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const { onStdout, onStderr, ...rest } = options
@@ -68,7 +71,9 @@ export class Commands {
     throw new HoltConnectionError('lost', 'The service answered before the command ended')
   }
 
-  /** Starts a command in the background. Without `timeout_secs` it may run as long as its runtime. */
+  /**
+   * Starts a command in the background. Without `timeout_secs` it may run as long as its runtime.
+   */
   async start(command: string | readonly string[], options: CommandOptions = {}): Promise<CommandHandle> {
     const data = await whenFree(options, () =>
       this.#transport.call('startCommand', {
@@ -82,8 +87,9 @@ export class Commands {
   }
 
   /**
-   * Runs a command and yields what happens as it happens, from `start` to `end`. A broken connection is made again after
-   * the last item. Aborting, and leaving the loop, kill the command, unless `onAbort` is `leave`.
+   * Runs a command and yields what happens as it happens, from `start` to `end`. A broken
+   * connection is made again after the last item. Aborting, and leaving the loop, kill the command,
+   * unless `onAbort` is `leave`.
    */
   async *stream(
     command: string | readonly string[],
@@ -153,7 +159,9 @@ export class Commands {
     }
   }
 
-  /** Attaches to a command: its output from any point that is kept, and, where asked for, its input. */
+  /**
+   * Attaches to a command: its output from any point that is kept, and, where asked for, its input.
+   */
   attach(commandId: string, options: AttachOptions = {}): Promise<Terminal> {
     return Terminal.open(this.#transport, { runtime_id: this.#runtimeId, command_id: commandId }, options)
   }
@@ -172,7 +180,10 @@ export class Commands {
     })
   }
 
-  /** A shell whose directory and variables carry over from command to command; made by its first command. */
+  /**
+   * A shell whose directory and variables carry over from command to command; made by its first
+   * command.
+   */
   session(name: string): ShellSession {
     return new ShellSession(name, this, (session, options) =>
       this.#transport.run('endSession', { ...options, params: { runtime_id: this.#runtimeId, name: session } }),

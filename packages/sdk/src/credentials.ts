@@ -40,8 +40,9 @@ export function readCredentialsFile(path: string = credentialsPath()): Credentia
 }
 
 /**
- * Decides where to connect and with which key: what is given, then HOLT_URL and HOLT_API_KEY, then the file of credentials.
- * The file's key is used for the file's own address only, so that no other server ever gets to see it.
+ * Decides where to connect and with which key: what is given, then HOLT_URL and HOLT_API_KEY, then
+ * the file of credentials. The file's key is used for the file's own address only, so that no other
+ * server ever gets to see it.
  */
 export function findCredentials(
   given: { url?: string | undefined; apiKey?: string | undefined },

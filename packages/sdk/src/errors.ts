@@ -5,8 +5,8 @@ import { hintInOurWords, messageInOurWords, type SentFields } from './client-wor
 export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
 
 /**
- * The codes of the errors that the client throws: those of the service, which a local check may use as well, and those of
- * failures that the service cannot answer.
+ * The codes of the errors that the client throws: those of the service, which a local check may use
+ * as well, and those of failures that the service cannot answer.
  */
 export type HoltErrorCode = ErrorCode | `connection_${ConnectionFailure}` | 'build_failed' | 'local_file_error'
 
@@ -20,9 +20,9 @@ const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> =
 }
 
 /**
- * The base class of every error that the client throws. `code` is for programs, `message` and `hint` are for people: what
- * happened, and what to do next. Two things pass through as they are: the reason of an aborted signal, and what a callback
- * or a stream of the caller throws.
+ * The base class of every error that the client throws. `code` is for programs, `message` and
+ * `hint` are for people: what happened, and what to do next. Two things pass through as they are:
+ * the reason of an aborted signal, and what a callback or a stream of the caller throws.
  */
 export class HoltError extends Error {
   /** What went wrong, for programs. */
@@ -53,8 +53,8 @@ function isServiceCode(code: HoltErrorCode): code is ErrorCode {
 }
 
 /**
- * The service could not be reached, or its answer was lost. With `connection_refused` the service has certainly done
- * nothing.
+ * The service could not be reached, or its answer was lost. With `connection_refused` the service
+ * has certainly done nothing.
  */
 export class HoltConnectionError extends HoltError {
   /** Why no answer came. */
@@ -69,8 +69,8 @@ export class HoltConnectionError extends HoltError {
 }
 
 /**
- * An error that the service answered. `details` are the service's own. `message` and `hint` name options and calls of this
- * client where the service named fields and requests.
+ * An error that the service answered. `details` are the service's own. `message` and `hint` name
+ * options and calls of this client where the service named fields and requests.
  */
 export class HoltApiError extends HoltError {
   /** What went wrong, for programs: a key of `errorCatalogue`. */

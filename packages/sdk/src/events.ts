@@ -48,8 +48,10 @@ export class Events {
   }
 
   /**
-   * Yields what comes, each event once and in order, until the signal or the loop ends it. A connection that breaks is made again after the last event that came, also to a
-   * service that was started anew. An item of the type `dropped` says how many events were gone before they could be read.
+   * Yields what comes, each event once and in order, until the signal or the loop ends it. A
+   * connection that breaks is made again after the last event that came, also to a service that was
+   * started anew. An item of the type `dropped` says how many events were gone before they could be
+   * read.
    */
   async *follow(options: FollowEventsOptions = {}): AsyncGenerator<Event | DroppedEvents, void, undefined> {
     const { signal, cursor: from = 'latest' } = options

@@ -31,7 +31,10 @@ export type SearchOptions = Omit<SearchFilesInput, 'path'> & CallOptions
 
 type Recursively = { readonly recursive?: boolean } & CallOptions
 
-/** What a tree can be made of: an archive's bytes, also as a Node stream. A function is called again where the upload is tried again. */
+/**
+ * What a tree can be made of: an archive's bytes, also as a Node stream. A function is called again
+ * where the upload is tried again.
+ */
 export type ArchiveContent = RequestBytes | Readable
 
 /** How an archive becomes a tree. */
@@ -44,7 +47,10 @@ export interface ExtractOptions extends CallOptions {
   readonly keep_owners?: boolean
   /** Replace what is at the destination. Default false. */
   readonly overwrite?: boolean
-  /** Into the directory that is there: files are replaced, directories keep what they have. Default false. */
+  /**
+   * Into the directory that is there: files are replaced, directories keep what they have. Default
+   * false.
+   */
   readonly merge?: boolean
   /** Default 200,000. */
   readonly max_entries?: number
@@ -79,7 +85,10 @@ export class Files {
     return new Response(await this.readStream(path, options)).text()
   }
 
-  /** Reads a file as a Web stream. It goes on where the connection breaks; a file that changes meanwhile is a `conflict`. */
+  /**
+   * Reads a file as a Web stream. It goes on where the connection breaks; a file that changes
+   * meanwhile is a `conflict`.
+   */
   async readStream(path: string, options: ReadOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     return openContent({ transport: this.#transport, runtimeId: this.#runtimeId, path, options })
   }
@@ -91,14 +100,17 @@ export class Files {
   }
 
   /**
-   * Writes a file: the whole of it or nothing. Parents are made. Content in memory and a `FileSource` (see `fileSource`) of 8 MiB or more go on where the
-   * connection breaks.
+   * Writes a file: the whole of it or nothing. Parents are made. Content in memory and a
+   * `FileSource` (see `fileSource`) of 8 MiB or more go on where the connection breaks.
    */
   async write(path: string, content: FileContent, options: WriteOptions = {}): Promise<FileInfo> {
     return writeContent({ transport: this.#transport, runtimeId: this.#runtimeId, path, options }, content)
   }
 
-  /** Copies a file, or with `recursive` a tree, to exactly `destination`. With `overwrite` what is there is replaced, never merged. */
+  /**
+   * Copies a file, or with `recursive` a tree, to exactly `destination`. With `overwrite` what is
+   * there is replaced, never merged.
+   */
   async copy(
     source: string,
     destination: string,
@@ -185,7 +197,10 @@ export class Files {
     return this.#transport.call('changeMode', { signal, params: this.#params, json, timeoutMs: null })
   }
 
-  /** Changes the owner to a user name, a uid, or `uid:gid`, with `recursive` of everything below as well. */
+  /**
+   * Changes the owner to a user name, a uid, or `uid:gid`, with `recursive` of everything below as
+   * well.
+   */
   async chown(path: string, user: string, options: Recursively = {}): Promise<FileChanged> {
     const { signal, ...how } = options
     const json = { path, user, ...how }
@@ -216,12 +231,18 @@ export class Files {
     throw new HoltConnectionError('lost', 'The search broke off')
   }
 
-  /** Replaces a pattern in files: in `paths`, or in `path` and below it. Each file is replaced atomically. */
+  /**
+   * Replaces a pattern in files: in `paths`, or in `path` and below it. Each file is replaced
+   * atomically.
+   */
   async replace(what: ReplaceInFilesInput, options: CallOptions = {}): Promise<ReplaceResult> {
     return this.#transport.call('replaceInFiles', { ...options, params: this.#params, json: what, timeoutMs: null })
   }
 
-  /** Reads a directory with everything below as tar or tar.gz, as a Web stream. A stream that breaks off is not a whole archive. */
+  /**
+   * Reads a directory with everything below as tar or tar.gz, as a Web stream. A stream that breaks
+   * off is not a whole archive.
+   */
   async archive(
     path: string,
     options: CallOptions & { readonly format?: ArchiveFormat } = {},
@@ -242,8 +263,9 @@ export class Files {
   }
 
   /**
-   * Makes the directory `path` of a tar or tar.gz: all of it appears at once, or, where the archive is refused or breaks off, nothing. What is there already is an
-   * `already_exists` error, unless `overwrite` or `merge` says what becomes of it.
+   * Makes the directory `path` of a tar or tar.gz: all of it appears at once, or, where the archive
+   * is refused or breaks off, nothing. What is there already is an `already_exists` error, unless
+   * `overwrite` or `merge` says what becomes of it.
    */
   async extract(path: string, archive: ArchiveContent, options: ExtractOptions = {}): Promise<TreeExtracted> {
     const { signal, format, user, keep_owners, overwrite, merge, max_entries, max_bytes } = options
@@ -266,8 +288,9 @@ export class Files {
   }
 
   /**
-   * Yields what changes in a directory, as it happens, until it is gone. A broken connection is made again after the last item; where that is too late, the item
-   * `overflow` says that changes were lost and everything is to be looked at anew.
+   * Yields what changes in a directory, as it happens, until it is gone. A broken connection is
+   * made again after the last item; where that is too late, the item `overflow` says that changes
+   * were lost and everything is to be looked at anew.
    */
   watch(path: string, options: WatchOptions = {}): AsyncGenerator<WatchItem, void, undefined> {
     const { signal, recursive, cursor = -1 } = options
@@ -282,8 +305,9 @@ export class Files {
   }
 
   /**
-   * Copies a directory of this machine to exactly `remoteDir`. Modes, times, symlinks and hard links are kept. It is put together
-   * beside the destination and moved into place, so a failure leaves what was there.
+   * Copies a directory of this machine to exactly `remoteDir`. Modes, times, symlinks and hard
+   * links are kept. It is put together beside the destination and moved into place, so a failure
+   * leaves what was there.
    */
   async upload(localDir: string, remoteDir: string, options: TransferOptions = {}): Promise<TransferResult> {
     const { uploadTree } = await import('./tree/upload.ts')
@@ -291,8 +315,9 @@ export class Files {
   }
 
   /**
-   * Copies a directory of the runtime to exactly `localDir`. Modes, times, symlinks and hard links are kept, but a symlink that leads
-   * out of the tree is not made: its name is in `skipped`. It is put together beside the destination and moved into place.
+   * Copies a directory of the runtime to exactly `localDir`. Modes, times, symlinks and hard links
+   * are kept, but a symlink that leads out of the tree is not made: its name is in `skipped`. It is
+   * put together beside the destination and moved into place.
    */
   async download(
     remoteDir: string,
@@ -304,8 +329,8 @@ export class Files {
   }
 
   /**
-   * Makes the directory `remoteDir` what `localDir` of this machine is, sending only what is new or changed by size, time and mode. What is only there stays, unless
-   * `delete` is true.
+   * Makes the directory `remoteDir` what `localDir` of this machine is, sending only what is new or
+   * changed by size, time and mode. What is only there stays, unless `delete` is true.
    */
   async sync(localDir: string, remoteDir: string, options: SyncOptions = {}): Promise<SyncResult> {
     const { syncTree } = await import('./tree/sync.ts')

@@ -17,7 +17,9 @@ import { Webhooks } from './webhooks.ts'
 
 /** How a client reaches the service. */
 export interface HoltOptions {
-  /** Default: HOLT_URL, else what `holt up` left in the state directory, else the loopback address. */
+  /**
+   * Default: HOLT_URL, else what `holt up` left in the state directory, else the loopback address.
+   */
   readonly url?: string
   /** Default: HOLT_API_KEY, else what `holt up` left in the state directory. */
   readonly apiKey?: string
@@ -25,11 +27,17 @@ export interface HoltOptions {
   readonly fetch?: typeof globalThis.fetch
   /** How often a request is sent again where that is safe. Default 4. */
   readonly maxRetries?: number
-  /** How long a request may take, in seconds. Default 120. Streams, transfers and waiting for a command are not limited by it. */
+  /**
+   * How long a request may take, in seconds. Default 120. Streams, transfers and waiting for a
+   * command are not limited by it.
+   */
   readonly timeoutSecs?: number
   /** How long a broken stream of output is tried to be resumed. Default 30 seconds. */
   readonly resumeTimeoutSecs?: number
-  /** What attachments to terminals are made with. Default: the global WebSocket, which browsers and Node 22 have; for Node 20 the package ws has one. */
+  /**
+   * What attachments to terminals are made with. Default: the global WebSocket, which browsers and
+   * Node 22 have; for Node 20 the package ws has one.
+   */
   readonly webSocket?: WebSocketClass
   /** Hears of each request that failed and is sent again, before the wait for that. */
   readonly onRetry?: (retry: Retry) => void
@@ -95,7 +103,9 @@ export class Holt {
     return this.#transport.call('health', options)
   }
 
-  /** Asks whether runtimes can be made, and if not, why. Not being ready is an answer, not an error. */
+  /**
+   * Asks whether runtimes can be made, and if not, why. Not being ready is an answer, not an error.
+   */
   async ready(options: CallOptions = {}): Promise<Readiness> {
     return this.#transport.call('readiness', { ...options, accepted: [503] })
   }

@@ -2,13 +2,22 @@ import { asConnectionError } from './connected.ts'
 import { HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 
-/** The media type of a stream of items. Server-Sent Events, as the service keeps them alive while a command is silent. */
+/**
+ * The media type of a stream of items. Server-Sent Events, as the service keeps them alive while a
+ * command is silent.
+ */
 export const eventStream = 'text/event-stream'
 
-/** A connection that lived this long was a good one: its end is not counted together with the break before. */
+/**
+ * A connection that lived this long was a good one: its end is not counted together with the break
+ * before.
+ */
 const goodConnectionMs = 10_000
 
-/** Reads an answer's body as Server-Sent Events (HTML Standard, 9.2), whose data is JSON. What is cut off is not yielded. */
+/**
+ * Reads an answer's body as Server-Sent Events (HTML Standard, 9.2), whose data is JSON. What is
+ * cut off is not yielded.
+ */
 export async function* readEvents<Item>(response: Response): AsyncGenerator<Item, void, undefined> {
   const decoder = new TextDecoder()
   let rest = ''
@@ -47,9 +56,9 @@ export interface ResumableStream {
 }
 
 /**
- * Yields the items of a stream up to and with its `end`. A stream that breaks off is opened again after the last item
- * that came, so that none is lost or repeated; it gives up when it has been broken for too long, as a service that
- * starts again takes its time.
+ * Yields the items of a stream up to and with its `end`. A stream that breaks off is opened again
+ * after the last item that came, so that none is lost or repeated; it gives up when it has been
+ * broken for too long, as a service that starts again takes its time.
  */
 export async function* resumeItems<Item extends ResumableItem>(
   stream: ResumableStream,
@@ -91,7 +100,10 @@ export async function* resumeItems<Item extends ResumableItem>(
 const lostBeforeStart =
   'The connection was lost before the command was known to have started; list the commands to see whether it runs'
 
-/** A stream breaks with a TypeError (the connection) or a SyntaxError (a line cut in two); the rest is not about the connection. */
+/**
+ * A stream breaks with a TypeError (the connection) or a SyntaxError (a line cut in two); the rest
+ * is not about the connection.
+ */
 export function mayResume(failure: unknown): boolean {
   if (failure instanceof HoltApiError) return failure.httpStatus === 503
   if (failure instanceof HoltConnectionError) return failure.reason !== 'timeout'

@@ -2,7 +2,10 @@ import type { CreateKeyInput, Key, NewKey, RotateKeyInput } from '@holt/protocol
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** The keys that open the service. They need a key with the scope `admin`; those of another project one with `operator` as well. */
+/**
+ * The keys that open the service. They need a key with the scope `admin`; those of another project
+ * one with `operator` as well.
+ */
 export class Keys {
   readonly #transport: Transport
   constructor(transport: Transport) {
@@ -25,7 +28,10 @@ export class Keys {
     return this.#transport.call('getKey', { ...options, params: { key_id: keyId } })
   }
 
-  /** Gives a key a new secret, which is in this answer and nowhere else. The one that it has works for `overlap_secs` more (default an hour). */
+  /**
+   * Gives a key a new secret, which is in this answer and nowhere else. The one that it has works
+   * for `overlap_secs` more (default an hour).
+   */
   async rotate(keyId: string, body: RotateKeyInput = {}, options: CallOptions = {}): Promise<NewKey> {
     const idempotencyKey = crypto.randomUUID()
     return this.#transport.call('rotateKey', { ...options, params: { key_id: keyId }, json: body, idempotencyKey })

@@ -1,6 +1,8 @@
 import { HoltError, type HoltErrorCode } from './errors.ts'
 
-/** The codes and hints of what the file system of this machine refuses, by the code that Node gives. */
+/**
+ * The codes and hints of what the file system of this machine refuses, by the code that Node gives.
+ */
 const known: Readonly<Record<string, readonly [code: HoltErrorCode, hint: string]>> = {
   ENOENT: ['path_not_found', 'Name a path of this machine that exists.'],
   ENOTDIR: ['not_a_directory', 'Name a directory of this machine.'],
@@ -28,8 +30,8 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the `HoltError` of what the system of this machine refused, with Node's error as `cause`. Everything else is
- * returned as it is.
+ * Returns the `HoltError` of what the system of this machine refused, with Node's error as `cause`.
+ * Everything else is returned as it is.
  */
 export function localError(error: unknown): unknown {
   if (!isSystemError(error)) return error

@@ -36,19 +36,26 @@ export class Network {
   }
 
   /**
-   * Replaces what the runtime may reach: a stored policy by name or id, one written out, or null for nothing. When this answers it is in force, and
-   * connections that are no longer allowed are cut.
+   * Replaces what the runtime may reach: a stored policy by name or id, one written out, or null
+   * for nothing. When this answers it is in force, and connections that are no longer allowed are
+   * cut.
    */
   async set(policy: SetRuntimeNetworkInput['network_policy'], options: CallOptions = {}): Promise<RuntimeNetwork> {
     return this.#transport.call('setNetwork', { ...options, params: this.#params, json: { network_policy: policy } })
   }
 
-  /** Asks whether a connection or a request would be let through, and by which rule. Nothing is sent to the host. */
+  /**
+   * Asks whether a connection or a request would be let through, and by which rule. Nothing is sent
+   * to the host.
+   */
   async test(target: TestNetworkInput, options: CallOptions = {}): Promise<TestedNetwork> {
     return this.#transport.call('testNetwork', { ...options, params: this.#params, json: target })
   }
 
-  /** Yields what the runtime tried to reach and what was decided. A broken connection is made again after the last item. */
+  /**
+   * Yields what the runtime tried to reach and what was decided. A broken connection is made again
+   * after the last item.
+   */
   log(options: NetworkLogOptions = {}): AsyncGenerator<NetworkLogItem, void, undefined> {
     const { signal, cursor = 0, follow = false, denied = false, since } = options
     const open = (from: number) =>

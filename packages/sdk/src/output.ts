@@ -45,8 +45,8 @@ export function outputBytes(item: Extract<OutputItem, { data: string }>): Uint8A
 }
 
 /**
- * Reads a command's items to the end. Keeps the first bytes of each stream and tells listeners everything.
- * A listener that throws ends the reading with what it threw.
+ * Reads a command's items to the end. Keeps the first bytes of each stream and tells listeners
+ * everything. A listener that throws ends the reading with what it threw.
  */
 export async function collectOutput(
   items: AsyncIterable<OutputItem>,

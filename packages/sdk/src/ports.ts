@@ -35,7 +35,10 @@ export class Ports {
     return (await this.#transport.call('listPorts', { ...options, params: { runtime_id: this.#runtimeId } })).data
   }
 
-  /** How to reach a port, with a new token. `listening` tells whether something listens; with `wait_secs` it is waited for. */
+  /**
+   * How to reach a port, with a new token. `listening` tells whether something listens; with
+   * `wait_secs` it is waited for.
+   */
   async get(port: number, options: PortOptions = {}): Promise<Port> {
     const { signal, wait_secs = 0, expires_in_secs } = options
     const answer = await this.#transport.call('getPort', {
@@ -48,14 +51,18 @@ export class Ports {
   }
 
   /**
-   * Returns the address of a path of the program's, which every HTTP client opens as it is: below the service's own address, where the port is private with a new
-   * token in the query. The token opens the port for `expires_in_secs` to anyone who has the address.
+   * Returns the address of a path of the program's, which every HTTP client opens as it is: below
+   * the service's own address, where the port is private with a new token in the query. The token
+   * opens the port for `expires_in_secs` to anyone who has the address.
    */
   async url(port: number, path = '/', options: PortOptions = {}): Promise<string> {
     return (await this.#openAddress(port, path, options)).href
   }
 
-  /** Returns the address of a WebSocket of the program's, `ws:` or `wss:` as the service's own is `http:` or `https:`, with a token as that of `url`. */
+  /**
+   * Returns the address of a WebSocket of the program's, `ws:` or `wss:` as the service's own is
+   * `http:` or `https:`, with a token as that of `url`.
+   */
   async webSocketUrl(port: number, path = '/', options: PortOptions = {}): Promise<string> {
     const address = await this.#openAddress(port, path, options)
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:'
@@ -70,14 +77,18 @@ export class Ports {
     )
   }
 
-  /** Makes every token of a port worthless, cuts what is open, and answers the port with a new token. */
+  /**
+   * Makes every token of a port worthless, cuts what is open, and answers the port with a new
+   * token.
+   */
   async rotate(port: number, options: CallOptions = {}): Promise<Port> {
     return this.#reachedFromHere(await this.#transport.call('rotatePort', { ...options, params: this.#params(port) }))
   }
 
   /**
-   * Sends an HTTP request to a port, and answers what the program inside answers, or the service's own refusal: 502 where nobody listens. Redirects are
-   * answers and not followed, so that a program inside does not send this client anywhere.
+   * Sends an HTTP request to a port, and answers what the program inside answers, or the service's
+   * own refusal: 502 where nobody listens. Redirects are answers and not followed, so that a
+   * program inside does not send this client anywhere.
    */
   async fetch(port: number, path: string, init: RequestInit = {}): Promise<Response> {
     const address = this.#address(port, path)
@@ -113,7 +124,10 @@ export class Ports {
     return address
   }
 
-  /** The address of a path of the program's. One that leads out of it would carry the key to somewhere else. */
+  /**
+   * The address of a path of the program's. One that leads out of it would carry the key to
+   * somewhere else.
+   */
   #address(port: number, path: string): URL {
     const base = below(this.#transport.options.url, `${this.#place(port)}/proxy`)
     const address = new URL(`${base.href}${path.startsWith('/') ? path : `/${path}`}`)

@@ -2,7 +2,10 @@ import type { CreateProjectInput, Project, UpdateProjectInput } from '@holt/prot
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** The projects of an installation, whom everything belongs to. They need a key with the scope `operator`. */
+/**
+ * The projects of an installation, whom everything belongs to. They need a key with the scope
+ * `operator`.
+ */
 export class Projects {
   readonly #transport: Transport
   constructor(transport: Transport) {

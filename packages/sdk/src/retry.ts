@@ -8,7 +8,10 @@ export interface FailedTry {
   /** Tries made so far, at least 1. */
   readonly tries: number
   readonly maxRetries: number
-  /** True where the service recognises a repetition: by its Idempotency-Key, or as it is asked for a state and not for a thing. */
+  /**
+   * True where the service recognises a repetition: by its Idempotency-Key, or as it is asked for a
+   * state and not for a thing.
+   */
   readonly keyed: boolean
   /** False where the body is gone after the first try. */
   readonly repeatable: boolean
@@ -25,9 +28,11 @@ const idempotentMethods: readonly string[] = ['GET', 'PUT', 'DELETE']
 /**
  * Decides whether a request is sent again: after how many milliseconds, or null for never.
  *
- * What the service refused before doing anything (429; 503 with `Retry-After`; a refused connection) may always be sent
- * again, unless waiting cannot help: a template that could not be made stays so. What may have been done is sent again only where doing it twice is the same as once. A first request that still
- * runs is no failure: its answer is asked for as long as the request may take.
+ * What the service refused before doing anything (429; 503 with `Retry-After`; a refused
+ * connection) may always be sent again, unless waiting cannot help: a template that could not be
+ * made stays so. What may have been done is sent again only where doing it twice is the same as
+ * once. A first request that still runs is no failure: its answer is asked for as long as the
+ * request may take.
  */
 export function retryDelayMs(failed: FailedTry, random: () => number = Math.random): number | null {
   const { error } = failed
@@ -46,7 +51,10 @@ export function retryDelayMs(failed: FailedTry, random: () => number = Math.rand
   return error.retryAfterSecs * 1000 + firstDelayMs * random()
 }
 
-/** Doubles from 100 ms to 5 s, with the upper half random, so that many clients do not come back together. */
+/**
+ * Doubles from 100 ms to 5 s, with the upper half random, so that many clients do not come back
+ * together.
+ */
 export function backoffMs(tries: number, random: () => number = Math.random): number {
   const full = Math.min(longestDelayMs, firstDelayMs * 2 ** (tries - 1))
   return full / 2 + (full / 2) * random()

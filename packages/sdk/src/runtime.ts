@@ -18,7 +18,10 @@ import { Network } from './network.ts'
 import { Ports } from './ports.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** A runtime: what the service said of it last, in the API's own words, and what can be done with it. Its public ports are `ports.public`. */
+/**
+ * A runtime: what the service said of it last, in the API's own words, and what can be done with
+ * it. Its public ports are `ports.public`.
+ */
 export type Runtime = Readonly<Omit<RuntimeData, 'ports'>> & RuntimeActions
 
 /** What a fork says of its children. */
@@ -40,7 +43,10 @@ export interface RuntimeEventsOptions extends CallOptions {
   readonly types?: readonly string[]
 }
 
-/** How long writing a runtime's memory down, or reading it, may take. Its size and the disk decide; the fetch of Node waits for an answer no longer than 300 s. */
+/**
+ * How long writing a runtime's memory down, or reading it, may take. Its size and the disk decide;
+ * the fetch of Node waits for an answer no longer than 300 s.
+ */
 const writingTimeoutMs = 280_000
 
 /** How far back a runtime's metrics are asked for. */
@@ -81,8 +87,9 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /**
-   * Pauses the runtime: its processes, memory and files are kept, what it has of the machine is given back. One that is paused stays so. With `auto_resume` the
-   * next call that needs what is inside resumes it.
+   * Pauses the runtime: its processes, memory and files are kept, what it has of the machine is
+   * given back. One that is paused stays so. With `auto_resume` the next call that needs what is
+   * inside resumes it.
    */
   async pause(options: CallOptions = {}): Promise<void> {
     this.#take(await this.#transport.call('pauseRuntime', { ...options, ...this.#writing, twiceIsOnce: true }))
@@ -94,8 +101,9 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /**
-   * Takes a snapshot, from which runtimes are made, and answers when it is durable. The runtime goes on by itself. `kind` is `memory` (everything, the default
-   * where the class of isolation has it) or `filesystem`. A lost answer is asked for again without a second snapshot.
+   * Takes a snapshot, from which runtimes are made, and answers when it is durable. The runtime
+   * goes on by itself. `kind` is `memory` (everything, the default where the class of isolation has
+   * it) or `filesystem`. A lost answer is asked for again without a second snapshot.
    */
   async snapshot(body: CreateSnapshotInput = {}, options: OnceOptions = {}): Promise<Snapshot> {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
@@ -103,8 +111,9 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /**
-   * Makes `count` (default 1) children that begin where this runtime stands, with its processes, memory and files, each under an identity of its own. The runtime
-   * goes on by itself. A child that could not be made is an error of the answer, and the others are there.
+   * Makes `count` (default 1) children that begin where this runtime stands, with its processes,
+   * memory and files, each under an identity of its own. The runtime goes on by itself. A child
+   * that could not be made is an error of the answer, and the others are there.
    */
   async fork(body: NewFork = {}, options: OnceOptions = {}): Promise<Fork> {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
@@ -114,7 +123,10 @@ class RuntimeActions implements AsyncDisposable {
     return makeFork(data, (child) => makeRuntime(this.#transport, child))
   }
 
-  /** Returns what a fork would make, how many of the children there is room for, and each reason against it. Makes nothing. */
+  /**
+   * Returns what a fork would make, how many of the children there is room for, and each reason
+   * against it. Makes nothing.
+   */
   async dryRunFork(body: NewFork = {}, options: CallOptions = {}): Promise<ForkDryRun> {
     const json = { ...body, dry_run: true }
     const answer = await this.#transport.call('forkRuntime', {
@@ -127,14 +139,18 @@ class RuntimeActions implements AsyncDisposable {
     throw new HoltError('internal', 'The service made runtimes in place of a dry run.')
   }
 
-  /** What the runtime takes: processor, memory, disk, processes and network, now and for a time back. It is neither woken by that nor kept from being idle. */
+  /**
+   * What the runtime takes: processor, memory, disk, processes and network, now and for a time
+   * back. It is neither woken by that nor kept from being idle.
+   */
   async metrics({ window_secs, step_secs, ...options }: MetricsOptions = {}): Promise<RuntimeMetrics> {
     const query = { window_secs, step_secs }
     return this.#transport.call('runtimeMetrics', { ...options, params: this.#params, query })
   }
 
   /**
-   * Yields what happened to the runtime, in order; with `follow` until it has ended. A broken connection is made again after the last event.
+   * Yields what happened to the runtime, in order; with `follow` until it has ended. A broken
+   * connection is made again after the last event.
    */
   events(options: RuntimeEventsOptions = {}): AsyncGenerator<EventItem, void, undefined> {
     const { signal, cursor = 0, follow = false } = options

@@ -29,7 +29,10 @@ export interface CreateRuntimeOptions extends CallOptions {
 /** What a create says of its runtime. */
 export type NewRuntime = Omit<CreateRuntimeInput, 'dry_run'>
 
-/** A template is ready after its build; one that is built anew all the time is not waited for for ever. */
+/**
+ * A template is ready after its build; one that is built anew all the time is not waited for for
+ * ever.
+ */
 const mostBuilds = 3
 
 /** The runtimes of a service. */
@@ -40,8 +43,10 @@ export class Runtimes {
   }
 
   /**
-   * Creates a runtime and answers when it runs. Where its template is being built, which is so when an agent template is asked for the first time, it waits
-   * for the build; one that fails is a `BuildFailed`. Each call carries an Idempotency-Key, so a lost answer is asked for again without a second runtime.
+   * Creates a runtime and answers when it runs. Where its template is being built, which is so when
+   * an agent template is asked for the first time, it waits for the build; one that fails is a
+   * `BuildFailed`. Each call carries an Idempotency-Key, so a lost answer is asked for again
+   * without a second runtime.
    */
   async create(body: NewRuntime = {}, options: CreateRuntimeOptions = {}): Promise<Runtime> {
     const { signal, idempotencyKey = crypto.randomUUID(), building } = options
@@ -61,8 +66,9 @@ export class Runtimes {
   }
 
   /**
-   * Returns what a create of `body` would make, and each reason why the service would refuse it. Makes nothing. A create that would be refused is an answer
-   * (`would_create` is false) and no error; a malformed body is an error, as in a create.
+   * Returns what a create of `body` would make, and each reason why the service would refuse it.
+   * Makes nothing. A create that would be refused is an answer (`would_create` is false) and no
+   * error; a malformed body is an error, as in a create.
    */
   async dryRun(body: NewRuntime = {}, options: CallOptions = {}): Promise<DryRun> {
     const answer = await this.#transport.call('createRuntime', {
@@ -93,8 +99,9 @@ export class Runtimes {
   }
 
   /**
-   * Gets the runtime with a name, or creates it. Callers that ask at the same time get the same runtime. One that is there is
-   * answered as it is: with its own settings, and paused where it is paused; one that starts is waited for.
+   * Gets the runtime with a name, or creates it. Callers that ask at the same time get the same
+   * runtime. One that is there is answered as it is: with its own settings, and paused where it is
+   * paused; one that starts is waited for.
    */
   async getOrCreate(
     body: NewRuntime & { readonly name: string },
@@ -116,7 +123,10 @@ export class Runtimes {
     }
   }
 
-  /** The runtime with a name that has not ended, or else one that has failed; null where there is none. */
+  /**
+   * The runtime with a name that has not ended, or else one that has failed; null where there is
+   * none.
+   */
   async #named(name: string, options: CallOptions): Promise<Runtime | null> {
     let failed: Runtime | null = null
     for await (const runtime of this.list({ name, limit: 100 }, options)) {

@@ -10,7 +10,10 @@ import { HoltError } from './errors.ts'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Secrets: their values go in and never come out. Runtimes have placeholders, and the gateway puts the values in. */
+/**
+ * Secrets: their values go in and never come out. Runtimes have placeholders, and the gateway puts
+ * the values in.
+ */
 export class Secrets {
   readonly #transport: Transport
   /** Where values come from that are not stored with the secret. */
@@ -25,7 +28,10 @@ export class Secrets {
     return this.#transport.call('createSecret', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
 
-  /** Stores a secret, or gives the one of that name a new version. Whether it is inside runtimes, and its variable, cannot change. */
+  /**
+   * Stores a secret, or gives the one of that name a new version. Whether it is inside runtimes,
+   * and its variable, cannot change.
+   */
   async set(body: CreateSecretInput, options: CallOptions = {}): Promise<Secret> {
     const { name, ...version } = body
     try {
@@ -47,23 +53,35 @@ export class Secrets {
     return this.#transport.call('getSecret', { ...options, params: { secret_id: secret } })
   }
 
-  /** Gives a secret a new version. What is absent stays as it is; every runtime that has it follows at once. */
+  /**
+   * Gives a secret a new version. What is absent stays as it is; every runtime that has it follows
+   * at once.
+   */
   async replace(secret: string, body: ReplaceSecretInput, options: CallOptions = {}): Promise<Secret> {
     return this.#transport.call('replaceSecret', { ...options, params: { secret_id: secret }, json: body })
   }
 
-  /** Deletes a secret, also while runtimes have it: their requests that carry its placeholder are refused from then on. */
+  /**
+   * Deletes a secret, also while runtimes have it: their requests that carry its placeholder are
+   * refused from then on.
+   */
   async delete(secret: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteSecret', { ...options, params: { secret_id: secret } })
   }
 
-  /** Encrypts everything secret anew under a new key, and answers how many values that were. Needs the scope `admin`. */
+  /**
+   * Encrypts everything secret anew under a new key, and answers how many values that were. Needs
+   * the scope `admin`.
+   */
   async rotateKey(options: CallOptions = {}): Promise<number> {
     return (await this.#transport.call('rotateSecretKey', options)).resealed
   }
 }
 
-/** Identity providers: one value for several secrets, OAuth access tokens, or tokens that the service signs itself. */
+/**
+ * Identity providers: one value for several secrets, OAuth access tokens, or tokens that the
+ * service signs itself.
+ */
 export class Providers {
   readonly #transport: Transport
   constructor(transport: Transport) {

@@ -7,8 +7,8 @@ import { backoffMs, sleep } from './retry.ts'
 import type { CallOptions } from './transport.ts'
 
 /**
- * A shell of a runtime in which commands run one after another, each where the one before left: its directory and
- * variables carry over. A list of arguments may be a builtin of the shell.
+ * A shell of a runtime in which commands run one after another, each where the one before left: its
+ * directory and variables carry over. A list of arguments may be a builtin of the shell.
  */
 export class ShellSession {
   readonly name: string
@@ -20,7 +20,10 @@ export class ShellSession {
     this.#end = end
   }
 
-  /** Runs a command and waits for its end; `session_kept` says whether the next one begins with what it left. */
+  /**
+   * Runs a command and waits for its end; `session_kept` says whether the next one begins with what
+   * it left.
+   */
   run(
     command: string | readonly string[],
     options: SessionCommandOptions & Pick<StreamOptions, 'onAbort'> & OutputListener = {},
@@ -47,7 +50,10 @@ export class ShellSession {
   }
 }
 
-/** Starts a command; as long as its session is busy, again: a start that was refused has run nothing. */
+/**
+ * Starts a command; as long as its session is busy, again: a start that was refused has run
+ * nothing.
+ */
 export async function whenFree<Started>(
   { session, signal }: CommandOptions,
   start: () => Promise<Started>,

@@ -13,7 +13,10 @@ export interface SnapshotFilter {
   readonly limit?: number
 }
 
-/** What runtimes were at a moment. `runtime.snapshot()` takes one, `holt.runtimes.create({ snapshot })` makes a runtime of one. */
+/**
+ * What runtimes were at a moment. `runtime.snapshot()` takes one, `holt.runtimes.create({ snapshot
+ * })` makes a runtime of one.
+ */
 export class Snapshots {
   readonly #transport: Transport
   constructor(transport: Transport) {

@@ -14,8 +14,9 @@ interface WriteOptions extends CallOptions {
 }
 
 /**
- * Writes to a command's stdin in the order of the calls. Every write says where it begins, so that one whose answer was
- * lost is sent again and typed once. One writer at a time: it counts what it wrote itself.
+ * Writes to a command's stdin in the order of the calls. Every write says where it begins, so that
+ * one whose answer was lost is sent again and typed once. One writer at a time: it counts what it
+ * wrote itself.
  */
 export class StdinWriter {
   readonly #transport: Transport
@@ -37,7 +38,10 @@ export class StdinWriter {
     return turn
   }
 
-  /** Passes on everything of a source, in large writes where it is faster than the command, and closes stdin. */
+  /**
+   * Passes on everything of a source, in large writes where it is faster than the command, and
+   * closes stdin.
+   */
   async pipe(source: ByteSource, options: CallOptions = {}): Promise<void> {
     const ahead = new ReadAhead(source)
     try {
@@ -89,7 +93,10 @@ export class StdinWriter {
   }
 }
 
-/** What a repetition may mend: nothing came back, or the service or the runtime is not there for the moment. */
+/**
+ * What a repetition may mend: nothing came back, or the service or the runtime is not there for the
+ * moment.
+ */
 function mayRepeat(error: unknown): boolean {
   if (error instanceof HoltApiError) return error.httpStatus === 503 || error.httpStatus === 504
   return error instanceof HoltConnectionError

@@ -11,7 +11,10 @@ export interface TemplateFilter {
   readonly limit?: number
 }
 
-/** The images that runtimes are made from. `Template()` describes one of your own, `holt.builds` has the builds. */
+/**
+ * The images that runtimes are made from. `Template()` describes one of your own, `holt.builds` has
+ * the builds.
+ */
 export class Templates {
   readonly #transport: Transport
   constructor(transport: Transport) {
@@ -34,7 +37,10 @@ export class Templates {
     await this.#transport.run('deleteTemplate', { ...options, params: { template_id: template } })
   }
 
-  /** Says of each line of a Dockerfile whether a build follows it, leaves it out or refuses it. Nothing is built. */
+  /**
+   * Says of each line of a Dockerfile whether a build follows it, leaves it out or refuses it.
+   * Nothing is built.
+   */
   async check(dockerfile: CheckDockerfileInput, options: CallOptions = {}): Promise<DockerfileCheck> {
     return this.#transport.call('checkDockerfile', { ...options, json: dockerfile })
   }

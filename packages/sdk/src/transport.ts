@@ -12,7 +12,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Bytes to send. A function is called anew for each try, so that what it opens can be sent again. */
+/**
+ * Bytes to send. A function is called anew for each try, so that what it opens can be sent again.
+ */
 export type RequestBytes =
   | string
   | Uint8Array<ArrayBuffer>
@@ -22,7 +24,10 @@ export type RequestBytes =
 
 /** One request, in the route table's words. */
 export interface Request<Name extends RouteName> extends CallOptions {
-  /** Ends the connection in place of `signal`, which then only ends what comes before and between tries. */
+  /**
+   * Ends the connection in place of `signal`, which then only ends what comes before and between
+   * tries.
+   */
   readonly connection?: AbortSignal | undefined
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
@@ -59,7 +64,10 @@ export interface TransportOptions {
   readonly onRetry?: ((retry: Retry) => void) | undefined
 }
 
-/** Sends requests of the route table: authenticates, limits their time, tries again where that is safe, turns failures into errors. */
+/**
+ * Sends requests of the route table: authenticates, limits their time, tries again where that is
+ * safe, turns failures into errors.
+ */
 export class Transport {
   readonly options: TransportOptions
   constructor(options: TransportOptions) {
@@ -209,7 +217,10 @@ export class Transport {
   }
 }
 
-/** Yields the parts of a body, and tells why it cannot be read: fetch takes that for a broken connection. */
+/**
+ * Yields the parts of a body, and tells why it cannot be read: fetch takes that for a broken
+ * connection.
+ */
 async function* watched(
   body: AsyncIterable<Uint8Array>,
   noteUnreadable: (error: unknown) => void,

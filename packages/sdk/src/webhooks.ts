@@ -12,7 +12,10 @@ export class Webhooks {
     this.#transport = transport
   }
 
-  /** Makes a webhook: what happens from now on is sent. Its secret is in this answer and nowhere else. */
+  /**
+   * Makes a webhook: what happens from now on is sent. Its secret is in this answer and nowhere
+   * else.
+   */
   async create(body: CreateWebhookInput, options: CallOptions = {}): Promise<NewWebhook> {
     return this.#transport.call('createWebhook', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
@@ -38,7 +41,9 @@ export class Webhooks {
     await this.#transport.run('deleteWebhook', { ...options, params: { webhook_id: webhookId } })
   }
 
-  /** Gives a webhook a new secret. Messages are signed with both for `overlap_secs`, default a day. */
+  /**
+   * Gives a webhook a new secret. Messages are signed with both for `overlap_secs`, default a day.
+   */
   async rotateSecret(
     webhookId: string,
     options: CallOptions & { readonly overlap_secs?: number } = {},

@@ -64,10 +64,16 @@ import { TemplateProgress } from './templates/template-progress.ts'
 import { UsageWatch } from './usage/usage-watch.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
-/** Reconciling looks at each runtime once; past this the service starts and goes on reconciling beside requests. */
+/**
+ * Reconciling looks at each runtime once; past this the service starts and goes on reconciling
+ * beside requests.
+ */
 const reconcileTimeoutMs = 30_000
 
-/** Connections that may wait to be accepted: a flood of them comes faster than they are taken, and who finds no place tries again after a second. The kernel caps it. */
+/**
+ * Connections that may wait to be accepted: a flood of them comes faster than they are taken, and
+ * who finds no place tries again after a second. The kernel caps it.
+ */
 const acceptBacklog = 4096
 
 /** The parts of a server. */
@@ -110,7 +116,10 @@ export interface Server {
   close(): Promise<void>
 }
 
-/** Starts the service: open the store, compare it with the engine, listen, and make the base templates beside that. */
+/**
+ * Starts the service: open the store, compare it with the engine, listen, and make the base
+ * templates beside that.
+ */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { config } = options
   const { tracer = noTracer } = options
@@ -199,7 +208,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-/** Opens what the state directory has beside the store to seal and to sign with. Throws where secrets would be lost by going on. */
+/**
+ * Opens what the state directory has beside the store to seal and to sign with. Throws where
+ * secrets would be lost by going on.
+ */
 async function openKeyFiles({ config, log, now = Date.now }: ServerOptions, { db }: Store) {
   const hasSealed = async () =>
     (await db

@@ -21,10 +21,13 @@ interface OwnStoreOptions {
 }
 
 /**
- * Opens the store, if it is the one that the state directory belongs to. What no row knows is removed from there, and so a store that is empty or another one's would have
- * everything removed. Store and directory have the same id from their first start together. Where one of them has none yet (the store is an earlier version's, the file is
- * lost), they belong together if rows know what is there. A store that knows of files does not belong to a directory without any, unless an import has said so. Throws
- * `ForeignStore`, whose message names the ways out, and has changed nothing of the directory then.
+ * Opens the store, if it is the one that the state directory belongs to. What no row knows is
+ * removed from there, and so a store that is empty or another one's would have everything removed.
+ * Store and directory have the same id from their first start together. Where one of them has none
+ * yet (the store is an earlier version's, the file is lost), they belong together if rows know what
+ * is there. A store that knows of files does not belong to a directory without any, unless an
+ * import has said so. Throws `ForeignStore`, whose message names the ways out, and has changed
+ * nothing of the directory then.
  */
 export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Promise<Store> {
   const { stateDir, adoptStore } = config
@@ -67,7 +70,10 @@ async function bind(parts: {
   if (id !== noted) await writeStoreId(stateDir, id)
 }
 
-/** Refuses a directory that has nothing of what a store knows of, as one that is not mounted. Base templates are made anew, and do not count. */
+/**
+ * Refuses a directory that has nothing of what a store knows of, as one that is not mounted. Base
+ * templates are made anew, and do not count.
+ */
 async function requireFiles(
   db: Queries,
   { place, stateDir, adoptStore, log }: { place: StorePlace; stateDir: string; adoptStore: boolean; log: Log },
@@ -118,7 +124,10 @@ function countOf(belongings: Belongings): number {
   return Object.values(countsOf(belongings)).reduce((sum, count) => sum + count, 0)
 }
 
-/** Whether rows refer to any of it. An image may be the same in two installations, a checkpoint never is; so where there are any, one of them has to be known. */
+/**
+ * Whether rows refer to any of it. An image may be the same in two installations, a checkpoint
+ * never is; so where there are any, one of them has to be known.
+ */
 async function knowsSome(db: Queries, { checkpoints, images, files }: Belongings): Promise<boolean> {
   const used = await referenced(db)
   if (checkpoints.length > 0) return checkpoints.some((id) => used.has(id))

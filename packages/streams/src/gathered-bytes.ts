@@ -1,7 +1,11 @@
 /** The least that is reserved. */
 const leastBytes = 256
 
-/** Bytes that come in pieces, kept as one: they take about twice their number at the most, and a time in proportion to it, however small the pieces are. A piece of one byte takes some hundreds by itself. */
+/**
+ * Bytes that come in pieces, kept as one: they take about twice their number at the most, and a
+ * time in proportion to it, however small the pieces are. A piece of one byte takes some hundreds
+ * by itself.
+ */
 export class GatheredBytes {
   #room: Buffer = Buffer.alloc(0)
   #start = 0

@@ -11,9 +11,12 @@ const perTurn = 1_000
 const maxUntaken = 16
 
 /**
- * Has a stream of bytes keep what its reader leaves waiting in few pieces, and hand few on through `pipe`. A stream bounds what it keeps by bytes, and a piece of one byte takes some hundreds, or all that was
- * read from a socket along with it: whoever sends a body so would have a window of 4 MiB take a GiB. What waits behind a first piece is one more, until it is asked for. All that Node itself reads comes
- * through `push`, and all that is read of a stream through `read` (lib/_http_common.js, lib/internal/stream_base_commons.js, lib/internal/streams/readable.js).
+ * Has a stream of bytes keep what its reader leaves waiting in few pieces, and hand few on through
+ * `pipe`. A stream bounds what it keeps by bytes, and a piece of one byte takes some hundreds, or
+ * all that was read from a socket along with it: whoever sends a body so would have a window of 4
+ * MiB take a GiB. What waits behind a first piece is one more, until it is asked for. All that Node
+ * itself reads comes through `push`, and all that is read of a stream through `read`
+ * (lib/_http_common.js, lib/internal/stream_base_commons.js, lib/internal/streams/readable.js).
  */
 export function mergePieces<Stream extends Readable>(stream: Stream): Stream {
   const push = stream.push.bind(stream)
@@ -36,7 +39,8 @@ export function mergePieces<Stream extends Readable>(stream: Stream): Stream {
     if (isAlone && !mayWait) return push(piece) && goesOn
     held.add(piece)
     const { readableLength: kept, readableHighWaterMark: enough } = stream
-    // A `Transform` goes by what its stream keeps, whatever the answer is (lib/internal/streams/transform.js).
+    // A `Transform` goes by what its stream keeps, whatever the answer is
+    // (lib/internal/streams/transform.js).
     const becomesEnough = kept < enough && kept + held.length >= enough
     const hasRoom = mayWait && !becomesEnough ? kept < enough : release()
     return hasRoom && goesOn
@@ -64,7 +68,10 @@ function goOn(): void {
   }
 }
 
-/** Counts small pieces. Where it answers false there have been many, and whoever reads for the stream is not asked for more until its turn comes again. */
+/**
+ * Counts small pieces. Where it answers false there have been many, and whoever reads for the
+ * stream is not asked for more until its turn comes again.
+ */
 function takeTurns(stream: Readable): () => boolean {
   const readMore = stream._read.bind(stream)
   let pieces = 0
@@ -87,7 +94,10 @@ function takeTurns(stream: Readable): () => boolean {
   }
 }
 
-/** Has `pipe` write no more pieces than the other stream takes: else it would be that one which keeps any number. */
+/**
+ * Has `pipe` write no more pieces than the other stream takes: else it would be that one which
+ * keeps any number.
+ */
 function pipeFew(stream: Readable): void {
   const stops = new Map<Writable, () => void>()
   stream.pipe = (sink, { end = true } = {}) => {

@@ -1,9 +1,15 @@
 import { GatheredBytes } from './gathered-bytes.ts'
 
-/** Pieces of this size are kept as they are: to copy one would cost more than it saves. Smaller ones are put together until they are as large. */
+/**
+ * Pieces of this size are kept as they are: to copy one would cost more than it saves. Smaller ones
+ * are put together until they are as large.
+ */
 const pieceBytes = 16 * 1024
 
-/** Bytes that are kept until all have come: in as much memory as there are of them, and little more, however small the pieces are. */
+/**
+ * Bytes that are kept until all have come: in as much memory as there are of them, and little more,
+ * however small the pieces are.
+ */
 export class WholeBytes {
   readonly #pieces: Uint8Array[] = []
   readonly #small = new GatheredBytes()

@@ -48,7 +48,10 @@ export function mmdebstrapArguments(plan: BootstrapPlan): readonly string[] {
   ]
 }
 
-/** The whole environment of mmdebstrap and its hooks: nothing of the host's own reaches a package's scripts. */
+/**
+ * The whole environment of mmdebstrap and its hooks: nothing of the host's own reaches a package's
+ * scripts.
+ */
 export function mmdebstrapEnv({ recipe, toolchain, workDir, outDir }: BootstrapPlan): Record<string, string> {
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -85,7 +88,8 @@ const KEPT_LINES = 60
 
 /** Starts mmdebstrap; `onLine` sees each line it writes. */
 export function startBootstrap(plan: BootstrapPlan, onLine: (line: string) => void, signal: AbortSignal): Bootstrap {
-  // Killed or not, this process takes mmdebstrap with it, which then unmounts and removes its tree (PR_SET_PDEATHSIG, prctl(2)).
+  // Killed or not, this process takes mmdebstrap with it, which then unmounts and removes its tree
+  // (PR_SET_PDEATHSIG, prctl(2)).
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', 'mmdebstrap', ...mmdebstrapArguments(plan)], {
     cwd: '/',
     env: mmdebstrapEnv(plan),
@@ -117,7 +121,10 @@ export function startBootstrap(plan: BootstrapPlan, onLine: (line: string) => vo
   }
 }
 
-/** Removes the keyrings of a mmdebstrap that a signal ended before it could: it makes them before it listens for signals. */
+/**
+ * Removes the keyrings of a mmdebstrap that a signal ended before it could: it makes them before it
+ * listens for signals.
+ */
 async function removeKeyrings(workDir: string): Promise<void> {
   const left = (await readdir(workDir)).filter((name) => name.startsWith('mmdebstrap.gpghome.'))
   await Promise.all(left.map((name) => rm(join(workDir, name), { recursive: true, force: true })))

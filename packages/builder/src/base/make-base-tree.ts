@@ -15,7 +15,10 @@ import { type Command, FETCHES, fetchToolchain } from './toolchain.ts'
 export interface BaseTreeOptions {
   /** The directory with recipe.json and hooks/. */
   readonly recipeDir: string
-  /** A directory on a disk where about 1.5 GiB may stand for a while; other users must be able to enter it. */
+  /**
+   * A directory on a disk where about 1.5 GiB may stand for a while; other users must be able to
+   * enter it.
+   */
   readonly workDir?: string
   readonly onProgress?: (progress: BuildProgress) => void
   readonly signal: AbortSignal
@@ -35,7 +38,10 @@ export interface BaseTree extends AsyncDisposable {
   readonly entries: AsyncIterable<Entry>
 }
 
-/** Makes the base template's tree from distribution packages. Needs root; nothing of it stays on the host. */
+/**
+ * Makes the base template's tree from distribution packages. Needs root; nothing of it stays on the
+ * host.
+ */
 export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> {
   const { recipeDir, signal, npm, env = process.env } = options
   if (process.getuid?.() !== 0) throw new BuilderError('tool_failed', 'Making the base template needs root.')

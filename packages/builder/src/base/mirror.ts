@@ -39,7 +39,10 @@ function words(value: string | undefined): string[] {
   return value?.split(/\s+/).filter((word) => word !== '') ?? []
 }
 
-/** Picks the archive that the host itself uses, so that a local mirror goes on serving; only Debian's own suites count. */
+/**
+ * Picks the archive that the host itself uses, so that a local mirror goes on serving; only
+ * Debian's own suites count.
+ */
 function chooseMirrors(sources: readonly AptSource[], codename: string): Mirrors {
   const usable = sources.filter(({ uri }) => /^(https?|file):\/\//.test(uri) || uri.startsWith('copy:'))
   return {
@@ -66,7 +69,10 @@ export async function hostMirrors(env: NodeJS.ProcessEnv, root = '/'): Promise<M
   return chooseMirrors(sources.flat(), codename)
 }
 
-/** Named in each line, so that a host that trusts other keys (Ubuntu) believes Debian's, and only for this. */
+/**
+ * Named in each line, so that a host that trusts other keys (Ubuntu) believes Debian's, and only
+ * for this.
+ */
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
 /** The lines that mmdebstrap is given; none where it should use its own default. */

@@ -10,8 +10,9 @@ export interface BuildProgress {
 type Phase = BuildProgress['phase']
 
 /**
- * The phases in order, with the share of the time that each took where it was measured (a fast mirror, two cores);
- * a slow line makes `download` longer than it says, never the order or the direction wrong.
+ * The phases in order, with the share of the time that each took where it was measured (a fast
+ * mirror, two cores); a slow line makes `download` longer than it says, never the order or the
+ * direction wrong.
  */
 const phases: readonly { readonly phase: Phase; readonly share: number; readonly message: string }[] = [
   { phase: 'fetch', share: 140, message: 'fetching Node, npm and uv' },
@@ -42,7 +43,10 @@ export class ProgressReader {
   #expected: number
   readonly #steps: number
 
-  /** `fetches` is how often `fetched` will be called, `steps` how many hooks will announce themselves. */
+  /**
+   * `fetches` is how often `fetched` will be called, `steps` how many hooks will announce
+   * themselves.
+   */
   constructor({ fetches, steps }: { readonly fetches: number; readonly steps: number }) {
     this.#expected = fetches
     this.#steps = steps
@@ -99,7 +103,8 @@ export class ProgressReader {
   }
 
   #expectPackages(count: number): void {
-    // Of the essential packages both unpacking and setting up are told; of the rest first the downloads.
+    // Of the essential packages both unpacking and setting up are told; of the rest first the
+    // downloads.
     if (this.#phase === 'essential') this.#expected = 2 * count
     if (this.#phase === 'download') this.#expected = count
   }

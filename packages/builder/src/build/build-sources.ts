@@ -11,7 +11,10 @@ import { StepRuntime } from './step-runtime.ts'
 
 type From = Extract<Files, { type: 'runtime' }>['from']
 
-/** Everything that steps of a build take files from: the context, other stages, images, templates and addresses. */
+/**
+ * Everything that steps of a build take files from: the context, other stages, images, templates
+ * and addresses.
+ */
 export class BuildSources implements SourceKeys, FileSources, AsyncDisposable {
   readonly #host: BuildHost
   readonly #pull: PullOptions

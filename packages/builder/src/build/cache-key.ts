@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 
-/** Changes when a step does something else than it did, so that states of another version are not gone on from. */
+/**
+ * Changes when a step does something else than it did, so that states of another version are not
+ * gone on from.
+ */
 const FORMAT = 1
 
-/** The key of a state: what it began with, and what was done to it. Equal values give equal keys, whatever the order of their properties. */
+/**
+ * The key of a state: what it began with, and what was done to it. Equal values give equal keys,
+ * whatever the order of their properties.
+ */
 export function cacheKey(parent: string | null, step: unknown): string {
   return createHash('sha256')
     .update(canonical([FORMAT, parent, step]))

@@ -4,9 +4,10 @@ import type { BuildPlan } from '../dockerfile/plan.ts'
 import type { ReadingOptions } from '../dockerfile/reading-job.ts'
 
 /**
- * A build: a plan is carried out in runtimes of the engine, and ends as an image with its settings. The service decides who may build what, where
- * rows and logs go and what a step may reach; this package knows none of it. Everything it makes is named to `BuildHost` before it exists, so
- * that a process that dies leaves nothing that nobody knows.
+ * A build: a plan is carried out in runtimes of the engine, and ends as an image with its settings.
+ * The service decides who may build what, where rows and logs go and what a step may reach; this
+ * package knows none of it. Everything it makes is named to `BuildHost` before it exists, so that a
+ * process that dies leaves nothing that nobody knows.
  */
 export interface BuildRequest {
   readonly buildId: string
@@ -27,7 +28,10 @@ export interface BuildRequest {
   /** The uploaded context; null: none. */
   readonly context: ContextArchive | null
   readonly noCache: boolean
-  /** Size of its runtimes: the start command and the checkpoint get it, and `diskMiB` has to hold the image. */
+  /**
+   * Size of its runtimes: the start command and the checkpoint get it, and `diskMiB` has to hold
+   * the image.
+   */
   readonly cpu: number
   readonly memoryMiB: number
   readonly diskMiB: number
@@ -118,16 +122,24 @@ export interface BuildHost {
   readonly cache: BuildCache
   /** Plans a Dockerfile as `planDockerfile` does, outside the event loop. */
   planDockerfile(text: string, options: ReadingOptions, signal: AbortSignal): Promise<BuildPlan>
-  /** A template of the project or a system template; `BuildError` `image_not_found` where there is none that is ready. */
+  /**
+   * A template of the project or a system template; `BuildError` `image_not_found` where there is
+   * none that is ready.
+   */
   findTemplate(reference: string): Promise<TemplateBase>
-  /** A filesystem snapshot of the project; `BuildError` `image_not_found` where there is none that is ready, `unsupported_setting` for one of memory. */
+  /**
+   * A filesystem snapshot of the project; `BuildError` `image_not_found` where there is none that
+   * is ready, `unsupported_setting` for one of memory.
+   */
   findSnapshot(reference: string): Promise<TemplateBase>
   /** Fetches an address for ADD, under the rules on addresses; `step_failed` otherwise. */
   fetch(url: string, signal: AbortSignal): Promise<FetchedFile>
   /**
-   * Makes an id for a runtime of this build, durably noted. `openNetwork` gives its steps what the build's policy allows: it is called when the guest answers (that of a
-   * step is bound then), and again whenever it is to be given a network anew; it answers what the guest is told (null: no network). Disposing of it closes what was
-   * opened, removes the runtime where the engine still has it, and forgets the note.
+   * Makes an id for a runtime of this build, durably noted. `openNetwork` gives its steps what the
+   * build's policy allows: it is called when the guest answers (that of a step is bound then), and
+   * again whenever it is to be given a network anew; it answers what the guest is told (null: no
+   * network). Disposing of it closes what was opened, removes the runtime where the engine still
+   * has it, and forgets the note.
    */
   newRuntime(): Promise<BuildRuntime>
   /** An id for a checkpoint of this build, durably noted. */
@@ -205,7 +217,10 @@ export interface PulledImage extends ResolvedImage {
 export interface BuildCache {
   get(key: string): Promise<CachedState | null>
   put(key: string, state: CachedState): Promise<void>
-  /** The content of a cache mount as a tar stream; null where there is none yet. Answers are alone with it until `release` where `locked`. */
+  /**
+   * The content of a cache mount as a tar stream; null where there is none yet. Answers are alone
+   * with it until `release` where `locked`.
+   */
   openMount(id: string, options: { readonly locked: boolean; readonly signal: AbortSignal }): Promise<CacheMount>
 }
 
@@ -245,7 +260,10 @@ export interface BuildReport {
 /** What to do about a step that failed, where nothing more is known. */
 const stepHint = 'Correct what the message names and build again: the steps before it are in the cache.'
 
-/** The one way a build fails that is its author's matter. What else goes wrong is thrown as it is, and is `internal`. */
+/**
+ * The one way a build fails that is its author's matter. What else goes wrong is thrown as it is,
+ * and is `internal`.
+ */
 export class BuildError extends Error {
   override readonly name = 'BuildError'
   readonly code: BuildFailureCode
@@ -266,5 +284,8 @@ export class BuildError extends Error {
   }
 }
 
-/** Carries out a build. Rejects with `BuildError`, with the signal's reason when it is ended, or with what went wrong on the host. */
+/**
+ * Carries out a build. Rejects with `BuildError`, with the signal's reason when it is ended, or
+ * with what went wrong on the host.
+ */
 export type RunBuild = (request: BuildRequest, host: BuildHost, signal: AbortSignal) => Promise<BuildResult>

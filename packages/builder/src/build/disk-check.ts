@@ -5,7 +5,10 @@ const MIB = 2 ** 20
 /** What file systems, and two builds of the same, differ by. */
 const MARGIN_MIB = 4
 
-/** The room above a template's disk that steps have while they run, so that a step which needs more can be told how much. */
+/**
+ * The room above a template's disk that steps have while they run, so that a step which needs more
+ * can be told how much.
+ */
 const SLACK_MIB = { min: 512, max: 4096 } as const
 
 /** What steps that install something are thought to need where nothing is known. */
@@ -16,7 +19,10 @@ export function stepDiskMiB(diskMiB: number): number {
   return diskMiB + Math.min(SLACK_MIB.max, Math.max(SLACK_MIB.min, diskMiB))
 }
 
-/** Refuses an image that does not fit, as soon as its size is known. `more` is what comes on top: whether steps run, and the bytes that they copy. */
+/**
+ * Refuses an image that does not fit, as soon as its size is known. `more` is what comes on top:
+ * whether steps run, and the bytes that they copy.
+ */
 export function checkBase(
   { diskMiB, baseBytes }: { readonly diskMiB: number; readonly baseBytes: number },
   more: { readonly runs: boolean; readonly copiedBytes: number },
@@ -47,7 +53,10 @@ export function checkFinished({ diskMiB, sizeBytes }: { readonly diskMiB: number
   throw tooSmall(diskMiB, mibOf(sizeBytes) + MARGIN_MIB, `the finished image has ${mibOf(sizeBytes)} MiB`)
 }
 
-/** A step that has filled even the larger disk of the build: how much it wants is not known, so that what is asked for grows by the double. */
+/**
+ * A step that has filled even the larger disk of the build: how much it wants is not known, so that
+ * what is asked for grows by the double.
+ */
 export function filledDisk(
   { diskMiB, baseBytes }: { readonly diskMiB: number; readonly baseBytes: number },
   step: number | null,

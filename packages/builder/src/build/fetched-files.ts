@@ -12,7 +12,10 @@ interface Stored extends Omit<FetchedFile, 'body'> {
   readonly sizeBytes: number
 }
 
-/** What ADD has fetched: files below names of our own in the build's work directory, each address once. */
+/**
+ * What ADD has fetched: files below names of our own in the build's work directory, each address
+ * once.
+ */
 export class FetchedFiles implements AsyncDisposable {
   readonly #host: BuildHost
   readonly #diskMiB: number
@@ -29,7 +32,9 @@ export class FetchedFiles implements AsyncDisposable {
     return (await this.#fetch(url)).sha256
   }
 
-  /** The file that an address has. Throws `step_failed` where it has another digest than is wanted. */
+  /**
+   * The file that an address has. Throws `step_failed` where it has another digest than is wanted.
+   */
   async open(url: string, sha256: string): Promise<FetchedFile & { readonly sizeBytes: number }> {
     const stored = await this.#fetch(url)
     if (stored.sha256 !== sha256)

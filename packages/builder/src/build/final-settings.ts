@@ -28,7 +28,10 @@ function needsLookup(user: string): boolean {
   return user !== '' && user !== 'root' && !/^\d{1,10}(?::\d{1,10})?$/.test(user)
 }
 
-/** The user of the template's runtimes; `read` answers a file of the image as text, null where it has none. */
+/**
+ * The user of the template's runtimes; `read` answers a file of the image as text, null where it
+ * has none.
+ */
 export async function finalUser(user: string, read: (path: string) => Promise<string | null>): Promise<string> {
   if (user === '') return 'root'
   if (!needsLookup(user)) return user

@@ -11,7 +11,10 @@ const FLUSH_MS = 500
 const TAIL_LINES = 20
 const MAX_TAIL_LENGTH = 4 * 1024
 
-/** Colours, titles and what moves the cursor (ECMA-48 control sequences), and all other control characters but the tab. */
+/**
+ * Colours, titles and what moves the cursor (ECMA-48 control sequences), and all other control
+ * characters but the tab.
+ */
 const controls =
   /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[\u0000-\u0008\u000b-\u001f\u007f]/g
 
@@ -22,7 +25,10 @@ interface Partial {
   text: string
 }
 
-/** Makes lines of what a step writes, without secrets and of bounded length and number, and keeps the last of them. */
+/**
+ * Makes lines of what a step writes, without secrets and of bounded length and number, and keeps
+ * the last of them.
+ */
 export class OutputLines implements Disposable {
   readonly #redactor: Redactor
   readonly #rate: LineRate

@@ -4,8 +4,9 @@ import { placeOf } from '../registry/place.ts'
 import type { BuildRequest } from './contract.ts'
 
 /**
- * Says which registry credentials are for, where their owner did not: that of the first FROM that names a container image. Without one they are for
- * nobody, so that no other registry that a Dockerfile names is ever shown them.
+ * Says which registry credentials are for, where their owner did not: that of the first FROM that
+ * names a container image. Without one they are for nobody, so that no other registry that a
+ * Dockerfile names is ever shown them.
  */
 export function pullLogin(
   auth: BuildRequest['registryAuth'],

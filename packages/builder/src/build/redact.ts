@@ -1,9 +1,15 @@
 import { SecretMatcher } from './secret-matcher.ts'
 
-/** Parts of a secret of several lines count by themselves from this length on: a shorter line may be anything. */
+/**
+ * Parts of a secret of several lines count by themselves from this length on: a shorter line may be
+ * anything.
+ */
 const MIN_PART_LENGTH = 8
 
-/** No text that is looked at is longer: of a longer value its lines are found, and of a longer line its pieces. */
+/**
+ * No text that is looked at is longer: of a longer value its lines are found, and of a longer line
+ * its pieces.
+ */
 const MAX_PART_LENGTH = 8 * 1024
 
 const PUT_IN = '********'
@@ -20,13 +26,18 @@ export class Redactor {
     return this.#matcher.replace(text, PUT_IN)
   }
 
-  /** How much of a text's end may be the beginning of a value, which what follows would complete. */
+  /**
+   * How much of a text's end may be the beginning of a value, which what follows would complete.
+   */
   openEnd(text: string): number {
     return this.#matcher.openEnd(text)
   }
 }
 
-/** What of secrets is looked for: each as a whole, and the lines of those with several that are long enough. */
+/**
+ * What of secrets is looked for: each as a whole, and the lines of those with several that are long
+ * enough.
+ */
 export function partsOf(secrets: readonly string[], minLength: number): ReadonlySet<string> {
   const parts = new Set<string>()
   for (const secret of secrets) {

@@ -3,7 +3,10 @@ import { type Engine, EngineError, type GuestLink, type RuntimeId } from '@holt/
 /** A guest that lives dials again within milliseconds, on a machine that is busy within seconds. */
 const REDIAL_TIMEOUT_MS = 20_000
 
-/** The link to a runtime of a build, over which a request waits for a guest that is about to dial again: it does whenever the runtime was written down. */
+/**
+ * The link to a runtime of a build, over which a request waits for a guest that is about to dial
+ * again: it does whenever the runtime was written down.
+ */
 export async function redialledLink(
   engine: Pick<Engine, 'dial'>,
   id: RuntimeId,

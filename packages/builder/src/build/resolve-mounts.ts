@@ -7,11 +7,17 @@ import { pathOf, type Surroundings } from './surroundings.ts'
 export interface ResolvedMounts {
   readonly mounts: readonly ResolvedMount[]
   readonly variables: readonly SecretVariable[]
-  /** All that the outcome of the command depends on: of secrets and of what a cache holds only that they are there. */
+  /**
+   * All that the outcome of the command depends on: of secrets and of what a cache holds only that
+   * they are there.
+   */
   readonly key: unknown
 }
 
-/** Expands the words of a command's mounts. A secret that was not given is left out, unless it is required. */
+/**
+ * Expands the words of a command's mounts. A secret that was not given is left out, unless it is
+ * required.
+ */
 export async function resolveMounts(mounts: readonly Mount[], around: Surroundings): Promise<ResolvedMounts> {
   const resolved: ResolvedMount[] = []
   const variables: SecretVariable[] = []

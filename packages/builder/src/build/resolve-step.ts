@@ -8,7 +8,10 @@ import type { Surroundings } from './surroundings.ts'
 /** Where BuildKit puts a script that has an interpreter of its own. */
 const SCRIPT_PATH = '/dev/pipes/EOF'
 
-/** Follows an instruction in the stage's scope and answers what is left to do, and the key of the files after it. */
+/**
+ * Follows an instruction in the stage's scope and answers what is left to do, and the key of the
+ * files after it.
+ */
 export async function resolveStep(
   instruction: Instruction,
   { number, parentKey }: { readonly number: number; readonly parentKey: string },
@@ -58,7 +61,8 @@ async function resolveRun(
 
 function commandOf(form: RunInstruction['form'], shell: readonly string[]): Pick<RunWork, 'argv' | 'script'> {
   if (form.type === 'exec') return { argv: form.argv, script: null }
-  // As execve(2) reads it: a program, and at most one word more. The script itself may stand where nothing can be executed.
+  // As execve(2) reads it: a program, and at most one word more. The script itself may stand where
+  // nothing can be executed.
   const [, interpreter, word] =
     /^#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)/.exec(form.type === 'heredoc' ? form.script : '') ?? []
   if (interpreter !== undefined) {

@@ -28,7 +28,10 @@ import { BuildArgs } from './stage-scope.ts'
 import { StateCache } from './state-cache.ts'
 import { StepList } from './step-list.ts'
 
-/** Carries out a build: plan, bases, steps, image, start. What an earlier build did is not done again; what is made is removed when the build ends otherwise. */
+/**
+ * Carries out a build: plan, bases, steps, image, start. What an earlier build did is not done
+ * again; what is made is removed when the build ends otherwise.
+ */
 export const runBuild: RunBuild = async (request, bareHost, signal) => {
   const redactor = new Redactor([...Object.values(request.buildSecrets), ...passwordsOf(request)])
   const host = redactingHost(bareHost, redactor)

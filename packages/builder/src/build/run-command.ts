@@ -23,7 +23,10 @@ export interface CommandContext {
   readonly signal: AbortSignal
 }
 
-/** Runs a command to its end, and ends all that it has started. Throws `step_failed` unless it exits with 0. */
+/**
+ * Runs a command to its end, and ends all that it has started. Throws `step_failed` unless it exits
+ * with 0.
+ */
 export async function runCommand(runtime: StepRuntime, work: RunWork, context: CommandContext): Promise<void> {
   const id = makeId('command')
   const { signal } = context

@@ -19,8 +19,8 @@ export interface StagesContext extends StageContext {
 }
 
 /**
- * Runs what is left to run for the target's files, one stage after another. `finish` gets the target's stage at its end; afterwards nothing of the stages is left
- * but what the cache has.
+ * Runs what is left to run for the target's files, one stage after another. `finish` gets the
+ * target's stage at its end; afterwards nothing of the stages is left but what the cache has.
  */
 export async function runStages<T>(
   nodes: ReadonlyMap<number, StageNode>,

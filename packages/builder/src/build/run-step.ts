@@ -10,7 +10,9 @@ interface RunContext extends StageContext {
   readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
 }
 
-/** Follows a RUN with its mounts, and answers whether the runtime has seen values of build secrets. */
+/**
+ * Follows a RUN with its mounts, and answers whether the runtime has seen values of build secrets.
+ */
 export async function runStep(
   runtime: StepRuntime,
   { number, text, work }: ResolvedStep & { readonly work: RunWork },
@@ -35,7 +37,9 @@ export async function runStep(
   return mounts.usedSecrets || work.variables.length > 0
 }
 
-/** As container engines do, the directory in which a command works is made where an image has none. */
+/**
+ * As container engines do, the directory in which a command works is made where an image has none.
+ */
 async function haveDirectory(runtime: StepRuntime, { workdir }: RunWork, signal: AbortSignal): Promise<void> {
   if (workdir === '/') return
   await runtime.guest.makeDirectory({ path: workdir, parents: true, mode: '0755', user: '0' }, signal)

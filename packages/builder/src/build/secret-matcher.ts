@@ -1,6 +1,7 @@
 /**
- * Finds many values in texts, in one pass over each (Aho and Corasick, 1975): how long that takes depends on the text alone. Who chooses values and texts
- * would else choose thousands of the one and millions of the other, and the service would do nothing but look for them.
+ * Finds many values in texts, in one pass over each (Aho and Corasick, 1975): how long that takes
+ * depends on the text alone. Who chooses values and texts would else choose thousands of the one
+ * and millions of the other, and the service would do nothing but look for them.
  */
 export class SecretMatcher {
   /** From a node and a UTF-16 unit to the next node. */

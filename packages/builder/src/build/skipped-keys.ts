@@ -6,7 +6,10 @@ import { platformKeys } from './platform-keys.ts'
 import { rootOf, type StageNode } from './stage-node.ts'
 import { DEFAULT_PATH } from './stage-scope.ts'
 
-/** The most lines that are told of: a file may have thousands, and each build of a page of builds shows its own. */
+/**
+ * The most lines that are told of: a file may have thousands, and each build of a page of builds
+ * shows its own.
+ */
 const maxSkipped = 200
 
 type Request = Pick<BuildRequest, 'env'>

@@ -15,8 +15,9 @@ import type { StepList } from './step-list.ts'
 import { StepRuntime } from './step-runtime.ts'
 
 /**
- * A checkpoint holds all that was written since the image. Above this the files become an image, on which the steps after it write anew: else the states of
- * a build with many steps would hold the same files many times.
+ * A checkpoint holds all that was written since the image. Above this the files become an image, on
+ * which the steps after it write anew: else the states of a build with many steps would hold the
+ * same files many times.
  */
 const MAX_CHECKPOINT_BYTES = 512 * 2 ** 20
 
@@ -46,8 +47,9 @@ export interface StageStart {
 }
 
 /**
- * Runs the steps of one stage. What steps leave is kept as a state before the next one changes files, so that each step's outcome stands alone in the cache.
- * In a class without checkpoints only the stage's end is kept, as an image.
+ * Runs the steps of one stage. What steps leave is kept as a state before the next one changes
+ * files, so that each step's outcome stands alone in the cache. In a class without checkpoints only
+ * the stage's end is kept, as an image.
  */
 export class StageRunner implements AsyncDisposable {
   readonly node: StageNode
@@ -59,7 +61,10 @@ export class StageRunner implements AsyncDisposable {
   #runtime: StepRuntime | null = null
   /** Whether the runtime has files that the state has not. */
   #changed = false
-  /** What the runtime's files are kept under; null when that was done, or another step has added to them. */
+  /**
+   * What the runtime's files are kept under; null when that was done, or another step has added to
+   * them.
+   */
   #pendingKey: string | null = null
 
   constructor(node: StageNode, start: StageStart, context: StageContext) {
@@ -147,7 +152,10 @@ export class StageRunner implements AsyncDisposable {
     if (usedSecrets) await this.#keepImage(step.key)
   }
 
-  /** The directory is made where there is none; only then is there something that the state before has not. */
+  /**
+   * The directory is made where there is none; only then is there something that the state before
+   * has not.
+   */
   async #makeDirectory({ path, user }: WorkdirWork): Promise<void> {
     const { signal } = this.#context
     let runtime = await this.runtime()
@@ -166,7 +174,10 @@ export class StageRunner implements AsyncDisposable {
     checkInstalled({ ...this.#disk, usedBytes }, number)
   }
 
-  /** Keeps the runtime's files as a state: with its memory where the class can, and else at the end of the stage. */
+  /**
+   * Keeps the runtime's files as a state: with its memory where the class can, and else at the end
+   * of the stage.
+   */
   async #keep(key: string, { atEnd }: { readonly atEnd: boolean }): Promise<void> {
     const { host, cache, signal } = this.#context
     if (host.isolation !== 'gvisor') return atEnd ? this.#keepImage(key, { goOn: true }) : undefined
@@ -182,7 +193,9 @@ export class StageRunner implements AsyncDisposable {
     await cache.put(key, this.#state)
   }
 
-  /** Keeps the runtime's files as an image. With `goOn` files can still be read from the runtime. */
+  /**
+   * Keeps the runtime's files as an image. With `goOn` files can still be read from the runtime.
+   */
   async #keepImage(key: string, { goOn = false } = {}): Promise<void> {
     const runtime = await this.runtime()
     const { digest, sizeBytes } = await runtime.export(this.#context.signal)

@@ -17,7 +17,10 @@ const MAX_PORTS = 1000
 /** Characters charged for each exposed port: a number is created and looked up. */
 const CHARACTERS_PER_PORT = 128
 
-/** Build arguments that every RUN has, and no key of the cache: which proxy fetched something is no part of it. */
+/**
+ * Build arguments that every RUN has, and no key of the cache: which proxy fetched something is no
+ * part of it.
+ */
 const proxies: ReadonlySet<string> = new Set(
   ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
 )
@@ -67,7 +70,10 @@ export interface ScopeBase {
   readonly args: ReadonlyMap<string, string>
 }
 
-/** The settings of a stage as its instructions change them, and the variables that words and commands see: ENV over ARG, as BuildKit has it. */
+/**
+ * The settings of a stage as its instructions change them, and the variables that words and
+ * commands see: ENV over ARG, as BuildKit has it.
+ */
 export class StageScope {
   readonly #build: BuildArgs
   readonly #escape: BuildPlan['escape']
@@ -102,7 +108,10 @@ export class StageScope {
     return expandWord(word, this.#lookup, { escapeChar: this.#escape, account: this.#build.account })
   }
 
-  /** A here-document with variables put in, as a shell does: quotes are what they are, and a backslash quotes a dollar and itself only. */
+  /**
+   * A here-document with variables put in, as a shell does: quotes are what they are, and a
+   * backslash quotes a dollar and itself only.
+   */
   expandText(text: string): string {
     const quoted = text.replace(/\\[$\\]|[\\'"]/g, (part) => (part.length === 2 ? part : `\\${part}`))
     return expandWord(quoted, this.#lookup, { account: this.#build.account })

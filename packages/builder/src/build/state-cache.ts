@@ -1,7 +1,10 @@
 import type { BuildHost, CachedState } from './contract.ts'
 import { fromCached, type RestState, StateGone, toCached } from './state.ts'
 
-/** The cache as one build uses it: what it made itself it finds in any case, what turned out to be gone it does not find again. */
+/**
+ * The cache as one build uses it: what it made itself it finds in any case, what turned out to be
+ * gone it does not find again.
+ */
 export class StateCache {
   readonly #host: BuildHost
   readonly #noCache: boolean
@@ -35,7 +38,10 @@ export class StateCache {
     await this.#host.cache.put(key, cached)
   }
 
-  /** Does something that goes on from a state, and again without the states that turn out to be gone. */
+  /**
+   * Does something that goes on from a state, and again without the states that turn out to be
+   * gone.
+   */
   async retry<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

@@ -13,12 +13,16 @@ export interface FailedStep {
   readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
 }
 
-/** What a step's failure means to the author of the build. What is not the author's matter stays what it is. */
+/**
+ * What a step's failure means to the author of the build. What is not the author's matter stays
+ * what it is.
+ */
 export async function explainFailure(error: unknown, step: FailedStep): Promise<unknown> {
   if (error instanceof BuildError) return error.step === null ? withStep(error, step.number) : error
   if (error instanceof HoltError && error.code === 'disk_full') return filledDisk(step.disk, step.number)
   if (error instanceof HoltError && error.status < 500) return failed(step, error.message)
-  // A runtime that is root's to end may end; its connection breaks some moments before it is known why.
+  // A runtime that is root's to end may end; its connection breaks some moments before it is known
+  // why.
   if (error instanceof EngineError || error instanceof HoltError) return (await endOf(step)) ?? error
   return error
 }

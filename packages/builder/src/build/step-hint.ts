@@ -15,7 +15,10 @@ const hintsOfExit: Readonly<Record<number, string>> = {
   137: memoryHint,
 }
 
-/** Returns what to do about a command of a step that did not exit with 0: `user` as USER has it, `tail` the end of its output. */
+/**
+ * Returns what to do about a command of a step that did not exit with 0: `user` as USER has it,
+ * `tail` the end of its output.
+ */
 export function hintOfExit(exit: Exit, { user, tail }: { readonly user: string; readonly tail: string }): string {
   if (exit.signal === 'SIGKILL') return memoryHint
   const known = hintsOfExit[exit.exit_code ?? -1]

@@ -41,7 +41,10 @@ export interface RuntimeOrigin {
 /** How a step's runtime is made. */
 interface RuntimeOptions {
   readonly diskMiB: number
-  /** Whether its steps may reach what the build's policy allows; one that files are only read from need not. */
+  /**
+   * Whether its steps may reach what the build's policy allows; one that files are only read from
+   * need not.
+   */
   readonly network: boolean
   readonly signal: AbortSignal
 }
@@ -116,7 +119,10 @@ export class StepRuntime implements AsyncDisposable {
     return disks === null ? 0 : disks.usedBytes(this.spec.id)
   }
 
-  /** Whether the disk may be what a step had too little of. What failed has often removed what it had written. */
+  /**
+   * Whether the disk may be what a step had too little of. What failed has often removed what it
+   * had written.
+   */
   async mayBeFull(): Promise<boolean> {
     return (await this.usedBytes()) > 0.5 * this.spec.diskMiB * 2 ** 20
   }
@@ -150,7 +156,8 @@ export class StepRuntime implements AsyncDisposable {
     } catch (error) {
       signal.throwIfAborted()
       if ((await this.ending()) !== null) throw error
-      // gVisor refuses some states, a connection in TIME-WAIT for one. The tree can be kept all the same, as an image.
+      // gVisor refuses some states, a connection in TIME-WAIT for one. The tree can be kept all the
+      // same, as an image.
       const message = 'The state of this step could not be kept as memory; its files are kept.'
       this.#host.report.log({ level: 'debug', step: null, message })
       await this.#host.engine.dial(this.spec.id, bounded)
@@ -179,7 +186,10 @@ export class StepRuntime implements AsyncDisposable {
     }
   }
 
-  /** No honest export has more than what the image below has and what fits on the disk, with some room for holes. */
+  /**
+   * No honest export has more than what the image below has and what fits on the disk, with some
+   * room for holes.
+   */
   async #mostExported(images: ImageStore): Promise<number> {
     const below = (await images.list()).find(({ digest }) => digest === this.spec.imageDigest)
     return Math.min(MAX_IMAGE_BYTES, (below?.sizeBytes ?? 0) + 2 * this.spec.diskMiB * 2 ** 20)

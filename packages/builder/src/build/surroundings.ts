@@ -14,7 +14,10 @@ export interface Surroundings {
   readonly secrets: ReadonlySet<string>
 }
 
-/** A path of a step: relative to the working directory, its last slash kept, since it means a directory. */
+/**
+ * A path of a step: relative to the working directory, its last slash kept, since it means a
+ * directory.
+ */
 export function pathOf(word: string, workdir: string): string {
   if (word === '' || word.includes('\0') || Buffer.byteLength(word) > 4096)
     throw new BuildError('dockerfile_invalid', 'A path is empty or too long.')

@@ -25,7 +25,10 @@ interface HeldCache {
   readonly target: string
 }
 
-/** Puts a command's mounts in place: directories and files under their targets, which are there for as long as the command runs. */
+/**
+ * Puts a command's mounts in place: directories and files under their targets, which are there for
+ * as long as the command runs.
+ */
 export async function useMounts(runtime: StepRuntime, work: RunWork, context: MountsContext): Promise<UsedMounts> {
   const { guest } = runtime
   const { signal } = context
@@ -69,7 +72,10 @@ export async function useMounts(runtime: StepRuntime, work: RunWork, context: Mo
   }
 }
 
-/** What other mounts of a command have put below a directory, a secret for one: none of that is the directory's own. */
+/**
+ * What other mounts of a command have put below a directory, a secret for one: none of that is the
+ * directory's own.
+ */
 export function mountedBelow(directory: string, { mounts, script }: Pick<RunWork, 'mounts' | 'script'>): string[] {
   const targets = [...mounts.map(({ target }) => target), ...(script === null ? [] : [script.path])]
   return targets

@@ -4,7 +4,9 @@ const MAX_NAME_BYTES = 255
 const MAX_PATH_BYTES = 4096
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The components of a member's name. A name that is absolute, leads out or is no text is refused. */
+/**
+ * The components of a member's name. A name that is absolute, leads out or is no text is refused.
+ */
 export function readName(bytes: Uint8Array | string): readonly string[] {
   const name = readText(bytes)
   if (name.startsWith('/')) throw refused(name, 'its name is absolute')
@@ -14,7 +16,10 @@ export function readName(bytes: Uint8Array | string): readonly string[] {
   return parts
 }
 
-/** Where a symbolic link leads. It may lead anywhere: it is copied, and followed only within the context. */
+/**
+ * Where a symbolic link leads. It may lead anywhere: it is copied, and followed only within the
+ * context.
+ */
 export function readTarget(bytes: Uint8Array | string, name: string): string {
   const target = readText(bytes)
   if (target === '') throw refused(name, 'it is a link to nothing')

@@ -12,8 +12,9 @@ export interface ContextFacts {
 }
 
 /**
- * Looks through a context while it is sent, and reads the stream to its end. Throws `BuilderError` `context_invalid` for what no build could
- * use: a damaged archive, names that lead out, devices, more than `contextLimits` allow.
+ * Looks through a context while it is sent, and reads the stream to its end. Throws `BuilderError`
+ * `context_invalid` for what no build could use: a damaged archive, names that lead out, devices,
+ * more than `contextLimits` allow.
  */
 export async function inspectContext(stream: AsyncIterable<Uint8Array>): Promise<ContextFacts> {
   const hash = createHash('sha256')

@@ -84,7 +84,10 @@ function membersOf(archive: ContextArchive): AsyncGenerator<Entry> {
   return readArchive(createReadStream(archive.path, { highWaterMark: 1 << 20 }))
 }
 
-/** Returns the SHA-256 of the content. It pauses for other work: the zeros of holes need no reading, so a small archive may have many GiB of them. */
+/**
+ * Returns the SHA-256 of the content. It pauses for other work: the zeros of holes need no reading,
+ * so a small archive may have many GiB of them.
+ */
 async function digestOf(
   entry: Entry,
   { pace, signal }: { readonly pace: Pace; readonly signal: AbortSignal | undefined },

@@ -1,4 +1,7 @@
-/** One instruction cannot be followed: it is wrong, or it is right and not offered here. Never leaves this folder. */
+/**
+ * One instruction cannot be followed: it is wrong, or it is right and not offered here. Never
+ * leaves this folder.
+ */
 export class LineError extends Error {
   override readonly name = 'LineError'
   readonly kind: 'invalid' | 'unsupported'

@@ -7,7 +7,9 @@ import type { WordsSpent } from './word-account.ts'
  * `FROM` is expanded here, from the global `ARG`s.
  */
 export interface BuildPlan {
-  /** The stages that the target needs, each after those that it needs. The last one is the target. */
+  /**
+   * The stages that the target needs, each after those that it needs. The last one is the target.
+   */
   readonly stages: readonly Stage[]
   readonly ignored: readonly Ignored[]
   readonly warnings: readonly string[]

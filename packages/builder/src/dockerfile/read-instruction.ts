@@ -8,7 +8,10 @@ import type { FindSource } from './read-mount.ts'
 import { readRun } from './read-run.ts'
 import { readArgs, readExpose, readPairs, readShell, readWhole } from './read-settings.ts'
 
-/** Reads an instruction within a stage; `FROM` and what is ignored are not its matter. Throws `LineError`. */
+/**
+ * Reads an instruction within a stage; `FROM` and what is ignored are not its matter. Throws
+ * `LineError`.
+ */
 export function readInstruction(
   line: LogicalLine,
   { escapeChar, find }: { readonly escapeChar: Escape; readonly find: FindSource },

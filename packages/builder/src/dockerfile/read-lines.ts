@@ -111,7 +111,8 @@ function readHeredocs(
         )
         break
       }
-      // Only a line feed ends a line here, as in BuildKit: with the flag `m` a lone carriage return would end one as well.
+      // Only a line feed ends a line here, as in BuildKit: with the flag `m` a lone carriage return
+      // would end one as well.
       const content = operator.chomp ? raw.replace(/(^|\n)\t+/g, '$1') : raw
       heredocs.push({ name: operator.name, raw, content, expand: operator.expand })
     }

@@ -20,7 +20,9 @@ const aliases: Readonly<Record<string, string>> = {
 }
 const known = new Set<string>([...Object.values(fieldsOf).flat(), 'type', 'readwrite'])
 
-/** Reads the value of `RUN --mount=`. Source: docs.docker.com, Dockerfile reference, "RUN --mount". */
+/**
+ * Reads the value of `RUN --mount=`. Source: docs.docker.com, Dockerfile reference, "RUN --mount".
+ */
 export function readMount(text: string, find: FindSource): Mount {
   const fields = readFields(text)
   const type = (fields.get('type') ?? 'bind').toLowerCase()

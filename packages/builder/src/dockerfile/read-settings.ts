@@ -8,7 +8,9 @@ type Setting<Type extends Instruction['type']> = Omit<Extract<Instruction, { typ
 /** Names of one ENV, ARG, LABEL or EXPOSE. */
 const MAX_WORDS = 1000
 
-/** Reads `a=b c="d e"`, and for ENV and LABEL the old `a b c`, one name and the rest as its value. */
+/**
+ * Reads `a=b c="d e"`, and for ENV and LABEL the old `a b c`, one name and the rest as its value.
+ */
 export function readPairs(keyword: string, rest: string, escapeChar: Escape): readonly Pair[] {
   const words = splitWords(rest, escapeChar)
   const [first] = words

@@ -39,8 +39,9 @@ export interface Flag {
 }
 
 /**
- * Takes the flags off the beginning of what follows a keyword. Quotes and backslashes of flags are resolved, and `--` alone ends them.
- * Source: moby/buildkit, frontend/dockerfile/parser, `extractBuilderFlags`.
+ * Takes the flags off the beginning of what follows a keyword. Quotes and backslashes of flags are
+ * resolved, and `--` alone ends them. Source: moby/buildkit, frontend/dockerfile/parser,
+ * `extractBuilderFlags`.
  */
 export function takeFlags(text: string): { readonly flags: readonly Flag[]; readonly rest: string } {
   const flags: Flag[] = []
@@ -76,7 +77,10 @@ function flagWord(text: string, start: number): { readonly word: string; readonl
   return { word, end: at }
 }
 
-/** An array of strings in JSON; null for anything else, which is then a text; throws nothing. `mixed` is an array with other things in it. */
+/**
+ * An array of strings in JSON; null for anything else, which is then a text; throws nothing.
+ * `mixed` is an array with other things in it.
+ */
 export function readJsonForm(text: string): readonly string[] | 'mixed' | null {
   if (!text.startsWith('[')) return null
   let value: unknown

@@ -28,8 +28,9 @@ export interface ByteBudget {
 }
 
 /**
- * The uncompressed bytes of a layer. With `verify`, its end throws unless both the blob and its content had the
- * digests that the manifest and the configuration promise; nothing read before that may be believed.
+ * The uncompressed bytes of a layer. With `verify`, its end throws unless both the blob and its
+ * content had the digests that the manifest and the configuration promise; nothing read before that
+ * may be believed.
  */
 export async function* layerBytes(
   layer: Layer,
@@ -58,7 +59,10 @@ export async function* layerBytes(
   if (sha256(content) !== layer.diffId) throw damaged(layer.diffId)
 }
 
-/** The bytes of a file, which is opened when they are asked for: a stream that fails before anybody listens to it would end the service. */
+/**
+ * The bytes of a file, which is opened when they are asked for: a stream that fails before anybody
+ * listens to it would end the service.
+ */
 async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, { highWaterMark: 2 ** 20 })
 }
@@ -78,7 +82,10 @@ async function uncompressed(layer: Layer, source: AsyncIterable<Uint8Array>): Pr
   return pipeline(source, decoder, () => undefined)
 }
 
-/** The media type names the compression, but registries hold layers where it lies, so the first bytes decide. */
+/**
+ * The media type names the compression, but registries hold layers where it lies, so the first
+ * bytes decide.
+ */
 async function firstBytes(path: string): Promise<string> {
   await using file = await open(path, 'r')
   const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0)

@@ -7,8 +7,9 @@ export interface UserFiles {
 }
 
 /**
- * Reads USER of an image: `name|uid[:group|gid]` (OCI image-spec, config.md). Answers a name that /etc/passwd has, or
- * numbers; no USER is root. A name that the image does not know is refused: no command could ever run as that user.
+ * Reads USER of an image: `name|uid[:group|gid]` (OCI image-spec, config.md). Answers a name that
+ * /etc/passwd has, or numbers; no USER is root. A name that the image does not know is refused: no
+ * command could ever run as that user.
  */
 export function findUser(user: string, files: UserFiles): string {
   const [name = '', group, ...rest] = (user === '' ? 'root' : user).split(':')

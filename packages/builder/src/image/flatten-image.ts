@@ -33,8 +33,9 @@ export interface ImageTree extends AsyncDisposable {
 }
 
 /**
- * Fetches an image and lays its layers over each other as one stream of entries, without unpacking anything. The layers
- * are read twice: first the headers, to learn what is hidden, with all digests verified; then the content that remains.
+ * Fetches an image and lays its layers over each other as one stream of entries, without unpacking
+ * anything. The layers are read twice: first the headers, to learn what is hidden, with all digests
+ * verified; then the content that remains.
  */
 export async function flattenImage(options: FlattenOptions): Promise<ImageTree> {
   const reference = parseReference(options.reference)
@@ -102,7 +103,8 @@ async function* inOrder(layers: readonly Layer[], tree: LayerTree, signal: Abort
       position += 1
       if (path === undefined) continue
       yield { ...entry, path }
-      // The names of one content stand together, whichever layers they came from: a link's target is always there.
+      // The names of one content stand together, whichever layers they came from: a link's target
+      // is always there.
       for (const other of others) yield { ...withoutContent(entry), type: 'hardlink', path: other, linkTarget: path }
     }
   }
@@ -146,7 +148,8 @@ async function* layerEntries(
   signal: AbortSignal,
 ): AsyncGenerator<Entry> {
   try {
-    // To the end of the layer, where its digests are judged: readTar reads what stands behind the archive as well.
+    // To the end of the layer, where its digests are judged: readTar reads what stands behind the
+    // archive as well.
     for await (const entry of readTar(layerBytes(layer, how))) {
       signal.throwIfAborted()
       yield entry

@@ -15,10 +15,16 @@ export interface ImageSettings {
   readonly workdir: string
 }
 
-/** Every process of a runtime is started with all of it, and execve(2) takes no more for one variable. */
+/**
+ * Every process of a runtime is started with all of it, and execve(2) takes no more for one
+ * variable.
+ */
 const MAX_ENV_BYTES = 128 * 1024
 
-/** Reads what of an image's configuration holds in a runtime; `read` answers a file of its tree as text. */
+/**
+ * Reads what of an image's configuration holds in a runtime; `read` answers a file of its tree as
+ * text.
+ */
 export async function settingsOf(
   config: ImageConfig,
   read: (path: string) => Promise<string | null>,

@@ -11,8 +11,8 @@ export type LayerPath =
   | { readonly type: 'ignored' }
 
 /**
- * The components of a path in a layer, one character per byte, so that names that are not UTF-8 survive. `/a`, `./a`
- * and `a` are the same; `..` has no meaning in a layer and is refused.
+ * The components of a path in a layer, one character per byte, so that names that are not UTF-8
+ * survive. `/a`, `./a` and `a` are the same; `..` has no meaning in a layer and is refused.
  */
 export function layerNames(path: Uint8Array | string): readonly string[] {
   const bytes =

@@ -36,9 +36,14 @@ export interface FinishedTree {
   readonly contents: ReadonlyMap<number, ReadonlyMap<number, Content>>
 }
 
-/** After so many entries everything else that waits has its turn: a tree of a million holds nobody up. */
+/**
+ * After so many entries everything else that waits has its turn: a tree of a million holds nobody
+ * up.
+ */
 const turnEntries = 2048
-/** After so many components of paths as well: through links, one entry may have a hundred thousand. */
+/**
+ * After so many components of paths as well: through links, one entry may have a hundred thousand.
+ */
 const turnSteps = 32_768
 
 /** As many links as Linux follows in one path (`MAXSYMLINKS`). */
@@ -48,8 +53,9 @@ const MAX_STEPS = 4096
 const SLASH = 0x2f
 
 /**
- * The tree that layers make when laid over each other, with metadata only. Paths go through symbolic links as in a
- * container engine that unpacks inside the image's root: resolved here in memory, never on a file system.
+ * The tree that layers make when laid over each other, with metadata only. Paths go through
+ * symbolic links as in a container engine that unpacks inside the image's root: resolved here in
+ * memory, never on a file system.
  */
 export class LayerTree {
   readonly #root: Directory = impliedDirectory()
@@ -62,7 +68,10 @@ export class LayerTree {
     this.#maxEntries = maxEntries
   }
 
-  /** Lays one layer over what is there. Whiteouts count first: they concern the layers below only, wherever they stand. */
+  /**
+   * Lays one layer over what is there. Whiteouts count first: they concern the layers below only,
+   * wherever they stand.
+   */
   async addLayer(layer: number, entries: AsyncIterable<Entry>, signal?: AbortSignal): Promise<void> {
     const placed: Placed[] = []
     let position = 0
@@ -85,7 +94,10 @@ export class LayerTree {
     }
   }
 
-  /** The content of the file at a path; undefined where nothing stands, or no file. A link at the end is not followed. */
+  /**
+   * The content of the file at a path; undefined where nothing stands, or no file. A link at the
+   * end is not followed.
+   */
   find(path: string): Content | undefined {
     const names = layerNames(path)
     const found = this.#findDirectory(names.slice(0, -1), path)?.children.get(names.at(-1) ?? '')
@@ -178,7 +190,10 @@ export class LayerTree {
     return this.#walk(names, path, () => undefined)
   }
 
-  /** Follows a path from directory to directory; `absent` says what stands where none is, undefined ends the walk. */
+  /**
+   * Follows a path from directory to directory; `absent` says what stands where none is, undefined
+   * ends the walk.
+   */
   #walk(
     names: readonly string[],
     path: Uint8Array | string,

@@ -4,7 +4,8 @@ import { z } from 'zod'
 const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
 /**
- * An array whose length is looked at before what is in it: each of a million wrong members would be an issue of its own, and seconds of work.
+ * An array whose length is looked at before what is in it: each of a million wrong members would be
+ * an issue of its own, and seconds of work.
  */
 export const bounded = <Item extends z.ZodType>(item: Item, limits: { readonly min?: number; readonly max: number }) =>
   z
@@ -36,7 +37,9 @@ export const manifestSchema = z.object({
 const text = z.string().max(32 * 1024)
 const words = bounded(text, { max: 1024 }).nullish()
 
-/** The image configuration; unknown members are dropped, and nothing of it is ever used on the host. */
+/**
+ * The image configuration; unknown members are dropped, and nothing of it is ever used on the host.
+ */
 export const configSchema = z.object({
   architecture: z.string().max(64),
   os: z.string().max(64),

@@ -16,7 +16,10 @@ export interface RegistryAuth {
 
 /** An image in a private directory. */
 export interface PulledImage extends LayoutImage, AsyncDisposable {
-  /** The digest under which the registry has the image, or the index of it that names several platforms. */
+  /**
+   * The digest under which the registry has the image, or the index of it that names several
+   * platforms.
+   */
   readonly digest: string
 }
 
@@ -35,7 +38,10 @@ const passed =
   /^(PATH|HOME|XDG_RUNTIME_DIR|REGISTRY_AUTH_FILE|DOCKER_CONFIG|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|SSL_CERT_(FILE|DIR))$/
 const POLICY = '/etc/containers/policy.json'
 
-/** Copies the image for this host's platform into an OCI layout and reads its manifest and configuration. */
+/**
+ * Copies the image for this host's platform into an OCI layout and reads its manifest and
+ * configuration.
+ */
 export async function pullImage(options: PullOptions): Promise<PulledImage> {
   await using owned = new AsyncDisposableStack()
   const dir = owned.use(await makeScratch(options.workDir, 'image')).path
@@ -58,7 +64,8 @@ type Skopeo = (verb: string, flags: readonly string[], places: readonly string[]
 
 async function prepareSkopeo({ reference, auth, env, signal }: PullOptions, dir: string): Promise<Skopeo> {
   const authfile = auth === undefined ? null : await writeAuth(join(dir, 'auth.json'), reference, auth)
-  // Where the operator wrote no signature policy there is none to follow, and skopeo wants that said.
+  // Where the operator wrote no signature policy there is none to follow, and skopeo wants that
+  // said.
   const policy = (await stat(POLICY).catch(() => null)) === null ? ['--insecure-policy'] : []
   const visible = Object.entries(env).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && passed.test(pair[0]),
@@ -87,7 +94,10 @@ async function writeAuth(path: string, { registry }: ImageReference, auth: Regis
   return path
 }
 
-/** The digest of the manifest that a tag names now: that of its bytes (OCI distribution-spec, pulling manifests). */
+/**
+ * The digest of the manifest that a tag names now: that of its bytes (OCI distribution-spec,
+ * pulling manifests).
+ */
 async function resolve(reference: ImageReference, skopeo: Skopeo): Promise<string> {
   const manifest = Buffer.from(await skopeo('inspect', ['--raw'], [`docker://${reference.text}`]))
   if (manifest.length >= KEPT_BYTES) throw new BuilderError('image_too_large', "The image's manifest is too large.")
@@ -97,7 +107,10 @@ async function resolve(reference: ImageReference, skopeo: Skopeo): Promise<strin
 /** The most of skopeo's last line that is looked at: a registry writes its own words into it. */
 const maxWords = 2_000
 
-/** What skopeo's last words mean. Addresses are taken out first: the digits of a port or a name may look like a status. */
+/**
+ * What skopeo's last words mean. Addresses are taken out first: the digits of a port or a name may
+ * look like a status.
+ */
 export function pullError(reference: string, log: string): BuilderError {
   const detail = lastLines(log)
   const words = lastLines(log, 1)

@@ -6,7 +6,10 @@ import { readSmallBlob } from './blob.ts'
 import { configSchema, type Descriptor, indexSchema, manifestSchema } from './oci-schemas.ts'
 import { hostArchitecture } from './platform.ts'
 
-/** What the image says about itself. Written by whoever made the image: data, never an instruction to the host. */
+/**
+ * What the image says about itself. Written by whoever made the image: data, never an instruction
+ * to the host.
+ */
 export interface ImageConfig {
   readonly architecture: string
   readonly user: string
@@ -22,7 +25,10 @@ export interface ImageConfig {
   readonly ports: readonly string[]
 }
 
-/** One layer in an image layout on this host, and the digest its content must have when uncompressed. */
+/**
+ * One layer in an image layout on this host, and the digest its content must have when
+ * uncompressed.
+ */
 export interface Layer {
   readonly path: string
   readonly descriptor: Descriptor
@@ -36,7 +42,10 @@ export interface LayoutImage {
   readonly layers: readonly Layer[]
 }
 
-/** Reads the one image of an OCI layout: its manifest and configuration, verified; its layers are verified when they are read. */
+/**
+ * Reads the one image of an OCI layout: its manifest and configuration, verified; its layers are
+ * verified when they are read.
+ */
 export async function readLayout(layout: string, maxLayerBytes: number): Promise<LayoutImage> {
   const [top] = parse(indexSchema, await readFile(join(layout, 'index.json')), 'index').manifests
   if (top === undefined) throw new BuilderError('image_invalid', 'The image has no manifest.')

@@ -46,7 +46,9 @@ export function isImageReference(text: string): boolean {
   return match !== null && (!/[.:]/.test(host) || URL.canParse(`http://${host}`))
 }
 
-/** The image as it is, whatever its tag names later. The tag goes: skopeo takes one or the other. */
+/**
+ * The image as it is, whatever its tag names later. The tag goes: skopeo takes one or the other.
+ */
 export function pinned({ name }: ImageReference, digest: string): string {
   return `${name}@${digest}`
 }

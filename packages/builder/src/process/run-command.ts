@@ -51,7 +51,10 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Runs argv to its end in its own process group; a non-zero code is a value, a missing program an error. */
+/**
+ * Runs argv to its end in its own process group; a non-zero code is a value, a missing program an
+ * error.
+ */
 export async function runCommand(
   argv: readonly [string, ...string[]],
   options: CommandOptions,
@@ -84,7 +87,10 @@ export async function runCommand(
   }
 }
 
-/** Runs argv and throws `code` with `message`, which may depend on the output, unless it ends with 0. */
+/**
+ * Runs argv and throws `code` with `message`, which may depend on the output, unless it ends with
+ * 0.
+ */
 export async function mustRun(
   argv: readonly [string, ...string[]],
   options: CommandOptions & {

@@ -25,19 +25,31 @@ export interface BaseImagesOptions {
   readonly store: PulledImageStore
   /** What other builds are pulling now. Default: nothing. */
   readonly underWay?: PullsUnderWay
-  /** Where compressed layers stay meanwhile; it outlives the build, since a pull may be for several. Default: /var/tmp. */
+  /**
+   * Where compressed layers stay meanwhile; it outlives the build, since a pull may be for several.
+   * Default: /var/tmp.
+   */
   readonly workDir?: string
   readonly limits?: Partial<ImageLimits>
   readonly patience?: Partial<Patience>
 }
 
-/** What is being pulled now, for all builds of a service: what two want at the same time is pulled once. */
+/**
+ * What is being pulled now, for all builds of a service: what two want at the same time is pulled
+ * once.
+ */
 export class PullsUnderWay extends SharedWork<PulledFacts> {
-  /** The headers of a hostile image may fill the memory that one such is allowed: one is read at a time. */
+  /**
+   * The headers of a hostile image may fill the memory that one such is allowed: one is read at a
+   * time.
+   */
   readonly laying = new OneAtATime()
 }
 
-/** Makes images of the engine out of container images. The same image is pulled once, also when several builds want it at the same time. */
+/**
+ * Makes images of the engine out of container images. The same image is pulled once, also when
+ * several builds want it at the same time.
+ */
 export function makeBaseImages(options: BaseImagesOptions): BaseImages {
   const { settings, network, underWay = new PullsUnderWay() } = options
   const wire = { network, patience: { ...defaultPatience, ...options.patience } }
@@ -98,7 +110,10 @@ interface Pull {
   readonly signal: AbortSignal
 }
 
-/** Only those who show the same credentials share a pull: neither fails for what the other one may not. */
+/**
+ * Only those who show the same credentials share a pull: neither fails for what the other one may
+ * not.
+ */
 function keyOf({ pinned }: ResolvedImage, auth: PullOptions['auth']): string {
   return createHash('sha256')
     .update(JSON.stringify([pinned, auth]))

@@ -12,7 +12,10 @@ const space = /[ \t]*/y
 const comma = /[ \t]*,[ \t,]*/y
 const quoted = /"((?:[^"\\]|\\.)*)"/sy
 
-/** Reads `WWW-Authenticate`, as far as it is well formed; what comes after the first fault is left out. */
+/**
+ * Reads `WWW-Authenticate`, as far as it is well formed; what comes after the first fault is left
+ * out.
+ */
 export function readChallenges(text: string): readonly Challenge[] {
   const challenges: { scheme: string; parameters: Record<string, string> }[] = []
   const source = text.slice(0, maxLength)

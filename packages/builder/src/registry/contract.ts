@@ -3,8 +3,9 @@ import type { ImageDigest } from '@holt/engine'
 import type { BuildSettings } from '../build/contract.ts'
 
 /**
- * Opens the connections of everything that a build pulls itself: registries, token realms, targets of redirects, addresses of ADD. Whoever makes it decides
- * which addresses may be reached, and dials what it checked. What it answers is verified where `tls` asks for that.
+ * Opens the connections of everything that a build pulls itself: registries, token realms, targets
+ * of redirects, addresses of ADD. Whoever makes it decides which addresses may be reached, and
+ * dials what it checked. What it answers is verified where `tls` asks for that.
  */
 export interface RegistryNetwork {
   /** Rejects with a `NetworkError`, or with the signal's reason. */
@@ -39,7 +40,9 @@ export class NetworkError extends Error {
 export interface RegistrySettings {
   /** Asked in this order before the registry itself. */
   readonly mirrors: readonly RegistryMirror[]
-  /** `host:port` or `host:*`: registries that may have any address; plain HTTP is spoken to them. */
+  /**
+   * `host:port` or `host:*`: registries that may have any address; plain HTTP is spoken to them.
+   */
   readonly insecure: readonly string[]
 }
 
@@ -47,13 +50,17 @@ export interface RegistrySettings {
 export interface RegistryMirror {
   /** `docker.io`, `ghcr.io`, `registry.example:5000`. */
   readonly registry: string
-  /** `https://mirror.example.com`, `http://127.0.0.1:5000/prefix`: the operator's word, so any address and plain HTTP are fine. */
+  /**
+   * `https://mirror.example.com`, `http://127.0.0.1:5000/prefix`: the operator's word, so any
+   * address and plain HTTP are fine.
+   */
   readonly url: string
 }
 
 /**
- * What is known of images that were pulled. Keys are pinned references (`docker.io/library/python@sha256:...`) and not digests alone: whoever
- * has shown that a registry gives him an image there has shown nothing about another place that claims the same digest.
+ * What is known of images that were pulled. Keys are pinned references
+ * (`docker.io/library/python@sha256:...`) and not digests alone: whoever has shown that a registry
+ * gives him an image there has shown nothing about another place that claims the same digest.
  */
 export interface PulledImageStore {
   get(pinned: string): Promise<PulledFacts | null>

@@ -40,8 +40,8 @@ const maxConfigBytes = 4 * 2 ** 20
 const policy = '/etc/containers/policy.json'
 
 /**
- * Copies the image behind a digest into an OCI layout on this host. skopeo writes the layout and speaks to a relay on loopback only; all that comes from
- * outside is fetched and verified here.
+ * Copies the image behind a digest into an OCI layout on this host. skopeo writes the layout and
+ * speaks to a relay on loopback only; all that comes from outside is fetched and verified here.
  */
 export async function copyImage(source: ImageSource, digest: string, options: CopyOptions): Promise<CopiedImage> {
   const { reference, limits, signal } = options
@@ -59,7 +59,8 @@ export async function copyImage(source: ImageSource, digest: string, options: Co
   if (layers.length !== diffIds.length || layers.some(({ diffId }, index) => diffId !== diffIds[index]))
     throw new BuilderError('image_invalid', 'The image lists other layers than it has.')
   const kept = owned.move()
-  // skopeo drops what OCI does not name (SHELL, ONBUILD) when it writes the configuration of a Docker image anew.
+  // skopeo drops what OCI does not name (SHELL, ONBUILD) when it writes the configuration of a
+  // Docker image anew.
   return { config, layers, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
@@ -85,7 +86,10 @@ interface Copy {
   readonly layout: string
 }
 
-/** Copies again while there are other servers to ask than the one that failed; what is there by then is not fetched twice. */
+/**
+ * Copies again while there are other servers to ask than the one that failed; what is there by then
+ * is not fetched twice.
+ */
 async function fillLayout(copy: Copy, options: CopyOptions): Promise<void> {
   for (;;) {
     const servers = copy.source.serversLeft
@@ -120,7 +124,8 @@ async function runSkopeo(relay: Relay, { dir, layout, signal }: { dir: string; l
   const authfile = join(dir, 'auth.json')
   const auth = Buffer.from(`${relay.username}:${relay.password}`).toString('base64')
   await writeFile(authfile, JSON.stringify({ auths: { [relay.address]: { auth } } }), { mode: 0o600 })
-  // Where the operator wrote no signature policy there is none to follow, and skopeo wants that said.
+  // Where the operator wrote no signature policy there is none to follow, and skopeo wants that
+  // said.
   const insecure = (await stat(policy).catch(() => null)) === null ? ['--insecure-policy'] : []
   const flags = ['--quiet', '--src-tls-verify=false', '--src-authfile', authfile]
   return runCommand(

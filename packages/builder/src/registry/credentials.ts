@@ -24,8 +24,9 @@ interface TokenWish {
 }
 
 /**
- * Answers the `Authorization` that a registry's 401 asks for: a token of its realm (distribution-spec, "token authentication"), or name and password. Null where
- * it asks for what there is none of.
+ * Answers the `Authorization` that a registry's 401 asks for: a token of its realm
+ * (distribution-spec, "token authentication"), or name and password. Null where it asks for what
+ * there is none of.
  */
 export async function authorize(
   wire: Wire,

@@ -12,7 +12,10 @@ export interface Exchange {
   readonly isOperators: boolean
 }
 
-/** The head of an answer, and its body to read once. `close` ends the connection, wherever the body stands. */
+/**
+ * The head of an answer, and its body to read once. `close` ends the connection, wherever the body
+ * stands.
+ */
 export interface Answer {
   /** Where it came from. */
   readonly url: URL
@@ -38,7 +41,10 @@ const whyNot: Readonly<Record<NetworkFailure, string>> = {
   unreachable: 'cannot be reached',
 }
 
-/** Sends one request over a connection of its own. Redirects and errors are answers like others; nothing is tried again. */
+/**
+ * Sends one request over a connection of its own. Redirects and errors are answers like others;
+ * nothing is tried again.
+ */
 export async function exchange(wire: Wire, asked: Exchange, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted()
   const socket = await connect(wire.network, asked, signal)
@@ -99,7 +105,10 @@ async function sendAndWait(
   }
 }
 
-/** A body, given up when it brings too little in the time that it is waited for; how slowly it is taken does not count. */
+/**
+ * A body, given up when it brings too little in the time that it is waited for; how slowly it is
+ * taken does not count.
+ */
 async function* patiently(
   message: IncomingMessage,
   { patience, host, signal, end }: { patience: Patience; host: string; signal: AbortSignal; end: () => void },

@@ -20,7 +20,10 @@ const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
     'What the registry or its mirror sends is not what it promised: push the image again, or use another digest.',
 }
 
-/** What a failure to get an image means to whoever builds. What is nobody's matter but the host's stays as it is. */
+/**
+ * What a failure to get an image means to whoever builds. What is nobody's matter but the host's
+ * stays as it is.
+ */
 export function explain(error: unknown, reference: string, hasLogin: boolean): unknown {
   if (error instanceof TransferError) {
     const code = codes[error.reason] ?? 'image_pull_failed'

@@ -18,7 +18,10 @@ export interface FetchFileOptions {
 const mode = 0o600
 const maxUrlLength = 8 * 1024
 
-/** Fetches an address for ADD over http or https. Only its begin is tried again: what the body breaks with is thrown where it is read, and is `step_failed` too. */
+/**
+ * Fetches an address for ADD over http or https. Only its begin is tried again: what the body
+ * breaks with is thrown where it is read, and is `step_failed` too.
+ */
 export async function fetchFile(text: string, options: FetchFileOptions, signal: AbortSignal): Promise<FetchedFile> {
   const url = readUrl(text)
   const wire = { network: options.network, patience: { ...defaultPatience, ...options.patience } }
@@ -82,7 +85,10 @@ function readUrl(text: string): URL {
   throw new BuildError('step_failed', `${JSON.stringify(text.slice(0, 200))} is no address that can be fetched.`)
 }
 
-/** What the file is called where the destination is a directory: as the server says, else the end of the address; empty where neither has one. */
+/**
+ * What the file is called where the destination is a directory: as the server says, else the end of
+ * the address; empty where neither has one.
+ */
 function nameOf(url: URL, disposition: string | undefined): string {
   const said = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition ?? '')
   const name = said?.[1]?.replaceAll(/\\(.)/g, '$1') ?? said?.[2] ?? ''

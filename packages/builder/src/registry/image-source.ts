@@ -7,7 +7,9 @@ import { endpointsOf, type ImagePlace } from './place.ts'
 import { Repository } from './repository.ts'
 import { TransferError } from './transfer-error.ts'
 
-/** The servers that may have an image: what one of them does not give, the next one is asked for. */
+/**
+ * The servers that may have an image: what one of them does not give, the next one is asked for.
+ */
 export class ImageSource {
   readonly #repositories: Repository[]
 
@@ -30,7 +32,10 @@ export class ImageSource {
     return this.#first((repository) => repository.manifest(wanted, signal))
   }
 
-  /** The bytes of a blob, from the first server that begins to send it. One that does not send it to its end is asked for nothing more. */
+  /**
+   * The bytes of a blob, from the first server that begins to send it. One that does not send it to
+   * its end is asked for nothing more.
+   */
   async *blob(descriptor: Descriptor, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     for (const repository of [...this.#repositories]) {
       let hasBegun = false

@@ -64,7 +64,10 @@ const kindSchema = z.object({
   fsLayers: z.unknown().optional(),
 })
 
-/** The digest of the manifest for this host that an index names; null where this is the manifest of an image itself. */
+/**
+ * The digest of the manifest for this host that an index names; null where this is the manifest of
+ * an image itself.
+ */
 export function chooseFromIndex(manifest: ManifestBytes, reference: string): string | null {
   const body = readKind(manifest, reference)
   if (manifest.mediaType === ociManifest || manifest.mediaType === dockerManifest) return null
@@ -75,7 +78,8 @@ export function chooseFromIndex(manifest: ManifestBytes, reference: string): str
       platform?.os === 'linux' &&
       platform.architecture === hostArchitecture,
   )
-  // Variants are names for extensions of one architecture (arm64: v8); the plainest runs everywhere.
+  // Variants are names for extensions of one architecture (arm64: v8); the plainest runs
+  // everywhere.
   const plain = fitting.find(({ platform }) => (platform?.variant ?? 'v8') === 'v8') ?? fitting[0]
   if (plain !== undefined) return plain.digest
   const names = manifests.flatMap(({ platform }) => (platform?.os === 'linux' ? [platform.architecture] : []))
@@ -84,7 +88,10 @@ export function chooseFromIndex(manifest: ManifestBytes, reference: string): str
   })
 }
 
-/** Reads the manifest of an image; refuses what is no image, what is not in the registry itself, and what is too large. */
+/**
+ * Reads the manifest of an image; refuses what is no image, what is not in the registry itself, and
+ * what is too large.
+ */
 export function readImageManifest(manifest: ManifestBytes, reference: string, limits: ImageLimits): ImageManifest {
   const body = readKind(manifest, reference)
   const { config, layers } = parse(manifestSchema, body, reference)
@@ -105,7 +112,10 @@ export function digestOf(bytes: Uint8Array): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 }
 
-/** The body, if it is what its type says and nothing else as well: two readers of one manifest have to see one image (CVE-2021-41190). */
+/**
+ * The body, if it is what its type says and nothing else as well: two readers of one manifest have
+ * to see one image (CVE-2021-41190).
+ */
 function readKind({ bytes, mediaType }: ManifestBytes, reference: string): unknown {
   const body = parseJson(bytes, reference)
   const kind = parse(kindSchema, body, reference)

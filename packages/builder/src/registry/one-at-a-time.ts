@@ -2,7 +2,10 @@
 export class OneAtATime {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Waits for its turn, which lasts until it is disposed. Rejects with the signal's reason, and then takes none. */
+  /**
+   * Waits for its turn, which lasts until it is disposed. Rejects with the signal's reason, and
+   * then takes none.
+   */
   async turn(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted()
     const before = this.#last

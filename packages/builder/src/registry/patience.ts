@@ -16,7 +16,10 @@ export interface Patience {
   readonly minWindowBytes: number
 }
 
-/** Registries that are overloaded recover within seconds; those that are down do not within a minute. */
+/**
+ * Registries that are overloaded recover within seconds; those that are down do not within a
+ * minute.
+ */
 export const defaultPatience: Patience = {
   attempts: 5,
   firstDelayMs: 500,
@@ -42,7 +45,10 @@ export async function retried<Result>(
   }
 }
 
-/** Waits before the next attempt, with full jitter; throws the error where there is none: it will not pass, or was the last. */
+/**
+ * Waits before the next attempt, with full jitter; throws the error where there is none: it will
+ * not pass, or was the last.
+ */
 export async function waitToRetry(
   error: unknown,
   { patience, attempt, signal }: { patience: Patience; attempt: number; signal: AbortSignal },

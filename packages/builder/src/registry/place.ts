@@ -34,7 +34,10 @@ const hubNames: ReadonlySet<string> = new Set([
 ])
 const hubHost = 'registry-1.docker.io'
 
-/** Reads a reference as container engines do: no registry is Docker Hub, there no namespace is `library`, and no tag is `latest`. */
+/**
+ * Reads a reference as container engines do: no registry is Docker Hub, there no namespace is
+ * `library`, and no tag is `latest`.
+ */
 export function placeOf(text: string): ImagePlace {
   const reference = parseReference(text)
   const registry = canonicalRegistry(reference.registry ?? hub)
@@ -76,7 +79,9 @@ export function endpointsOf({ registry, repository }: ImagePlace, settings: Regi
   return [...mirrors, { origin, repository, isOperators: isInsecure, isMirror: false }]
 }
 
-/** Whether the operator listed an authority, `host` or `host:port`, as one to speak plain HTTP to. */
+/**
+ * Whether the operator listed an authority, `host` or `host:port`, as one to speak plain HTTP to.
+ */
 export function isListed(authority: string, insecure: readonly string[]): boolean {
   const [, host, port = '80'] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(authority.toLowerCase()) ?? []
   return host !== undefined && insecure.some((entry) => entry === `${host}:${port}` || entry === `${host}:*`)

@@ -3,7 +3,10 @@ import type { CopyProgress } from './copy-image.ts'
 /** Lines are for people: no more than this. */
 const everyMs = 2000
 
-/** Turns what a pull does into lines for people: at the begin and the end of each part, and every other second between. */
+/**
+ * Turns what a pull does into lines for people: at the begin and the end of each part, and every
+ * other second between.
+ */
 export function pullProgress(onProgress: (message: string) => void, now: () => number = () => performance.now()) {
   let said = { at: Number.NEGATIVE_INFINITY, layersDone: -1 }
   return {

@@ -17,7 +17,10 @@ export interface Journey {
 const maxRedirects = 5
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** Sends a request and follows redirects. Each address is judged like the first one, and credentials stay with whom they were meant for. */
+/**
+ * Sends a request and follows redirects. Each address is judged like the first one, and credentials
+ * stay with whom they were meant for.
+ */
 export async function followed(wire: Wire, journey: Journey, signal: AbortSignal): Promise<Answer> {
   let url = journey.url
   for (let redirect = 0; redirect <= maxRedirects; redirect++) {

@@ -9,7 +9,10 @@ import type { ImageManifest } from './manifest.ts'
 /** What a relay gives out: one image, and nothing else. */
 export interface RelayContent {
   readonly manifest: ImageManifest
-  /** The bytes of the configuration or of a layer. Throws where they are not what the descriptor promises. */
+  /**
+   * The bytes of the configuration or of a layer. Throws where they are not what the descriptor
+   * promises.
+   */
   blob(descriptor: Descriptor, signal: AbortSignal): AsyncIterable<Uint8Array>
 }
 
@@ -29,8 +32,9 @@ const username = 'holt'
 const maxConnections = 32
 
 /**
- * Plays a registry to a client of this machine that speaks to no other. The port is open to all users of the machine, so the client has to know a password,
- * which stands in no argument and no environment.
+ * Plays a registry to a client of this machine that speaks to no other. The port is open to all
+ * users of the machine, so the client has to know a password, which stands in no argument and no
+ * environment.
  */
 export async function startRelay({ manifest, blob }: RelayContent, signal: AbortSignal): Promise<Relay> {
   const password = randomBytes(24).toString('base64url')

@@ -15,7 +15,10 @@ const maxManifestBytes = 4 * 2 ** 20
 /** After so many bytes a connection was worth it: what breaks after that counts anew. */
 const progressBytes = 2 ** 20
 
-/** One repository on one server: manifests and blobs of it, verified, with credentials where they are asked for. */
+/**
+ * One repository on one server: manifests and blobs of it, verified, with credentials where they
+ * are asked for.
+ */
 export class Repository {
   readonly endpoint: Endpoint
   readonly #wire: Wire
@@ -62,8 +65,9 @@ export class Repository {
   }
 
   /**
-   * The bytes of a blob. What breaks is gone on with where it broke. Its end throws `damaged` unless size and digest are what the descriptor
-   * promises; nothing read before that may be believed.
+   * The bytes of a blob. What breaks is gone on with where it broke. Its end throws `damaged`
+   * unless size and digest are what the descriptor promises; nothing read before that may be
+   * believed.
    */
   async *blob({ digest, size }: Descriptor, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const hash = createHash('sha256')
@@ -99,7 +103,8 @@ export class Repository {
       const promised = answer.headers['content-length']
       if (promised !== undefined && at + Number(promised) !== size) throw damaged(answer.url.host, 'blob')
       for await (const chunk of answer.body) {
-        // What was there before, and what stands behind the end, is left out; the digest tells whether that was right.
+        // What was there before, and what stands behind the end, is left out; the digest tells
+        // whether that was right.
         const fresh = chunk.subarray(Math.max(0, from - at), Math.max(0, size - at))
         at += chunk.length
         if (fresh.length > 0) yield fresh
@@ -131,7 +136,10 @@ export class Repository {
     return this.#authorization === null ? answer : send()
   }
 
-  /** What the operator said of this server holds for it and, where it leads to others that he listed, for them; never for where other registries lead. */
+  /**
+   * What the operator said of this server holds for it and, where it leads to others that he
+   * listed, for them; never for where other registries lead.
+   */
   get #rules() {
     const { origin, isOperators } = this.endpoint
     const isKnown = (url: URL) => isOperators && (url.origin === origin || isListed(url.host, this.#settings.insecure))
@@ -147,7 +155,9 @@ export class Repository {
   }
 }
 
-/** Where the body of an answer to a range begins (RFC 9110, 14.4): a server may send all instead. */
+/**
+ * Where the body of an answer to a range begins (RFC 9110, 14.4): a server may send all instead.
+ */
 function startOf({ status, headers, url }: Answer, from: number): number {
   if (status === 200) return 0
   const start = /^bytes (\d{1,15})-/.exec(headers['content-range'] ?? '')?.[1]

@@ -10,11 +10,17 @@ interface Running<Result> {
   readonly controller: AbortController
 }
 
-/** Work under a key that is done once for all who want it at the same time. It ends early only when nobody wants it any more. */
+/**
+ * Work under a key that is done once for all who want it at the same time. It ends early only when
+ * nobody wants it any more.
+ */
 export class SharedWork<Result> {
   readonly #running = new Map<string, Running<Result>>()
 
-  /** Takes part in the work under a key, or begins it. Rejects with the signal's reason as soon as that is aborted; others go on. */
+  /**
+   * Takes part in the work under a key, or begins it. Rejects with the signal's reason as soon as
+   * that is aborted; others go on.
+   */
   async share(key: string, participant: Participant, work: (shared: Participant) => Promise<Result>): Promise<Result> {
     participant.signal.throwIfAborted()
     const running = this.#running.get(key) ?? this.#begin(key, work)

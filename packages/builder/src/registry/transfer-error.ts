@@ -17,7 +17,9 @@ export type TransferFailure =
   | 'invalid'
   | 'too_large'
 
-/** Something could not be fetched; `message` is a sentence for a person and holds no credentials. */
+/**
+ * Something could not be fetched; `message` is a sentence for a person and holds no credentials.
+ */
 export class TransferError extends Error {
   override readonly name = 'TransferError'
   readonly reason: TransferFailure

@@ -17,7 +17,10 @@ export interface Scratch extends AsyncDisposable {
   readonly path: string
 }
 
-/** Makes a scratch directory. What a process that was killed leaves of it, `sweepScratch` finds by the owner's name. */
+/**
+ * Makes a scratch directory. What a process that was killed leaves of it, `sweepScratch` finds by
+ * the owner's name.
+ */
 export async function makeScratch(workDir: string, kind: keyof typeof scratchPrefixes): Promise<Scratch> {
   await mkdir(workDir, { recursive: true })
   const path = await mkdtemp(join(workDir, scratchPrefixes[kind]))
@@ -25,7 +28,10 @@ export async function makeScratch(workDir: string, kind: keyof typeof scratchPre
   return { path, [Symbol.asyncDispose]: () => removeScratch(path) }
 }
 
-/** Removes a scratch directory, unless something is still mounted in it: then the host's own /dev or /proc would go. */
+/**
+ * Removes a scratch directory, unless something is still mounted in it: then the host's own /dev or
+ * /proc would go.
+ */
 export async function removeScratch(path: string): Promise<void> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8')
   if (mounts.split('\n').some((line) => (line.split(' ')[4] ?? '').startsWith(`${path}/`))) {
@@ -33,7 +39,8 @@ export async function removeScratch(path: string): Promise<void> {
       detail: `unmount what is in ${path}, then remove it`,
     })
   }
-  // From here on no other user of the host reaches the tree, whose home and /tmp are theirs by number.
+  // From here on no other user of the host reaches the tree, whose home and /tmp are theirs by
+  // number.
   await chmod(path, 0o700)
   await rm(path, { recursive: true, force: true })
 }

@@ -8,7 +8,10 @@ const ownerSchema = z.strictObject({
   boot_id: z.string().min(1),
 })
 
-/** A process that cannot be mistaken for another: not for a later one of the same number, nor for one of another container or boot. */
+/**
+ * A process that cannot be mistaken for another: not for a later one of the same number, nor for
+ * one of another container or boot.
+ */
 export type Owner = z.infer<typeof ownerSchema>
 
 /** This process. */
@@ -27,7 +30,10 @@ export function parseOwner(text: string): Owner | null {
   }
 }
 
-/** Whether a process is certainly gone. One of another PID namespace cannot be seen from here, so it is not. */
+/**
+ * Whether a process is certainly gone. One of another PID namespace cannot be seen from here, so it
+ * is not.
+ */
 export async function isCertainlyGone(owner: Owner): Promise<boolean> {
   if (owner.boot_id !== (await ownBoot())) return true
   if (owner.pid_namespace !== (await ownNamespace())) return false
@@ -37,7 +43,10 @@ export async function isCertainlyGone(owner: Owner): Promise<boolean> {
 const ownNamespace = () => readlink('/proc/self/ns/pid')
 const ownBoot = async () => (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
 
-/** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)), counted after the name, which may hold anything; null when there is no such process, or only a zombie. */
+/**
+ * Field 22 of `/proc/PID/stat` (proc_pid_stat(5)), counted after the name, which may hold anything;
+ * null when there is no such process, or only a zombie.
+ */
 async function startTimeOf(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '') // No such process.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -4,7 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultWorkDir, ownerFile, removeScratch, scratchPrefixes } from './make-scratch.ts'
 import { isCertainlyGone, parseOwner } from './owner.ts'
 
-/** mmdebstrap gets the end of its parent as a signal and then removes a tree of a gigabyte: how long to wait for that. */
+/**
+ * mmdebstrap gets the end of its parent as a signal and then removes a tree of a gigabyte: how long
+ * to wait for that.
+ */
 const USED_TIMEOUT_MS = 30_000
 const POLL_MS = 200
 
@@ -15,7 +18,10 @@ export interface Sweep {
   readonly kept: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** Removes the scratch directories whose owner is certainly gone. What is not ours, or names no owner, is not touched. */
+/**
+ * Removes the scratch directories whose owner is certainly gone. What is not ours, or names no
+ * owner, is not touched.
+ */
 export async function sweepScratch(
   options: { readonly workDir?: string; readonly usedTimeoutMs?: number } = {},
 ): Promise<Sweep> {
@@ -38,7 +44,10 @@ export async function sweepScratch(
   return { removed, kept }
 }
 
-/** The directory that holds it is anybody's to write: only what this user made says truly who owned it. */
+/**
+ * The directory that holds it is anybody's to write: only what this user made says truly who owned
+ * it.
+ */
 async function isAbandoned(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => null) // Gone in between.
   if (!found?.isDirectory() || found.uid !== process.geteuid?.() || (found.mode & 0o022) !== 0) return false
@@ -54,7 +63,10 @@ async function waitUnused(path: string, timeoutMs: number): Promise<void> {
   }
 }
 
-/** A process that has a path below the directory as its root, its working directory, in its arguments or in its environment. */
+/**
+ * A process that has a path below the directory as its root, its working directory, in its
+ * arguments or in its environment.
+ */
 async function findUser(path: string): Promise<string | null> {
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue

@@ -4,10 +4,12 @@ import { keepSeed } from './keep-seed.ts'
 import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
 
 /**
- * Boots a runtime of the finished image at the template's size, has its application start and get ready, and writes it down: from that checkpoint runtimes
- * go on with the application running. In a class without checkpoints there is none, and the application is only tried. While it starts it may reach what the
- * build's policy allows; a runtime has a policy of its own. Where a checkpoint cannot hold what it has opened over the network, it is started once more without
- * one; where that does not help there is none, and each runtime starts the application when it boots.
+ * Boots a runtime of the finished image at the template's size, has its application start and get
+ * ready, and writes it down: from that checkpoint runtimes go on with the application running. In a
+ * class without checkpoints there is none, and the application is only tried. While it starts it
+ * may reach what the build's policy allows; a runtime has a policy of its own. Where a checkpoint
+ * cannot hold what it has opened over the network, it is started once more without one; where that
+ * does not help there is none, and each runtime starts the application when it boots.
  */
 export async function finishTemplate(
   finishing: Finishing,

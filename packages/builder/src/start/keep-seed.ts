@@ -5,7 +5,10 @@ import { bootSeed, type Seed } from './seed-runtime.ts'
 /** Memory and files are written to the disk: seconds for each GiB. */
 const checkpointTimeoutMs = 600_000
 
-/** Takes the checkpoint of a seed and sees that it can be restored; null where either cannot be done because of what runs. */
+/**
+ * Takes the checkpoint of a seed and sees that it can be restored; null where either cannot be done
+ * because of what runs.
+ */
 export async function keepSeed(
   guest: GuestClient,
   seed: Seed,
@@ -34,7 +37,10 @@ export async function keepSeed(
   return null
 }
 
-/** Whether a runtime can be made of the checkpoint. gVisor finds some of what it cannot restore only then. */
+/**
+ * Whether a runtime can be made of the checkpoint. gVisor finds some of what it cannot restore only
+ * then.
+ */
 async function restores(seed: Seed, checkpointId: string): Promise<boolean> {
   const { host } = seed
   await using runtime = await host.newRuntime()

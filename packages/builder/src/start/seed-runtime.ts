@@ -26,7 +26,9 @@ export interface Seed {
   readonly signal: AbortSignal
 }
 
-/** Boots a runtime of the image at the template's size, or restores one, and waits for its guest. */
+/**
+ * Boots a runtime of the image at the template's size, or restores one, and waits for its guest.
+ */
 export async function bootSeed(
   { finishing, host, id, signal }: Seed,
   checkpointId: string | null,
@@ -41,7 +43,9 @@ export async function bootSeed(
   return guest
 }
 
-/** Starts the application in it and waits until it is ready. The network is there only meanwhile. */
+/**
+ * Starts the application in it and waits until it is ready. The network is there only meanwhile.
+ */
 export async function startSeed(
   guest: GuestClient,
   { finishing, host, id, signal }: Seed,

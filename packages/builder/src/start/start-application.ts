@@ -29,9 +29,11 @@ export interface StartWatch {
 }
 
 /**
- * Starts the start command in the background and waits until the application is ready: until `ready_cmd` exits 0, or, where there is none, until something listens
- * on a port, the command has exited 0 with nothing left of it, or some seconds are over. Rejects with `BuildError` `start_cmd_failed`, `ready_cmd_failed` or `ready_timeout`.
- * One that the runtime knows already is not started again.
+ * Starts the start command in the background and waits until the application is ready: until
+ * `ready_cmd` exits 0, or, where there is none, until something listens on a port, the command has
+ * exited 0 with nothing left of it, or some seconds are over. Rejects with `BuildError`
+ * `start_cmd_failed`, `ready_cmd_failed` or `ready_timeout`. One that the runtime knows already is
+ * not started again.
  */
 export async function startApplication(
   guest: GuestClient,

@@ -9,7 +9,10 @@ import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './run-comm
 /** How long the end of a command waits for what it wrote last. */
 const lastWordsMs = 2000
 
-/** A start command that runs, and what it writes. Disposing of it ends the watching and leaves the command alone. */
+/**
+ * A start command that runs, and what it writes. Disposing of it ends the watching and leaves the
+ * command alone.
+ */
 export class StartedCommand implements Disposable {
   readonly output = new LastOutput()
   /** Ends, with `start_cmd_failed`, as soon as the command has ended in any way but with 0. */
@@ -74,7 +77,8 @@ export class StartedCommand implements Disposable {
         }
       }
     } catch {
-      // Only what is shown is lost: how the command ended is asked for before anything relies on it.
+      // Only what is shown is lost: how the command ended is asked for before anything relies on
+      // it.
     }
     lines.end()
   }

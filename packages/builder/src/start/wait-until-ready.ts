@@ -12,10 +12,16 @@ const longestPauseMs = 2000
 /** One try of `ready_cmd`: one that hangs is ended and made again. */
 const tryTimeoutMs = 30_000
 
-/** How often in a row a shell may say that it cannot run `ready_cmd` before that is believed: the start command may yet install it. */
+/**
+ * How often in a row a shell may say that it cannot run `ready_cmd` before that is believed: the
+ * start command may yet install it.
+ */
 const mostUnrunnable = 3
 
-/** Without a `ready_cmd`, and with nothing that listens, an application counts as ready after this time. */
+/**
+ * Without a `ready_cmd`, and with nothing that listens, an application counts as ready after this
+ * time.
+ */
 const settleMs = 10_000
 const listeningPauseMs = 100
 
@@ -60,7 +66,10 @@ async function tryOnce(
   }
 }
 
-/** Waits until something listens, until the command has done its work, or until the time is over in which that would show. */
+/**
+ * Waits until something listens, until the command has done its work, or until the time is over in
+ * which that would show.
+ */
 export async function waitUntilListening(guest: GuestClient, wait: Wait): Promise<void> {
   const settledAt = Math.min(performance.now() + settleMs, wait.deadline)
   for (;;) {

@@ -39,7 +39,10 @@ export interface BuildOptions extends PolicyOptions, EnvironmentOptions {
   readonly cache: boolean
 }
 
-/** Adds the options of a build. Steps of `--run` and `--copy` keep the order in which they were given. */
+/**
+ * Adds the options of a build. Steps of `--run` and `--copy` keep the order in which they were
+ * given.
+ */
 export function addBuildOptions(command: Command): Command {
   const steps: BuildStep[] = []
   const step = (read: (text: string) => BuildStep) => (text: string) => {

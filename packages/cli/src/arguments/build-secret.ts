@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { UsageError } from '../verb.ts'
 
-/** The values of build secrets by their ids. A value is read from a file or a variable, never from an argument, which every process list shows. */
+/**
+ * The values of build secrets by their ids. A value is read from a file or a variable, never from
+ * an argument, which every process list shows.
+ */
 export async function secretValues(texts: readonly string[]): Promise<Record<string, string>> {
   const values: Record<string, string> = {}
   for (const text of texts) {

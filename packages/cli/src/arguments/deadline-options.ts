@@ -16,14 +16,19 @@ export type Duration = number | 'none'
 
 type Fields = Pick<CreateRuntimeInput, 'timeout_secs' | 'on_timeout' | 'idle_timeout_secs' | 'auto_resume'>
 
-/** What a deadline is where nothing is said of it: the service's default, or what there is already. */
+/**
+ * What a deadline is where nothing is said of it: the service's default, or what there is already.
+ */
 const standing = {
   made: ' (default: 1h where it can be paused, else none)',
   forked: " (default: the source's)",
   set: '',
 }
 
-/** Adds the options of a runtime's deadline. `timeout` is the name of the first, where `--timeout` is something else's. */
+/**
+ * Adds the options of a runtime's deadline. `timeout` is the name of the first, where `--timeout`
+ * is something else's.
+ */
 export function addDeadlineOptions(
   command: Command,
   { of, timeout = '--timeout' }: { readonly of: keyof typeof standing; readonly timeout?: string },

@@ -8,7 +8,10 @@ interface Done {
   readonly object?: unknown
 }
 
-/** Does something to each of those that were named, also after one that failed; of several, names in the end those that did. Answers the exit code. */
+/**
+ * Does something to each of those that were named, also after one that failed; of several, names in
+ * the end those that did. Answers the exit code.
+ */
 export async function doToEach(
   texts: readonly string[],
   { json = false }: { readonly json?: boolean },

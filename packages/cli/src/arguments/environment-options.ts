@@ -29,7 +29,10 @@ export function environmentOf({ env, envFile }: EnvironmentOptions): Record<stri
   return env === undefined && envFile === undefined ? undefined : { ...envFile, ...env }
 }
 
-/** Reads a file of variables: `KEY=VALUE` lines, quotes and comments as Node reads them (`util.parseEnv`). The later of two files goes before the earlier. */
+/**
+ * Reads a file of variables: `KEY=VALUE` lines, quotes and comments as Node reads them
+ * (`util.parseEnv`). The later of two files goes before the earlier.
+ */
 function variablesOf(path: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   try {
     // Its values are strings: undefined stands in the type for names that are not there.

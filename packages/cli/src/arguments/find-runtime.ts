@@ -13,7 +13,10 @@ const liveStates = [
   'terminating',
 ] as const satisfies readonly RuntimeState[]
 
-/** Finds the runtime that a person means: by id, by name, or by the beginning of its id where only one begins so. */
+/**
+ * Finds the runtime that a person means: by id, by name, or by the beginning of its id where only
+ * one begins so.
+ */
 export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
   if (isIdParam('runtime_id', text)) return holt.runtimes.get(text)
   const named = await holt.runtimes.list({ name: text }).all()
@@ -41,7 +44,9 @@ export async function findRuntimeId(holt: Holt, text: string): Promise<string> {
   return isIdParam('runtime_id', text) ? text : (await findRuntime(holt, text)).runtime_id
 }
 
-/** Every runtime that has not ended, by state. One that changes its state meanwhile is there once. */
+/**
+ * Every runtime that has not ended, by state. One that changes its state meanwhile is there once.
+ */
 export async function liveRuntimes(holt: Holt): Promise<Runtime[]> {
   const lists = await Promise.all(liveStates.map((state) => holt.runtimes.list({ state, limit: 100 }).all()))
   return [...new Map(lists.flat().map((runtime) => [runtime.runtime_id, runtime])).values()]

@@ -6,7 +6,10 @@ export type Location =
   | { readonly type: 'remote'; readonly runtime: string; readonly path: string }
   | { readonly type: 'stream' }
 
-/** Reads one end of a copy. `NAME:/path` is inside a runtime; a path here that has a colon is written `./NAME:...`. */
+/**
+ * Reads one end of a copy. `NAME:/path` is inside a runtime; a path here that has a colon is
+ * written `./NAME:...`.
+ */
 export function parseLocation(text: string): Location {
   if (text === '-') return { type: 'stream' }
   const remote = /^([A-Za-z0-9-]+):(.*)$/s.exec(text)
@@ -22,7 +25,10 @@ export function parseRemote(text: string): Extract<Location, { type: 'remote' }>
   throw new UsageError(`It must be inside a runtime: RUNTIME:/PATH, not ${text}`)
 }
 
-/** Where a copy arrives: exactly the destination, or with a slash at its end, inside it under the source's own name. */
+/**
+ * Where a copy arrives: exactly the destination, or with a slash at its end, inside it under the
+ * source's own name.
+ */
 export function arrival(destination: string, sourceName: string): string {
   return destination.endsWith('/') ? `${destination}${sourceName}` : destination
 }

@@ -32,7 +32,10 @@ export function requireTail(tail: number | undefined): void {
     throw new UsageError('--tail must be a number of lines')
 }
 
-/** Returns the reader of a log that yields only what was asked for. Throws `UsageError` for a wrong option. */
+/**
+ * Returns the reader of a log that yields only what was asked for. Throws `UsageError` for a wrong
+ * option.
+ */
 export function selectedItems<Item extends LogItem>({
   follow = false,
   tail,

@@ -1,7 +1,10 @@
 import { UsageError } from '../verb.ts'
 import { timeIn } from './parse.ts'
 
-/** A moment that an option names, as the API takes it; nothing where it was not given. A time such as `30d` is so long ahead, or ago. */
+/**
+ * A moment that an option names, as the API takes it; nothing where it was not given. A time such
+ * as `30d` is so long ahead, or ago.
+ */
 export function momentOf<Text extends string | undefined>(
   option: string,
   text: Text,

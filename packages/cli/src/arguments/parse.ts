@@ -11,7 +11,10 @@ export function keyValue(text: string, before: Readonly<Record<string, string>> 
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }
 
-/** Collects environment variables: `KEY=VALUE`, or `KEY` for the value it has here. One that is not set here is left out, and that is said. */
+/**
+ * Collects environment variables: `KEY=VALUE`, or `KEY` for the value it has here. One that is not
+ * set here is left out, and that is said.
+ */
 export function environmentVariable(
   text: string,
   before: Readonly<Record<string, string>> = {},

@@ -32,7 +32,10 @@ export function addRemove(
   return command
 }
 
-/** Deletes each of those that were named. `list` is the command that lists the names. Returns the exit code. */
+/**
+ * Deletes each of those that were named. `list` is the command that lists the names. Returns the
+ * exit code.
+ */
 export function removeEach(
   texts: readonly string[],
   { force = false, list }: RemoveOptions & { readonly list: string },

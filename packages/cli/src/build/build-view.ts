@@ -13,7 +13,10 @@ export interface BuildView {
   readonly end: () => void
 }
 
-/** A line of output as it would stand on a terminal: without colours, and of what was overwritten only the last. */
+/**
+ * A line of output as it would stand on a terminal: without colours, and of what was overwritten
+ * only the last.
+ */
 export function plainText(message: string): string {
   const shown = stripVTControlCharacters(message).trimEnd()
   return printable(shown.slice(shown.lastIndexOf('\r') + 1).replace(/\p{Cc}+/gu, ' '))
@@ -46,7 +49,10 @@ export function isStepTitle({ step, message }: BuildLogLine, build: Build | null
   return title !== undefined && message.replace(/^\[\d+\/\d+\] | \(cached\)$/g, '') === title
 }
 
-/** True for the lines of the log that repeat the reason of the failure, which is told when the build has ended. */
+/**
+ * True for the lines of the log that repeat the reason of the failure, which is told when the build
+ * has ended.
+ */
 export function isToldAtTheEnd(level: BuildLogLine['level']): boolean {
   return level === 'error'
 }

@@ -21,8 +21,8 @@ const failedExitCode = 1
 const keptLines = 15
 
 /**
- * Shows a build until it has ended, and answers the exit code. The first Ctrl-C cancels the build, the second leaves it alone and ends us. Prints the id of the
- * template, or with `json` the build.
+ * Shows a build until it has ended, and answers the exit code. The first Ctrl-C cancels the build,
+ * the second leaves it alone and ends us. Prints the id of the template, or with `json` the build.
  */
 export async function followBuild(build: BuildHandle, options: FollowOptions): Promise<number> {
   const { interrupts, json } = options

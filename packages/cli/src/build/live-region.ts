@@ -1,4 +1,7 @@
-/** The lines at the bottom of a terminal that are drawn over and over; what is done scrolls away above them. */
+/**
+ * The lines at the bottom of a terminal that are drawn over and over; what is done scrolls away
+ * above them.
+ */
 export class LiveRegion {
   readonly #stream: NodeJS.WriteStream
   #widths: readonly number[] = []
@@ -7,7 +10,10 @@ export class LiveRegion {
     this.#stream = stream
   }
 
-  /** Draws the lines of now, below lines that stay. Lines are cut to the terminal; of too many the last stay. */
+  /**
+   * Draws the lines of now, below lines that stay. Lines are cut to the terminal; of too many the
+   * last stay.
+   */
   draw(lines: readonly string[], above: readonly string[] = []): void {
     const columns = this.#stream.columns || 80
     const rows = Math.max(1, (this.#stream.rows || 24) - 2)
@@ -17,7 +23,10 @@ export class LiveRegion {
     this.#widths = shown.map(widthOf)
   }
 
-  /** Goes to where the last drawing began, and erases it. A terminal that has become narrower has wrapped it. */
+  /**
+   * Goes to where the last drawing began, and erases it. A terminal that has become narrower has
+   * wrapped it.
+   */
   #erasing(columns: number): string {
     const rows = this.#widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
     return rows === 0 ? '' : `\u001b[${rows}A\r\u001b[J`
@@ -25,7 +34,10 @@ export class LiveRegion {
 }
 
 const styles = /\u001b\[[0-9;]*m/gu
-/** Characters that terminals draw two columns wide (UAX 11: W and F, by their blocks) and marks that take none. */
+/**
+ * Characters that terminals draw two columns wide (UAX 11: W and F, by their blocks) and marks that
+ * take none.
+ */
 const wide =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
 const zero = /\p{Mn}|\p{Me}|\p{Cf}/u

@@ -15,7 +15,10 @@ const marks: Readonly<Partial<Record<BuildStepState['state'], readonly [Style, s
   failed: ['red', '✗'],
 }
 
-/** Steps on a terminal: those that are done scroll away, the one that runs has its time and the end of its output. */
+/**
+ * Steps on a terminal: those that are done scroll away, the one that runs has its time and the end
+ * of its output.
+ */
 export class LiveView implements BuildView {
   readonly #region: LiveRegion
   readonly #stream: NodeJS.WriteStream

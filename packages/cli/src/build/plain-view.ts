@@ -46,7 +46,9 @@ export class PlainView implements BuildView {
     say(`#${step.step} ${step.state}${time}`)
   }
 
-  /** The title of a step comes before the first that is said of it, be that its output or its state. */
+  /**
+   * The title of a step comes before the first that is said of it, be that its output or its state.
+   */
   #begin(number: number): void {
     if (this.#told.has(number)) return
     const step = this.#build?.steps.find((one) => one.step === number)

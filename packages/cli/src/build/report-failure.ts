@@ -5,7 +5,10 @@ import { printable } from '../output/visible.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { isStepTitle, plainText } from './build-view.ts'
 
-/** Tells why a build did not become a template: what failed, the end of its output, and what to do next. */
+/**
+ * Tells why a build did not become a template: what failed, the end of its output, and what to do
+ * next.
+ */
 export function reportFailure(
   failure: BuildFailed,
   { tail, keptLines }: { readonly tail: readonly BuildLogLine[]; readonly keptLines: number },

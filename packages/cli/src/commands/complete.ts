@@ -5,7 +5,10 @@ import { print } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
 
-/** Adds the hidden verb that the completion scripts ask: a candidate per line, its description behind a tab. */
+/**
+ * Adds the hidden verb that the completion scripts ask: a candidate per line, its description
+ * behind a tab.
+ */
 export function addComplete(program: Command): void {
   const command = program.command('__complete', { hidden: true }).argument('[words...]')
   act(command, async (words: string[]) => {

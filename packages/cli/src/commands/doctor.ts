@@ -7,7 +7,10 @@ Examples:
   holt doctor
   holt doctor --json`
 
-/** Adds `holt doctor`: what this machine has and lacks. The service itself looks, so it and the doctor never disagree. */
+/**
+ * Adds `holt doctor`: what this machine has and lacks. The service itself looks, so it and the
+ * doctor never disagree.
+ */
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')

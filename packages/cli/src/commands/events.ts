@@ -103,7 +103,10 @@ async function writePast(
   return cursor
 }
 
-/** Ends a list of events, the newest first, at the first that is older. They are numbered in the order of their times. */
+/**
+ * Ends a list of events, the newest first, at the first that is older. They are numbered in the
+ * order of their times.
+ */
 async function* from(since: string | undefined, events: AsyncIterable<Event>): AsyncIterable<Event> {
   for await (const event of events) {
     if (since !== undefined && Date.parse(event.at) < Date.parse(since)) return

@@ -105,10 +105,14 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
   return exitCode
 }
 
-/** Runs it in a terminal, with this one as its screen and keyboard; with `--background` nobody has to be at one. */
+/**
+ * Runs it in a terminal, with this one as its screen and keyboard; with `--background` nobody has
+ * to be at one.
+ */
 async function execInTerminal(text: string, argv: string[], options: ExecOptions): Promise<number> {
   if (options.json === true) throw new UsageError('A terminal shows its output: give one of --tty and --json.')
-  // Without a terminal here, the end of the input would be typed, and be lost where the command does not read yet.
+  // Without a terminal here, the end of the input would be typed, and be lost where the command
+  // does not read yet.
   if (options.background !== true && !isInteractive())
     throw new UsageError(`stdin is no terminal. Without one, leave --tty out: holt exec ${shellWord(text)} -- COMMAND`)
   const runtime = await findRuntime(connect(), text)

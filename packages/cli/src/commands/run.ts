@@ -90,7 +90,10 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
   }
 }
 
-/** A runtime that is deleted afterwards never pauses under its command. One that is kept has the deadline that any other has. */
+/**
+ * A runtime that is deleted afterwards never pauses under its command. One that is kept has the
+ * deadline that any other has.
+ */
 function deadlineOf(options: RunOptions): Pick<CreateRuntimeInput, 'timeout_secs' | 'on_timeout'> {
   const { rm, timeout, runtimeTimeout, ...others } = options
   const fields = deadlineFields({ ...others, ...(runtimeTimeout === undefined ? {} : { timeout: runtimeTimeout }) })
@@ -100,7 +103,10 @@ function deadlineOf(options: RunOptions): Pick<CreateRuntimeInput, 'timeout_secs
   return { timeout_secs: timeout > 0 ? Math.ceil(timeout) + runtimeMarginSecs : null, on_timeout: 'terminate' }
 }
 
-/** The command's own end is what the exit code says; a runtime that could not be deleted is told beside it. */
+/**
+ * The command's own end is what the exit code says; a runtime that could not be deleted is told
+ * beside it.
+ */
 function tellKept(runtimeId: string, error: unknown): void {
   reportError(error)
   if (!(error instanceof HoltError && error.code === 'runtime_not_found'))

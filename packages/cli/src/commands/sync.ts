@@ -91,7 +91,10 @@ async function syncOnce({ runtime, from, to, options }: Job, signal?: AbortSigna
   }
 }
 
-/** Follows what changes here until Ctrl-C, and returns the exit code. A round that fails is told, and what it left is the next one's. */
+/**
+ * Follows what changes here until Ctrl-C, and returns the exit code. A round that fails is told,
+ * and what it left is the next one's.
+ */
 async function stay(job: Job, first: Round): Promise<number> {
   const stop = new AbortController()
   using interrupts = new Interrupts()

@@ -126,7 +126,10 @@ async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
     say(`To apply those here, put them into the settings of its unit, then: systemctl restart ${unit} (runtimes go on)`)
 }
 
-/** Says what a start has changed of the settings that the last one had: what was set for that one alone is not set for this one. */
+/**
+ * Says what a start has changed of the settings that the last one had: what was set for that one
+ * alone is not set for this one.
+ */
 function tellChangedSince(changed: readonly ChangedSetting[], unit: string | null): void {
   say('')
   say(`${styled('yellow', 'warning')}: the last start had other settings than this one:`)

@@ -50,7 +50,9 @@ export const sources: Sources = {
   },
 }
 
-/** Keys by their names; by their ids where several have the same, or a shell would need it quoted. */
+/**
+ * Keys by their names; by their ids where several have the same, or a shell would need it quoted.
+ */
 async function keyNames(): Promise<Candidate[]> {
   const keys = await client().keys.list({ limit: 100 }).all()
   const canStand = (name: string) => /^[\w.-]+$/.test(name) && keys.filter((key) => key.name === name).length === 1

@@ -66,7 +66,10 @@ function counted(tell: (bytes: number) => void) {
   }
 }
 
-/** Writes beside the destination, then puts it in place: whole or not at all, and never over what is there unless asked. */
+/**
+ * Writes beside the destination, then puts it in place: whole or not at all, and never over what is
+ * there unless asked.
+ */
 async function fetchFile(files: Runtime['files'], info: FileInfo, to: string, overwrite: boolean): Promise<void> {
   await mkdir(dirname(to), { recursive: true })
   const beside = join(dirname(to), `.holt-${crypto.randomUUID()}`)

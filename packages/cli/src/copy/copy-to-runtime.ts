@@ -11,7 +11,9 @@ import { showTransfer } from './show-transfer.ts'
 type Remote = Extract<Location, { type: 'remote' }>
 type Here = Exclude<Location, Remote>
 
-/** Copies a file, a tree or our stdin into a runtime. A symlink that is named itself is followed. */
+/**
+ * Copies a file, a tree or our stdin into a runtime. A symlink that is named itself is followed.
+ */
 export async function copyToRuntime(
   holt: Holt,
   source: Here,

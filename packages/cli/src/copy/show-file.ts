@@ -1,6 +1,9 @@
 import { Progress } from '../output/progress.ts'
 
-/** Shows how far the copy of one large file is, on a terminal while it goes. `tell` counts bytes; after a break it may go back. */
+/**
+ * Shows how far the copy of one large file is, on a terminal while it goes. `tell` counts bytes;
+ * after a break it may go back.
+ */
 export async function showFile<Value>(
   what: string,
   totalBytes: number,
@@ -8,7 +11,8 @@ export async function showFile<Value>(
 ): Promise<Value> {
   const progress = new Progress()
   const tell = (bytes: number) => {
-    // Drawing is only for the eye: it never holds up the copy. A file that is quickly there shows nothing.
+    // Drawing is only for the eye: it never holds up the copy. A file that is quickly there shows
+    // nothing.
     if (process.stderr.isTTY && totalBytes >= shownBytes)
       progress.update({ phase: what, done: bytes, total: totalBytes })
   }

@@ -5,7 +5,9 @@ const drawEveryMs = 100
 /** The rate is of the last so long. */
 const rateWindowMs = 3_000
 
-/** One line on a terminal that says how far a transfer is, drawn over and over; nothing elsewhere. */
+/**
+ * One line on a terminal that says how far a transfer is, drawn over and over; nothing elsewhere.
+ */
 export class TransferLine {
   readonly #what: string
   readonly #stream: NodeJS.WriteStream

@@ -4,7 +4,10 @@ import { text } from 'node:stream/consumers'
 import { withoutUnknownSettings } from '../warn-of-settings.ts'
 import { daemonProgram, stateDir } from './state.ts'
 
-/** Runs a verb of the service's program in the foreground, with its input and output as ours, and answers its exit code. */
+/**
+ * Runs a verb of the service's program in the foreground, with its input and output as ours, and
+ * answers its exit code.
+ */
 export async function runDaemonVerb(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '--', daemonProgram(), ...args], {
     stdio: 'inherit',
@@ -21,7 +24,10 @@ export interface ChangedSetting {
   readonly here: string | null
 }
 
-/** The settings of an environment that are others than those of the service that runs, and where none runs than those of the last one. */
+/**
+ * The settings of an environment that are others than those of the service that runs, and where
+ * none runs than those of the last one.
+ */
 export interface ChangedSettings {
   readonly changed: readonly ChangedSetting[]
   readonly since_last_start: readonly ChangedSetting[]

@@ -21,8 +21,8 @@ export interface StartedDaemon {
 const wordsShown = 20
 
 /**
- * The space for young objects is kept small: streams make much that is old within a millisecond, and by default V8 lets a
- * hundred MiB of it gather before it looks.
+ * The space for young objects is kept small: streams make much that is old within a millisecond,
+ * and by default V8 lets a hundred MiB of it gather before it looks.
  */
 const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8']
 
@@ -42,7 +42,10 @@ export async function startDaemon({ port, isolation }: StartOptions): Promise<St
   return { pid: child.pid ?? 0, ended: () => endOf(child), lastWords: () => wordsSince(size) }
 }
 
-/** What a service that is started so has its settings from; without a port that of the environment, or its own default. */
+/**
+ * What a service that is started so has its settings from; without a port that of the environment,
+ * or its own default.
+ */
 export function environmentOf({ port, isolation }: { port?: number | undefined; isolation?: string | undefined }) {
   return {
     ...process.env,

@@ -1,6 +1,9 @@
 import { startTimeOf } from './state.ts'
 
-/** The service writes nothing at its end that it could lose, so it gets no longer than a person likes to wait. */
+/**
+ * The service writes nothing at its end that it could lose, so it gets no longer than a person
+ * likes to wait.
+ */
 const politeMs = 10_000
 const pollMs = 25
 

@@ -5,7 +5,10 @@ import { printable } from '../output/visible.ts'
 
 /** Often enough to look alive, seldom enough to cost nothing. */
 const pollMs = 200
-/** The base template takes minutes where everything has to be fetched; a service that is silent about it this long is stuck. */
+/**
+ * The base template takes minutes where everything has to be fetched; a service that is silent
+ * about it this long is stuck.
+ */
 const longestWaitMs = 45 * 60_000
 
 /** The service to wait for, and the signs that it will not become ready. */

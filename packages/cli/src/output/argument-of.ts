@@ -21,8 +21,9 @@ const known: ReadonlySet<string> = new Set(
 )
 
 /**
- * The option or argument that a field of a request comes from: `--name` for `/name`, `--quota runtimes` for `/quotas/runtimes`, `url` for `/url` where the verb
- * takes that as an argument. A field that is none stays the JSON pointer that it is.
+ * The option or argument that a field of a request comes from: `--name` for `/name`, `--quota
+ * runtimes` for `/quotas/runtimes`, `url` for `/url` where the verb takes that as an argument. A
+ * field that is none stays the JSON pointer that it is.
  */
 export function argumentOf(pointer: string, command?: Command): string {
   const parts = pointer
@@ -30,7 +31,8 @@ export function argumentOf(pointer: string, command?: Command): string {
     .split('/')
     .slice(1)
   for (const [at, part] of parts.entries()) {
-    // A policy that is written out is made of other options than the one that names a stored policy.
+    // A policy that is written out is made of other options than the one that names a stored
+    // policy.
     const found = part === 'network_policy' && at + 1 < parts.length ? null : nameOf(part, command)
     const rest = parts.slice(at + 1).filter((one) => !/^\d+$/.test(one))
     if (found !== null) return [found, ...rest.map(unescaped)].join(' ')

@@ -6,7 +6,10 @@ interface Piece {
 
 const lineFeed = 0x0a
 
-/** Keeps the last lines of what is added, of all streams together in the order that they came in. A line without its end counts as one. */
+/**
+ * Keeps the last lines of what is added, of all streams together in the order that they came in. A
+ * line without its end counts as one.
+ */
 export class LastLines {
   readonly #count: number
   readonly #pieces: Piece[] = []
@@ -21,7 +24,8 @@ export class LastLines {
     if (piece.bytes.length === 0) return
     this.#pieces.push(piece)
     this.#ends += endsIn(piece.bytes)
-    // A whole piece goes as soon as enough lines follow it, so that a long output takes no more memory than its end.
+    // A whole piece goes as soon as enough lines follow it, so that a long output takes no more
+    // memory than its end.
     for (let [first] = this.#pieces; first !== undefined; [first] = this.#pieces) {
       const rest = this.#ends - endsIn(first.bytes)
       if (rest <= this.#count) return

@@ -1,7 +1,10 @@
 import { type QuotaName, type Quotas, type QuotaUse, quotaNames, usualBurst } from '@holt/protocol'
 import { bytes, mib } from './table.ts'
 
-/** A quota, how much of it is used (sizes rounded) and how much there may be (exactly, as `--quota` takes it), for people. */
+/**
+ * A quota, how much of it is used (sizes rounded) and how much there may be (exactly, as `--quota`
+ * takes it), for people.
+ */
 export interface QuotaLine {
   readonly name: QuotaName
   readonly used: string
@@ -32,7 +35,9 @@ function limitOf(name: QuotaName, value: number): string {
   return wholeMiB > 0 && Number.isInteger(wholeMiB) ? mib(wholeMiB) : String(value)
 }
 
-/** The quota of which most is used, in percent: `memory_mib 92%`. Empty where nothing is limited. */
+/**
+ * The quota of which most is used, in percent: `memory_mib 92%`. Empty where nothing is limited.
+ */
 export function tightestQuota(quotas: Quotas, use: QuotaUse): string {
   const shares = (Object.keys(use) as (keyof QuotaUse)[]).flatMap((name) => {
     const limit = quotas[name]

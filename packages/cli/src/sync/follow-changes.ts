@@ -3,16 +3,25 @@ import { type FSWatcher, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { say } from '../output/print.ts'
 
-/** How long it has to be quiet before what has changed is looked at: programs write several files at once. */
+/**
+ * How long it has to be quiet before what has changed is looked at: programs write several files at
+ * once.
+ */
 const quietMs = 100
 /** What never gets quiet is looked at all the same. */
 const longestWaitMs = 2_000
-/** How often a tree is looked at though nothing was heard of it: a directory that was just made may be heard of too late. */
+/**
+ * How often a tree is looked at though nothing was heard of it: a directory that was just made may
+ * be heard of too late.
+ */
 const rescanMs = 10_000
 /** As often, where the system does not tell of changes at all. */
 const pollMs = 2_000
 
-/** Calls `look` whenever a directory of this machine may have changed, and now and then without that, until the signal ends. Never twice at once. */
+/**
+ * Calls `look` whenever a directory of this machine may have changed, and now and then without
+ * that, until the signal ends. Never twice at once.
+ */
 export async function followChanges(
   directory: string,
   { look, signal }: { look: () => Promise<void>; signal: AbortSignal },
@@ -41,7 +50,10 @@ export async function followChanges(
   }
 }
 
-/** Waits for a touch, for a while, or for the end of the signal; nothing of the waiting is left behind. */
+/**
+ * Waits for a touch, for a while, or for the end of the signal; nothing of the waiting is left
+ * behind.
+ */
 async function touchOrPause(touched: EventEmitter, pauseMs: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
   const waiting = AbortSignal.any([signal, over.signal])

@@ -26,7 +26,10 @@ export function localSize(): TerminalSize {
   return { cols: Math.min(cols, maxSide), rows: Math.min(rows, maxSide) }
 }
 
-/** The terminal here as a wire to another one: each key goes through, also those that would be signals here. Restored when disposed of. */
+/**
+ * The terminal here as a wire to another one: each key goes through, also those that would be
+ * signals here. Restored when disposed of.
+ */
 export class RawTerminal implements Disposable {
   readonly #onResize: () => void
   readonly #onContinue = () => {
@@ -44,7 +47,10 @@ export class RawTerminal implements Disposable {
     process.once('exit', this.#restore)
   }
 
-  /** Undoes what a program on the screen may have set: it goes on elsewhere, and does not do that itself. */
+  /**
+   * Undoes what a program on the screen may have set: it goes on elsewhere, and does not do that
+   * itself.
+   */
   reset(): void {
     if (process.stdout.isTTY) process.stdout.write(backToNormal)
   }
@@ -58,7 +64,8 @@ export class RawTerminal implements Disposable {
 
   #enter(): void {
     process.stdin.setRawMode(true)
-    // Node leaves a carriage return before each line feed, which programs that move the cursor down with a line feed do not expect.
+    // Node leaves a carriage return before each line feed, which programs that move the cursor down
+    // with a line feed do not expect.
     spawnSync('stty', ['-opost'], { stdio: [0, 'ignore', 'ignore'] })
   }
 
@@ -69,7 +76,10 @@ export class RawTerminal implements Disposable {
   }
 }
 
-/** Tells people something while the terminal is a wire: on a line of its own, with the returns that it then needs. */
+/**
+ * Tells people something while the terminal is a wire: on a line of its own, with the returns that
+ * it then needs.
+ */
 export function sayOnWire(line: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\n${printable(line)}\r\n` : `${printable(line)}\n`)
 }

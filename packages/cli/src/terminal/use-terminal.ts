@@ -25,7 +25,10 @@ export interface TerminalUse {
   readonly takeover: boolean
 }
 
-/** Puts this terminal and the command's together until the command ends or the person leaves. Answers the exit code for the shell. */
+/**
+ * Puts this terminal and the command's together until the command ends or the person leaves.
+ * Answers the exit code for the shell.
+ */
 export async function useTerminal(use: TerminalUse): Promise<number> {
   const session = new TerminalSession(use)
   return session.run()
@@ -122,7 +125,9 @@ class TerminalSession {
     tell(`holt: ${line}`)
   }
 
-  /** An end of this program leaves the command; where Ctrl-C is no key here, it goes to the command. */
+  /**
+   * An end of this program leaves the command; where Ctrl-C is no key here, it goes to the command.
+   */
   #passSignals(): { stop(): void } {
     const leave = (signal: NodeJS.Signals) => this.#leave(signal)
     const pass = () => {
@@ -151,7 +156,9 @@ class TerminalSession {
     return exitCode === 0 ? holtFailedExitCode : exitCode
   }
 
-  /** Nobody reads our output any more: as with any other program before a pipe, the command ends. */
+  /**
+   * Nobody reads our output any more: as with any other program before a pipe, the command ends.
+   */
   async #endUnread(): Promise<number> {
     if (this.#use.write) await this.#use.command.kill().catch(ignoreEnded)
     return brokenPipeExitCode

@@ -22,7 +22,10 @@ export function explainUsage(error: CommanderError, refused: Refused): void {
   say('(add --help for the options and examples)')
 }
 
-/** Returns the words to type instead; undefined where none are known. `isSpelling`: the words are nearly right as they are. */
+/**
+ * Returns the words to type instead; undefined where none are known. `isSpelling`: the words are
+ * nearly right as they are.
+ */
 function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelling: boolean): string | undefined {
   const args = refused.args[0] === '--' ? refused.args.slice(1) : refused.args
   const [verb = '', second = ''] = args
@@ -36,7 +39,10 @@ function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelli
   return undefined
 }
 
-/** Returns the message without the value that was given to `secret set`, as the log of a job would keep it. */
+/**
+ * Returns the message without the value that was given to `secret set`, as the log of a job would
+ * keep it.
+ */
 function withoutSecret(message: string, [verb, second]: readonly string[]): string {
   return verb === 'secret' && second === 'set' ? message.replace(/( but got \d+): .*$/s, '$1.') : message
 }
@@ -107,7 +113,10 @@ function hint(text: string | undefined): string | undefined {
   return text === undefined ? undefined : `hint: ${text}`
 }
 
-/** Returns a value of a table. Names that every object has, such as `toString`, are none of its keys. */
+/**
+ * Returns a value of a table. Names that every object has, such as `toString`, are none of its
+ * keys.
+ */
 function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined
 }

@@ -13,7 +13,10 @@ const singularOf: Readonly<Record<string, string>> = {
 /** Verbs without commands of their own, in the other number. */
 const otherNumber: Readonly<Record<string, string>> = { ports: 'port', event: 'events', log: 'logs', stat: 'stats' }
 
-/** Returns the arguments with the verb in the number that it is known in. The plural of things alone lists them. */
+/**
+ * Returns the arguments with the verb in the number that it is known in. The plural of things alone
+ * lists them.
+ */
 export function inKnownNumber(args: readonly string[]): readonly string[] {
   const [verb = '', ...others] = args
   const singular = Object.hasOwn(singularOf, verb) ? singularOf[verb] : undefined

@@ -25,9 +25,10 @@ const range = (cidr: string, kind: string, ...embedded: Extract[]): SpecialRange
 }
 
 /**
- * What is not public: the IANA special-purpose registries (RFC 6890 and its updates), multicast, and the ranges that carry an IPv4 address. Of IPv6
- * only 2000::/3 is given out for the public Internet (RFC 4291, 2.4), so all the rest is refused whatever it may become. The first range that fits
- * counts, so a part stands before its whole.
+ * What is not public: the IANA special-purpose registries (RFC 6890 and its updates), multicast,
+ * and the ranges that carry an IPv4 address. Of IPv6 only 2000::/3 is given out for the public
+ * Internet (RFC 4291, 2.4), so all the rest is refused whatever it may become. The first range that
+ * fits counts, so a part stands before its whole.
  */
 const specialRanges: readonly SpecialRange[] = [
   range('0.0.0.0/8', 'this network'),
@@ -70,7 +71,10 @@ const specialRanges: readonly SpecialRange[] = [
 
 const globalUnicast = range('2000::/3', 'global unicast').network
 
-/** Addresses at which clouds hand out credentials and configuration to whoever asks from the machine. */
+/**
+ * Addresses at which clouds hand out credentials and configuration to whoever asks from the
+ * machine.
+ */
 const metadataAddresses: ReadonlySet<string> = new Set(
   [
     '169.254.169.254', // most clouds
@@ -104,8 +108,9 @@ export function nonPublicKind(address: Address): string | null {
 }
 
 /**
- * True when the gateway may dial the address: it is public, or the operator listed it. A metadata address has to be listed by itself. An address that
- * carries an IPv4 address is only as good as that one.
+ * True when the gateway may dial the address: it is public, or the operator listed it. A metadata
+ * address has to be listed by itself. An address that carries an IPv4 address is only as good as
+ * that one.
  */
 export function mayDial(address: Address, allowed: readonly Network[]): boolean {
   const kind = nonPublicKind(address)

@@ -16,7 +16,10 @@ export interface Network {
 const octet = /^(?:0|[1-9]\d{0,2})$/
 const group = /^[0-9a-f]{1,4}$/i
 
-/** Parses an address strictly: four decimal octets without leading zeros, or RFC 4291 text without a zone. Null for anything else. */
+/**
+ * Parses an address strictly: four decimal octets without leading zeros, or RFC 4291 text without a
+ * zone. Null for anything else.
+ */
 export function parseAddress(text: string): Address | null {
   if (text.length > 45) return null
   const bytes = text.includes(':') ? bytesOfV6(text) : bytesOfV4(text)
@@ -39,7 +42,10 @@ export function parseNetwork(text: string): Network | null {
   return { family: address.family, bytes: address.bytes, length: Number(length) }
 }
 
-/** True when the address lies in the network. An IPv4 address never lies in an IPv6 network, mapped or not. */
+/**
+ * True when the address lies in the network. An IPv4 address never lies in an IPv6 network, mapped
+ * or not.
+ */
 export function contains(network: Network, address: Address): boolean {
   if (network.family !== address.family) return false
   const whole = network.length >> 3
@@ -68,7 +74,9 @@ function bytesOfV6(text: string): Uint8Array | null {
   return Uint8Array.from([...front, ...new Array<number>(missing).fill(0), ...back])
 }
 
-/** The bytes of groups between colons; the last group may be an IPv4 address where the text ends. */
+/**
+ * The bytes of groups between colons; the last group may be an IPv4 address where the text ends.
+ */
 function groupsOf(text: string, endsHere: boolean): number[] | null {
   if (text === '') return []
   const parts = text.split(':')

@@ -2,12 +2,18 @@ import { isHostName } from '@holt/protocol'
 import type { SyntheticAddress } from '../contract.ts'
 import { type Address, addressOf, contains, parseAddress, parseNetwork } from './parse-address.ts'
 
-/** First and last address that is handed out: 198.18.1.0 and 198.19.255.254. What is before is the runtime's own and its resolver's. */
+/**
+ * First and last address that is handed out: 198.18.1.0 and 198.19.255.254. What is before is the
+ * runtime's own and its resolver's.
+ */
 const firstAddress = 0xc6120100
 const lastAddress = 0xc613fffe
 const rangeSize = lastAddress - firstAddress + 1
 
-/** Names that a runtime has addresses for at once; far more than programs use, and a few MiB at most. */
+/**
+ * Names that a runtime has addresses for at once; far more than programs use, and a few MiB at
+ * most.
+ */
 const maxNames = 4096
 
 /** The range that synthetic addresses come from (RFC 2544 keeps it from the Internet). */
@@ -26,9 +32,10 @@ interface Entry {
 }
 
 /**
- * The addresses that stand for names in one runtime: one for each name, the same as long as it is kept. When the table is full the name that was not
- * used for longest loses its place. Its address stays unused until all others have had their turn, so that a program that remembers it finds nothing
- * there rather than another name.
+ * The addresses that stand for names in one runtime: one for each name, the same as long as it is
+ * kept. When the table is full the name that was not used for longest loses its place. Its address
+ * stays unused until all others have had their turn, so that a program that remembers it finds
+ * nothing there rather than another name.
  */
 export class SyntheticAddresses {
   /** In the order of their last use. */
@@ -48,7 +55,10 @@ export class SyntheticAddresses {
     for (const { name, address } of options.known?.slice(-this.#capacity) ?? []) this.#restore(name, address)
   }
 
-  /** The address of a canonical name, handed out now if it has none; null when every place is in use. */
+  /**
+   * The address of a canonical name, handed out now if it has none; null when every place is in
+   * use.
+   */
   assign(name: string): string | null {
     const known = this.#byName.get(name)
     if (known !== undefined) {

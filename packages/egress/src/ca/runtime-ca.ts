@@ -22,8 +22,9 @@ const backdatedMs = dayMs
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
 /**
- * Makes the certificate authority of one runtime (P-256, self-signed, no authority below it). `name` stands in its subject, for people who look at
- * a certificate inside: letters, digits, spaces, `-`, `_` and `.`, at most 64.
+ * Makes the certificate authority of one runtime (P-256, self-signed, no authority below it).
+ * `name` stands in its subject, for people who look at a certificate inside: letters, digits,
+ * spaces, `-`, `_` and `.`, at most 64.
  */
 export async function makeRuntimeCa(name: string): Promise<RuntimeCa> {
   if (!/^[\w .-]{1,64}$/.test(name)) throw new Error(`not a name for a certificate authority: ${JSON.stringify(name)}`)

@@ -21,8 +21,9 @@ const internetClass = 1
 const blocked: DnsAnswer = { code: rcode.refused, extendedError: 15 }
 
 /**
- * Answers one DNS message. A name that no rule allows is refused without anybody being asked. An allowed one has one synthetic IPv4 address and no
- * other record: no IPv6, and no HTTPS record, whose keys would encrypt the server name.
+ * Answers one DNS message. A name that no rule allows is refused without anybody being asked. An
+ * allowed one has one synthetic IPv4 address and no other record: no IPv6, and no HTTPS record,
+ * whose keys would encrypt the server name.
  */
 export async function answerQuery(message: Buffer, service: NameService): Promise<Buffer | null> {
   const query = readQuery(message)

@@ -28,8 +28,9 @@ const maxNameLength = 255
 const optType = 41
 
 /**
- * Reads a DNS message as one query (RFC 1035, 4.1) and takes nothing for granted: one question, no records besides EDNS, no compression, no bytes
- * after the end. Null when there is not even a header.
+ * Reads a DNS message as one query (RFC 1035, 4.1) and takes nothing for granted: one question, no
+ * records besides EDNS, no compression, no bytes after the end. Null when there is not even a
+ * header.
  */
 export function readQuery(message: Buffer): DnsQuery | MalformedQuery | null {
   if (message.length < headerLength) return null
@@ -60,7 +61,10 @@ export function readQuery(message: Buffer): DnsQuery | MalformedQuery | null {
   }
 }
 
-/** The labels from an offset up to the root. A pointer has nothing before it to point to, so it is not well formed here. */
+/**
+ * The labels from an offset up to the root. A pointer has nothing before it to point to, so it is
+ * not well formed here.
+ */
 function readLabels(message: Buffer, start: number): { labels: Buffer[]; end: number } | null {
   const labels: Buffer[] = []
   for (let offset = start; offset < message.length && offset - start < maxNameLength; ) {
@@ -73,7 +77,9 @@ function readLabels(message: Buffer, start: number): { labels: Buffer[]; end: nu
   return null
 }
 
-/** A label with a dot in it would become two in a string, so bytes are checked before there is one. */
+/**
+ * A label with a dot in it would become two in a string, so bytes are checked before there is one.
+ */
 function nameOf(labels: readonly Buffer[]): string | null {
   const odd = labels.some((label) => label.some((byte) => !isNameByte(byte)))
   return odd ? null : canonicalName(labels.map((label) => label.toString('latin1')).join('.'))

@@ -14,7 +14,10 @@ export interface DnsAnswer {
   readonly record?: { readonly type: 'A'; readonly address: Address } | { readonly type: 'PTR'; readonly name: string }
 }
 
-/** Seconds that a program may remember an answer. The address stays longer, but whether the name exists may change. */
+/**
+ * Seconds that a program may remember an answer. The address stays longer, but whether the name
+ * exists may change.
+ */
 const ttlSecs = 60
 
 /** The size of UDP messages that is announced; the guest decides what fits its programs. */

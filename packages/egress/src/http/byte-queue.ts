@@ -1,6 +1,9 @@
 import type { Readable } from 'node:stream'
 
-/** Takes bytes off the front of a stream as they are wanted, so that the stream waits when they are not. */
+/**
+ * Takes bytes off the front of a stream as they are wanted, so that the stream waits when they are
+ * not.
+ */
 export class ByteQueue {
   readonly #chunks: AsyncIterator<Buffer, undefined>
   #buffered: Buffer = Buffer.alloc(0)
@@ -14,7 +17,10 @@ export class ByteQueue {
     return this.#buffered.length > 0 || this.#fill()
   }
 
-  /** Everything before a delimiter, which is taken off too. Null when it does not come within `maxBytes`, or the stream ends before. */
+  /**
+   * Everything before a delimiter, which is taken off too. Null when it does not come within
+   * `maxBytes`, or the stream ends before.
+   */
   async until(delimiter: string, maxBytes: number): Promise<Buffer | null> {
     for (let searched = 0; ; ) {
       const end = this.#buffered.indexOf(delimiter, searched, 'latin1')

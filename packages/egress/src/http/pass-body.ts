@@ -9,8 +9,8 @@ const maxTrailers = 100
 const maxTrailerLine = 8 * 1024
 
 /**
- * Passes one body on, framed anew. Trailers are dropped. False when it ended too early or is not well formed: then what was passed on is not whole,
- * and nothing may follow it.
+ * Passes one body on, framed anew. Trailers are dropped. False when it ended too early or is not
+ * well formed: then what was passed on is not whole, and nothing may follow it.
  */
 export async function passBody(
   queue: ByteQueue,

@@ -36,24 +36,35 @@ export interface RelayedConnection {
   readonly signal: AbortSignal
 }
 
-/** How the relay ended: with the requests, with a switch to WebSocket, with a request that was refused, or with a request or an answer that was cut off. */
+/**
+ * How the relay ended: with the requests, with a switch to WebSocket, with a request that was
+ * refused, or with a request or an answer that was cut off.
+ */
 export type RelayEnd = 'ended' | 'switched' | 'refused' | 'cut_off'
 
-/** A head has to be there this long after its first byte. Between requests the connection may be idle. */
+/**
+ * A head has to be there this long after its first byte. Between requests the connection may be
+ * idle.
+ */
 const headTimeoutMs = 30_000
 /** Responses that are under way when a later request is refused may take this long. */
 const drainTimeoutMs = 10_000
 /** A server may take its time to answer an offer to switch. */
 const switchTimeoutMs = 120_000
 const maxInterimBytes = 16 * 1024
-/** What a refused client still sends is read for so long and so much, so that it gets its answer before the connection is gone. */
+/**
+ * What a refused client still sends is read for so long and so much, so that it gets its answer
+ * before the connection is gone.
+ */
 const lingerMs = 2000
 const lingerBytes = 1024 * 1024
 
 /**
- * Carries plain HTTP: each request is read, decided, and written anew from what was understood; responses pass as they are, and the guest's side is
- * ended when the upstream's is. Returns when the guest has ended, when a request was refused (it has its answer then), or when the two switched to
- * WebSocket: then `rest` is what the guest has sent already, and all that follows is for the caller to pass on.
+ * Carries plain HTTP: each request is read, decided, and written anew from what was understood;
+ * responses pass as they are, and the guest's side is ended when the upstream's is. Returns when
+ * the guest has ended, when a request was refused (it has its answer then), or when the two
+ * switched to WebSocket: then `rest` is what the guest has sent already, and all that follows is
+ * for the caller to pass on.
  */
 export async function relayRequests(connection: RelayedConnection): Promise<{ end: RelayEnd; rest?: Buffer }> {
   const { guest, upstream } = connection
@@ -116,7 +127,10 @@ class Responses {
     })
   }
 
-  /** Lets the upstream answer what it was asked, as long as that takes a decent time, and keeps the guest's side open. */
+  /**
+   * Lets the upstream answer what it was asked, as long as that takes a decent time, and keeps the
+   * guest's side open.
+   */
   async finish(): Promise<void> {
     const { upstream, guest, signal } = this.#connection
     this.#refusing = true
@@ -178,7 +192,10 @@ async function refuse({ guest }: RelayedConnection, queue: ByteQueue, reason: De
   }
 }
 
-/** How the upstream answers the offer to switch. Until it has said so, nothing that the guest sends is passed on. */
+/**
+ * How the upstream answers the offer to switch. Until it has said so, nothing that the guest sends
+ * is passed on.
+ */
 function startOfAnswer({ upstream, signal }: RelayedConnection): Promise<Peeked<'switched' | 'stayed'>> {
   return peek(upstream, { timeoutMs: switchTimeoutMs, signal }, (bytes) => {
     const read = readResponseStart(bytes)

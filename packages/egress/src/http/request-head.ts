@@ -36,13 +36,17 @@ export const maxHeadBytes = 32 * 1024
 const maxFields = 100
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** RFC 9110, 5.5: visible characters, spaces, tabs and bytes above ASCII. No CR, LF, NUL or other control. */
+/**
+ * RFC 9110, 5.5: visible characters, spaces, tabs and bytes above ASCII. No CR, LF, NUL or other
+ * control.
+ */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 const requestLine = /^([A-Z][A-Z-]{0,31}) ([\x21-\x7e]{1,16384}) HTTP\/1\.([01])$/
 
 /**
- * Reads the head of a request (RFC 9112), without the empty line at its end. Nothing that two servers read differently gets through: bare CR or LF,
- * folded lines, spaces before the colon, two lengths, a length beside chunks, two Hosts, a Host that is not the target's.
+ * Reads the head of a request (RFC 9112), without the empty line at its end. Nothing that two
+ * servers read differently gets through: bare CR or LF, folded lines, spaces before the colon, two
+ * lengths, a length beside chunks, two Hosts, a Host that is not the target's.
  */
 export function readRequestHead(bytes: Buffer): RequestHead | BadHead {
   const [first = '', ...lines] = bytes.toString('latin1').split('\r\n')
@@ -96,7 +100,10 @@ function readField(line: string): HeaderField | null {
   return { name, value: withoutBlanks(value) }
 }
 
-/** The value without blanks around it (RFC 9112, 5.1). An expression for those at its end would try each blank in the middle as their first. */
+/**
+ * The value without blanks around it (RFC 9112, 5.1). An expression for those at its end would try
+ * each blank in the middle as their first.
+ */
 function withoutBlanks(value: string): string {
   let [start, end] = [0, value.length]
   while (start < end && isBlank(value, start)) start += 1
@@ -108,7 +115,10 @@ function isBlank(value: string, at: number): boolean {
   return value[at] === ' ' || value[at] === '\t'
 }
 
-/** Origin form, absolute form of plain HTTP, or `*` for OPTIONS (RFC 9112, 3.2). A fragment is never sent, so none is understood. */
+/**
+ * Origin form, absolute form of plain HTTP, or `*` for OPTIONS (RFC 9112, 3.2). A fragment is never
+ * sent, so none is understood.
+ */
 function readTarget(method: string, target: string): { authority: string | null; target: string } | null {
   if (method === 'CONNECT' || target.includes('#')) return null
   if (target.startsWith('/')) return { authority: null, target }
@@ -118,7 +128,10 @@ function readTarget(method: string, target: string): { authority: string | null;
   return { authority, target: rest.startsWith('/') ? rest : `/${rest}` }
 }
 
-/** Fields that a proxy on the way would drop if Connection named them: then the request would end elsewhere, or be for another host. */
+/**
+ * Fields that a proxy on the way would drop if Connection named them: then the request would end
+ * elsewhere, or be for another host.
+ */
 const lasting = ['host', 'content-length', 'transfer-encoding']
 
 function readFraming(headers: readonly HeaderField[], version: string): BodyFraming | BadHead {
@@ -137,7 +150,10 @@ function readFraming(headers: readonly HeaderField[], version: string): BodyFram
   return /^\d{1,15}$/.test(length) ? { type: 'length', bytes: Number(length) } : bad('length')
 }
 
-/** A switch to anything but WebSocket (h2c, say) would take later requests out of sight, so the offer is not passed on. */
+/**
+ * A switch to anything but WebSocket (h2c, say) would take later requests out of sight, so the
+ * offer is not passed on.
+ */
 function withoutSwitch(headers: readonly HeaderField[]): Pick<RequestHead, 'headers' | 'wantsWebSocket'> {
   const offers = membersOf(headers, 'upgrade')
   if (offers.length === 1 && offers[0] === 'websocket' && membersOf(headers, 'connection').includes('upgrade'))

@@ -1,7 +1,10 @@
 /** How a server answers an offer to switch protocols. */
 export type ReadStart = { readonly type: 'switched' } | { readonly type: 'stayed' } | { readonly type: 'incomplete' }
 
-/** Reads past interim answers to the status that counts (RFC 9110, 15.2). What is no answer of HTTP/1 has switched nothing. */
+/**
+ * Reads past interim answers to the status that counts (RFC 9110, 15.2). What is no answer of
+ * HTTP/1 has switched nothing.
+ */
 export function readResponseStart(bytes: Buffer): ReadStart {
   const text = bytes.toString('latin1')
   for (let start = 0; ; ) {

@@ -16,12 +16,18 @@ export interface Plan {
   readonly http: readonly NamedRule[]
 }
 
-/** The first rule that allows a name at some port: then the name has an address. Null: it is refused without a query. */
+/**
+ * The first rule that allows a name at some port: then the name has an address. Null: it is refused
+ * without a query.
+ */
 export function ruleForName(policy: EffectivePolicy, name: string): NamedRule | null {
   return policy.rules.find((rule) => coversName(rule.host, name)) ?? null
 }
 
-/** The rules that allow a connection; null when there is none. A rule only ever allows: it takes nothing away that another one gives. */
+/**
+ * The rules that allow a connection; null when there is none. A rule only ever allows: it takes
+ * nothing away that another one gives.
+ */
 export function planConnection(policy: EffectivePolicy, target: Target): Plan | null {
   const rules = policy.rules.filter((rule) => rule.ports.includes(target.port) && coversTarget(rule, target))
   if (rules.length === 0) return null

@@ -6,8 +6,10 @@ import { presets } from './presets.ts'
 const maxNameLength = 200
 
 /**
- * Resolves the presets of a policy and names its rules. A rule's name is what it allows: `api.example.com:443`, with the methods and paths where
- * it has some, and `npm/registry.npmjs.org:443` where a preset brought it. A rule that stands there twice is there once.
+ * Resolves the presets of a policy and names its rules. A rule's name is what it allows:
+ * `api.example.com:443`, with the methods and paths where it has some, and
+ * `npm/registry.npmjs.org:443` where a preset brought it. A rule that stands there twice is there
+ * once.
  */
 export function makeEffectivePolicy(body: PolicyBody): EffectivePolicy {
   const own = body.allow.map((rule) => nameRule('', rule))

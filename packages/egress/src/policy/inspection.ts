@@ -27,8 +27,8 @@ const unreadableNetwork =
   'TLS to an address cannot be ended at the gateway, so that requests cannot be checked: such connections are refused.'
 
 /**
- * Says for each rule how the gateway looks at what the rule allows. A rule whose ports are read differently has an entry for each way, and so has a
- * rule with secrets for a part of its hosts.
+ * Says for each rule how the gateway looks at what the rule allows. A rule whose ports are read
+ * differently has an entry for each way, and so has a rule with secrets for a part of its hosts.
  */
 export function inspectionOf(
   policy: EffectivePolicy,
@@ -61,7 +61,10 @@ interface Way {
   readonly secrets: readonly Pick<AttachedSecret, 'name' | 'hosts'>[]
 }
 
-/** A secret for all of the rule's names makes the rule terminated; one for some of them is an entry for those. */
+/**
+ * A secret for all of the rule's names makes the rule terminated; one for some of them is an entry
+ * for those.
+ */
 function entriesOf({ rule, inspection, ports, secrets }: Way): RuleInspection[] {
   const entry = (host: string, seen: Inspection, names: readonly string[]): RuleInspection => {
     const unseen = seen === 'terminated' && !isForNames(rule) ? unreadableNetwork : sentences[seen]

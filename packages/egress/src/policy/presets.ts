@@ -17,8 +17,9 @@ const web = (host: string, why: string): PresetHost => ({ host, ports: [80, 443]
 const npmRegistry = https('registry.npmjs.org', 'metadata and tarballs of npm packages, and advisories')
 
 /**
- * The presets: every host that a preset allows, and why. A host stands here only when its vendor documents it, or its own client asks for it, and
- * when it is the vendor's alone: no shared storage or CDN name on which anybody can publish. A registry that takes uploads is still a way out for
+ * The presets: every host that a preset allows, and why. A host stands here only when its vendor
+ * documents it, or its own client asks for it, and when it is the vendor's alone: no shared storage
+ * or CDN name on which anybody can publish. A registry that takes uploads is still a way out for
  * whoever brings a token of their own: that is said in SECURITY.md.
  */
 export const presets: Readonly<Record<PresetName, readonly PresetHost[]>> = {

@@ -11,14 +11,20 @@ const tcpTimeoutMs = 3000
 /** Messages that are passed over while waiting for the one that belongs to the query. */
 const maxStrayMessages = 100
 
-/** Asks one server, over TCP when the answer over UDP cannot be relied on. Rejects when no answer came. */
+/**
+ * Asks one server, over TCP when the answer over UDP cannot be relied on. Rejects when no answer
+ * came.
+ */
 export async function askServer(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
   const answer = await askOverUdp(server, query, AbortSignal.any([signal, AbortSignal.timeout(udpTimeoutMs)]))
   if (!answer.unsure) return answer
   return askOverTcp(server, query, AbortSignal.any([signal, AbortSignal.timeout(tcpTimeoutMs)]))
 }
 
-/** From a port of its own that the kernel picks at random, and connected, so that only the server's messages come in. */
+/**
+ * From a port of its own that the kernel picks at random, and connected, so that only the server's
+ * messages come in.
+ */
 function askOverUdp(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedAnswer>()
   const socket = createSocket(server.address.family === 4 ? 'udp4' : 'udp6')

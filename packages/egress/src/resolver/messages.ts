@@ -21,7 +21,10 @@ export interface ReceivedAnswer {
 const udpPayloadSize = 1232
 const headerLength = 12
 
-/** Makes a query with an unguessable id and the name in random letters (draft-vixie-dnsext-dns0x20), which an answer repeats. */
+/**
+ * Makes a query with an unguessable id and the name in random letters (draft-vixie-dnsext-dns0x20),
+ * which an answer repeats.
+ */
 export function makeQuery(name: string, type: 'A' | 'AAAA'): SentQuery {
   const id = randomInt(0x1_0000)
   const letters = [...name].map((letter) => (randomInt(2) === 0 ? letter : letter.toUpperCase())).join('')
@@ -53,7 +56,8 @@ export function readAnswer(query: SentQuery, message: Buffer): ReceivedAnswer | 
   if ((flags & 0xf800) !== 0x8000) return null
   const code = flags & 0xf
   if (message.readUInt16BE(4) !== 1) {
-    // Some servers leave the question out of an error; that says nothing but that they did not answer.
+    // Some servers leave the question out of an error; that says nothing but that they did not
+    // answer.
     return code === 0 ? null : { code: code === 3 ? 2 : code, unsure: false, records: [] }
   }
   const question = query.message.subarray(headerLength, headerLength + query.name.length + 6)

@@ -24,7 +24,10 @@ const noSuchName = 3
 /** All servers together may take this long, twice round. */
 const lookupTimeoutMs = 6000
 const rounds = 2
-/** Aliases of aliases, within one answer and by asking again (RFC 1034 has no bound; servers use about as many). */
+/**
+ * Aliases of aliases, within one answer and by asking again (RFC 1034 has no bound; servers use
+ * about as many).
+ */
 const maxAliases = 16
 const maxQuestions = 8
 const maxAddresses = 16
@@ -41,8 +44,8 @@ const maxCached = 512
 const maxAtOnce = 64
 
 /**
- * The gateway's own resolver, one for each runtime, so that no runtime fills another's. A stub: it asks recursive servers. It never reads
- * `/etc/hosts`, and it only knows canonical names.
+ * The gateway's own resolver, one for each runtime, so that no runtime fills another's. A stub: it
+ * asks recursive servers. It never reads `/etc/hosts`, and it only knows canonical names.
  */
 export class Resolver {
   readonly #servers: () => Promise<readonly DnsServer[]>
@@ -83,7 +86,10 @@ export class Resolver {
     return result
   }
 
-  /** The other family's addresses: not waited for when there is no such name, and not for long when there are some already. */
+  /**
+   * The other family's addresses: not waited for when there is no such name, and not for long when
+   * there are some already.
+   */
   async #second(first: LookupResult['type'], six: Promise<Resolved>): Promise<Resolved | null> {
     if (first === 'no_such_name') return null
     return first === 'found' ? Promise.race([six, delay(secondFamilyMs, null, { ref: false })]) : six
@@ -131,7 +137,10 @@ export class Resolver {
 
 const failed: Resolved = { result: { type: 'failed' }, ttlSecs: 0 }
 
-/** Follows the aliases that an answer has for a name. Null when they go round, on for too long, or to what is no name. */
+/**
+ * Follows the aliases that an answer has for a name. Null when they go round, on for too long, or
+ * to what is no name.
+ */
 function follow(records: readonly AnswerRecord[], start: string, type: 'A' | 'AAAA') {
   let name = start
   let ttlSecs = maxTtlSecs

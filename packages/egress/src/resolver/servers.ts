@@ -22,7 +22,10 @@ export function parseServer(text: string): DnsServer | null {
   return address === null ? null : { address, port: authority?.port ?? 53 }
 }
 
-/** The servers in the text of a `resolv.conf` (resolv.conf(5)); lines that are not understood are passed over. */
+/**
+ * The servers in the text of a `resolv.conf` (resolv.conf(5)); lines that are not understood are
+ * passed over.
+ */
 export function serversOf(resolvConf: string): readonly DnsServer[] {
   return resolvConf
     .split('\n')
@@ -31,7 +34,10 @@ export function serversOf(resolvConf: string): readonly DnsServer[] {
     .slice(0, maxServers)
 }
 
-/** Answers the DNS servers to ask: the operator's, or the host's own, which may change while the service runs. */
+/**
+ * Answers the DNS servers to ask: the operator's, or the host's own, which may change while the
+ * service runs.
+ */
 export function makeServerList(resolvers: readonly string[]): () => Promise<readonly DnsServer[]> {
   if (resolvers.length > 0) {
     const servers = resolvers.map((text) => {

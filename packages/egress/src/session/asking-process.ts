@@ -14,7 +14,10 @@ const Process = z.object({
   uid: z.number().int().min(0).max(0xffff_ffff),
 })
 
-/** Reads what the guest says of the process that asked; null for what is missing or not of the form. It is never decided on. */
+/**
+ * Reads what the guest says of the process that asked; null for what is missing or not of the form.
+ * It is never decided on.
+ */
 export function readProcess(header: string | string[] | undefined): AskingProcess | null {
   if (typeof header !== 'string' || header.length > maxHeader) return null
   try {

@@ -9,7 +9,10 @@ export type Opening =
   | { readonly type: 'bad_tls' }
   | { readonly type: 'other' }
 
-/** Looks at the first bytes: TLS is told by its first byte, and is then read as far as the end of its ClientHello. */
+/**
+ * Looks at the first bytes: TLS is told by its first byte, and is then read as far as the end of
+ * its ClientHello.
+ */
 export function lookAtOpening(bytes: Buffer): Look<Opening> {
   if (bytes[0] !== handshakeRecord) return { type: 'enough', value: { type: 'other' } }
   const hello = readClientHello(bytes)
@@ -18,8 +21,9 @@ export function lookAtOpening(bytes: Buffer): Look<Opening> {
 }
 
 /**
- * What is wrong with the server name of a ClientHello; null when nothing is. It has to be the name that the address was handed out for, without a
- * final dot (RFC 6066, 3). With an encrypted client hello the outer name has to be, since that is whom the server answers for. An address that was
+ * What is wrong with the server name of a ClientHello; null when nothing is. It has to be the name
+ * that the address was handed out for, without a final dot (RFC 6066, 3). With an encrypted client
+ * hello the outer name has to be, since that is whom the server answers for. An address that was
  * dialled as such has no name to compare.
  */
 export function refuseHello(hello: ClientHello, name: string | null): DenialReason | null {

@@ -10,7 +10,10 @@ import { blindWay, type Way, wayOf } from './ways.ts'
 /** Clients of TLS and HTTP speak first, though some open a connection before they need it. */
 const firstBytesTimeoutMs = 60_000
 
-/** A connection whose way is not chosen yet. What holds may change meanwhile, so it is asked for each time. */
+/**
+ * A connection whose way is not chosen yet. What holds may change meanwhile, so it is asked for
+ * each time.
+ */
 export interface UndecidedConnection {
   readonly stream: Readable
   /** The name that it is for; null for an address. */
@@ -21,7 +24,10 @@ export interface UndecidedConnection {
   secrets(): readonly AttachedSecret[]
 }
 
-/** Chooses how a connection is carried, by its first bytes where rules need that. Throws a `RefusedConnection` when no rule carries what they are. */
+/**
+ * Chooses how a connection is carried, by its first bytes where rules need that. Throws a
+ * `RefusedConnection` when no rule carries what they are.
+ */
 export async function chooseWay(connection: UndecidedConnection): Promise<{ way: Way; hello: ClientHello | null }> {
   const before = connection.plan()
   const blind = blindWay(before, connection.secrets())

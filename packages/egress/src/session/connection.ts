@@ -23,8 +23,9 @@ import { stillAllows, type Way } from './ways.ts'
 const maxLoggedPath = 1024
 
 /**
- * One TCP connection of a runtime, from its CONNECT to its end: decided, resolved, dialled, answered, looked at as closely as its rule needs, and
- * carried. An end of one side passes as an end, a reset as a reset.
+ * One TCP connection of a runtime, from its CONNECT to its end: decided, resolved, dialled,
+ * answered, looked at as closely as its rule needs, and carried. An end of one side passes as an
+ * end, a reset as a reset.
  */
 export class Connection {
   readonly #target: Target
@@ -70,11 +71,13 @@ export class Connection {
 
   /** Carries the connection to its end. Never rejects. */
   async run(): Promise<void> {
-    // A stream that closes in order has been read and written to its end; its socket then ends by itself.
+    // A stream that closes in order has been read and written to its end; its socket then ends by
+    // itself.
     const endBroken = () => {
       if (this.#isAborted) this.#end()
     }
-    // One that is reset without an error is not closed before what waits in it was read and written, which may be never.
+    // One that is reset without an error is not closed before what waits in it was read and
+    // written, which may be never.
     this.#stream.once('close', endBroken).once('aborted', endBroken)
     try {
       const socket = await this.#open()
@@ -87,7 +90,9 @@ export class Connection {
     }
   }
 
-  /** Ends the connection at once when the policy and secrets in force no longer allow it as it is. */
+  /**
+   * Ends the connection at once when the policy and secrets in force no longer allow it as it is.
+   */
   recheck(): void {
     const plan = this.#plan()
     const allowed = this.#way === null ? plan !== null : stillAllows(plan, this.#secrets(), this.#way)
@@ -109,7 +114,8 @@ export class Connection {
     this.#requirePlan()
     const socket = await this.#dial()
     this.#ended.signal.throwIfAborted()
-    // Without this the end of the stream goes out before its reset, and what was broken off would look whole.
+    // Without this the end of the stream goes out before its reset, and what was broken off would
+    // look whole.
     this.#stream.once('wantTrailers', () => {
       if (!this.#isAborted) this.#stream.sendTrailers({})
     })
@@ -191,7 +197,10 @@ export class Connection {
     this.#passOn(socket)
   }
 
-  /** Passes on what the guest sends. A stream that was broken off ends too: that must not arrive as a whole message's end. */
+  /**
+   * Passes on what the guest sends. A stream that was broken off ends too: that must not arrive as
+   * a whole message's end.
+   */
   #passOn(socket: Socket): void {
     const passEnd = () => (this.#isAborted ? this.#end() : socket.end())
     if (this.#stream.readableEnded) return void passEnd()

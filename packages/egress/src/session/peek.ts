@@ -9,13 +9,17 @@ export type Look<T> =
 /** How peeking ended: by a verdict, or with the stream, the time or the signal. */
 export type Peeked<T> =
   | { readonly type: 'enough'; readonly value: T }
-  /** With all that came of the stream: to one that has ended nothing can be put back. One that was broken off is not whole. */
+  /**
+   * With all that came of the stream: to one that has ended nothing can be put back. One that was
+   * broken off is not whole.
+   */
   | { readonly type: 'ended'; readonly bytes: Buffer; readonly whole: boolean }
   | { readonly type: 'timeout' }
 
 /**
- * Reads the first bytes of a stream until `look` has seen enough or the time is over, and puts all of them back. `look` is not asked again before there are as many
- * bytes as it needs, so that bytes that trickle in cost no more than others.
+ * Reads the first bytes of a stream until `look` has seen enough or the time is over, and puts all
+ * of them back. `look` is not asked again before there are as many bytes as it needs, so that bytes
+ * that trickle in cost no more than others.
  */
 export async function peek<T>(
   stream: Readable,

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Streams of one runtime: so many at once, and so many in a second for ever. Package managers stay far below. */
+/**
+ * Streams of one runtime: so many at once, and so many in a second for ever. Package managers stay
+ * far below.
+ */
 const streamBurst = 2000
 const streamsPerSecond = 200
 /** A guest that goes on this far beyond is not a busy program. */
@@ -48,7 +51,10 @@ export class RequestRate {
     return this.#streams.take() >= 0 ? 'ok' : 'refused'
   }
 
-  /** Takes a request on a connection: one too many waits for its turn, and with it all that follows on that connection. */
+  /**
+   * Takes a request on a connection: one too many waits for its turn, and with it all that follows
+   * on that connection.
+   */
   async pace(): Promise<void> {
     const left = this.#requests.take()
     if (left < 0) await delay((-left / requestsPerSecond) * 1000)

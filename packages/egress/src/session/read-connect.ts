@@ -16,8 +16,9 @@ export type ReadConnect =
     }
 
 /**
- * Reads the authority of a CONNECT: the address that a program dialled, never a name. A synthetic address becomes the name that it was handed out
- * for, and only that; any other address is a literal.
+ * Reads the authority of a CONNECT: the address that a program dialled, never a name. A synthetic
+ * address becomes the name that it was handed out for, and only that; any other address is a
+ * literal.
  */
 export function readConnect(headers: IncomingHttpHeaders, addresses: SyntheticAddresses): ReadConnect {
   const refused = (reason: DenialReason, address: string | null = null, port: number | null = null): ReadConnect => {

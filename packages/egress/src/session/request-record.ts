@@ -24,7 +24,10 @@ export class RequestRecord {
     this.#kept.set(own, { method: own.slice(0, method.length), path: own.slice(method.length + 1) })
   }
 
-  /** True when rules allow everything that was asked. What could not be remembered counts as asked for anything. */
+  /**
+   * True when rules allow everything that was asked. What could not be remembered counts as asked
+   * for anything.
+   */
   areAllowed(rules: readonly NamedRule[]): boolean {
     if (this.#hasMore && wholeRule(rules) === null) return false
     return [...this.#kept.values()].every(({ method, path }) => decideRequest(rules, method, path).allowed)

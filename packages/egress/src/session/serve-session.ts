@@ -14,7 +14,10 @@ export interface SessionHandler {
   onConnect(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
 }
 
-/** Bytes of one connection that may wait in memory. Larger is no faster: the guest is as near as a Unix socket. */
+/**
+ * Bytes of one connection that may wait in memory. Larger is no faster: the guest is as near as a
+ * Unix socket.
+ */
 const streamWindowBytes = 128 * 1024
 /** Larger frames are fewer to handle. */
 const maxFrameBytes = 64 * 1024
@@ -41,7 +44,10 @@ const sessionOptions = {
   streamResetRate: 50,
 }
 
-/** Serves HTTP/2 on a connection of the guest. The limits of the protocol hold whatever the guest sends: what goes beyond costs it the session. */
+/**
+ * Serves HTTP/2 on a connection of the guest. The limits of the protocol hold whatever the guest
+ * sends: what goes beyond costs it the session.
+ */
 export function serveSession(connection: Duplex, handler: SessionHandler): ServerHttp2Session {
   const session = performServerHandshake(connection, sessionOptions)
   connection.on('error', () => undefined)

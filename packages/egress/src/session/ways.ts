@@ -20,8 +20,9 @@ export function blindWay(plan: Plan, secrets: readonly AttachedSecret[]): Way | 
 }
 
 /**
- * The way of a connection by what its first bytes are; null when no rule carries that. Rules that allow more go first, since a rule takes nothing
- * away that another one gives; only a secret makes TLS be read that could have passed.
+ * The way of a connection by what its first bytes are; null when no rule carries that. Rules that
+ * allow more go first, since a rule takes nothing away that another one gives; only a secret makes
+ * TLS be read that could have passed.
  */
 export function wayOf(plan: Plan, secrets: readonly AttachedSecret[], first: FirstBytes): Way | null {
   const blind = blindWay(plan, secrets)
@@ -39,7 +40,10 @@ export function wayOf(plan: Plan, secrets: readonly AttachedSecret[], first: Fir
   return tcp === undefined ? null : { type: 'tcp', rule: tcp }
 }
 
-/** True when a plan still allows a connection that is carried in some way, with these requests so far. */
+/**
+ * True when a plan still allows a connection that is carried in some way, with these requests so
+ * far.
+ */
 export function stillAllows(plan: Plan | null, secrets: readonly AttachedSecret[], way: Way): boolean {
   if (plan === null) return false
   switch (way.type) {

@@ -10,7 +10,10 @@ export function fieldsOf(raw: readonly string[]): Field[] {
   return fields
 }
 
-/** The fields that go on to the other side: without those for this connection, and without what `Connection` names. */
+/**
+ * The fields that go on to the other side: without those for this connection, and without what
+ * `Connection` names.
+ */
 export function endToEnd(fields: readonly Field[]): Field[] {
   const named = valuesOf(fields, 'connection').flatMap((value) =>
     value.split(',').map((part) => part.trim().toLowerCase()),

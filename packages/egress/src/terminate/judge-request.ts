@@ -28,7 +28,10 @@ export type Judgement =
     }
 
 const method = /^[A-Z][A-Z-]{0,31}$/
-/** Visible ASCII without a fragment (RFC 9112, 3.2): whatever else a server made of it, nobody could have decided on it. */
+/**
+ * Visible ASCII without a fragment (RFC 9112, 3.2): whatever else a server made of it, nobody could
+ * have decided on it.
+ */
 const originForm = /^\/[\x21\x22\x24-\x7e]{0,16383}$/
 
 /** Decides on one request, logs the decision, and puts secrets in. */
@@ -75,7 +78,9 @@ function namesOnly({ name, port }: ConnectionToTerminate, authorities: readonly 
   return authorities.every((each) => [name, `${name}:${port}`].includes(each.toLowerCase()))
 }
 
-/** Answers that can be searched: not encoded, and not in parts between which a value could be cut. */
+/**
+ * Answers that can be searched: not encoded, and not in parts between which a value could be cut.
+ */
 function withWholeAnswers(fields: readonly Field[]): readonly Field[] {
   const hiding = ['accept-encoding', 'sec-websocket-extensions', 'range', 'if-range']
   const kept = fields.filter(([name]) => !hiding.includes(name.toLowerCase()))

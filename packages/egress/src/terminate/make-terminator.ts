@@ -10,8 +10,10 @@ import { Upstream } from './upstream.ts'
 const readable = ['h2', 'http/1.1']
 
 /**
- * Makes the part of the gateway that reads requests inside TLS. Both sides of a connection speak the same protocol: the upstream is asked first, with what
- * the program offers, and the program then gets what the upstream has chosen. `extraCaPem` is trusted for upstreams besides the system's authorities.
+ * Makes the part of the gateway that reads requests inside TLS. Both sides of a connection speak
+ * the same protocol: the upstream is asked first, with what the program offers, and the program
+ * then gets what the upstream has chosen. `extraCaPem` is trusted for upstreams besides the
+ * system's authorities.
  */
 export function makeTerminator(extraCaPem: string | null): Terminator {
   const leaves = new LeafCertificates()

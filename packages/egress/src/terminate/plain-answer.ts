@@ -23,8 +23,8 @@ export interface PlainAnswer {
 }
 
 /**
- * Takes the secrets out of an answer. One that is encoded though none was asked for is decoded, since its bytes cannot be searched; null when nobody here
- * can decode it.
+ * Takes the secrets out of an answer. One that is encoded though none was asked for is decoded,
+ * since its bytes cannot be searched; null when nobody here can decode it.
  */
 export function plainAnswer(fields: readonly Field[], redactions: readonly Redaction[]): PlainAnswer | null {
   if (redactions.length === 0) return { fields, body: (from) => from }
@@ -32,7 +32,8 @@ export function plainAnswer(fields: readonly Field[], redactions: readonly Redac
   const decode = coding === '' || coding === 'identity' ? null : decoderOf(coding)
   if (decode === undefined) return null
   const clean = redactFields(fields, redactions)
-  // A length says that the answer is one whole; without one, parts of it may be messages that a program answers (SSE, gRPC).
+  // A length says that the answer is one whole; without one, parts of it may be messages that a
+  // program answers (SSE, gRPC).
   const isWhole = valuesOf(fields, 'content-length').length > 0
   const redactor = () => new Redactor(new Masker(redactions), { isWhole })
   if (decode === null) return { fields: clean, body: (from) => chain(from, redactor()) }

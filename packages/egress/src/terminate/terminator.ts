@@ -7,12 +7,17 @@ export type RequestVerdict =
   | { readonly allowed: true; readonly rule: string }
   | { readonly allowed: false; readonly reason: DenialReason }
 
-/** The fields of a decision that only whoever reads the requests knows; the session adds the rest. */
+/**
+ * The fields of a decision that only whoever reads the requests knows; the session adds the rest.
+ */
 export type ObservedRequest = Pick<Decision, 'allowed' | 'rule' | 'method' | 'path' | 'secret'>
 
 /** A connection whose TLS has to be ended at the gateway, with everything that this needs. */
 export interface ConnectionToTerminate {
-  /** The runtime's side: TLS from its first byte, the ClientHello that was read included. Half-closed when the runtime half-closes. */
+  /**
+   * The runtime's side: TLS from its first byte, the ClientHello that was read included.
+   * Half-closed when the runtime half-closes.
+   */
   readonly client: Duplex
   /** The canonical name that the address was handed out for; SNI has been found equal to it. */
   readonly name: string
@@ -24,13 +29,21 @@ export interface ConnectionToTerminate {
   /** The secrets that are for this name now; asked anew for each request. */
   secrets(): readonly AttachedSecret[]
   /**
-   * TCP to the name: resolved, checked and dialled by the gateway. The first call answers the connection that the runtime's own connect has made;
-   * later ones dial anew. The session closes what is left of them when the connection ends. Rejects with a `DialError` or `RefusedConnection`.
+   * TCP to the name: resolved, checked and dialled by the gateway. The first call answers the
+   * connection that the runtime's own connect has made; later ones dial anew. The session closes
+   * what is left of them when the connection ends. Rejects with a `DialError` or
+   * `RefusedConnection`.
    */
   dialUpstream(): Promise<Socket>
-  /** Resolves when the next request may be read: so a flood of requests is slow rather than a flood of decisions. */
+  /**
+   * Resolves when the next request may be read: so a flood of requests is slow rather than a flood
+   * of decisions.
+   */
   pace(): Promise<void>
-  /** What the policy in force says to a request. `path` is the request target's path, without the query, as it will be sent. */
+  /**
+   * What the policy in force says to a request. `path` is the request target's path, without the
+   * query, as it will be sent.
+   */
   decide(method: string, path: string): RequestVerdict
   /** Logs a request; once for each, when it is decided. */
   onDecision(request: ObservedRequest): void
@@ -39,8 +52,9 @@ export interface ConnectionToTerminate {
 }
 
 /**
- * Ends TLS of connections whose rule or secrets need it: reads each request, asks `decide`, puts secrets in, and speaks verified TLS to the upstream.
- * Resolves when the connection is over; throws a `RefusedConnection` when it will not carry it.
+ * Ends TLS of connections whose rule or secrets need it: reads each request, asks `decide`, puts
+ * secrets in, and speaks verified TLS to the upstream. Resolves when the connection is over; throws
+ * a `RefusedConnection` when it will not carry it.
  */
 export interface Terminator {
   serve(connection: ConnectionToTerminate): Promise<void>

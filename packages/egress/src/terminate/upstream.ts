@@ -23,7 +23,10 @@ const sessionSettings = {
   maxSessionMemory: 32,
 }
 
-/** The verified other side of one connection: dialled once at its beginning, and again when that one has ended. */
+/**
+ * The verified other side of one connection: dialled once at its beginning, and again when that one
+ * has ended.
+ */
 export class Upstream {
   readonly #connection: ConnectionToTerminate
   readonly #tls: UpstreamTls
@@ -42,7 +45,10 @@ export class Upstream {
     this.#end = end
   }
 
-  /** Makes the first connection; answers what it speaks, or null when there is none: then each request is told why. */
+  /**
+   * Makes the first connection; answers what it speaks, or null when there is none: then each
+   * request is told why.
+   */
   async begin(protocols: readonly string[]): Promise<Reached['protocol'] | null> {
     this.#reached = this.#open(protocols)
     try {
@@ -53,7 +59,10 @@ export class Upstream {
     }
   }
 
-  /** The connection that `begin` has made, the first time, or else a new one. Rejects with an `UpstreamFailure`. */
+  /**
+   * The connection that `begin` has made, the first time, or else a new one. Rejects with an
+   * `UpstreamFailure`.
+   */
   async connect(): Promise<TLSSocket> {
     const first = await this.#reached
     if (first?.protocol === 'http/1.1' && !this.#taken && !first.socket.destroyed) {
@@ -66,12 +75,16 @@ export class Upstream {
     throw new UpstreamFailure(`${this.#connection.name} speaks HTTP/1.1 no more.`)
   }
 
-  /** The session that new requests go to: the one there is, while it takes any. Rejects with an `UpstreamFailure`. */
+  /**
+   * The session that new requests go to: the one there is, while it takes any. Rejects with an
+   * `UpstreamFailure`.
+   */
   async session(): Promise<ClientHttp2Session> {
     const seen = this.#reached
     const current = await seen?.catch(() => null)
     if (current?.protocol === 'h2' && !current.session.closed && !current.session.destroyed) return current.session
-    // One dials for all that wait; and where there never was a connection, the reason stays what it was.
+    // One dials for all that wait; and where there never was a connection, the reason stays what it
+    // was.
     if (current !== null && this.#reached === seen) this.#reached = this.#open(['h2'])
     const again = await this.#reached
     if (again === null) throw new UpstreamFailure(`${this.#connection.name} cannot be reached.`)
@@ -80,7 +93,10 @@ export class Upstream {
     throw new UpstreamFailure(`${this.#connection.name} speaks HTTP/2 no more.`)
   }
 
-  /** Something that these secrets were put into is under way: it is cut when one of them is taken from the runtime. Answers how to say that it is over. */
+  /**
+   * Something that these secrets were put into is under way: it is cut when one of them is taken
+   * from the runtime. Answers how to say that it is over.
+   */
   holdSecrets(names: readonly string[]): () => void {
     if (names.length === 0 || this.#closed) return () => {}
     const key = Symbol()
@@ -142,7 +158,10 @@ function isUnreached(error: unknown): boolean {
   return error instanceof DialError || error instanceof RefusedConnection
 }
 
-/** Codes of OpenSSL and Node for certificates that do not hold (Node, `tls`: X509 certificate error codes). */
+/**
+ * Codes of OpenSSL and Node for certificates that do not hold (Node, `tls`: X509 certificate error
+ * codes).
+ */
 const certificateProblems: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names',

@@ -5,7 +5,10 @@ export interface ClientHello {
   readonly serverName: string | null
   /** ALPN protocols in the client's order. */
   readonly protocols: readonly string[]
-  /** There is an encrypted client hello, or what looks like one: clients that have no key send noise of that form (RFC 9849, GREASE). */
+  /**
+   * There is an encrypted client hello, or what looks like one: clients that have no key send noise
+   * of that form (RFC 9849, GREASE).
+   */
   readonly hasEncryptedHello: boolean
 }
 
@@ -16,10 +19,16 @@ export type ReadHello =
   | { readonly type: 'incomplete'; readonly needed: number }
   | { readonly type: 'invalid'; readonly why: string }
 
-/** The first byte of a TLS record with a handshake message: no letter, so no request of a text protocol begins with it. */
+/**
+ * The first byte of a TLS record with a handshake message: no letter, so no request of a text
+ * protocol begins with it.
+ */
 export const handshakeRecord = 22
 
-/** A ClientHello with post-quantum keys and a ticket has some 2 KiB; what is larger than one record can be is refused. */
+/**
+ * A ClientHello with post-quantum keys and a ticket has some 2 KiB; what is larger than one record
+ * can be is refused.
+ */
 export const maxHelloBytes = 16 * 1024
 
 const recordHeader = 5
@@ -28,8 +37,9 @@ const clientHello = 1
 const extension = { serverName: 0, protocols: 16, encryptedHello: 0xfe0d } as const
 
 /**
- * Reads a ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 6066, 3) from the first bytes of a connection, however it is fragmented into records. Every length
- * has to fit, and nothing may stand there twice: what two readers could read in two ways is invalid.
+ * Reads a ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 6066, 3) from the first bytes of a connection,
+ * however it is fragmented into records. Every length has to fit, and nothing may stand there
+ * twice: what two readers could read in two ways is invalid.
  */
 export function readClientHello(bytes: Buffer): ReadHello {
   const message = joinRecords(bytes)

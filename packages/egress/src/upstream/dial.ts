@@ -22,8 +22,8 @@ const maxAttempts = 8
 const keepAliveMs = 60_000
 
 /**
- * Connects to the first of the addresses that answers; each is dialled exactly as given. The socket stays half-open when the peer ends. Rejects with
- * a `DialError`, or with the signal's reason.
+ * Connects to the first of the addresses that answers; each is dialled exactly as given. The socket
+ * stays half-open when the peer ends. Rejects with a `DialError`, or with the signal's reason.
  */
 export async function dial(addresses: readonly Address[], port: number, signal: AbortSignal): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
@@ -57,7 +57,8 @@ export async function dial(addresses: readonly Address[], port: number, signal: 
   try {
     won = await promise
     won.removeAllListeners('error')
-    // Whoever carries the connection hears of errors too; this one only keeps them from being nobody's.
+    // Whoever carries the connection hears of errors too; this one only keeps them from being
+    // nobody's.
     won.on('error', () => undefined)
     return won
   } finally {

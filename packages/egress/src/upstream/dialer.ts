@@ -16,15 +16,22 @@ export interface DialTarget {
   /** A name, or an address without brackets. */
   readonly host: string
   readonly port: number
-  /** The operator named this very host: it may have any address, and the host's own resolution knows its name. Default: false. */
+  /**
+   * The operator named this very host: it may have any address, and the host's own resolution knows
+   * its name. Default: false.
+   */
   readonly isOperators?: boolean
-  /** Only a network that the operator has allowed, or where an override leads: for what is sent without encryption. Default: false. */
+  /**
+   * Only a network that the operator has allowed, or where an override leads: for what is sent
+   * without encryption. Default: false.
+   */
   readonly onlyAllowedNetworks?: boolean
 }
 
 /**
- * Connections for the service's own requests, under the rules that hold for runtimes: the gateway's resolvers, no address that is not public, the
- * operator's overrides and certificates. So nobody who names a host to the service reaches through it what a runtime may not.
+ * Connections for the service's own requests, under the rules that hold for runtimes: the gateway's
+ * resolvers, no address that is not public, the operator's overrides and certificates. So nobody
+ * who names a host to the service reaches through it what a runtime may not.
  */
 export class Dialer {
   readonly #rules: UpstreamRules
@@ -44,7 +51,10 @@ export class Dialer {
     return connection
   }
 
-  /** Connects and makes TLS verified to the host, for HTTP/1.1. Rejects like `dial`, or with what was wrong with TLS. */
+  /**
+   * Connects and makes TLS verified to the host, for HTTP/1.1. Rejects like `dial`, or with what
+   * was wrong with TLS.
+   */
   async dialTls(target: DialTarget, signal: AbortSignal): Promise<TLSSocket> {
     const { connection, host } = await this.#connect(target, signal)
     return this.#tls.secure(connection, { name: host, protocols: ['http/1.1'], signal }, (secured) => secured)

@@ -6,7 +6,10 @@ import { canonicalName } from '../names/canonical-name.ts'
 import type { Target } from '../policy/decide.ts'
 import type { LookupResult } from '../resolver/resolver.ts'
 
-/** Where a connection may really go: addresses that have been checked, and that are dialled as they are. */
+/**
+ * Where a connection may really go: addresses that have been checked, and that are dialled as they
+ * are.
+ */
 export type Upstream =
   | { readonly type: 'found'; readonly addresses: readonly Address[]; readonly port: number }
   | { readonly type: 'refused'; readonly reason: DenialReason; readonly address: Address | null }
@@ -33,8 +36,9 @@ export function makeUpstreamRules(settings: EgressSettings): UpstreamRules {
 }
 
 /**
- * Finds the addresses of a target: the operator's override, or what the name resolves to now, or the literal. Addresses that are not public, and
- * those of this machine itself, are left out unless the operator listed them.
+ * Finds the addresses of a target: the operator's override, or what the name resolves to now, or
+ * the literal. Addresses that are not public, and those of this machine itself, are left out unless
+ * the operator listed them.
  */
 export async function findUpstream(
   target: Target,
@@ -64,7 +68,10 @@ export async function findUpstream(
   return { type: 'refused', reason: 'non_public', address: found.addresses[0] ?? null }
 }
 
-/** Public addresses of this very machine: what listens there may think that only neighbours can reach it. */
+/**
+ * Public addresses of this very machine: what listens there may think that only neighbours can
+ * reach it.
+ */
 function ownAddresses(): readonly string[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

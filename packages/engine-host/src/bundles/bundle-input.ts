@@ -34,7 +34,10 @@ const SOCKET_DIR = '/run/holt'
 /** The guest's own environment; commands get theirs from `bind`. */
 const GUEST_ENV = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root']
 
-/** Files a process may have open: what programs find at their start, and the most they may raise it to. */
+/**
+ * Files a process may have open: what programs find at their start, and the most they may raise it
+ * to.
+ */
 const OPEN_FILES = 65_536
 const OPEN_FILES_MAX = 1_048_576
 
@@ -86,7 +89,10 @@ export function guestProcess({
   }
 }
 
-/** The two things of the host a runtime sees, both read-only: the guest's binary and the directory with its socket. */
+/**
+ * The two things of the host a runtime sees, both read-only: the guest's binary and the directory
+ * with its socket.
+ */
 export function guestMounts(input: BundleInput) {
   const options = ['ro', 'nosuid', 'nodev']
   return [

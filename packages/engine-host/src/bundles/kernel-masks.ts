@@ -2,7 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../tools/durable-files.ts'
 
-/** Files and directories of `/proc` that describe the whole machine, its devices or its counters. */
+/**
+ * Files and directories of `/proc` that describe the whole machine, its devices or its counters.
+ */
 const PROC = [
   'acpi',
   'asound',

@@ -1,4 +1,6 @@
-/** The parts of an OCI runtime configuration that Holt writes (OCI runtime-spec 1.0.2, `config.md`). */
+/**
+ * The parts of an OCI runtime configuration that Holt writes (OCI runtime-spec 1.0.2, `config.md`).
+ */
 export interface OciConfig {
   readonly ociVersion: '1.0.2'
   readonly process: {

@@ -2,8 +2,9 @@ import { EngineError } from '@holt/engine'
 import type { OciSeccomp } from './oci-config.ts'
 
 /**
- * System calls a container may make, whatever the arguments. What is not here is refused with EPERM: everything about mounts, namespaces, modules, keys, BPF,
- * performance counters, user faults, `io_uring`, file handles, quotas, swap, the clock and restarting the host.
+ * System calls a container may make, whatever the arguments. What is not here is refused with
+ * EPERM: everything about mounts, namespaces, modules, keys, BPF, performance counters, user
+ * faults, `io_uring`, file handles, quotas, swap, the clock and restarting the host.
  */
 // biome-ignore format: a list of words
 export const ALLOWED_SYSCALLS = [
@@ -45,10 +46,16 @@ export const ALLOWED_SYSCALLS = [
   'writev',
 ] as const
 
-/** `CLONE_NEW*` of `clone(2)`: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. NEWTIME does not fit into `clone`'s flags. */
+/**
+ * `CLONE_NEW*` of `clone(2)`: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. NEWTIME
+ * does not fit into `clone`'s flags.
+ */
 const NEW_NAMESPACES = 0x7e02_0000
 
-/** `personality(2)` values that change nothing of security: PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE (debuggers), and asking for the current one. */
+/**
+ * `personality(2)` values that change nothing of security: PER_LINUX, PER_LINUX32, UNAME26,
+ * ADDR_NO_RANDOMIZE (debuggers), and asking for the current one.
+ */
 const PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, 0xffff_ffff]
 
 /**
@@ -78,8 +85,9 @@ const EPROTONOSUPPORT = 93
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' }
 
 /**
- * The container's system call filter: an allow-list. Only the host's own architecture, since a second one (32 bit, x32) is a second, less tested door. `clone3` takes
- * its flags from memory, where no filter sees them: ENOSYS makes libraries fall back to `clone`.
+ * The container's system call filter: an allow-list. Only the host's own architecture, since a
+ * second one (32 bit, x32) is a second, less tested door. `clone3` takes its flags from memory,
+ * where no filter sees them: ENOSYS makes libraries fall back to `clone`.
  */
 export function seccompProfile(arch: string): OciSeccomp {
   const architecture = ARCHITECTURES[arch]

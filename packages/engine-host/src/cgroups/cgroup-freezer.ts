@@ -6,10 +6,16 @@ import { EngineError } from '@holt/engine'
 import { hasCode } from '../tools/durable-files.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 
-/** Freezing takes a millisecond; a process in uninterruptible sleep is waited for as long as a healthy disk takes. */
+/**
+ * Freezing takes a millisecond; a process in uninterruptible sleep is waited for as long as a
+ * healthy disk takes.
+ */
 const SETTLE_TIMEOUT_MS = 5_000
 
-/** The files with which one kind of cgroups freezes: what is written, and what says that it has happened. */
+/**
+ * The files with which one kind of cgroups freezes: what is written, and what says that it has
+ * happened.
+ */
 interface Interface {
   readonly control: string
   readonly frozen: string
@@ -20,7 +26,10 @@ interface Interface {
   readonly isThawed: RegExp
 }
 
-/** Linux `Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst`: a third state, FREEZING, is on the way. */
+/**
+ * Linux `Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst`: a third state, FREEZING, is on
+ * the way.
+ */
 const V1: Interface = {
   control: 'freezer.state',
   frozen: 'FROZEN',
@@ -46,7 +55,10 @@ export interface FreezerPlace {
   readonly version: 'v1' | 'v2'
 }
 
-/** The hierarchy that freezes on this host; null when none does. A version 2 tree beside version 1 controllers has no runtimes in it. */
+/**
+ * The hierarchy that freezes on this host; null when none does. A version 2 tree beside version 1
+ * controllers has no runtimes in it.
+ */
 export async function findFreezer(host: CgroupHost): Promise<FreezerPlace | null> {
   const v1 = host.controllers.get('freezer')
   const [point] = v1 === undefined && host.version === 'v2' ? host.hierarchies : [v1]
@@ -60,8 +72,9 @@ export async function findFreezer(host: CgroupHost): Promise<FreezerPlace | null
 }
 
 /**
- * The freezer of one cgroup. Its files are read and written at once: no disk is behind them, while the threads that files are else used in may all wait for one, and
- * who wants a runtime to go on with them.
+ * The freezer of one cgroup. Its files are read and written at once: no disk is behind them, while
+ * the threads that files are else used in may all wait for one, and who wants a runtime to go on
+ * with them.
  */
 export class CgroupFreezer {
   readonly #interface: Interface
@@ -77,7 +90,10 @@ export class CgroupFreezer {
     return this.#interface.isFrozen.test(this.#read())
   }
 
-  /** Has everything in it stand still, and waits until it does. Kind `failed` when it does not, and then all goes on. */
+  /**
+   * Has everything in it stand still, and waits until it does. Kind `failed` when it does not, and
+   * then all goes on.
+   */
   async freeze(): Promise<void> {
     try {
       // What forks just then is missed: version 1 looks again with each write.
@@ -93,7 +109,10 @@ export class CgroupFreezer {
     await this.#settle(this.#interface.thawed, this.#interface.isThawed)
   }
 
-  /** Has everything in it go on, a cgroup that is not there included. For those about to be killed: a frozen process does not die. */
+  /**
+   * Has everything in it go on, a cgroup that is not there included. For those about to be killed:
+   * a frozen process does not die.
+   */
   async release(): Promise<void> {
     try {
       this.#write(this.#interface.thawed)

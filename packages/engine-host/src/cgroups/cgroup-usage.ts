@@ -30,8 +30,8 @@ export function usageFilesOf(host: CgroupHost): UsageFiles | null {
 }
 
 /**
- * Reads what a cgroup takes. Its files are read at once: no disk is behind them, while the threads that files are else read in may all wait for one. Kind `gone`
- * where there is no such cgroup.
+ * Reads what a cgroup takes. Its files are read at once: no disk is behind them, while the threads
+ * that files are else read in may all wait for one. Kind `gone` where there is no such cgroup.
  */
 export function readCgroupUsage({ cpu, memory }: UsageFiles, path: string): CgroupUsage {
   try {

@@ -5,7 +5,10 @@ import { type Mount, readMounts } from '../mounts/mount-table.ts'
 /** The controllers that a runtime's limits need. */
 export const LIMIT_CONTROLLERS = ['cpu', 'memory', 'pids'] as const
 
-/** How this host does cgroups. In `hybrid` the controllers are version 1 and a version 2 tree holds none. */
+/**
+ * How this host does cgroups. In `hybrid` the controllers are version 1 and a version 2 tree holds
+ * none.
+ */
 export interface CgroupHost {
   readonly version: 'v1' | 'v2' | 'hybrid' | 'none'
   /** Where each limit's controller is mounted; the same place for all in version 2. */
@@ -14,7 +17,10 @@ export interface CgroupHost {
   readonly hierarchies: readonly string[]
 }
 
-/** Decides from the mounts, and from what the version 2 tree says it has (`cgroup.controllers`), which kind of host this is. */
+/**
+ * Decides from the mounts, and from what the version 2 tree says it has (`cgroup.controllers`),
+ * which kind of host this is.
+ */
 export function cgroupHostOf(
   mounts: readonly Mount[],
   unifiedControllers: (point: string) => readonly string[],

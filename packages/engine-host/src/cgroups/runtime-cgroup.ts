@@ -7,10 +7,16 @@ import { hasCode } from '../tools/durable-files.ts'
 import { CgroupFreezer, type FreezerPlace } from './cgroup-freezer.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 
-/** How long killed processes may take to leave. A process in uninterruptible sleep takes as long as its disk. */
+/**
+ * How long killed processes may take to leave. A process in uninterruptible sleep takes as long as
+ * its disk.
+ */
 const EMPTY_TIMEOUT_MS = 20_000
 
-/** The cgroups of one runtime, one for each hierarchy of the host. What is in them is the runtime: nothing else is ever put there. */
+/**
+ * The cgroups of one runtime, one for each hierarchy of the host. What is in them is the runtime:
+ * nothing else is ever put there.
+ */
 export class RuntimeCgroup {
   /** As OCI's `cgroupsPath` has it. */
   readonly path: string
@@ -27,7 +33,10 @@ export class RuntimeCgroup {
     this.#freezer = on.freezer === null ? null : new CgroupFreezer(on.freezer, this.path)
   }
 
-  /** Whether `kill` was begun, be it by a process that was killed itself: nothing in here can fork from then on, which the first program that is started dies of. */
+  /**
+   * Whether `kill` was begun, be it by a process that was killed itself: nothing in here can fork
+   * from then on, which the first program that is started dies of.
+   */
   async isEnding(): Promise<boolean> {
     const pids = this.#host.controllers.get('pids')
     return pids !== undefined && (await readOrEmpty(join(pids, this.path, 'pids.max'))).trim() === '0'
@@ -37,7 +46,8 @@ export class RuntimeCgroup {
   async kill(): Promise<void> {
     const deadline = performance.now() + EMPTY_TIMEOUT_MS
     await this.#forbidForks()
-    // A large memory takes tens of milliseconds to go, and a pause is not answered before: a wait that doubles would overshoot by as much.
+    // A large memory takes tens of milliseconds to go, and a pause is not answered before: a wait
+    // that doubles would overshoot by as much.
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 1.5, 50)) {
       const pids = await this.processes()
       if (pids.length === 0) return
@@ -50,7 +60,10 @@ export class RuntimeCgroup {
     }
   }
 
-  /** The numbers of the runtime's processes, from all hierarchies: on its way in a process joins one after the other. */
+  /**
+   * The numbers of the runtime's processes, from all hierarchies: on its way in a process joins one
+   * after the other.
+   */
   async processes(): Promise<number[]> {
     const pids = new Set<number>()
     for (const text of await Promise.all(this.#dirs().map((dir) => readOrEmpty(join(dir, 'cgroup.procs'))))) {
@@ -78,7 +91,10 @@ export class RuntimeCgroup {
     return parseOomKills(await readOrEmpty(join(memory, this.path, file)))
   }
 
-  /** A fork bomb must not outrun the kill. It stays forbidden, and so tells who comes later that the end was begun. */
+  /**
+   * A fork bomb must not outrun the kill. It stays forbidden, and so tells who comes later that the
+   * end was begun.
+   */
   async #forbidForks(): Promise<void> {
     const pids = this.#host.controllers.get('pids')
     if (pids === undefined) return
@@ -109,12 +125,17 @@ export async function removeParentCgroup(host: CgroupHost, parent: string): Prom
   )
 }
 
-/** `oom_kill N` stands in `memory.events` (version 2) and in `memory.oom_control` (version 1) alike. */
+/**
+ * `oom_kill N` stands in `memory.events` (version 2) and in `memory.oom_control` (version 1) alike.
+ */
 export function parseOomKills(text: string): number {
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
-/** What is nobody's file in `memory.stat`: `rss` in version 1 is `anon` in version 2; the memory of a gVisor runtime is `shmem`. */
+/**
+ * What is nobody's file in `memory.stat`: `rss` in version 1 is `anon` in version 2; the memory of
+ * a gVisor runtime is `shmem`.
+ */
 export function parseMemoryInUse(text: string): number {
   return [...text.matchAll(/^(?:rss|anon|shmem) (\d+)$/gm)].reduce((sum, [, bytes]) => sum + Number(bytes), 0)
 }

@@ -19,13 +19,18 @@ export async function sealFiles(dir: string): Promise<Files> {
   )
 }
 
-/** What tells that files are still those that were looked at before: a write moves the time of change, and that cannot be set. */
+/**
+ * What tells that files are still those that were looked at before: a write moves the time of
+ * change, and that cannot be set.
+ */
 export async function stampOf(dir: string, files: Files): Promise<string> {
   const stats = await Promise.all(files.map(({ name }) => lookAt(join(dir, name))))
   return stats.map((found) => `${found?.ino} ${found?.size} ${found?.mtimeNs} ${found?.ctimeNs}`).join('\n')
 }
 
-/** Why the files in a directory are not those of the list; null when they are. All of each is read. */
+/**
+ * Why the files in a directory are not those of the list; null when they are. All of each is read.
+ */
 export async function findDamage(dir: string, files: Files): Promise<string | null> {
   const found = await Promise.all(files.map((file) => findDamageOf(dir, file)))
   return found.find((why) => why !== null) ?? null

@@ -104,7 +104,10 @@ export class HostCheckpoints {
     return manifest === null ? null : infoOf(manifest)
   }
 
-  /** Whether this host can restore it now. All of its files are read unless this process has done so and they are the same since. */
+  /**
+   * Whether this host can restore it now. All of its files are read unless this process has done so
+   * and they are the same since.
+   */
   async usable(checkpointId: string, { restoreOnly = false } = {}): Promise<Usability> {
     const manifest = await this.#read(checkpointId)
     if (manifest === null) return { usable: false, problem: 'absent', why: 'there is no such checkpoint' }
@@ -119,7 +122,8 @@ export class HostCheckpoints {
     for (const key of ['isolation', 'imageDigest', 'cpu', 'memoryMiB'] as const) {
       if (manifest[key] !== spec[key]) return { problem: 'incompatible', why: `its ${key} is ${manifest[key]}` }
     }
-    // What a template has written fits on smaller disks too; of what a tenant has written all must have room.
+    // What a template has written fits on smaller disks too; of what a tenant has written all must
+    // have room.
     if (spec.restoreOnly === true && spec.diskMiB < manifest.diskMiB)
       return { problem: 'incompatible', why: `its disk has ${manifest.diskMiB} MiB` }
     const { sizeBytes } = infoOf(manifest)
@@ -137,7 +141,10 @@ export class HostCheckpoints {
     return new Set(manifests.map(({ maker }) => maker.guest))
   }
 
-  /** Gone is success. It leaves by a rename, so that half of one is never seen; where the rest fails it is tried again until it is done. */
+  /**
+   * Gone is success. It leaves by a rename, so that half of one is never seen; where the rest fails
+   * it is tried again until it is done.
+   */
   async remove(checkpointId: string): Promise<void> {
     const temporary = this.#temporary()
     try {
@@ -156,10 +163,14 @@ export class HostCheckpoints {
     }
   }
 
-  /** Removes what an earlier process was about to publish or to remove. A runner that it has left at work is ended first: it would write what is removed anew, with its runtime standing still. */
+  /**
+   * Removes what an earlier process was about to publish or to remove. A runner that it has left at
+   * work is ended first: it would write what is removed anew, with its runtime standing still.
+   */
   async removeTemporaries(): Promise<void> {
     const drafts = imageFlag(join(this.#layout.checkpoints, '.tmp-'))
-    // By what it is told, not by its program: an upgrade may have put that elsewhere. Whoever else names a draft, a backup or a search say, is let be.
+    // By what it is told, not by its program: an upgrade may have put that elsewhere. Whoever else
+    // names a draft, a backup or a search say, is let be.
     const runners = await findByArgument((argument) => argument.startsWith(drafts))
     for (const runner of runners) await killProcess(runner)
     await waitGone(runners, runnerGoneMs).catch(() => {
@@ -213,7 +224,10 @@ export class HostCheckpoints {
     return manifest?.checkpointId === checkpointId ? manifest : null
   }
 
-  /** With `anyGuest` it may have another guest than the one of today, where that is still there: what somebody has put aside outlives an upgrade. */
+  /**
+   * With `anyGuest` it may have another guest than the one of today, where that is still there:
+   * what somebody has put aside outlives an upgrade.
+   */
   async #objection(manifest: CheckpointManifest, anyGuest: boolean): Promise<Objection | null> {
     const difference = findDifference(manifest.maker, this.#maker, anyGuest)
     if (difference !== null) return { problem: 'incompatible', why: difference }
@@ -226,7 +240,10 @@ export class HostCheckpoints {
     return why === null ? null : { problem: 'damaged', why }
   }
 
-  /** As `findDamage`, but what has been read once is read again only when it has changed, and once for all who ask meanwhile. */
+  /**
+   * As `findDamage`, but what has been read once is read again only when it has changed, and once
+   * for all who ask meanwhile.
+   */
   async #findDamage(dir: string, { checkpointId, files }: CheckpointManifest): Promise<string | null> {
     const stamp = await stampOf(dir, files)
     const known = this.#findings.get(checkpointId)

@@ -1,7 +1,9 @@
 import type { CheckpointInfo, ImageDigest } from '@holt/engine'
 import { z } from 'zod'
 
-/** What the state in a checkpoint depends on: a host that differs in any of it cannot restore it. */
+/**
+ * What the state in a checkpoint depends on: a host that differs in any of it cannot restore it.
+ */
 export interface CheckpointMaker {
   /** Runner and version. */
   readonly runner: string
@@ -47,7 +49,10 @@ export function parseManifest(text: string): CheckpointManifest | null {
 /** What has to be the same where a checkpoint is restored, whichever guest is in it. */
 const HOST_KEYS = ['runner', 'platform', 'arch', 'cpuFeatures'] as const
 
-/** Why a checkpoint made by `made` cannot be restored by `here`; null when it can. With `anyGuest` its own guest need not be the one of today. */
+/**
+ * Why a checkpoint made by `made` cannot be restored by `here`; null when it can. With `anyGuest`
+ * its own guest need not be the one of today.
+ */
 export function findDifference(made: CheckpointMaker, here: CheckpointMaker, anyGuest = false): string | null {
   for (const key of anyGuest ? HOST_KEYS : ([...HOST_KEYS, 'guest'] as const)) {
     if (made[key] !== here[key]) return `it was made with another ${key}: ${made[key]}, here ${here[key]}`

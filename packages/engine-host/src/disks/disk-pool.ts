@@ -12,7 +12,10 @@ const SIZES_KEPT = 4
 /** Formatting writes about a MiB; longer means a broken disk. */
 const FORMAT_TIMEOUT_MS = 60_000
 
-/** Counts the ways in which disks have been formatted. A spare of another way is thrown away: it may not take today's mount options. */
+/**
+ * Counts the ways in which disks have been formatted. A spare of another way is thrown away: it may
+ * not take today's mount options.
+ */
 const FORMAT = 3
 
 /** Sparse files with a fresh ext4, some of them formatted before somebody asks. */
@@ -31,7 +34,10 @@ export class DiskPool {
     this.#log = log
   }
 
-  /** Finds the disks an earlier process formatted, and throws away what it left half-made. Call once, before `take`. */
+  /**
+   * Finds the disks an earlier process formatted, and throws away what it left half-made. Call
+   * once, before `take`.
+   */
   async open(): Promise<void> {
     for (const name of await readdir(this.#dir)) {
       const [, format, size] = /^(?:\.tmp-)?f(\d+)-(\d+)-[0-9a-f]{16}\.img$/.exec(name) ?? []
@@ -56,7 +62,10 @@ export class DiskPool {
     await formatDisk(target, sizeMiB, signal)
   }
 
-  /** Formats what is missing, in the background. Called when nobody waits for a disk, so that it does not slow a creation. */
+  /**
+   * Formats what is missing, in the background. Called when nobody waits for a disk, so that it
+   * does not slow a creation.
+   */
   refill(): void {
     if (this.#refilling !== null || this.#closed) return
     this.#refilling = this.#fill()
@@ -101,14 +110,20 @@ export class DiskPool {
   }
 }
 
-/** Size of the journal. It is small because no disk outlives the boot it was made in; mkfs.ext4 takes no less than 4 MiB. */
+/**
+ * Size of the journal. It is small because no disk outlives the boot it was made in; mkfs.ext4
+ * takes no less than 4 MiB.
+ */
 const JOURNAL_MIB = 4
 
 /**
- * Makes a sparse file with an ext4 in it. It has a journal although nothing is ever recovered: without one ext4 does not use the inode of a deleted file for
- * minutes, and walks past each of them whenever it makes a file (`recently_deleted`, Linux `fs/ext4/ialloc.c`). Nothing reserved for root, who is the tenant.
- * Inode tables and journal are not zeroed: what they would hold is a hole already. Group descriptors lie among their groups (`meta_bg`), not in blocks reserved for
- * them at the front: so a disk can grow to any size, and the steps of that fit into the small journal.
+ * Makes a sparse file with an ext4 in it. It has a journal although nothing is ever recovered:
+ * without one ext4 does not use the inode of a deleted file for minutes, and walks past each of
+ * them whenever it makes a file (`recently_deleted`, Linux `fs/ext4/ialloc.c`). Nothing reserved
+ * for root, who is the tenant. Inode tables and journal are not zeroed: what they would hold is a
+ * hole already. Group descriptors lie among their groups (`meta_bg`), not in blocks reserved for
+ * them at the front: so a disk can grow to any size, and the steps of that fit into the small
+ * journal.
  */
 async function formatDisk(path: string, sizeMiB: number, signal?: AbortSignal): Promise<void> {
   const handle = await open(path, 'wx', 0o600)

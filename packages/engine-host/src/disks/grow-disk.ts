@@ -10,7 +10,10 @@ import { mustRun } from '../tools/run-tool.ts'
 /** Each is some system calls and little writing; longer means a broken disk. */
 const TOOL_TIMEOUT_MS = 60_000
 
-/** The number of the capability without which the kernel resizes no mounted ext4 (`capabilities(7)`, Linux `fs/ext4/resize.c`). */
+/**
+ * The number of the capability without which the kernel resizes no mounted ext4 (`capabilities(7)`,
+ * Linux `fs/ext4/resize.c`).
+ */
 const CAP_SYS_RESOURCE = 24n
 
 /** Whether this process may make a mounted disk larger, and has the programs for it. */
@@ -22,8 +25,9 @@ export async function canResizeMounted(): Promise<boolean> {
 }
 
 /**
- * Makes the mounted disk of a runtime `sizeMiB` large while it is written to: the file, the loop device, the filesystem, in this order. Each step that is done
- * already does nothing, so one that died half-way is finished by the next. Kind `no_space` when the host's disk is full.
+ * Makes the mounted disk of a runtime `sizeMiB` large while it is written to: the file, the loop
+ * device, the filesystem, in this order. Each step that is done already does nothing, so one that
+ * died half-way is finished by the next. Kind `no_space` when the host's disk is full.
  */
 export async function growDisk(paths: RuntimePaths, sizeMiB: number, signal: AbortSignal): Promise<void> {
   const device = (await readMounts()).find((mount) => mount.point === paths.diskMount)?.source

@@ -5,8 +5,9 @@ import { withRunning } from '../runtimes/with-running.ts'
 import { growDisk } from './grow-disk.ts'
 
 /**
- * The ability `disks` of this host. A disk is a file system of its own, so that its size is one call and no name in it is looked at. Only
- * of a runtime that runs is it certain that it is mounted.
+ * The ability `disks` of this host. A disk is a file system of its own, so that its size is one
+ * call and no name in it is looked at. Only of a runtime that runs is it certain that it is
+ * mounted.
  */
 export function disksOf(host: Host): Disks {
   return {

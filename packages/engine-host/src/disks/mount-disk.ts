@@ -16,9 +16,10 @@ export function diskDirs(paths: RuntimePaths): DiskDirs {
 }
 
 /**
- * Mounts a runtime's disk on the host and makes its directories. It is fresh, so nothing of the tenant is on it yet; the host looks into it never
- * again. `noinit_itable` keeps the kernel from writing zeros into the sparse file in the background; `data=writeback` and `barrier=0` leave out what
- * only matters after a crash of the host, which no runtime outlives (`ext4(5)`).
+ * Mounts a runtime's disk on the host and makes its directories. It is fresh, so nothing of the
+ * tenant is on it yet; the host looks into it never again. `noinit_itable` keeps the kernel from
+ * writing zeros into the sparse file in the background; `data=writeback` and `barrier=0` leave out
+ * what only matters after a crash of the host, which no runtime outlives (`ext4(5)`).
  */
 export async function mountDisk(paths: RuntimePaths, signal: AbortSignal): Promise<void> {
   await mkdir(paths.diskMount, { mode: 0o700, recursive: true })

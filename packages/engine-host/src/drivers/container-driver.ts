@@ -57,8 +57,8 @@ export class ContainerDriver implements Driver {
 }
 
 /**
- * A new network namespace has its loopback down, and the container may not raise it. The host does, in that namespace but with its own programs, before
- * anybody gets to know the guest.
+ * A new network namespace has its loopback down, and the container may not raise it. The host does,
+ * in that namespace but with its own programs, before anybody gets to know the guest.
  */
 async function raiseLoopback(process: ProcessId, signal: AbortSignal): Promise<void> {
   const argv = ['nsenter', `--net=/proc/${process.pid}/ns/net`, '--', 'ip', 'link', 'set', 'lo', 'up']

@@ -11,11 +11,15 @@ export interface Bundle {
 }
 
 /**
- * How one class of isolation starts a bundle. Ending one needs no driver: a runtime is its cgroups, its mounts and its runner's state directory,
- * and those are taken away in the same way whatever started it and however far it came.
+ * How one class of isolation starts a bundle. Ending one needs no driver: a runtime is its cgroups,
+ * its mounts and its runner's state directory, and those are taken away in the same way whatever
+ * started it and however far it came.
  */
 export interface Driver {
-  /** Starts the bundle in `paths.dir` from nothing. Answers the process whose end is the runtime's end. */
+  /**
+   * Starts the bundle in `paths.dir` from nothing. Answers the process whose end is the runtime's
+   * end.
+   */
   boot(bundle: Bundle, signal: AbortSignal): Promise<ProcessId>
 }
 

@@ -39,10 +39,11 @@ export class GvisorDriver implements CheckpointDriver {
   }
 
   /**
-   * Writes a checkpoint. `leave-running` is set even when the runtime ends afterwards: without it, a
-   * checkpoint that fails (on a full disk, for example) ends the runtime.
-   * `exclude-committed-zero-pages`: by default gVisor looks for zeros only in pages that it does not
-   * yet count as committed (`pgalloc.SaveOpts`). Each page that an earlier checkpoint wrote counts.
+   * Writes a checkpoint. `leave-running` is set even when the runtime ends afterwards: without it,
+   * a checkpoint that fails (on a full disk, for example) ends the runtime.
+   * `exclude-committed-zero-pages`: by default gVisor looks for zeros only in pages that it does
+   * not yet count as committed (`pgalloc.SaveOpts`). Each page that an earlier checkpoint wrote
+   * counts.
    */
   async checkpoint(paths: RuntimePaths, { dir, sizeBytes }: ImageFiles, signal: AbortSignal): Promise<void> {
     const flags = [imageFlag(dir), '-compression=none', '-exclude-committed-zero-pages', '-leave-running']
@@ -55,10 +56,13 @@ export class GvisorDriver implements CheckpointDriver {
 }
 
 /**
- * `network=none`: loopback only. `host-uds=open`: the guest may connect to its socket and make none on the host. `overlay2`: the one overlay is the root, as the bundle's annotation says too.
- * `directfs=false`: the sentry opens nothing of the host by itself; the gofer does, for the two read-only mounts.
- * `allow-suid`: a program with the setuid bit runs as its owner, as on Linux. Root inside has no rights on the host.
- * `restore-spec-validation=ignore`: the bundle of a restore names other paths than that of the checkpoint. Image, processor, memory and disk are compared here (`../checkpoints`).
+ * `network=none`: loopback only. `host-uds=open`: the guest may connect to its socket and make none
+ * on the host. `overlay2`: the one overlay is the root, as the bundle's annotation says too.
+ * `directfs=false`: the sentry opens nothing of the host by itself; the gofer does, for the two
+ * read-only mounts. `allow-suid`: a program with the setuid bit runs as its owner, as on Linux.
+ * Root inside has no rights on the host. `restore-spec-validation=ignore`: the bundle of a restore
+ * names other paths than that of the checkpoint. Image, processor, memory and disk are compared
+ * here (`../checkpoints`).
  */
 function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
   return [

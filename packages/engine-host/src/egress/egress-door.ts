@@ -6,12 +6,16 @@ import type { Log } from '../options.ts'
 /** A guest keeps one or two connections; those it has left may take a moment to go. */
 const CONNECTIONS_MAX = 16
 
-/** A guest dials again when a connection broke. One that dials more often than this in a second is not let in until the second is over. */
+/**
+ * A guest dials again when a connection broke. One that dials more often than this in a second is
+ * not let in until the second is over.
+ */
 const DIALS_PER_SECOND_MAX = 50
 
 /**
- * The way out of one runtime: a Unix socket that its guest dials when it has something to carry. The socket's place tells whose traffic it is. While it is closed there is no
- * file to dial, so everything inside is refused.
+ * The way out of one runtime: a Unix socket that its guest dials when it has something to carry.
+ * The socket's place tells whose traffic it is. While it is closed there is no file to dial, so
+ * everything inside is refused.
  */
 export class EgressDoor {
   readonly #paths: RuntimePaths
@@ -31,7 +35,10 @@ export class EgressDoor {
     this.#log = log
   }
 
-  /** Listens, or goes on to; connections go to `accept` from now on. A socket file of an earlier process is replaced. */
+  /**
+   * Listens, or goes on to; connections go to `accept` from now on. A socket file of an earlier
+   * process is replaced.
+   */
   async open(accept: (connection: Socket) => void): Promise<void> {
     this.#accept = accept
     this.#away = false

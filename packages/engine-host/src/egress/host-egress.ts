@@ -4,7 +4,10 @@ import type { Host } from '../host/host.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { offerTun } from './offer-tun.ts'
 
-/** The ability `egress` of this host: the door of each runtime, and tun devices for those that may make none. */
+/**
+ * The ability `egress` of this host: the door of each runtime, and tun devices for those that may
+ * make none.
+ */
 export function egressOf(host: Host): Egress {
   return {
     open: (id, accept) => locked(host, id, (runtime) => runtime.egress.open((socket: Duplex) => accept(socket))),
@@ -40,7 +43,9 @@ export async function closeEgress(runtime: Runtime): Promise<void> {
   runtime.tunOffer = null
 }
 
-/** Closes a runtime's way out for a while; `EgressDoor.comeBack` opens it again where it was open. */
+/**
+ * Closes a runtime's way out for a while; `EgressDoor.comeBack` opens it again where it was open.
+ */
 export async function leaveEgress(runtime: Runtime): Promise<void> {
   await Promise.all([runtime.egress.leave(), runtime.tunOffer?.end()])
   runtime.tunOffer = null

@@ -6,7 +6,10 @@ import { ROOT } from '../runtimes/id-ranges.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { TOOL_ENV } from '../tools/run-tool.ts'
 
-/** The network of every runtime that has one. Its gateway is the egress socket, so all of them have the same. */
+/**
+ * The network of every runtime that has one. Its gateway is the egress socket, so all of them have
+ * the same.
+ */
 const TUN = { name: 'tun0', address: '198.18.0.2', mtu: 65_000 } as const
 
 /** Making a device takes milliseconds. */
@@ -28,8 +31,9 @@ export interface TunOffer {
 }
 
 /**
- * Makes a tun device in a runtime's network namespace and offers its descriptor once at `tun.sock`, through the guest's binary run on the host: root in a container has no
- * CAP_NET_ADMIN and gets none. Resolves when the program listens.
+ * Makes a tun device in a runtime's network namespace and offers its descriptor once at `tun.sock`,
+ * through the guest's binary run on the host: root in a container has no CAP_NET_ADMIN and gets
+ * none. Resolves when the program listens.
  */
 export async function offerTun(host: Host, { paths, record }: Runtime, signal: AbortSignal): Promise<TunOffer> {
   if (record.process === null) throw new EngineError('unavailable', `runtime ${paths.id} has no process`)
@@ -68,7 +72,10 @@ export async function offerTun(host: Host, { paths, record }: Runtime, signal: A
   }
 }
 
-/** Resolves when the program says `ready`, which it does once; rejects with its own words when it ends before. */
+/**
+ * Resolves when the program says `ready`, which it does once; rejects with its own words when it
+ * ends before.
+ */
 function listening(child: ChildProcess, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     let words = ''

@@ -1,6 +1,9 @@
 import type { EngineFacts } from '@holt/engine'
 
-/** A host changes slowly, and callers ask for each request: older facts are looked at anew, and nobody waits for that. */
+/**
+ * A host changes slowly, and callers ask for each request: older facts are looked at anew, and
+ * nobody waits for that.
+ */
 const FACTS_AGE_MS = 2_000
 
 /** Facts that are older than this are not answered any more. */

@@ -5,7 +5,9 @@ import { layoutOf } from '../layout.ts'
 import type { HostEngineOptions } from '../options.ts'
 import { removeRunDir } from '../runtimes/run-dir-owner.ts'
 
-/** The one runtime of a trial. A fixed id, so that the next trial finds what a killed process left. */
+/**
+ * The one runtime of a trial. A fixed id, so that the next trial finds what a killed process left.
+ */
 export const trialId: RuntimeId = 'trial00000000000000000'
 
 /** Killing the runtime and detaching its disk takes a fraction of a second. */
@@ -70,7 +72,10 @@ async function withEngine({ options, open }: TrialPlace, use: (engine: Engine) =
   }
 }
 
-/** An image without files: two blocks of zeros end an archive (`tar(5)`). The guest is mounted into it. */
+/**
+ * An image without files: two blocks of zeros end an archive (`tar(5)`). The guest is mounted into
+ * it.
+ */
 async function* emptyTar(): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(1024)
 }

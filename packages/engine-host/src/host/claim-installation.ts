@@ -5,7 +5,10 @@ import { EngineError } from '@holt/engine'
 import type { HostEngineOptions } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 
-/** A killed process lives on as long as a child of it that was just being started: how long to wait for that. */
+/**
+ * A killed process lives on as long as a child of it that was just being started: how long to wait
+ * for that.
+ */
 const PREDECESSOR_TIMEOUT_MS = 2_000
 
 /** What of an installation no two engines may have at once. */
@@ -17,8 +20,10 @@ export interface Claim {
 }
 
 /**
- * Takes an installation for this process: its state directory, its run directory and its id, after which its cgroups are named. Each claim is a socket in the abstract namespace
- * (`unix(7)`), a directory's named after its inode: the kernel gives it to one process and takes it back when that ends, however it ends. Kind `conflict` when another has one of them.
+ * Takes an installation for this process: its state directory, its run directory and its id, after
+ * which its cgroups are named. Each claim is a socket in the abstract namespace (`unix(7)`), a
+ * directory's named after its inode: the kernel gives it to one process and takes it back when that
+ * ends, however it ends. Kind `conflict` when another has one of them.
  */
 export async function claimInstallation({ stateDir, runDir, installationId }: Claimed): Promise<Claim> {
   const wanted = [

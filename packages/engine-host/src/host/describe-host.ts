@@ -13,7 +13,10 @@ import type { Trials } from './trials.ts'
 /** This engine's name and version. */
 const ENGINE = 'host 0.2.0'
 
-/** A start is mostly work for a processor. Three at the least: where pools make two at a time, a create has a place of its own. */
+/**
+ * A start is mostly work for a processor. Three at the least: where pools make two at a time, a
+ * create has a place of its own.
+ */
 export const startsAtOnce = Math.max(3, availableParallelism())
 
 /** The input of a description. */
@@ -56,7 +59,10 @@ export async function describeHost(input: DescribeInput, trials: Trials | null):
   }
 }
 
-/** Tries a class after a start of it has failed. Returns why it cannot be had any more; null if it can. */
+/**
+ * Tries a class after a start of it has failed. Returns why it cannot be had any more; null if it
+ * can.
+ */
 export async function tryClassAgain(input: DescribeInput, isolation: Isolation, trials: Trials): Promise<Lack | null> {
   const common = await findLack(input.cgroups)
   const found = common ?? (await findClass(input, isolation, (...given) => trials.tryAgain(...given)))
@@ -71,7 +77,9 @@ async function findClass(input: DescribeInput, isolation: Isolation, tried: Try)
   return lack === null ? runner : { ...lack, reason: `${runner.name} ${runner.version}: ${lack.reason}` }
 }
 
-/** Everything that a trial depends on: with another kernel, runner, guest or flags it is made again. */
+/**
+ * Everything that a trial depends on: with another kernel, runner, guest or flags it is made again.
+ */
 function keyOf({ guest, platform, rootPlace }: DescribeInput, isolation: Isolation, runner: Runner): string {
   const own = isolation === 'gvisor' ? [platform] : [rootPlace]
   return JSON.stringify([ENGINE, release(), `${runner.name} ${runner.version}`, runner.file, guest, ...own])

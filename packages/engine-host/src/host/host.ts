@@ -26,7 +26,10 @@ export interface Host {
   readonly openFilesMax: number
   /** True if a mounted disk can be made larger. */
   readonly canGrowDisks: boolean
-  /** Where runners of containers find root and users, in mounts of their own. Null where the host has no directory for that. */
+  /**
+   * Where runners of containers find root and users, in mounts of their own. Null where the host
+   * has no directory for that.
+   */
   readonly rootPlace: string | null
   /** Null where the engine makes no runtimes. */
   readonly guest: GuestFile | null
@@ -49,7 +52,10 @@ export interface Host {
   readonly removals: Gate
 }
 
-/** The guest binary in the state directory, which stays what it is while a checkpoint may refer to it. */
+/**
+ * The guest binary in the state directory, which stays what it is while a checkpoint may refer to
+ * it.
+ */
 export interface GuestFile {
   readonly path: string
   readonly sha256: string

@@ -4,13 +4,22 @@ import { join } from 'node:path'
 import type { Layout } from '../layout.ts'
 import type { GuestFile } from './host.ts'
 
-/** Every copy has this time of modification: gVisor refuses a checkpoint when a file it had open has another (`vfs.CompleteRestoreOptions`). */
+/**
+ * Every copy has this time of modification: gVisor refuses a checkpoint when a file it had open has
+ * another (`vfs.CompleteRestoreOptions`).
+ */
 const MODIFIED_SECS = 1
 
-/** Users inside run it too (`sudo` leads to it in images of earlier versions), whatever the umask of this process is. */
+/**
+ * Users inside run it too (`sudo` leads to it in images of earlier versions), whatever the umask of
+ * this process is.
+ */
 const MODE = 0o555
 
-/** Puts the guest binary under its digest, so that a new version never changes the file that runtimes and checkpoints refer to. */
+/**
+ * Puts the guest binary under its digest, so that a new version never changes the file that
+ * runtimes and checkpoints refer to.
+ */
 export async function installGuest(layout: Layout, source: string): Promise<GuestFile> {
   const content = await readFile(source)
   const sha256 = createHash('sha256').update(content).digest('hex')

@@ -1,4 +1,7 @@
-/** The reason why a class is missing on this host. `fix` is a command; null: the reason says what to do. */
+/**
+ * The reason why a class is missing on this host. `fix` is a command; null: the reason says what to
+ * do.
+ */
 export interface Lack {
   readonly reason: string
   readonly fix: string | null

@@ -29,9 +29,9 @@ export interface ProbeSurroundings {
 const PROBE_TIMEOUT_MS = 10_000
 
 /**
- * Returns the step that this host refuses to a container; null if it refuses none. Does what a start
- * needs: users with mapped ids, a mount with mapped ids, mounts and devices of its own, and proc in
- * a new process namespace. It explains a trial start that failed (`trials.ts`).
+ * Returns the step that this host refuses to a container; null if it refuses none. Does what a
+ * start needs: users with mapped ids, a mount with mapped ids, mounts and devices of its own, and
+ * proc in a new process namespace. It explains a trial start that failed (`trials.ts`).
  */
 export async function probeContainers({ guest, stateDir, rootPlace }: ProbeInput): Promise<Lack | null> {
   try {

@@ -35,16 +35,25 @@ export async function probeRunc(path: string): Promise<Runner | { reason: string
   return { name: basename(path), version, file }
 }
 
-/** The date in a version such as `release-20260706.0` or `20260701.69c2d17aea96`; null when there is none. */
+/**
+ * The date in a version such as `release-20260706.0` or `20260701.69c2d17aea96`; null when there is
+ * none.
+ */
 export function parseRunscDate(version: string): number | null {
   const date = /(?<!\d)(20\d{6})(?!\d)/.exec(version)?.[1]
   return date === undefined ? null : Number(date)
 }
 
-/** What programs have answered, by path, for as long as the file is the same: starting one takes a hundred times as long as looking at it. */
+/**
+ * What programs have answered, by path, for as long as the file is the same: starting one takes a
+ * hundred times as long as looking at it.
+ */
 const known = new Map<string, { readonly file: string; readonly version: string }>()
 
-/** The last word of the first line: `runc version 1.1.5`, `runsc version 20260701.69c2d17aea96`. Empty when the program does not run. */
+/**
+ * The last word of the first line: `runc version 1.1.5`, `runsc version 20260701.69c2d17aea96`.
+ * Empty when the program does not run.
+ */
 async function versionOf(path: string): Promise<Pick<Runner, 'version' | 'file'>> {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path)

@@ -7,7 +7,10 @@ import type { Lack } from './lack.ts'
 /** A boot takes half a second. A machine under heavy load takes many times that. */
 const TRIAL_TIMEOUT_MS = 45_000
 
-/** An outcome holds for this time. A lack is tried again then, because the operator may have mended it. */
+/**
+ * An outcome holds for this time. A lack is tried again then, because the operator may have mended
+ * it.
+ */
 const OUTCOME_AGE_MS = 30_000
 
 /** Failures that say nothing about the class: the host is busy or its disk is full. */

@@ -6,7 +6,10 @@ import { hasCode, isThere } from '../tools/durable-files.ts'
 /** The paths of an image's files. */
 type ImagePaths = Pick<Layout, 'image' | 'imageBase'>
 
-/** True if an image's file is a delta and that of its base is not there: the image is damaged. ENOENT where there is no image. */
+/**
+ * True if an image's file is a delta and that of its base is not there: the image is damaged.
+ * ENOENT where there is no image.
+ */
 export async function lacksBase(paths: ImagePaths, digest: ImageDigest): Promise<boolean> {
   // The image first: it gets its name after its base, and loses it before.
   return (await isDelta(paths.image(digest))) && !(await isThere(paths.imageBase(digest)))

@@ -48,8 +48,9 @@ interface Below {
 }
 
 /**
- * Images as EROFS files named by their digest. One that has its name is whole: it was synced under another name before. What a runtime exports becomes a delta on the base of
- * the runtime's image. A hard link beside the delta holds the base, so no image depends on the name of another.
+ * Images as EROFS files named by their digest. One that has its name is whole: it was synced under
+ * another name before. What a runtime exports becomes a delta on the base of the runtime's image. A
+ * hard link beside the delta holds the base, so no image depends on the name of another.
  */
 export class HostImages implements ImageStore {
   readonly format = `erofs ${WRITER_VERSION}`
@@ -146,8 +147,8 @@ export class HostImages implements ImageStore {
     const temporaryBase = `${temporary}.base`
     try {
       const isDelta = below !== undefined && (await this.#holdBase(below, temporaryBase))
-      // gVisor (release 20260701) answers "operation not supported" for each file that has an extended
-      // attribute in the image (pkg/erofs, Image.Inode).
+      // gVisor (release 20260701) answers "operation not supported" for each file that has an
+      // extended attribute in the image (pkg/erofs, Image.Inode).
       const limits: WriteImageOptions = { signal, xattrs: 'drop', ...(maxBytes === undefined ? {} : { maxBytes }) }
       const { digest, sizeBytes } = await write(temporary, limits, isDelta)
       await syncPath(temporary)
@@ -164,7 +165,10 @@ export class HostImages implements ImageStore {
     }
   }
 
-  /** Links the base that a delta on this image stands on. False where an image of its own file is better, or the only one. */
+  /**
+   * Links the base that a delta on this image stands on. False where an image of its own file is
+   * better, or the only one.
+   */
   async #holdBase({ digest, reader }: Below, target: string): Promise<boolean> {
     if (reader.baseBytes < MIN_BASE_BYTES || !(await this.#mountsDeltas())) return false
     try {
@@ -218,7 +222,10 @@ export class HostImages implements ImageStore {
     }
   }
 
-  /** Whether the kernel of this host mounts a delta with its base. A failure is tried again after a time: it may have had no space. */
+  /**
+   * Whether the kernel of this host mounts a delta with its base. A failure is tried again after a
+   * time: it may have had no space.
+   */
   #mountsDeltas(): Promise<boolean> {
     if (performance.now() >= this.#probeAgainMs) this.#canMountDeltas = null
     this.#canMountDeltas ??= this.#probeDeltas()

@@ -12,8 +12,10 @@ import { lacksBase } from './has-image.ts'
 import { mountDelta, mountImage } from './mount-images.ts'
 
 /**
- * Images as runtimes use them, each made once for all runtimes of it. `file` is the image as one file, which gVisor reads. `tree` is that file, mounted read-only by the
- * kernel: the lower layer of a container's overlay. What is mounted is an image our own writer has written; no file system that a stranger made ever reaches the kernel.
+ * Images as runtimes use them, each made once for all runtimes of it. `file` is the image as one
+ * file, which gVisor reads. `tree` is that file, mounted read-only by the kernel: the lower layer
+ * of a container's overlay. What is mounted is an image our own writer has written; no file system
+ * that a stranger made ever reaches the kernel.
  */
 export class ImageMounts {
   readonly #layout: Layout
@@ -27,7 +29,10 @@ export class ImageMounts {
     this.#log = log
   }
 
-  /** Answers the path of the image as one file. A delta and its base are mounted as one unless they are. */
+  /**
+   * Answers the path of the image as one file. A delta and its base are mounted as one unless they
+   * are.
+   */
   file(digest: ImageDigest, signal: AbortSignal): Promise<string> {
     return this.#locks.run(digest, () => this.#file(digest, signal))
   }
@@ -43,7 +48,9 @@ export class ImageMounts {
     })
   }
 
-  /** Unmounts what no runtime uses of the image once it is this call's turn. Not mounted is success. */
+  /**
+   * Unmounts what no runtime uses of the image once it is this call's turn. Not mounted is success.
+   */
   release(digest: ImageDigest): Promise<void> {
     return this.#locks.run(digest, async () => {
       if (!this.#isUsed(digest, 'container')) await unmountPoint(this.#layout.imageMount(digest))

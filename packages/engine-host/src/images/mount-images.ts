@@ -5,7 +5,9 @@ import { mustRun, runTool } from '../tools/run-tool.ts'
 
 const LOSETUP_TIMEOUT_MS = 30_000
 
-/** The answer of `losetup --json --list`. The kernel lets go of a device with `autoclear` by itself. */
+/**
+ * The answer of `losetup --json --list`. The kernel lets go of a device with `autoclear` by itself.
+ */
 const deviceList = z.object({
   loopdevices: z.array(z.object({ autoclear: z.boolean(), name: z.string(), 'back-file': z.string().nullable() })),
 })
@@ -17,7 +19,8 @@ export interface DeltaFiles {
 }
 
 /**
- * Has the kernel make one file, `image` below `point`, of a delta and its base (`packages/erofs/src/layout/delta-layout.ts`). Unmounting `point` lets go of the loop devices.
+ * Has the kernel make one file, `image` below `point`, of a delta and its base
+ * (`packages/erofs/src/layout/delta-layout.ts`). Unmounting `point` lets go of the loop devices.
  * Without `noexec`: gVisor maps programs from the file.
  */
 export async function mountDelta({ delta, base }: DeltaFiles, point: string, signal?: AbortSignal): Promise<void> {
@@ -38,8 +41,8 @@ export async function mountImage(file: string, point: string, signal: AbortSigna
 }
 
 /**
- * Attaches a file to a loop device of its own. `mount -o loop` would take a device that has the file
- * already (mount(8)), which the kernel refuses where that is in use as the base of a delta.
+ * Attaches a file to a loop device of its own. `mount -o loop` would take a device that has the
+ * file already (mount(8)), which the kernel refuses where that is in use as the base of a delta.
  */
 async function withLoopDevice(file: string, use: (device: string) => Promise<void>): Promise<void> {
   const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
@@ -53,7 +56,10 @@ async function withLoopDevice(file: string, use: (device: string) => Promise<voi
   }
 }
 
-/** Lets go of the loop devices on files below `dir` that a daemon has attached and not detached. Those that are mounted stay until they are not. */
+/**
+ * Lets go of the loop devices on files below `dir` that a daemon has attached and not detached.
+ * Those that are mounted stay until they are not.
+ */
 export async function detachLeftDevices(dir: string): Promise<void> {
   const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
   const argv = ['losetup', '--json', '--list', '--output', 'AUTOCLEAR,NAME,BACK-FILE']

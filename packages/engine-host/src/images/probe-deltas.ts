@@ -7,7 +7,10 @@ import { mountDelta } from './mount-images.ts'
 const PLAIN = { mode: 0o600, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 } as const
 const CONTENT = Buffer.alloc(1 << 18, 'x')
 
-/** Tries whether this host makes one file of a delta and its base, in a directory that this call makes and removes. Answers why not, or null. */
+/**
+ * Tries whether this host makes one file of a delta and its base, in a directory that this call
+ * makes and removes. Answers why not, or null.
+ */
 export async function probeDeltas(dir: string): Promise<string | null> {
   const [base, delta, point] = [join(dir, 'base'), join(dir, 'delta'), join(dir, 'whole')]
   await mkdir(dir, { mode: 0o700 })

@@ -7,10 +7,16 @@ import type { Log } from '../options.ts'
 import { openSession } from './guest-session.ts'
 import { type ItemAnswer, sendRequest } from './send-request.ts'
 
-/** Connections of one runtime that may wait to become its session, or to be closed after they were replaced. */
+/**
+ * Connections of one runtime that may wait to become its session, or to be closed after they were
+ * replaced.
+ */
 const CONNECTIONS_MAX = 4
 
-/** A guest dials once in a while. One that dials more often than this in a second is not let in until the second is over. */
+/**
+ * A guest dials once in a while. One that dials more often than this in a second is not let in
+ * until the second is over.
+ */
 const DIALS_PER_SECOND_MAX = 50
 
 /** The request after which the guest closes its connection. */
@@ -20,8 +26,8 @@ const QUIESCE = '/v1/quiesce'
 const FAREWELL_TIMEOUT_MS = 1_000
 
 /**
- * The door of one runtime: a Unix socket that its guest dials, and the newest connection as the link. The socket's place tells whose guest it is; nothing
- * the guest says does.
+ * The door of one runtime: a Unix socket that its guest dials, and the newest connection as the
+ * link. The socket's place tells whose guest it is; nothing the guest says does.
  */
 export class GuestDoor implements GuestLink {
   readonly #paths: RuntimePaths
@@ -50,7 +56,10 @@ export class GuestDoor implements GuestLink {
     this.#onDrop = onDrop
   }
 
-  /** A session that its guest has said farewell to takes no request more, though its last streams may go on for long. */
+  /**
+   * A session that its guest has said farewell to takes no request more, though its last streams
+   * may go on for long.
+   */
   get connected(): boolean {
     return this.#session !== null && !this.#session.closed && !this.#session.destroyed
   }
@@ -90,8 +99,9 @@ export class GuestDoor implements GuestLink {
   }
 
   /**
-   * After a `quiesce` the guest ends its streams and the connection. What it has sent by then must not wait for its reader in there, and no later request may go the
-   * same way: it waits for the guest to connect again.
+   * After a `quiesce` the guest ends its streams and the connection. What it has sent by then must
+   * not wait for its reader in there, and no later request may go the same way: it waits for the
+   * guest to connect again.
    */
   async #quiesce(session: ClientHttp2Session, request: GuestRequest): Promise<GuestResponse> {
     for (const each of this.#items) each.takeIn(true)
@@ -107,8 +117,9 @@ export class GuestDoor implements GuestLink {
   }
 
   /**
-   * Stops listening and lets the connection end from both sides, so that the guest holds no descriptor of the host's any more: gVisor cannot checkpoint one that does.
-   * Resolves when the guest has closed its end, or would not.
+   * Stops listening and lets the connection end from both sides, so that the guest holds no
+   * descriptor of the host's any more: gVisor cannot checkpoint one that does. Resolves when the
+   * guest has closed its end, or would not.
    */
   async leave(): Promise<void> {
     await this.#stopListening()
@@ -144,7 +155,10 @@ export class GuestDoor implements GuestLink {
     )
   }
 
-  /** The newest connection is the guest: an older one is what a restore or a restart has left. One that was made while the door was left has to go as that one did. */
+  /**
+   * The newest connection is the guest: an older one is what a restore or a restart has left. One
+   * that was made while the door was left has to go as that one did.
+   */
   #adopt(session: ClientHttp2Session): void {
     if (session.closed || session.destroyed) return
     if (this.#server === null) {

@@ -1,10 +1,16 @@
 import { type ClientHttp2Session, connect, constants, type SecureClientSessionOptions } from 'node:http2'
 import type { Socket } from 'node:net'
 
-/** What one stream may send ahead of its reader, which is what an answer keeps here that nobody reads. A bulk transfer is as quick as with four times of it, and with half of it slower. */
+/**
+ * What one stream may send ahead of its reader, which is what an answer keeps here that nobody
+ * reads. A bulk transfer is as quick as with four times of it, and with half of it slower.
+ */
 const STREAM_WINDOW_BYTES = 2 ** 20
 
-/** What a runtime may have on the way. It bounds nothing that is kept: Node gives this window back as soon as bytes have come (`Http2Session::OnDataChunkReceived` of `src/node_http2.cc`). */
+/**
+ * What a runtime may have on the way. It bounds nothing that is kept: Node gives this window back
+ * as soon as bytes have come (`Http2Session::OnDataChunkReceived` of `src/node_http2.cc`).
+ */
 const SESSION_WINDOW_BYTES = 16 * 2 ** 20
 
 /** A guest that has connected speaks HTTP/2 within this time, or is not one. */
@@ -25,7 +31,10 @@ const OPTIONS: SecureClientSessionOptions = {
   },
 }
 
-/** Makes an HTTP/2 client of an accepted connection. Resolves when the other side has sent its settings; on any failure the socket is destroyed and the promise rejects. */
+/**
+ * Makes an HTTP/2 client of an accepted connection. Resolves when the other side has sent its
+ * settings; on any failure the socket is destroyed and the promise rejects.
+ */
 export function openSession(socket: Socket): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     const session = connect('http://guest', { ...OPTIONS, createConnection: () => socket })

@@ -3,18 +3,24 @@ import { Readable } from 'node:stream'
 import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine'
 import { mergePieces } from '@holt/streams'
 
-/** Items of a stream that a guest ends for a checkpoint: what may be sent ahead of their reader, and the last write. */
+/**
+ * Items of a stream that a guest ends for a checkpoint: what may be sent ahead of their reader, and
+ * the last write.
+ */
 const TAKE_IN_BYTES = 8 * 2 ** 20
 
 /** An answer that is a stream of items, while it is open. */
 export interface ItemAnswer {
-  /** Whether what the guest sends is taken in at once, up to a bound, however slowly it is read. A connection that ends takes with it what is unread in HTTP/2. */
+  /**
+   * Whether what the guest sends is taken in at once, up to a bound, however slowly it is read. A
+   * connection that ends takes with it what is unread in HTTP/2.
+   */
   takeIn(ahead: boolean): void
 }
 
 /**
- * Sends one request over a session and resolves with the answer's headers and its body as a stream. An answer that is a stream of items is among `open` for as long as
- * it has not ended.
+ * Sends one request over a session and resolves with the answer's headers and its body as a stream.
+ * An answer that is a stream of items is among `open` for as long as it has not ended.
  */
 export async function sendRequest(
   session: ClientHttp2Session,
@@ -55,7 +61,10 @@ export async function sendRequest(
   })
 }
 
-/** A session may have been closed by the other side a moment ago, or be out of stream numbers: it refuses by throwing. */
+/**
+ * A session may have been closed by the other side a moment ago, or be out of stream numbers: it
+ * refuses by throwing.
+ */
 function openStream(
   session: ClientHttp2Session,
   { method, path, headers = {}, body }: GuestRequest,
@@ -82,8 +91,8 @@ function sendBody(stream: ClientHttp2Stream, body: GuestRequest['body'], fail: (
 }
 
 /**
- * The answer as a stream that ends only where the guest ended it: one that broke has an error of kind `unavailable` (or the signal's reason) instead.
- * Destroying it resets the HTTP/2 stream.
+ * The answer as a stream that ends only where the guest ended it: one that broke has an error of
+ * kind `unavailable` (or the signal's reason) instead. Destroying it resets the HTTP/2 stream.
  */
 function answerBody(stream: ClientHttp2Stream, failure: () => unknown): { body: Readable; answer: ItemAnswer } {
   let ahead = 0
@@ -108,7 +117,8 @@ function answerBody(stream: ClientHttp2Stream, failure: () => unknown): { body: 
     if (!body.push(part) && ahead <= 0) stream.pause()
   })
   stream.on('end', () => {
-    // A reset without an error ends the readable side too; only a clean end has rstCode 0 and was not aborted.
+    // A reset without an error ends the readable side too; only a clean end has rstCode 0 and was
+    // not aborted.
     if (stream.aborted || stream.rstCode !== 0) return
     ended = true
     body.push(null)

@@ -17,13 +17,19 @@ export interface MountRequest {
   readonly options: readonly string[]
 }
 
-/** Mounts; with the option `loop` the kernel lets go of the loop device by itself when it is unmounted. */
+/**
+ * Mounts; with the option `loop` the kernel lets go of the loop device by itself when it is
+ * unmounted.
+ */
 export async function mount(request: MountRequest, signal?: AbortSignal): Promise<void> {
   const argv = ['mount', '-n', '-t', request.type, '-o', request.options.join(','), '--', request.source, request.point]
   await mustRun(argv, { timeoutMs: MOUNT_TIMEOUT_MS, ...(signal && { signal }) })
 }
 
-/** Unmounts everything mounted at `dir` or below it, innermost first. Nothing mounted is success. Never lazily: success means the mount is gone. */
+/**
+ * Unmounts everything mounted at `dir` or below it, innermost first. Nothing mounted is success.
+ * Never lazily: success means the mount is gone.
+ */
 export async function unmountTree(dir: string): Promise<void> {
   const points = (await readMounts())
     .map((entry) => entry.point)

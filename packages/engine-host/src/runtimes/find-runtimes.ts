@@ -8,8 +8,9 @@ import { type RuntimeRecord, readRecord } from './runtime-record.ts'
 import { endRuntime } from './watch-runtimes.ts'
 
 /**
- * Finds the runtimes of an earlier engine: those that run get their door again, those that have ended say why, those half made wait for `ensure` or `remove`. What cannot be
- * identified is reported and kept, and stops nothing.
+ * Finds the runtimes of an earlier engine: those that run get their door again, those that have
+ * ended say why, those half made wait for `ensure` or `remove`. What cannot be identified is
+ * reported and kept, and stops nothing.
  */
 export async function findRuntimes(
   host: Host,
@@ -30,7 +31,10 @@ export async function findRuntimes(
   }
 }
 
-/** Removes a directory that was made, or emptied, just when the engine died: the record comes first and goes last, so without one nothing else is there. False when something is. */
+/**
+ * Removes a directory that was made, or emptied, just when the engine died: the record comes first
+ * and goes last, so without one nothing else is there. False when something is.
+ */
 async function removeHusk(paths: RuntimePaths): Promise<boolean> {
   await rm(`${paths.record}.tmp`, { force: true })
   try {
@@ -51,7 +55,8 @@ async function adoptRuntime(host: Host, record: RuntimeRecord, bootId: string): 
     return
   }
   if (record.state === 'preparing') return
-  // One whose end was begun has no use: what it was ended for, a checkpoint or a removal, was durable or asked for before.
+  // One whose end was begun has no use: what it was ended for, a checkpoint or a removal, was
+  // durable or asked for before.
   const isEnding = await cgroupOf(host, record.spec.id).isEnding()
   if (record.process !== null && !isEnding && (await isAlive(record.process))) {
     await readFrozen(host, runtime)

@@ -10,7 +10,10 @@ export function usageOf(host: Host): Usage | null {
   return files === null ? null : { read: (id) => readUsage(host, files, id) }
 }
 
-/** A pause or a removal may be at work and is not waited for: what was read while the runtime went is not answered, as its disk may have been any directory by then. */
+/**
+ * A pause or a removal may be at work and is not waited for: what was read while the runtime went
+ * is not answered, as its disk may have been any directory by then.
+ */
 async function readUsage(host: Host, files: UsageFiles, id: RuntimeId): Promise<RuntimeUsage> {
   const runtime = runningOf(host, id)
   const { processes, ...usage } = readCgroupUsage(files, cgroupOf(host, id).path)
@@ -19,7 +22,10 @@ async function readUsage(host: Host, files: UsageFiles, id: RuntimeId): Promise<
   return { ...usage, diskBytes, processes: runtime.record.spec.isolation === 'container' ? processes : null }
 }
 
-/** What a mounted disk holds. Rejects with `EngineError` `gone` where its runtime has been removed, `failed` where the disk does not answer. */
+/**
+ * What a mounted disk holds. Rejects with `EngineError` `gone` where its runtime has been removed,
+ * `failed` where the disk does not answer.
+ */
 export async function readDisk(diskMount: string): Promise<number> {
   try {
     return await usedBytesOf(diskMount)

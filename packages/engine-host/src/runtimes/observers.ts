@@ -1,6 +1,9 @@
 import type { Observation, Observed, RuntimeId } from '@holt/engine'
 
-/** Tells everybody who observes. What is not read yet of a runtime is replaced by what is newer, so a slow reader costs no more than the number of runtimes. */
+/**
+ * Tells everybody who observes. What is not read yet of a runtime is replaced by what is newer, so
+ * a slow reader costs no more than the number of runtimes.
+ */
 export class Observers {
   readonly #queues = new Set<{ readonly pending: Map<RuntimeId, Observation>; wake: () => void }>()
 
@@ -14,7 +17,10 @@ export class Observers {
     this.#tell(id, { type: 'absent', id })
   }
 
-  /** All that `existing` answers, then `listed`, then changes, until the signal ends it. Nothing between the listing and the first change is lost. */
+  /**
+   * All that `existing` answers, then `listed`, then changes, until the signal ends it. Nothing
+   * between the listing and the first change is lost.
+   */
   async *observe(existing: () => readonly Observed[], signal: AbortSignal): AsyncGenerator<Observation> {
     const queue = { pending: new Map<RuntimeId, Observation>(), wake: () => {} }
     const onAbort = () => queue.wake()

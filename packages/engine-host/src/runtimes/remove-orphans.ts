@@ -9,9 +9,12 @@ import { disownRunDir, ownRunDir, ownsRunDir } from './run-dir-owner.ts'
 import { readRecord } from './runtime-record.ts'
 
 /**
- * Takes away what is left of runtimes that have no record any more: processes, cgroups, mounts, sockets and files. A record is there before all of these and goes after them, so without one nobody
- * wants them, if they are this installation's: what lies in the state directory alone is, and what has a name in the run directory where its mark says so. All else is kept, for it may be of another
- * installation that shares the run directory, or of the one that this state was copied from. So is what has a record that cannot be read.
+ * Takes away what is left of runtimes that have no record any more: processes, cgroups, mounts,
+ * sockets and files. A record is there before all of these and goes after them, so without one
+ * nobody wants them, if they are this installation's: what lies in the state directory alone is,
+ * and what has a name in the run directory where its mark says so. All else is kept, for it may be
+ * of another installation that shares the run directory, or of the one that this state was copied
+ * from. So is what has a record that cannot be read.
  */
 export async function removeOrphans(host: Host, installationId: string): Promise<void> {
   const { layout } = host

@@ -4,7 +4,10 @@ import { type Layout, layoutOf } from '../layout.ts'
 import type { HostEngineOptions } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 
-/** Whether all that carries a runtime's name in the run directory is this installation's: its mark is there from a time when nothing of others was, and one engine at a time works there. */
+/**
+ * Whether all that carries a runtime's name in the run directory is this installation's: its mark
+ * is there from a time when nothing of others was, and one engine at a time works there.
+ */
 export async function ownsRunDir(layout: Layout, installationId: string): Promise<boolean> {
   try {
     return (await readFile(layout.runDirOwner, 'utf8')) === (await markOf(layout, installationId))
@@ -27,7 +30,10 @@ export async function disownRunDir(layout: Layout): Promise<void> {
   await rm(layout.runDirOwner, { force: true })
 }
 
-/** Removes the run directory of an installation that has no runtimes any more and is not open. What is of others stays, and the directory with it. */
+/**
+ * Removes the run directory of an installation that has no runtimes any more and is not open. What
+ * is of others stays, and the directory with it.
+ */
 export async function removeRunDir({
   stateDir,
   runDir,

@@ -25,7 +25,10 @@ export interface Runtime {
   memoryKills: MemoryKills
   /** True while it uses more memory than it may have: an end then is for that. */
   lacksMemory: boolean
-  /** Ends an `ensure` or a `take` that is at work on it, for it is being removed. A removal that fails puts a new one in its place. */
+  /**
+   * Ends an `ensure` or a `take` that is at work on it, for it is being removed. A removal that
+   * fails puts a new one in its place.
+   */
   cancel: AbortController
 }
 
@@ -36,7 +39,10 @@ export interface RegistryIdentity {
   readonly guest: string
 }
 
-/** All runtimes of this engine, in memory and on disk. A record is on disk before anything else of its runtime is, and goes last. */
+/**
+ * All runtimes of this engine, in memory and on disk. A record is on disk before anything else of
+ * its runtime is, and goes last.
+ */
 export class RuntimeRegistry {
   readonly #layout: Layout
   readonly #identity: RegistryIdentity
@@ -115,7 +121,10 @@ export class RuntimeRegistry {
     })
   }
 
-  /** Claims the ranges of ids of runtimes that an earlier engine has left, and gives back what it has claimed for no runtime. */
+  /**
+   * Claims the ranges of ids of runtimes that an earlier engine has left, and gives back what it
+   * has claimed for no runtime.
+   */
   async claimIds(): Promise<void> {
     for (const { record, paths } of this.all())
       if (record.firstId !== null && record.state !== 'ended') await this.#claims.claim(record.firstId, paths.record)
@@ -170,7 +179,10 @@ export class RuntimeRegistry {
     this.#observers.tellPresent(observedOf(runtime))
   }
 
-  /** Makes the record survive a power cut, so that a runtime which did not is reported as ended and not forgotten. */
+  /**
+   * Makes the record survive a power cut, so that a runtime which did not is reported as ended and
+   * not forgotten.
+   */
   async sync(runtime: Runtime): Promise<void> {
     await syncPath(runtime.paths.record)
     await syncPath(runtime.paths.dir)

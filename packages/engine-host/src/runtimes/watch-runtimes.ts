@@ -5,7 +5,10 @@ import { cgroupOf, type Host } from '../host/host.ts'
 import { isAlive } from '../tools/process-table.ts'
 import type { Runtime } from './runtime-registry.ts'
 
-/** How often every runtime is looked at: the net below the drop of a connection, which tells at once. */
+/**
+ * How often every runtime is looked at: the net below the drop of a connection, which tells at
+ * once.
+ */
 const SWEEP_MS = 2_000
 
 /** A runtime that dies cuts its connection some milliseconds before its process is gone. */
@@ -62,7 +65,10 @@ export class RuntimeWatch {
   }
 }
 
-/** Writes down that a runtime has ended and why, and ends what it has left. Its files stay until it is removed. */
+/**
+ * Writes down that a runtime has ended and why, and ends what it has left. Its files stay until it
+ * is removed.
+ */
 export async function endRuntime(host: Host, runtime: Runtime): Promise<void> {
   const cgroup = cgroupOf(host, runtime.paths.id)
   const ending = endingOf(await cgroup.oomKills(), runtime.lacksMemory)

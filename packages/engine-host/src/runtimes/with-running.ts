@@ -2,7 +2,10 @@ import { EngineError, type RuntimeId } from '@holt/engine'
 import type { Host } from '../host/host.ts'
 import type { Runtime } from './runtime-registry.ts'
 
-/** Does something with a runtime that runs, while nothing else happens to it. Kind `not_found` where there is none, `gone` where it does not run. */
+/**
+ * Does something with a runtime that runs, while nothing else happens to it. Kind `not_found` where
+ * there is none, `gone` where it does not run.
+ */
 export function withRunning<Result>(
   host: Host,
   id: RuntimeId,

@@ -1,4 +1,7 @@
-/** Waits until all have settled, then rejects with the first failure: nothing is still at work when the caller cleans up. */
+/**
+ * Waits until all have settled, then rejects with the first failure: nothing is still at work when
+ * the caller cleans up.
+ */
 export async function allDone(works: readonly (Promise<unknown> | null)[]): Promise<void> {
   for (const result of await Promise.allSettled(works)) {
     if (result.status === 'rejected') throw result.reason

@@ -11,7 +11,10 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-/** Replaces a file as a whole: a reader sees the old content or the new. `durable` also survives a power cut. */
+/**
+ * Replaces a file as a whole: a reader sees the old content or the new. `durable` also survives a
+ * power cut.
+ */
 export async function replaceFile(path: string, content: string, durable: boolean): Promise<void> {
   const temporary = `${path}.tmp`
   await writeFile(temporary, content, { mode: 0o600, flush: durable })

@@ -20,9 +20,11 @@ export interface Launch {
 }
 
 /**
- * Starts programs by way of a small process. To start one, Node copies the page tables of its own, and everything else stands still meanwhile: 5 ms for each 100 MiB
- * that the service has grown to. The small process (`guest/internal/launch`) copies nothing. It ends with this one; programs that run then go on. It takes from itself, from
- * this process and so from all programs the right to leave their memory in a file when they crash (RLIMIT_CORE, core(5)): there may be secrets in it.
+ * Starts programs by way of a small process. To start one, Node copies the page tables of its own,
+ * and everything else stands still meanwhile: 5 ms for each 100 MiB that the service has grown to.
+ * The small process (`guest/internal/launch`) copies nothing. It ends with this one; programs that
+ * run then go on. It takes from itself, from this process and so from all programs the right to
+ * leave their memory in a file when they crash (RLIMIT_CORE, core(5)): there may be secrets in it.
  */
 export class Launcher {
   readonly #child: ChildProcess & { readonly stdin: Writable; readonly stdout: Readable }
@@ -52,7 +54,9 @@ export class Launcher {
     return this.#lost === null
   }
 
-  /** Starts a program. Rejects where the process is lost before it has told how the program ended. */
+  /**
+   * Starts a program. Rejects where the process is lost before it has told how the program ended.
+   */
   launch(argv: readonly string[], { capture }: { readonly capture: boolean }): Launch {
     const id = ++this.#count
     const end = Promise.withResolvers<Launched>()

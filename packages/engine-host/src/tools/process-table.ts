@@ -2,7 +2,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
 
-/** A process that cannot be mistaken for a later one with the same number. `startTicks` is field 22 of `/proc/PID/stat` (`proc(5)`). */
+/**
+ * A process that cannot be mistaken for a later one with the same number. `startTicks` is field 22
+ * of `/proc/PID/stat` (`proc(5)`).
+ */
 export interface ProcessId {
   readonly pid: number
   readonly startTicks: number
@@ -20,7 +23,10 @@ export async function identifyProcess(pid: number): Promise<ProcessId | null> {
   return startTicks === null ? null : { pid, startTicks }
 }
 
-/** Start time from a line of `/proc/PID/stat`; null for a zombie or a dead one. The name in brackets may hold anything, `)` included. */
+/**
+ * Start time from a line of `/proc/PID/stat`; null for a zombie or a dead one. The name in brackets
+ * may hold anything, `)` included.
+ */
 export function parseStat(stat: string): number | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const state = fields[0]
@@ -45,7 +51,10 @@ export async function killProcess(target: ProcessId): Promise<void> {
   }
 }
 
-/** Waits until none of these processes lives. Rejects with kind `failed` when one does after `timeoutMs`. */
+/**
+ * Waits until none of these processes lives. Rejects with kind `failed` when one does after
+ * `timeoutMs`.
+ */
 export async function waitGone(processes: readonly ProcessId[], timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
   let waitMs = 1

@@ -6,7 +6,10 @@ import { Launcher } from './launcher.ts'
 export interface ToolOptions {
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** With `discard` the tool's output goes to /dev/null: what outlives the tool and inherits a pipe would hold it open for ever. */
+  /**
+   * With `discard` the tool's output goes to /dev/null: what outlives the tool and inherits a pipe
+   * would hold it open for ever.
+   */
   readonly output?: 'capture' | 'discard'
 }
 
@@ -18,7 +21,10 @@ export interface ToolResult {
   readonly stderr: string
 }
 
-/** More output than this is cut: tools of the host say little, and nobody bounds what a broken one says. */
+/**
+ * More output than this is cut: tools of the host say little, and nobody bounds what a broken one
+ * says.
+ */
 const OUTPUT_MAX_BYTES = 1 << 20
 
 /** The environment of every tool: nothing of the daemon's own leaks into it. */
@@ -27,7 +33,10 @@ export const TOOL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/b
 /** What starts tools for every engine of this process, and how many there are. */
 let shared: { readonly launcher: Launcher; users: number } | null = null
 
-/** Has tools started by way of a small process, `binary` being the guest's program, until what is answered is called. */
+/**
+ * Has tools started by way of a small process, `binary` being the guest's program, until what is
+ * answered is called.
+ */
 export function shareLauncher(binary: string): () => void {
   shared ??= { launcher: new Launcher(binary, TOOL_ENV), users: 0 }
   const mine = shared
@@ -41,8 +50,9 @@ export function shareLauncher(binary: string): () => void {
 }
 
 /**
- * Runs a program by argument vector, never through a shell, in a session of its own. Resolves when it has ended, however it
- * ended; rejects when it cannot be started, takes longer than `timeoutMs`, or the signal ends it (it is killed then).
+ * Runs a program by argument vector, never through a shell, in a session of its own. Resolves when
+ * it has ended, however it ended; rejects when it cannot be started, takes longer than `timeoutMs`,
+ * or the signal ends it (it is killed then).
  */
 export function runTool(argv: readonly string[], options: ToolOptions): Promise<ToolResult> {
   options.signal?.throwIfAborted()
@@ -86,7 +96,10 @@ function start(argv: readonly string[], { output }: ToolOptions): Running {
   return { ended, kill: () => child.kill('SIGKILL') }
 }
 
-/** Kills a tool that takes too long or that nobody waits for any more, and rejects when it has ended. */
+/**
+ * Kills a tool that takes too long or that nobody waits for any more, and rejects when it has
+ * ended.
+ */
 async function bounded(
   argv: readonly string[],
   { timeoutMs, signal }: ToolOptions,
@@ -116,7 +129,10 @@ function cannotStart(argv: readonly string[], cause: unknown): EngineError {
   return new EngineError('failed', `cannot start ${argv[0]}`, { cause })
 }
 
-/** Like `runTool`, but an exit code other than 0 rejects with kind `failed` (`no_space` where the tool says so) and the tool's own words. */
+/**
+ * Like `runTool`, but an exit code other than 0 rejects with kind `failed` (`no_space` where the
+ * tool says so) and the tool's own words.
+ */
 export async function mustRun(argv: readonly string[], options: ToolOptions): Promise<ToolResult> {
   const result = await runTool(argv, options)
   if (result.code === 0) return result

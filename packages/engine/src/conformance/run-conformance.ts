@@ -13,7 +13,10 @@ import { bindRequest, bound, collect, connect, kindOf, nextObservation, process,
 export interface ConformanceSubject {
   readonly name: string
   readonly isolation: Isolation
-  /** Opens the engine over the same state each time: a second call after `close` is a restart of the daemon. */
+  /**
+   * Opens the engine over the same state each time: a second call after `close` is a restart of the
+   * daemon.
+   */
   open(): Promise<Engine>
   /** Dials the runtime's egress socket, as its guest would. Rejects when nothing listens. */
   dialEgress(engine: Engine, id: RuntimeId): Promise<Duplex>
@@ -258,7 +261,10 @@ const tests = {
 /** The name of a conformance test. */
 export type ConformanceTest = keyof typeof tests
 
-/** Registers the suite that every engine passes, one test per promise of the contract. Call it once per isolation class. */
+/**
+ * Registers the suite that every engine passes, one test per promise of the contract. Call it once
+ * per isolation class.
+ */
 export function runConformance(subject: ConformanceSubject): void {
   describe(`${subject.name} keeps the Engine contract (${subject.isolation})`, () => {
     let engine: Engine

@@ -51,8 +51,9 @@ interface FakeCheckpoint {
 }
 
 /**
- * An engine in memory: the whole contract with a small guest inside (`FakeGuest`), for tests of what stands above engines.
- * It passes the same conformance suite as the real ones. A test may `end` a runtime as a host would.
+ * An engine in memory: the whole contract with a small guest inside (`FakeGuest`), for tests of
+ * what stands above engines. It passes the same conformance suite as the real ones. A test may
+ * `end` a runtime as a host would.
  */
 export class FakeEngine implements Engine {
   readonly #runtimes = new Map<RuntimeId, Entry>()
@@ -230,7 +231,10 @@ export class FakeEngine implements Engine {
     return this.#runtimes.get(id)?.guest ?? null
   }
 
-  /** Dials the egress socket of a runtime as its guest would: the guest's end of the connection. Throws when nothing listens. */
+  /**
+   * Dials the egress socket of a runtime as its guest would: the guest's end of the connection.
+   * Throws when nothing listens.
+   */
   dialEgress(id: RuntimeId): Duplex {
     return this.#egress.dial(id)
   }

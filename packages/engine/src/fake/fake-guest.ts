@@ -31,8 +31,8 @@ interface Route {
 }
 
 /**
- * A guest in memory that speaks guest/PROTOCOL.md: processes from a small table of programs, files in a tree of nodes.
- * It is a `GuestLink` itself, so no socket is between.
+ * A guest in memory that speaks guest/PROTOCOL.md: processes from a small table of programs, files
+ * in a tree of nodes. It is a `GuestLink` itself, so no socket is between.
  */
 export class FakeGuest implements GuestLink {
   readonly files: FakeFiles
@@ -104,7 +104,10 @@ export class FakeGuest implements GuestLink {
     this.processes.resume()
   }
 
-  /** Breaks the connection: every answer under way ends as `unavailable`. The next request finds a new one. */
+  /**
+   * Breaks the connection: every answer under way ends as `unavailable`. The next request finds a
+   * new one.
+   */
   disconnect(): void {
     for (const answer of this.#answers)
       answer.destroy(new EngineError('unavailable', 'the connection to the guest broke'))

@@ -26,7 +26,10 @@ export class FakeOperations {
     this.#answers.clear()
   }
 
-  /** Answers what the request's operation was answered before, or runs it. What fails is not remembered. */
+  /**
+   * Answers what the request's operation was answered before, or runs it. What fails is not
+   * remembered.
+   */
   async once({ method, path, headers }: GuestRequest, run: () => Promise<FakeAnswer>): Promise<FakeAnswer> {
     const operation = headers?.['x-holt-operation']
     if (operation === undefined || method !== 'POST' || !changing.test(path)) return run()

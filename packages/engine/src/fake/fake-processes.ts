@@ -14,7 +14,10 @@ interface Running {
   /** Bytes that stdin has taken. */
   taken: number
   timer: NodeJS.Timeout | null
-  /** When `timer` ends, on the monotonic clock; what was left of that, milliseconds, while nothing runs. */
+  /**
+   * When `timer` ends, on the monotonic clock; what was left of that, milliseconds, while nothing
+   * runs.
+   */
   deadline: number | null
 }
 
@@ -73,8 +76,8 @@ interface FakeSession {
 }
 
 /**
- * Processes of a fake guest. Programs: `true false exit echo complain bytes fill cd printenv cat sleep`; a command line is split at spaces.
- * A session that is busy is refused at once.
+ * Processes of a fake guest. Programs: `true false exit echo complain bytes fill cd printenv cat
+ * sleep`; a command line is split at spaces. A session that is busy is refused at once.
  */
 export class FakeProcesses {
   readonly #processes = new Map<string, Running>()

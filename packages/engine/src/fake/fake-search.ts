@@ -12,7 +12,10 @@ export interface FakeFile {
   readonly data: Buffer | null
 }
 
-/** Searches the files below a path as guest/PROTOCOL.md says, as far as globs are `*`, `*.EXTENSION` or names. */
+/**
+ * Searches the files below a path as guest/PROTOCOL.md says, as far as globs are `*`, `*.EXTENSION`
+ * or names.
+ */
 export function fakeSearch(files: readonly FakeFile[], request: SearchRequest): FakeAnswer {
   const pattern = request.content === null ? null : expressionOf(request.content)
   const found = files

@@ -18,7 +18,10 @@ interface Swapped {
   readonly made: readonly string[]
 }
 
-/** What builds ask of a fake guest: its tree as an image, copies, and mounts. Sources are plain paths, and no owner is kept. */
+/**
+ * What builds ask of a fake guest: its tree as an image, copies, and mounts. Sources are plain
+ * paths, and no owner is kept.
+ */
 export class FakeTrees {
   readonly #files: FakeFiles
   readonly #mounts: Swapped[] = []

@@ -217,8 +217,9 @@ export class GuestClient {
   }
 
   /**
-   * Ends the processes with the most memory, because the runtime has more than it may have: until `free_bytes` are free, and none with
-   * fewer than `least_bytes`. With `whole` it ends the whole command that a process belongs to.
+   * Ends the processes with the most memory, because the runtime has more than it may have: until
+   * `free_bytes` are free, and none with fewer than `least_bytes`. With `whole` it ends the whole
+   * command that a process belongs to.
    */
   async relieveMemory(
     request: {
@@ -236,7 +237,10 @@ export class GuestClient {
     return processAsked(request.id, await this.#post('/v1/processes', request, GuestProcess, signal))
   }
 
-  /** Starts a process and follows it: the items begin with `start` and end with `end`. Rejects when it cannot be started. */
+  /**
+   * Starts a process and follows it: the items begin with `start` and end with `end`. Rejects when
+   * it cannot be started.
+   */
   async runProcess(request: StartProcess, signal: AbortSignal): Promise<AsyncGenerator<GuestItem>> {
     const response = await this.#link.request({
       method: 'POST',

@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream'
 const farewellMs = 1_000
 
 /**
- * Lets a stream end by itself. Resetting it instead would make the guest's own last frame one for a closed stream, and HTTP/2 sessions end after too many of those.
+ * Lets a stream end by itself. Resetting it instead would make the guest's own last frame one for a
+ * closed stream, and HTTP/2 sessions end after too many of those.
  */
 export function letEnd(body: Readable): void {
   const timer = setTimeout(() => body.destroy(), farewellMs)

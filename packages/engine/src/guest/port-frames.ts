@@ -1,4 +1,7 @@
-/** How many bytes each side of a port's connection may have sent that the other has not passed on yet. */
+/**
+ * How many bytes each side of a port's connection may have sent that the other has not passed on
+ * yet.
+ */
 export const portWindowBytes = 256 * 1024
 
 /** The most bytes of data in one frame. */
@@ -30,7 +33,10 @@ function head(kind: keyof typeof kinds, count: number): Buffer {
   return word
 }
 
-/** Reads frames from parts of any size. Data is handed on as it comes and never put together. Throws on what is not a frame. */
+/**
+ * Reads frames from parts of any size. Data is handed on as it comes and never put together. Throws
+ * on what is not a frame.
+ */
 export class PortFrameReader {
   #dataLeft = 0
   #head = Buffer.alloc(0);

@@ -38,7 +38,10 @@ export class PortStream extends Duplex {
   /** Bytes of data that have moved in either direction. */
   movedBytes = 0
 
-  /** `incoming` has the other side's frames; ours are written to `outgoing`, which need not push back. */
+  /**
+   * `incoming` has the other side's frames; ours are written to `outgoing`, which need not push
+   * back.
+   */
   constructor({ incoming, outgoing }: { incoming: Readable; outgoing: Writable }) {
     // Received data waits here until the reader has taken what was handed on.
     super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: 64 * 1024 })

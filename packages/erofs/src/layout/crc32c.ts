@@ -6,7 +6,10 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value
 })
 
-/** CRC-32C (RFC 3720, Castagnoli) without the final inversion, as the kernel's `crc32c(~0, ...)` gives it. */
+/**
+ * CRC-32C (RFC 3720, Castagnoli) without the final inversion, as the kernel's `crc32c(~0, ...)`
+ * gives it.
+ */
 export function crc32c(bytes: Uint8Array): number {
   let value = 0xffff_ffff
   for (const byte of bytes) value = (TABLE[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8)

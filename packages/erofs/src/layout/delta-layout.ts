@@ -1,14 +1,18 @@
 import { BLOCK_SIZE, roundUp } from './format.ts'
 
 /**
- * Where the parts of a delta lie. A delta is the file of an image that shares the content of a base, which is an image of its own file. The *whole* is the image as
- * readers see it: its first chunk, the base's blocks from there on, and what the base does not have. The delta's file has only the first and the last of these:
+ * Where the parts of a delta lie. A delta is the file of an image that shares the content of a
+ * base, which is an image of its own file. The *whole* is the image as readers see it: its first
+ * chunk, the base's blocks from there on, and what the base does not have. The delta's file has
+ * only the first and the last of these:
  *
  *     file:   frame | head | tail | own content and metadata of the whole | table of the frame
  *     whole:          head |  the base's chunks  | tail | own content and metadata
  *
- * `head` is the base's first chunk with the superblock of the whole, `tail` the base's last chunk where that is not full. The frame is an EROFS image as well: it has one
- * file, `image`, whose chunks are those of the whole. So the kernel makes one file of both (`device=`, https://docs.kernel.org/filesystems/erofs.html).
+ * `head` is the base's first chunk with the superblock of the whole, `tail` the base's last chunk
+ * where that is not full. The frame is an EROFS image as well: it has one file, `image`, whose
+ * chunks are those of the whole. So the kernel makes one file of both (`device=`,
+ * https://docs.kernel.org/filesystems/erofs.html).
  */
 export interface DeltaLayout {
   /** Bytes of the base's file. */

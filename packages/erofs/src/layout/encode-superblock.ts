@@ -26,13 +26,22 @@ export interface BaseFields {
 export const MAGIC = 0xe0f5e1e2
 /** `SB_CHKSUM`: the checksum counts. `MTIME`: the time of an inode is its mtime. */
 const FEATURES_COMPATIBLE = 0x1 | 0x2
-/** `CHUNKED_FILE` and `DEVICE_TABLE`: the incompatible features of a delta's frame. Other images use none. */
+/**
+ * `CHUNKED_FILE` and `DEVICE_TABLE`: the incompatible features of a delta's frame. Other images use
+ * none.
+ */
 export const FEATURES_OF_DELTA = 0x4 | 0x8
-/** Where the one slot of the device table stands in block 0, behind the superblock (`struct erofs_deviceslot`). */
+/**
+ * Where the one slot of the device table stands in block 0, behind the superblock (`struct
+ * erofs_deviceslot`).
+ */
 export const DEVICE_SLOT_OFFSET = SUPERBLOCK_OFFSET + 128
 const DEVICE_SLOT_SIZE = 128
 
-/** Block 0 with the superblock. The checksum covers the block from the superblock on, with its own field zero. */
+/**
+ * Block 0 with the superblock. The checksum covers the block from the superblock on, with its own
+ * field zero.
+ */
 export function encodeSuperblock(fields: SuperblockFields): Buffer {
   const block = Buffer.alloc(BLOCK_SIZE)
   const bytes = block.subarray(SUPERBLOCK_OFFSET)

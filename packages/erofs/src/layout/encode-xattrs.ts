@@ -16,8 +16,9 @@ const MAX_VALUE_BYTES = 0xffff
 const MAX_BODY_BYTES = HEADER_SIZE + (0xffff - 1) * 4
 
 /**
- * The extended attributes of one inode as they stand behind it, in the order of their names; null when none is left.
- * Names outside the name spaces of Linux file systems (as other systems write them) are left out, as `tar` does.
+ * The extended attributes of one inode as they stand behind it, in the order of their names; null
+ * when none is left. Names outside the name spaces of Linux file systems (as other systems write
+ * them) are left out, as `tar` does.
  */
 export function encodeXattrs(xattrs: ReadonlyMap<string, Uint8Array>, path: Uint8Array | string): Buffer | null {
   const parts: Buffer[] = []

@@ -37,5 +37,8 @@ export function roundUp(size: number, unit: number): number {
   return Math.ceil(size / unit) * unit
 }
 
-/** Rises with every change by which the same entries give other bytes: an image of an older writer may have what was wrong then. */
+/**
+ * Rises with every change by which the same entries give other bytes: an image of an older writer
+ * may have what was wrong then.
+ */
 export const WRITER_VERSION = 2

@@ -25,8 +25,9 @@ export interface Placement {
 const INODES_PER_TURN = 8192
 
 /**
- * Gives every inode its offset, and directories and long symlinks their blocks from `nextBlock` on. The root comes
- * first, so that its number fits 16 bits, then directory by directory the children side by side.
+ * Gives every inode its offset, and directories and long symlinks their blocks from `nextBlock` on.
+ * The root comes first, so that its number fits 16 bits, then directory by directory the children
+ * side by side.
  */
 export async function placeInodes(root: DirectoryInode, nextBlock: number): Promise<Placement> {
   const inodes: PlacedInode[] = []
@@ -61,7 +62,8 @@ export async function placeInodes(root: DirectoryInode, nextBlock: number): Prom
       if (inodes.length % INODES_PER_TURN === 0) await setImmediate()
     }
   }
-  // fsck.erofs 1.5 reads a header of attributes behind every inode, and so past the end of the file if nothing followed.
+  // fsck.erofs 1.5 reads a header of attributes behind every inode, and so past the end of the file
+  // if nothing followed.
   return { inodes, metadataBlock: block, metadataBytes: roundUp(end, SLOT_SIZE) + SLOT_SIZE }
 }
 
@@ -71,7 +73,10 @@ function sizeOf(inode: Inode, packed: PackedDirectory | null): number {
   return inode.type === 'symlink' ? inode.target.length : 0
 }
 
-/** The next slot from which `length` bytes do not cross a block: neither an inode nor inline data may. */
+/**
+ * The next slot from which `length` bytes do not cross a block: neither an inode nor inline data
+ * may.
+ */
 function startOf(end: number, length: number): number {
   const slot = roundUp(end, SLOT_SIZE)
   return (slot % BLOCK_SIZE) + length > BLOCK_SIZE ? roundUp(slot, BLOCK_SIZE) : slot

@@ -1,4 +1,7 @@
-/** The same items, but an abort ends the wait for the next one at once, even when the source never answers. */
+/**
+ * The same items, but an abort ends the wait for the next one at once, even when the source never
+ * answers.
+ */
 export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncIterable<T> {
   if (signal === undefined) return source
   return { [Symbol.asyncIterator]: () => abortableIterator(source[Symbol.asyncIterator](), signal) }
@@ -16,7 +19,8 @@ function abortableIterator<T>(inner: AsyncIterator<T>, signal: AbortSignal): Asy
         fail = (reason) => {
           release()
           reject(reason)
-          // A source that hangs would never answer this either; it is told to stop and not waited for.
+          // A source that hangs would never answer this either; it is told to stop and not waited
+          // for.
           Promise.resolve(inner.return?.()).catch(() => {})
         }
         if (signal.aborted) return fail(signal.reason)

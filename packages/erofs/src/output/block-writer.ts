@@ -7,7 +7,10 @@ const BUFFER_SIZE = 1 << 20
 const MIN_HOLE_BLOCKS = 16
 const ZERO_BLOCK = Buffer.alloc(BLOCK_SIZE)
 
-/** Appends to an image block by block, in constant memory; one buffer is written while the other is filled. */
+/**
+ * Appends to an image block by block, in constant memory; one buffer is written while the other is
+ * filled.
+ */
 export class BlockWriter {
   readonly #handle: FileHandle
   #filling = Buffer.allocUnsafe(BUFFER_SIZE)
@@ -19,7 +22,10 @@ export class BlockWriter {
   readonly #lead: number
   #writing: Promise<void> = Promise.resolve()
 
-  /** Starts at `offset` of the file and `position` of the image: behind block 0, which the superblock gets at the end, unless told otherwise. */
+  /**
+   * Starts at `offset` of the file and `position` of the image: behind block 0, which the
+   * superblock gets at the end, unless told otherwise.
+   */
   constructor(handle: FileHandle, { offset, position } = { offset: BLOCK_SIZE, position: BLOCK_SIZE }) {
     this.#handle = handle
     this.#offset = offset
@@ -36,7 +42,10 @@ export class BlockWriter {
     return this.#offset + this.#used
   }
 
-  /** Copies the bytes. Answers null when there was room for them, which is the usual case and not worth a promise. */
+  /**
+   * Copies the bytes. Answers null when there was room for them, which is the usual case and not
+   * worth a promise.
+   */
   write(bytes: Uint8Array): Promise<void> | null {
     if (bytes.length > BUFFER_SIZE - this.#used) return this.#writeAcross(bytes)
     this.#filling.set(bytes, this.#used)
@@ -92,7 +101,8 @@ export class BlockWriter {
     await this.#writing
     const full = this.#filling.subarray(0, this.#used)
     this.#writing = writeData(this.#handle, full, this.#offset)
-    // A failure is thrown by the next flush or by finish; until then it must not count as unhandled.
+    // A failure is thrown by the next flush or by finish; until then it must not count as
+    // unhandled.
     this.#writing.catch(() => {})
     this.#offset += this.#used
     this.#used = 0

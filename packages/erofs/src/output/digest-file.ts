@@ -4,7 +4,9 @@ import type { FileHandle } from 'node:fs/promises'
 /** Bytes read at a time; hashing one part takes about a millisecond of the event loop. */
 const READ_SIZE = 1 << 20
 
-/** `sha256:` and the hex digest of a whole file. One part is read while the one before it is hashed. */
+/**
+ * `sha256:` and the hex digest of a whole file. One part is read while the one before it is hashed.
+ */
 export async function digestFile(handle: FileHandle, signal?: AbortSignal): Promise<`sha256:${string}`> {
   const hash = createHash('sha256')
   let buffer = Buffer.allocUnsafe(READ_SIZE)

@@ -20,7 +20,10 @@ interface Delta {
   readonly aloneBytes: number
 }
 
-/** An image's file, or those of a delta and its base as one: the superblock, checked, and reads that stay within the image. */
+/**
+ * An image's file, or those of a delta and its base as one: the superblock, checked, and reads that
+ * stay within the image.
+ */
 export class ImageFile {
   readonly #handle: FileHandle
   readonly #base: FileHandle | null
@@ -47,7 +50,10 @@ export class ImageFile {
     this.metadataOffset = superblock.readUInt32LE(40) * BLOCK_SIZE
   }
 
-  /** Opens an image that `writeImage` has written; anything else is `image_malformed`. A delta is `base_mismatch` where the file of its base is not given, or has another size. */
+  /**
+   * Opens an image that `writeImage` has written; anything else is `image_malformed`. A delta is
+   * `base_mismatch` where the file of its base is not given, or has another size.
+   */
   static async open(path: string, basePath: string | null): Promise<ImageFile> {
     const handle = await open(path, 'r')
     let base: FileHandle | null = null

@@ -25,8 +25,9 @@ export interface Found {
 }
 
 /**
- * Reads an image that `writeImage` has written: single paths, or all of it. No number in it is trusted: what leads out of the file, or round in a circle, is
- * `image_malformed`. Paths lead through directories only; no link is followed.
+ * Reads an image that `writeImage` has written: single paths, or all of it. No number in it is
+ * trusted: what leads out of the file, or round in a circle, is `image_malformed`. Paths lead
+ * through directories only; no link is followed.
  */
 export class ImageReader implements AsyncDisposable {
   readonly #file: ImageFile
@@ -45,12 +46,18 @@ export class ImageReader implements AsyncDisposable {
     await this.#file.close()
   }
 
-  /** The SHA-256 of the base's file as a delta says it; null for an image in a file alone, which is its own base. */
+  /**
+   * The SHA-256 of the base's file as a delta says it; null for an image in a file alone, which is
+   * its own base.
+   */
   get baseSha256(): string | null {
     return this.#file.delta?.sha256 ?? null
   }
 
-  /** Bytes of the base. Where the image lies in its first `baseBytes` it has what the base has there, but for the superblock. */
+  /**
+   * Bytes of the base. Where the image lies in its first `baseBytes` it has what the base has
+   * there, but for the superblock.
+   */
   get baseBytes(): number {
     return this.#file.delta?.layout.baseBytes ?? this.#file.sizeBytes
   }
@@ -94,8 +101,9 @@ export class ImageReader implements AsyncDisposable {
   }
 
   /**
-   * What was found and all that is below it, as entries: a directory before what is in it, siblings in the order of their bytes. A file that has another name earlier
-   * in this order is a hard link to that.
+   * What was found and all that is below it, as entries: a directory before what is in it, siblings
+   * in the order of their bytes. A file that has another name earlier in this order is a hard link
+   * to that.
    */
   async *entries(from: Found): AsyncGenerator<Entry> {
     const firstNames = new Map<number, Buffer>()

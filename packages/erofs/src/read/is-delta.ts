@@ -2,7 +2,10 @@ import { open } from 'node:fs/promises'
 import { FEATURES_OF_DELTA, MAGIC } from '../layout/encode-superblock.ts'
 import { BLOCK_SIZE, SUPERBLOCK_OFFSET } from '../layout/format.ts'
 
-/** True if the first block of an image is that of a delta, which needs the file of its base. Nothing else in the file is checked. */
+/**
+ * True if the first block of an image is that of a delta, which needs the file of its base. Nothing
+ * else in the file is checked.
+ */
 export async function isDelta(path: string): Promise<boolean> {
   const handle = await open(path, 'r')
   try {

@@ -10,7 +10,10 @@ const MAX_DIRECTORY_BYTES = 256 * 2 ** 20
 /** After so many blocks everything else that waits has its turn. */
 const BLOCKS_PER_TURN = 64
 
-/** The names in a directory but `.` and `..`, one character per byte, with the numbers of their inodes. */
+/**
+ * The names in a directory but `.` and `..`, one character per byte, with the numbers of their
+ * inodes.
+ */
 export async function readDirectory(file: ImageFile, inode: ImageInode): Promise<Map<string, number>> {
   const content = await readSmallContent(file, inode, MAX_DIRECTORY_BYTES)
   const names = new Map<string, number>()
@@ -23,7 +26,10 @@ export async function readDirectory(file: ImageFile, inode: ImageInode): Promise
   return names
 }
 
-/** Entries of 12 bytes, the first of which tells where names begin; a name ends where the next begins, or with zeros. */
+/**
+ * Entries of 12 bytes, the first of which tells where names begin; a name ends where the next
+ * begins, or with zeros.
+ */
 function decodeBlock(block: Buffer, names: Map<string, number>): void {
   const count = block.length < DIRENT_SIZE ? 0 : block.readUInt16LE(8) / DIRENT_SIZE
   if (!Number.isInteger(count) || count < 1 || count * DIRENT_SIZE > block.length)

@@ -13,7 +13,10 @@ export class ByteReader {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  /** The next bytes as they come, at least one and at most `max`; null at the end. Valid until the next call. */
+  /**
+   * The next bytes as they come, at least one and at most `max`; null at the end. Valid until the
+   * next call.
+   */
   async some(max: number): Promise<Uint8Array | null> {
     while (this.#at === this.#chunk.length) {
       if (this.#ended) return null

@@ -56,8 +56,8 @@ export function isZeroBlock(block: Buffer): boolean {
 }
 
 /**
- * A numeric field: octal digits between spaces and ended by a space or NUL, or, with the top bit set, a big-endian
- * two's complement number (the base-256 extension of GNU and star).
+ * A numeric field: octal digits between spaces and ended by a space or NUL, or, with the top bit
+ * set, a big-endian two's complement number (the base-256 extension of GNU and star).
  */
 export function decodeNumber(field: Buffer, path: Uint8Array): number {
   const first = field[0] ?? 0

@@ -12,7 +12,10 @@ const NEWLINE = 0x0a
 /** Decimal digits of a record's length: extended headers are bounded far below. */
 const MAX_LENGTH_DIGITS = 8
 
-/** The records of an extended header in their order. Source: POSIX.1-2024, pax, "pax Extended Header". */
+/**
+ * The records of an extended header in their order. Source: POSIX.1-2024, pax, "pax Extended
+ * Header".
+ */
 export function decodePax(bytes: Buffer): PaxRecord[] {
   const records: PaxRecord[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -28,7 +31,10 @@ export function decodePax(bytes: Buffer): PaxRecord[] {
   return records
 }
 
-/** The record at a position, `length key=value\n`, where the length counts all of it; null when there is none. */
+/**
+ * The record at a position, `length key=value\n`, where the length counts all of it; null when
+ * there is none.
+ */
 function decodeRecord(bytes: Buffer, at: number): (PaxRecord & { readonly end: number }) | null {
   const space = bytes.indexOf(SPACE, at)
   if (space === -1 || space - at > MAX_LENGTH_DIGITS) return null
@@ -48,7 +54,10 @@ export function decodeDecimal(value: Buffer, key: string): number {
   throw new ErofsInputError('tar_malformed', '', `the extended header ${JSON.stringify(key)} is not a number`)
 }
 
-/** A pax time: decimal seconds with a fraction. The parts round down, so that the nanoseconds are never negative. */
+/**
+ * A pax time: decimal seconds with a fraction. The parts round down, so that the nanoseconds are
+ * never negative.
+ */
 export function decodeTime(value: Buffer): { mtimeSecs: number; mtimeNanos: number } {
   const match = /^(-?)([0-9]{1,15})(?:\.([0-9]*))?$/.exec(value.toString('latin1'))
   if (match === null) throw new ErofsInputError('tar_malformed', '', 'the extended header "mtime" is not a time')

@@ -2,7 +2,9 @@ import { ErofsInputError } from '../errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { TAR_BLOCK } from './decode-header.ts'
 
-/** The bytes of one entry in the archive. What nobody reads is passed over before the next header. */
+/**
+ * The bytes of one entry in the archive. What nobody reads is passed over before the next header.
+ */
 export class MemberBody implements AsyncIterable<Uint8Array> {
   readonly #reader: ByteReader
   readonly #path: Uint8Array

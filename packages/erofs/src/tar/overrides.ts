@@ -22,8 +22,8 @@ const SPARSE_PREFIX = 'GNU.sparse.'
 const MARK_PREFIX = 'HOLT.'
 
 /**
- * Adds the records of an extended header for one entry. An empty value takes an earlier record back. Lists start anew
- * with each header, so that a chain of headers cannot fill the memory.
+ * Adds the records of an extended header for one entry. An empty value takes an earlier record
+ * back. Lists start anew with each header, so that a chain of headers cannot fill the memory.
  */
 export function applyPax(overrides: Overrides, bytes: Buffer): void {
   delete overrides.xattrs

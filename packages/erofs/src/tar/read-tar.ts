@@ -20,15 +20,18 @@ const SLASH = 0x2f
 const mapTypes: ReadonlySet<string> = new Set(['0', '7'])
 
 /**
- * The entries of an uncompressed tar stream (v7, ustar, pax, GNU), in their order. Names are bytes. The content of an
- * entry must be read before the next entry is asked for; what is not read is passed over. Damaged input throws
- * `ErofsInputError`.
+ * The entries of an uncompressed tar stream (v7, ustar, pax, GNU), in their order. Names are bytes.
+ * The content of an entry must be read before the next entry is asked for; what is not read is
+ * passed over. Damaged input throws `ErofsInputError`.
  */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<Entry> {
   yield* readMembers(source, openEntry)
 }
 
-/** The entries of a tar stream that a guest has exported: as `readTar`, and with the marks that only Holt's own streams have (`guest/PROTOCOL.md`, Images). */
+/**
+ * The entries of a tar stream that a guest has exported: as `readTar`, and with the marks that only
+ * Holt's own streams have (`guest/PROTOCOL.md`, Images).
+ */
 export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGenerator<ExportEntry> {
   yield* readMembers<ExportEntry>(source, async (member, reader) =>
     member.marks?.get('unchanged') === 'names'
@@ -76,7 +79,10 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
   throw new ErofsInputError('tar_malformed', '', 'entries follow a zero block')
 }
 
-/** Reads a header that only says something about the ones behind it. False when it is an entry itself. */
+/**
+ * Reads a header that only says something about the ones behind it. False when it is an entry
+ * itself.
+ */
 async function readExtension(
   header: TarHeader,
   reader: ByteReader,

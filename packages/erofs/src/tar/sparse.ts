@@ -25,8 +25,8 @@ const NEWLINE = 0x0a
 
 /**
  * The map of an entry in one of GNU's four sparse formats, or null when the entry is not sparse.
- * Source: GNU tar manual, appendix "Storing Sparse Files". Old GNU maps go on in blocks between header and content,
- * version 1.0 maps are the beginning of the content.
+ * Source: GNU tar manual, appendix "Storing Sparse Files". Old GNU maps go on in blocks between
+ * header and content, version 1.0 maps are the beginning of the content.
  */
 export async function readSparseMap(
   member: Member,
@@ -107,7 +107,10 @@ function segmentsInRecords(records: readonly PaxRecord[], path: Buffer): Segment
   )
 }
 
-/** Version 1.0: decimal numbers on lines of their own, padded to a whole block. The first says how many pairs follow. */
+/**
+ * Version 1.0: decimal numbers on lines of their own, padded to a whole block. The first says how
+ * many pairs follow.
+ */
 async function readSegmentsInContent(body: MemberBody, path: Buffer): Promise<Segment[]> {
   const numbers: number[] = []
   let wanted = 1
@@ -148,7 +151,9 @@ function toSegments(numbers: readonly number[], path: Buffer): Segment[] {
   return segments
 }
 
-/** Refuses a map whose parts overlap, leave the file, or are not exactly what the archive stores. */
+/**
+ * Refuses a map whose parts overlap, leave the file, or are not exactly what the archive stores.
+ */
 function checkMap(map: SparseMap, storedSize: number): SparseMap {
   let end = 0
   let stored = 0

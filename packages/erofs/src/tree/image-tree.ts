@@ -17,8 +17,9 @@ export interface TreeLimits {
 const IMPLIED: Attributes = { mode: 0o755, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0, xattrs: null }
 
 /**
- * The tree of an image, in memory and without content. Entries come in any order, parents are implied, the last of a
- * path wins. No link is ever followed: a path leads through directories or is refused.
+ * The tree of an image, in memory and without content. Entries come in any order, parents are
+ * implied, the last of a path wins. No link is ever followed: a path leads through directories or
+ * is refused.
  */
 export class ImageTree {
   readonly root: DirectoryInode = newDirectory(IMPLIED, null)
@@ -152,7 +153,9 @@ function newDirectory(attributes: Attributes, parent: DirectoryInode | null): Di
   return { type: 'directory', ...attributes, nlink: 2, offset: -1, firstBlock: 0, parent, children: null }
 }
 
-/** Takes a name from what it named, and from all that is below it; other hard links to those stay. */
+/**
+ * Takes a name from what it named, and from all that is below it; other hard links to those stay.
+ */
 function release(inode: Inode, parent: DirectoryInode): void {
   if (inode.type !== 'directory') {
     inode.nlink -= 1

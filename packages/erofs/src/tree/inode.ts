@@ -21,7 +21,10 @@ export interface FileInode extends InodeCommon {
   readonly size: number
 }
 
-/** A directory. Names are strings with one character per byte, so that `<` orders them as EROFS does. */
+/**
+ * A directory. Names are strings with one character per byte, so that `<` orders them as EROFS
+ * does.
+ */
 export interface DirectoryInode extends InodeCommon {
   readonly type: 'directory'
   readonly parent: DirectoryInode | null

@@ -13,8 +13,9 @@ export function toBytes(text: Uint8Array | string): Buffer {
 }
 
 /**
- * The one canonical form of an entry's path: its components from the root, one character per byte, none empty, `.` or
- * `..`. The root itself is the empty list. Refuses what has no such form; `..` is never resolved.
+ * The one canonical form of an entry's path: its components from the root, one character per byte,
+ * none empty, `.` or `..`. The root itself is the empty list. Refuses what has no such form; `..`
+ * is never resolved.
  */
 export function splitPath(path: Uint8Array | string): string[] {
   const bytes = toBytes(path)

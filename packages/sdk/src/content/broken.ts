@@ -2,7 +2,10 @@ import { asConnectionError } from '../connected.ts'
 import { HoltApiError, HoltConnectionError } from '../errors.ts'
 import { backoffMs, sleep } from '../retry.ts'
 
-/** A transfer that is interrupted: decides how long it is tried to go on, which begins anew whenever something has come through. */
+/**
+ * A transfer that is interrupted: decides how long it is tried to go on, which begins anew whenever
+ * something has come through.
+ */
 export class Broken {
   readonly #resumeTimeoutMs: number
   readonly #signal: AbortSignal | undefined
@@ -31,7 +34,10 @@ export class Broken {
   }
 }
 
-/** A body breaks with a TypeError of fetch; a service that starts again refuses connections, or says 503. */
+/**
+ * A body breaks with a TypeError of fetch; a service that starts again refuses connections, or says
+ * 503.
+ */
 function isInterruption(failure: unknown): boolean {
   if (failure instanceof HoltApiError) return failure.httpStatus === 503
   if (failure instanceof HoltConnectionError) return failure.reason !== 'timeout'

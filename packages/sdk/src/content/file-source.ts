@@ -2,7 +2,10 @@ import { HoltError } from '../errors.ts'
 import { readHere, withLocalErrors } from '../local-error.ts'
 import type { RequestBytes } from '../transport.ts'
 
-/** Something of a known size that can be read from any byte on, so that a write which breaks off can go on. */
+/**
+ * Something of a known size that can be read from any byte on, so that a write which breaks off can
+ * go on.
+ */
 export interface FileSource {
   readonly size: number
   /** Opens the bytes from `start` to the end. */
@@ -13,8 +16,8 @@ export interface FileSource {
 export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>
 
 /**
- * What a file can be written from. A function is called again where the write is tried again; a plain stream is sent once. A `FileSource`, and what is in memory, goes
- * on where it broke off.
+ * What a file can be written from. A function is called again where the write is tried again; a
+ * plain stream is sent once. A `FileSource`, and what is in memory, goes on where it broke off.
  */
 export type FileContent = RequestBytes | FileSource | AsyncIterable<Uint8Array | string>
 

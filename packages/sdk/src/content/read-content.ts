@@ -16,8 +16,9 @@ interface Reading {
 }
 
 /**
- * Opens a file for reading. Where the connection breaks, reading goes on after the last byte; a file that was changed meanwhile is a `conflict`, never a mixture of
- * two. A file whose size is not known (in `/proc`, say) cannot go on.
+ * Opens a file for reading. Where the connection breaks, reading goes on after the last byte; a
+ * file that was changed meanwhile is a `conflict`, never a mixture of two. A file whose size is not
+ * known (in `/proc`, say) cannot go on.
  */
 export async function openContent(reading: Reading): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   const { start = 0, end } = reading.options

@@ -12,7 +12,10 @@ export interface WriteOptions extends CallOptions {
   readonly user?: string
   /** False: an existing file is an `already_exists` error. Default true. */
   readonly overwrite?: boolean
-  /** The SHA-256 digest of the content in hexadecimal: where other bytes arrive the write fails with `digest_mismatch`. */
+  /**
+   * The SHA-256 digest of the content in hexadecimal: where other bytes arrive the write fails with
+   * `digest_mismatch`.
+   */
   readonly sha256?: string
   /** Told as bytes are sent. After a break it goes back to what had arrived. */
   readonly onProgress?: (bytes: number) => void
@@ -68,7 +71,9 @@ async function writeInParts(writing: Writing, source: FileSource): Promise<FileI
   }
 }
 
-/** The service may still have been writing what came before the break when it said how far it was. */
+/**
+ * The service may still have been writing what came before the break when it said how far it was.
+ */
 function isOutOfStep(error: unknown): boolean {
   return error instanceof HoltApiError && error.code === 'conflict'
 }

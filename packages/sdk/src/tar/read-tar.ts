@@ -40,7 +40,10 @@ const types: Readonly<Record<string, TarMember['type']>> = {
   '6': 'other',
 }
 
-/** Reads a tar archive (ustar or pax) that somebody else wrote. One that is broken in any way throws `invalid_archive`, also when it only ends early. */
+/**
+ * Reads a tar archive (ustar or pax) that somebody else wrote. One that is broken in any way throws
+ * `invalid_archive`, also when it only ends early.
+ */
 export async function* readTar(
   source: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<TarMember | TarComment, void, undefined> {

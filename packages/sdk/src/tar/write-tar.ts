@@ -1,4 +1,5 @@
-// Tar as POSIX.1-2001 (pax) has it: blocks of 512 bytes, a ustar header for each entry, and before it an extended header with what does not fit.
+// Tar as POSIX.1-2001 (pax) has it: blocks of 512 bytes, a ustar header for each entry, and before
+// it an extended header with what does not fit.
 
 /** The unit of a tar archive. */
 export const blockBytes = 512

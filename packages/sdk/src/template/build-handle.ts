@@ -25,7 +25,10 @@ class BuildActions {
     this.#data = data
   }
 
-  /** Yields the log from any point that is kept. A broken connection is made again after the last item. */
+  /**
+   * Yields the log from any point that is kept. A broken connection is made again after the last
+   * item.
+   */
   logs(options: BuildLogOptions = {}): AsyncGenerator<BuildLogItem, void, undefined> {
     const { signal, cursor = 0, follow = true } = options
     const open = (from: number) =>
@@ -39,8 +42,8 @@ class BuildActions {
   }
 
   /**
-   * Waits until the template is ready, and answers this build. A build that fails or is cancelled is a `BuildFailed`. Giving up waiting, by `signal` or
-   * `timeoutSecs`, leaves the build as it is.
+   * Waits until the template is ready, and answers this build. A build that fails or is cancelled
+   * is a `BuildFailed`. Giving up waiting, by `signal` or `timeoutSecs`, leaves the build as it is.
    */
   async wait(options: WaitForBuildOptions = {}): Promise<BuildHandle> {
     const readLog = (signal: AbortSignal) => this.logs({ signal })

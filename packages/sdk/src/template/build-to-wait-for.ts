@@ -1,6 +1,9 @@
 import { HoltApiError } from '../errors.ts'
 
-/** The build that a request has to wait for, where it was refused because its template is being built; else null. */
+/**
+ * The build that a request has to wait for, where it was refused because its template is being
+ * built; else null.
+ */
 export function buildToWaitFor(error: unknown): string | null {
   if (!(error instanceof HoltApiError) || error.code !== 'unavailable') return null
   const { build_id, template_state } = error.details ?? {}

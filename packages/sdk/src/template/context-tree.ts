@@ -82,7 +82,10 @@ export function firstFixedPart(pattern: string): string {
   return parts.join('/')
 }
 
-/** A build's own temporary files come and go; one that went before it was looked at is no part of the context. */
+/**
+ * A build's own temporary files come and go; one that went before it was looked at is no part of
+ * the context.
+ */
 async function entryIfThere(
   root: string,
   path: string,

@@ -9,9 +9,15 @@ import { type IgnoreFile, parseIgnoreFile } from './ignore-file.ts'
 
 /** How a directory becomes a build's context. */
 export interface UploadContextOptions extends Pick<TransferOptions, 'signal' | 'onProgress'> {
-  /** The Dockerfile's path: rules in `PATH.dockerignore` come before those in `.dockerignore` of the directory. */
+  /**
+   * The Dockerfile's path: rules in `PATH.dockerignore` come before those in `.dockerignore` of the
+   * directory.
+   */
   readonly dockerfile?: string
-  /** Only what these patterns may mean, as COPY has them, with what is below. Default: all of the directory. */
+  /**
+   * Only what these patterns may mean, as COPY has them, with what is below. Default: all of the
+   * directory.
+   */
   readonly only?: readonly string[]
 }
 
@@ -21,7 +27,10 @@ export interface UploadedContext extends BuildContext {
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** Sends a directory of this machine as a build's context, without what its .dockerignore leaves out. */
+/**
+ * Sends a directory of this machine as a build's context, without what its .dockerignore leaves
+ * out.
+ */
 export async function uploadContext(
   transport: Transport,
   directory: string,
@@ -49,7 +58,10 @@ export async function uploadContext(
   }
 }
 
-/** The rules for a context: those of the Dockerfile, else those of the directory; null where there are none. */
+/**
+ * The rules for a context: those of the Dockerfile, else those of the directory; null where there
+ * are none.
+ */
 async function readIgnoreFile(root: string, dockerfile: string | undefined): Promise<IgnoreFile | null> {
   const places = [...(dockerfile === undefined ? [] : [`${dockerfile}.dockerignore`]), join(root, '.dockerignore')]
   for (const place of places) {

@@ -9,12 +9,18 @@ export interface DockerfileSource {
   readonly context: string | null
 }
 
-/** True for a Dockerfile's text, false for the path of one: a text has several lines, or begins as a Dockerfile does. */
+/**
+ * True for a Dockerfile's text, false for the path of one: a text has several lines, or begins as a
+ * Dockerfile does.
+ */
 export function isDockerfileText(textOrPath: string): boolean {
   return textOrPath.includes('\n') || /^\s*(?:FROM|ARG)\s|^\s*#/i.test(textOrPath)
 }
 
-/** Reads a Dockerfile. The context of one that is a file is its directory, unless another one is named. */
+/**
+ * Reads a Dockerfile. The context of one that is a file is its directory, unless another one is
+ * named.
+ */
 export async function readDockerfile(textOrPath: string, context: string | undefined): Promise<DockerfileSource> {
   if (isDockerfileText(textOrPath)) return { text: textOrPath, path: null, context: context ?? null }
   const { readFile } = await import('node:fs/promises')
@@ -31,8 +37,8 @@ export async function readDockerfile(textOrPath: string, context: string | undef
 }
 
 /**
- * Whether a Dockerfile may read its context: it has a COPY, an ADD or a mount. Says yes where it cannot be sure, as for a line of a heredoc that begins with
- * such a word.
+ * Whether a Dockerfile may read its context: it has a COPY, an ADD or a mount. Says yes where it
+ * cannot be sure, as for a line of a heredoc that begins with such a word.
  */
 export function readsContext(text: string): boolean {
   const joined = text.replace(/[\\`][ \t]*\r?\n/g, '')

@@ -1,11 +1,20 @@
 import { posix } from 'node:path'
 import { HoltError } from '../errors.ts'
 
-/** What a .dockerignore leaves out. Paths are relative to the context, with slashes and no slash at the end. */
+/**
+ * What a .dockerignore leaves out. Paths are relative to the context, with slashes and no slash at
+ * the end.
+ */
 export interface IgnoreFile {
-  /** Whether the rules leave a path out: by itself or by a directory above it, and no later `!` brings it back. */
+  /**
+   * Whether the rules leave a path out: by itself or by a directory above it, and no later `!`
+   * brings it back.
+   */
   readonly ignores: (path: string) => boolean
-  /** Whether a rule may bring back something below what is left out, so that such directories have to be looked into. */
+  /**
+   * Whether a rule may bring back something below what is left out, so that such directories have
+   * to be looked into.
+   */
   readonly hasExceptions: boolean
 }
 
@@ -16,8 +25,9 @@ interface Rule {
 }
 
 /**
- * Reads a .dockerignore as Docker does (docs.docker.com/build/concepts/context, "Syntax"): a pattern per line, relative to the context, `*`, `?`,
- * `[a-z]`, `**` for any number of directories, `!` for exceptions, `#` for comments; the last line that matches decides. `name` is for errors.
+ * Reads a .dockerignore as Docker does (docs.docker.com/build/concepts/context, "Syntax"): a
+ * pattern per line, relative to the context, `*`, `?`, `[a-z]`, `**` for any number of directories,
+ * `!` for exceptions, `#` for comments; the last line that matches decides. `name` is for errors.
  */
 export function parseIgnoreFile(text: string, name: string): IgnoreFile {
   const rules = text
@@ -88,7 +98,10 @@ function partAt(pattern: string, at: number): Part | null {
   return { source: literal(text), length: 1 + text.length }
 }
 
-/** `**` at the end is anything; before a name it is any directories, or none. A slash after it belongs to it. Alone before a plain name it is anything, too. */
+/**
+ * `**` at the end is anything; before a name it is any directories, or none. A slash after it
+ * belongs to it. Alone before a plain name it is anything, too.
+ */
 function anyDirectories(pattern: string, at: number): Part {
   const hasSlash = pattern[at + 2] === '/'
   const length = hasSlash ? 3 : 2

@@ -22,7 +22,10 @@ type Fields = TemplateSpec['fields']
 type Size = NonNullable<CreateBuildInput['disk']>
 type Policy = CreateBuildInput['network_policy']
 
-/** Describes a template, word by word. Each word answers a new description, so one can be the beginning of several. */
+/**
+ * Describes a template, word by word. Each word answers a new description, so one can be the
+ * beginning of several.
+ */
 export class TemplateBuilder {
   readonly #spec: TemplateSpec
 
@@ -40,14 +43,18 @@ export class TemplateBuilder {
     return this.#with({ source: { type: 'template', reference } })
   }
 
-  /** Begins with a filesystem snapshot, by name or id: its files, and the settings of the template it was made from. */
+  /**
+   * Begins with a filesystem snapshot, by name or id: its files, and the settings of the template
+   * it was made from.
+   */
   fromSnapshot(reference: string): TemplateBuilder {
     return this.#with({ source: { type: 'snapshot', reference } })
   }
 
   /**
-   * Follows a Dockerfile, given as its text or its path. COPY and ADD read `context`, by default the directory of the Dockerfile; a text has none unless it is
-   * named. `target` is the stage to stop at.
+   * Follows a Dockerfile, given as its text or its path. COPY and ADD read `context`, by default
+   * the directory of the Dockerfile; a text has none unless it is named. `target` is the stage to
+   * stop at.
    */
   fromDockerfile(
     textOrPath: string,
@@ -94,7 +101,10 @@ export class TemplateBuilder {
     return this.#set({ env: { ...this.#spec.fields.env, ...variables } })
   }
 
-  /** Sets the directory, for the steps after this one and for runtimes. It is made where it is not there. */
+  /**
+   * Sets the directory, for the steps after this one and for runtimes. It is made where it is not
+   * there.
+   */
   workdir(path: string): TemplateBuilder {
     return this.#step({ workdir: path })
   }
@@ -109,7 +119,10 @@ export class TemplateBuilder {
     return this.#set({ start_cmd: command })
   }
 
-  /** Tried again until it exits 0; then the start command is ready, and what runtimes begin with is kept. */
+  /**
+   * Tried again until it exits 0; then the start command is ready, and what runtimes begin with is
+   * kept.
+   */
   readyCmd(command: string, options: { readonly timeoutSecs?: number } = {}): TemplateBuilder {
     const { timeoutSecs } = options
     return this.#set({ ready_cmd: command, ...(timeoutSecs === undefined ? {} : { ready_timeout_secs: timeoutSecs }) })
@@ -194,8 +207,9 @@ export class TemplateBuilder {
   }
 
   /**
-   * Builds, and waits until the template is ready. A build that fails is a `BuildFailed` with its reason, step, message and hint. Giving up waiting, by `signal`
-   * or `timeoutSecs`, leaves the build as it is.
+   * Builds, and waits until the template is ready. A build that fails is a `BuildFailed` with its
+   * reason, step, message and hint. Giving up waiting, by `signal` or `timeoutSecs`, leaves the
+   * build as it is.
    */
   async buildAndWait(options: BuildOptions & WaitForBuildOptions = {}): Promise<BuildHandle> {
     return (await this.build(options)).wait(options)

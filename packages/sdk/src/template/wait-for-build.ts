@@ -6,9 +6,15 @@ import type { CallOptions, Transport } from '../transport.ts'
 
 /** How a build is waited for. */
 export interface WaitForBuildOptions extends CallOptions {
-  /** Gives up after so long, with the error `timeout`; the build goes on. Default: as long as it takes. */
+  /**
+   * Gives up after so long, with the error `timeout`; the build goes on. Default: as long as it
+   * takes.
+   */
   readonly timeoutSecs?: number
-  /** Hears each line of the log, from the first. Lines that the service no longer keeps are one of level `warn` that says so. */
+  /**
+   * Hears each line of the log, from the first. Lines that the service no longer keeps are one of
+   * level `warn` that says so.
+   */
   readonly onLog?: (line: BuildLogLine) => void
   /** Hears of the build at first and whenever its status or a step has changed. */
   readonly onStatus?: (build: Build) => void
@@ -115,7 +121,10 @@ async function ask(
   }
 }
 
-/** Passes the log on, and rings when another step begins to write and at the end: the steps are not what they were. */
+/**
+ * Passes the log on, and rings when another step begins to write and at the end: the steps are not
+ * what they were.
+ */
 async function passOn(
   items: AsyncIterable<BuildLogItem>,
   onLog: (line: BuildLogLine) => void,

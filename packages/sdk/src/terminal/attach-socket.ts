@@ -2,7 +2,10 @@ import { type AttachClientInput, attachKeyPrefix, attachProtocol } from '@holt/p
 import { HoltApiError, HoltConnectionError, HoltError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 
-/** As much of a WebSocket (WHATWG) as an attachment needs: the one of browsers, of Node 22 and newer, or of the package `ws`. */
+/**
+ * As much of a WebSocket (WHATWG) as an attachment needs: the one of browsers, of Node 22 and
+ * newer, or of the package `ws`.
+ */
 export interface WebSocketLike {
   binaryType: string
   onopen: ((event: never) => void) | null
@@ -22,7 +25,10 @@ export interface AttachTarget {
   readonly query: Readonly<Record<string, string | number | boolean>>
 }
 
-/** What is heard of an attachment, in this order: `opened`, frames and bytes, `closed`. Of one that does not open, nothing. */
+/**
+ * What is heard of an attachment, in this order: `opened`, frames and bytes, `closed`. Of one that
+ * does not open, nothing.
+ */
 export interface AttachListener {
   opened(socket: AttachSocket): void
   /** A text frame: JSON of an `AttachServerFrame`. */
@@ -38,7 +44,10 @@ export class AttachSocket {
     this.#ws = ws
   }
 
-  /** Sends bytes of input, or a frame. What a connection that is closing no longer sends, nobody acknowledges. */
+  /**
+   * Sends bytes of input, or a frame. What a connection that is closing no longer sends, nobody
+   * acknowledges.
+   */
   send(frame: AttachClientInput | Uint8Array<ArrayBuffer>): void {
     this.#ws.send(frame instanceof Uint8Array ? frame : JSON.stringify(frame))
   }
@@ -49,7 +58,8 @@ export class AttachSocket {
 }
 
 /**
- * Opens an attachment. A WebSocket does not say why it was refused, so the same request is then sent without the upgrade: what that answers is thrown.
+ * Opens an attachment. A WebSocket does not say why it was refused, so the same request is then
+ * sent without the upgrade: what that answers is thrown.
  */
 export async function openAttachSocket(
   transport: Transport,

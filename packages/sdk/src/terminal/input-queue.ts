@@ -63,7 +63,10 @@ export class InputQueue {
     this.#sendMore()
   }
 
-  /** The connection broke: what was sent and not acknowledged may have arrived or not. What was not sent waits for the next one. */
+  /**
+   * The connection broke: what was sent and not acknowledged may have arrived or not. What was not
+   * sent waits for the next one.
+   */
   break(error: unknown): void {
     this.#open = false
     this.#sentBytes = 0

@@ -18,7 +18,10 @@ export class OutputQueue {
     this.#wake?.()
   }
 
-  /** Nothing more comes; with an error, because of that. What is here can still be taken. The first end counts. */
+  /**
+   * Nothing more comes; with an error, because of that. What is here can still be taken. The first
+   * end counts.
+   */
   end(end: { readonly error: unknown } | Record<string, never>): void {
     this.#end ??= end
     this.#wake?.()

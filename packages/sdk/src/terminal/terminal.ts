@@ -26,7 +26,10 @@ export interface AttachOptions extends CallOptions {
   readonly onEvent?: (event: TerminalEvent) => void
 }
 
-/** What happens to an attachment besides output: the service's own words, and `broken` and `resumed` for the connection. */
+/**
+ * What happens to an attachment besides output: the service's own words, and `broken` and `resumed`
+ * for the connection.
+ */
 export type TerminalEvent =
   | Extract<AttachServerFrame, { type: 'dropped' | 'writer' | 'resize' | 'error' }>
   | { readonly type: 'broken' | 'resumed' }
@@ -46,8 +49,9 @@ const finalCodes: readonly number[] = [
 ]
 
 /**
- * A command that is attached to: its output, as an iterable of bytes or as streams, and, where it writes, its input. A connection that breaks is made
- * again after the last byte. Closing it, or leaving a loop over it, does not end the command.
+ * A command that is attached to: its output, as an iterable of bytes or as streams, and, where it
+ * writes, its input. A connection that breaks is made again after the last byte. Closing it, or
+ * leaving a loop over it, does not end the command.
  */
 export class Terminal implements AsyncDisposable {
   readonly commandId: string
@@ -128,7 +132,10 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Types. Resolves when the command has been given it; rejects where somebody else writes, or where it is not known whether it arrived. */
+  /**
+   * Types. Resolves when the command has been given it; rejects where somebody else writes, or
+   * where it is not known whether it arrived.
+   */
   async write(data: string | Uint8Array): Promise<void> {
     if (!this.#wantsToWrite) throw onlyWatches()
     this.#ended.signal.throwIfAborted()
@@ -143,12 +150,18 @@ export class Terminal implements AsyncDisposable {
     await this.#input.write('eof')
   }
 
-  /** Changes the terminal's size. Resolves when that is sent; what the service refuses is an `error` event. */
+  /**
+   * Changes the terminal's size. Resolves when that is sent; what the service refuses is an `error`
+   * event.
+   */
   async resize({ cols, rows }: TerminalSize): Promise<void> {
     this.#connected.send({ type: 'resize', cols, rows })
   }
 
-  /** Sends a signal to the command's process group. Resolves when that is sent; what the service refuses is an `error` event. */
+  /**
+   * Sends a signal to the command's process group. Resolves when that is sent; what the service
+   * refuses is an `error` event.
+   */
   async sendSignal(signal: SendSignalInput['signal']): Promise<void> {
     this.#connected.send({ type: 'signal', signal })
   }
@@ -159,7 +172,10 @@ export class Terminal implements AsyncDisposable {
     this.#socket?.send({ type: 'write', takeover: true })
   }
 
-  /** The output as a Web stream. With `writable` it is a pair, so `Duplex.fromWeb(terminal)` makes a Node stream of it. */
+  /**
+   * The output as a Web stream. With `writable` it is a pair, so `Duplex.fromWeb(terminal)` makes a
+   * Node stream of it.
+   */
   get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
     return this.#streams.readable
   }
@@ -213,7 +229,8 @@ export class Terminal implements AsyncDisposable {
     try {
       this.#heed(JSON.parse(text) as AttachServerFrame)
     } catch (error) {
-      // What a listener throws, or a service that is none, ends the attachment; here nobody else could hear of it.
+      // What a listener throws, or a service that is none, ends the attachment; here nobody else
+      // could hear of it.
       this.#end({ error })
     }
   }

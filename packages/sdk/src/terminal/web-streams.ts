@@ -6,7 +6,10 @@ export interface TerminalStreams {
   readonly writable: WritableStream<Uint8Array | string>
 }
 
-/** Makes the streams of a terminal: output is taken as it is read, input waits until the command has been given it. */
+/**
+ * Makes the streams of a terminal: output is taken as it is read, input waits until the command has
+ * been given it.
+ */
 export function streamsOf(terminal: Terminal): TerminalStreams {
   const output = terminal[Symbol.asyncIterator]()
   return {

@@ -5,7 +5,10 @@ import type { Files } from '../files.ts'
 import { besideName, Progress, type TransferOptions, type TransferResult } from './transfer.ts'
 import { unpackHere } from './unpack-here.ts'
 
-/** Copies a directory of a runtime to this machine as one archive; see `Files.download`. What the runtime says is not trusted. */
+/**
+ * Copies a directory of a runtime to this machine as one archive; see `Files.download`. What the
+ * runtime says is not trusted.
+ */
 export async function downloadTree(job: {
   readonly files: Files
   readonly remoteDir: string

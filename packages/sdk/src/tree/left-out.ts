@@ -1,7 +1,10 @@
 /** The most names that an archive's comment tells. */
 const maxNames = 100
 
-/** What an archive's comment says is not in it (guest/PROTOCOL.md); nothing where it is a comment of another kind. */
+/**
+ * What an archive's comment says is not in it (guest/PROTOCOL.md); nothing where it is a comment of
+ * another kind.
+ */
 export function leftOutIn(comment: string): { path: string; reason: string }[] {
   const parsed = parse(comment)
   if (!isRecord(parsed) || !Array.isArray(parsed.holt_left_out)) return []

@@ -11,7 +11,10 @@ const smallBytes = 64 * 1024
 /** How many are read ahead. */
 const ahead = 16
 
-/** Writes entries of a tree of this machine as a tar stream, the tree's own directory as `./`. `onEntry` hears of each when it is written. */
+/**
+ * Writes entries of a tree of this machine as a tar stream, the tree's own directory as `./`.
+ * `onEntry` hears of each when it is written.
+ */
 export async function* archiveOf(
   root: string,
   entries: readonly TarEntry[],
@@ -54,7 +57,10 @@ async function readSmall(path: string, entry: TarEntry): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** Exactly as many bytes as were counted. What is appended meanwhile is left out; a file that got shorter breaks the archive off. */
+/**
+ * Exactly as many bytes as were counted. What is appended meanwhile is left out; a file that got
+ * shorter breaks the archive off.
+ */
 async function* readLarge(path: string, { sizeBytes }: TarEntry): AsyncGenerator<Buffer, void, undefined> {
   const file = await openRegular(path)
   try {

@@ -10,7 +10,9 @@ export interface LocalEntry extends TarEntry {
   readonly identity: string | null
 }
 
-/** Decides about an entry by its path below the tree; false leaves it out, with everything below. */
+/**
+ * Decides about an entry by its path below the tree; false leaves it out, with everything below.
+ */
 export type EntryFilter = (path: string, isDirectory: boolean) => boolean
 
 /**

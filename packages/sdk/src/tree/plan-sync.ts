@@ -59,7 +59,10 @@ function isUnchanged(entry: LocalEntry, other: FileInfo, { isSame }: SyncRules):
   return (Number.parseInt(other.mode, 8) & 0o777) === entry.mode && isSame(entry, other)
 }
 
-/** What is there and not here, the topmost of each; a directory with something in it that takes no part is kept. */
+/**
+ * What is there and not here, the topmost of each; a directory with something in it that takes no
+ * part is kept.
+ */
 function surplus(here: ReadonlySet<string>, remote: RemoteTree, keeps: EntryFilter): string[] {
   const isKept = memberOf(keeps)
   const holders = new Set<string>()

@@ -18,7 +18,10 @@ export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
    * excludes its content. Default: everything.
    */
   readonly keeps?: EntryFilter
-  /** Compare the SHA-256 of files of the same size instead of their times. Reads them all. Default false. */
+  /**
+   * Compare the SHA-256 of files of the same size instead of their times. Reads them all. Default
+   * false.
+   */
   readonly checksum?: boolean
   /** Decide, and do nothing. Default false. */
   readonly dryRun?: boolean
@@ -43,7 +46,10 @@ const deepest = 64
 const pageSize = 10_000
 const comparedAtOnce = 8
 
-/** Sends what is new or changed here, as one archive that is merged into the directory there; see `Files.sync`. */
+/**
+ * Sends what is new or changed here, as one archive that is merged into the directory there; see
+ * `Files.sync`.
+ */
 export async function syncTree(job: {
   readonly files: Files
   readonly localDir: string

@@ -53,7 +53,10 @@ export class Progress {
   }
 }
 
-/** Does jobs as they come, a few at once: `add` waits while too many are under way, and throws what an earlier one threw. */
+/**
+ * Does jobs as they come, a few at once: `add` waits while too many are under way, and throws what
+ * an earlier one threw.
+ */
 export class FewAtOnce {
   readonly #most: number
   readonly #running = new Set<Promise<void>>()

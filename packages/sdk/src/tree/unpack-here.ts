@@ -22,9 +22,11 @@ interface Made {
 }
 
 /**
- * Makes the tree of an archive from a runtime in an empty directory of this machine that nobody else writes to. The archive is hostile. It never gets out: a name is below the
- * directory or refused; files and directories are made new, in directories made here; hard links lead to files made here; symlinks come last, when nothing is written any
- * more, and only where they stay inside. Set-id bits are dropped.
+ * Makes the tree of an archive from a runtime in an empty directory of this machine that nobody
+ * else writes to. The archive is hostile. It never gets out: a name is below the directory or
+ * refused; files and directories are made new, in directories made here; hard links lead to files
+ * made here; symlinks come last, when nothing is written any more, and only where they stay inside.
+ * Set-id bits are dropped.
  */
 export async function unpackHere(
   archive: AsyncIterable<Uint8Array>,

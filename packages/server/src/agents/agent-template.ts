@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { mibSchema, PolicyBody } from '@holt/protocol'
 import { z } from 'zod'
 
-/** The vendors of models whose secrets have a meaning of their own: the names that `secretDefaults` knows. */
+/**
+ * The vendors of models whose secrets have a meaning of their own: the names that `secretDefaults`
+ * knows.
+ */
 const vendorNames = ['anthropic', 'openai', 'google'] as const
 
 const sizes = { minMiB: 64, maxMiB: 1024 * 1024 }
@@ -18,7 +21,10 @@ const Settings = z.strictObject({
   build_network: PolicyBody,
 })
 
-/** A template with the program of a model vendor in it, which the service builds from a Dockerfile of its own when somebody asks for it. */
+/**
+ * A template with the program of a model vendor in it, which the service builds from a Dockerfile
+ * of its own when somebody asks for it.
+ */
 export interface AgentTemplate {
   readonly name: string
   readonly dockerfile: string
@@ -33,7 +39,10 @@ export interface AgentTemplate {
   readonly buildNetwork: z.output<typeof PolicyBody>
 }
 
-/** Reads the agent templates that the service has: each is a directory with `Dockerfile` and `template.json`, its name the template's. */
+/**
+ * Reads the agent templates that the service has: each is a directory with `Dockerfile` and
+ * `template.json`, its name the template's.
+ */
 export async function readAgentTemplates(dir: string): Promise<readonly AgentTemplate[]> {
   const entries = await readdir(dir, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)

@@ -29,7 +29,10 @@ export class AgentTemplates {
     })
   }
 
-  /** True once for each template that is ready and was made from something else: it is worth a build, and one that fails is not tried with each create. */
+  /**
+   * True once for each template that is ready and was made from something else: it is worth a
+   * build, and one that fails is not tried with each create.
+   */
   isToBeRenewed(row: TemplateRow): boolean {
     const agent = this.of(row)
     if (agent === null || row.state !== 'ready' || row.recipe_digest === agent.digest) return false

@@ -12,7 +12,10 @@ export interface Pull {
   readonly noCache: boolean
 }
 
-/** Starts the build of an agent template, or answers the equal one that is under way. All of them are made on the base, which therefore has to be ready. */
+/**
+ * Starts the build of an agent template, or answers the equal one that is under way. All of them
+ * are made on the base, which therefore has to be ready.
+ */
 export async function pullAgentTemplate(service: Service, row: TemplateRow, pull: Pull): Promise<BuildRow> {
   const agent = service.agents.require(row)
   const { project_id: projectId } = row
@@ -56,8 +59,9 @@ function isUnbuilt({ agents }: Service, row: TemplateRow): boolean {
 }
 
 /**
- * The image of a template that a runtime is to be made of. An agent template that nobody has built is built: who asked comes back when it is ready.
- * One that was made by an earlier version of the service is used as it is, and built anew beside that.
+ * The image of a template that a runtime is to be made of. An agent template that nobody has built
+ * is built: who asked comes back when it is ready. One that was made by an earlier version of the
+ * service is used as it is, and built anew beside that.
  */
 export async function imageToUse(service: Service, row: TemplateRow): Promise<string> {
   const pull = { buildId: makeId('build'), noCache: false }

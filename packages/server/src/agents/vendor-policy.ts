@@ -3,8 +3,9 @@ import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 
 /**
- * What a runtime of an agent template may reach where its create says nothing of the network: the API of each vendor that the template is for and whose
- * secret it is given, by the secret's well-known name, and nothing else. Null without such a secret.
+ * What a runtime of an agent template may reach where its create says nothing of the network: the
+ * API of each vendor that the template is for and whose secret it is given, by the secret's
+ * well-known name, and nothing else. Null without such a secret.
  */
 export function vendorPolicy(
   { agents }: Pick<Service, 'agents'>,

@@ -29,7 +29,10 @@ const pattern = new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/?]+
  */
 const maxFragments = 256
 
-/** The way to a command's terminal: checks everything that the route would, and then speaks WebSocket. */
+/**
+ * The way to a command's terminal: checks everything that the route would, and then speaks
+ * WebSocket.
+ */
 export function attachDoor(service: Service): UpgradeDoor {
   const server = new WebSocketServer({
     noServer: true,
@@ -37,7 +40,8 @@ export function attachDoor(service: Service): UpgradeDoor {
     perMessageDeflate: false,
     maxPayload: attachFrameBytes,
     maxFragments,
-    // One frame of a connection, and then it is others' turn: a part of the stream may hold a thousand.
+    // One frame of a connection, and then it is others' turn: a part of the stream may hold a
+    // thousand.
     allowSynchronousEvents: false,
     handleProtocols: (offered) => (offered.has(attachProtocol) ? attachProtocol : false),
   })
@@ -87,7 +91,8 @@ async function attach(
   socket.off('close', leave)
   const room = roomsOf(service).open(caller.projectId, params)
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
-  // Where nothing but the handshake is left to do, the library does it before it returns, or destroys a connection that is gone.
+  // Where nothing but the handshake is left to do, the library does it before it returns, or
+  // destroys a connection that is gone.
   server.handleUpgrade(request, socket, head, (ws) => {
     const attachment = new Attachment({ ws, service, ref, ...found, room, query, caller })
     service.streams.add(caller, outletOf(request.socket), () => attachment.cut(service.closing.aborted))
@@ -95,8 +100,9 @@ async function attach(
 }
 
 /**
- * An attachment passes no route: its entry of the audit log is begun here, before anything is refused, and ends with the connection. Answers what is told of
- * how the request was answered; a client that was gone before that leaves an entry without a status.
+ * An attachment passes no route: its entry of the audit log is begun here, before anything is
+ * refused, and ends with the connection. Answers what is told of how the request was answered; a
+ * client that was gone before that leaves an entry without a status.
  */
 function writeDown(
   { audit }: Service,

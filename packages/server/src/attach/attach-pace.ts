@@ -16,7 +16,10 @@ const maxProjects = 1_000
  */
 export class AttachPace {
   readonly #rate: typeof usual
-  /** Per project, when its bucket is full again (`performance.now`): the generic cell rate algorithm. */
+  /**
+   * Per project, when its bucket is full again (`performance.now`): the generic cell rate
+   * algorithm.
+   */
   readonly #fullAt = new Map<string, number>()
 
   constructor(rate = usual) {

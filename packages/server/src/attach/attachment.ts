@@ -23,7 +23,10 @@ import { OutputPump } from './output-pump.ts'
 import type { Member, Room } from './rooms.ts'
 import { watchPeer } from './watch-peer.ts'
 
-/** Frames of other attachments' doing, and answers, may wait for a slow reader up to here; then it is cut, and finds out when it comes back. */
+/**
+ * Frames of other attachments' doing, and answers, may wait for a slow reader up to here; then it
+ * is cut, and finds out when it comes back.
+ */
 const maxUnsentBytes = 1024 * 1024
 const maxUnsentFrames = 256
 
@@ -36,7 +39,10 @@ const maxReasonBytes = 123
 /** How long a command that has taken nothing is left alone; the guest itself has waited for it. */
 const refusedInputPauseMs = 50
 
-/** Why what a client does or hears ends. One of each serves all: an error costs more than all else that is done for a small frame. */
+/**
+ * Why what a client does or hears ends. One of each serves all: an error costs more than all else
+ * that is done for a small frame.
+ */
 const noLongerWrites = new Error('this attachment no longer writes')
 const clientIsGone = new Error('the client is gone')
 
@@ -56,7 +62,10 @@ export interface AttachmentParts {
   readonly caller: Caller
 }
 
-/** One client's WebSocket to a command: output goes out as it comes and as it is taken, input goes in where the client writes. */
+/**
+ * One client's WebSocket to a command: output goes out as it comes and as it is taken, input goes
+ * in where the client writes.
+ */
 export class Attachment implements Member {
   readonly client: string | null
   readonly #parts: AttachmentParts
@@ -64,7 +73,10 @@ export class Attachment implements Member {
   readonly #pump: OutputPump
   readonly #input: Lane<Buffer | null>
   readonly #orders: Lane<Order>
-  /** Ends when this attachment no longer writes: what it has asked for until then and is not done yet, is not done. */
+  /**
+   * Ends when this attachment no longer writes: what it has asked for until then and is not done
+   * yet, is not done.
+   */
   #tenure: AbortController | null = null
   /** The newest size of a window that changed while the runtime was not there. */
   #laterSize: Order | null = null
@@ -159,7 +171,10 @@ export class Attachment implements Member {
     else this.#orders.add(frame, 1)
   }
 
-  /** What was read before a client went may still wait here: input is given to the command, and nobody loses its place to who is gone. */
+  /**
+   * What was read before a client went may still wait here: input is given to the command, and
+   * nobody loses its place to who is gone.
+   */
   #askToWrite(takeover: boolean): void {
     if (!this.#isOpen) return
     const { caller, room } = this.#parts
@@ -196,7 +211,10 @@ export class Attachment implements Member {
     await this.#send({ type: 'input', taken_bytes: this.#takenBytes })
   }
 
-  /** A command that does not read takes a part, and the rest is sent again, for as long as this is the writer. */
+  /**
+   * A command that does not read takes a part, and the rest is sent again, for as long as this is
+   * the writer.
+   */
   async #writeAll(data: Buffer, { eof, signal }: { eof: boolean; signal: AbortSignal }): Promise<void> {
     const { guest, commandId } = this.#parts
     for (let rest = data; ; ) {
@@ -219,7 +237,10 @@ export class Attachment implements Member {
       room.tell({ type: 'resize', cols, rows })
   }
 
-  /** A window that changes its size is no use of a runtime: one that is paused stays so, and hears of the newest size when it is back. */
+  /**
+   * A window that changes its size is no use of a runtime: one that is paused stays so, and hears
+   * of the newest size when it is back.
+   */
   #obeyLater(order: Order, tenure: AbortSignal): void {
     const waits = this.#laterSize !== null
     this.#laterSize = order
@@ -240,7 +261,10 @@ export class Attachment implements Member {
     return service.links.gate(ref.runtimeId)
   }
 
-  /** Does something that only the writer may. What the command refuses is told; what the guest fails at ends the attachment. */
+  /**
+   * Does something that only the writer may. What the command refuses is told; what the guest fails
+   * at ends the attachment.
+   */
   async #asWriter(
     about: 'input' | 'resize' | 'signal',
     act: (signal: AbortSignal) => Promise<unknown>,
@@ -305,7 +329,10 @@ export class Attachment implements Member {
   }
 }
 
-/** As much of a reason as a close frame takes (RFC 6455, 5.5): 123 bytes, and no part of a character. A guest's words may be of any length. */
+/**
+ * As much of a reason as a close frame takes (RFC 6455, 5.5): 123 bytes, and no part of a
+ * character. A guest's words may be of any length.
+ */
 function cutReason(reason: string): string {
   return new TextDecoder().decode(Buffer.from(reason).subarray(0, maxReasonBytes), { stream: true })
 }

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { attachKeyPrefix, attachProtocol, HoltError } from '@holt/protocol'
 
 /**
- * What stands for the `Authorization` header of a WebSocket: the header itself, or for browsers, which cannot set it, a key among the subprotocols.
- * With both there would be two answers to who it is, so that is refused.
+ * What stands for the `Authorization` header of a WebSocket: the header itself, or for browsers,
+ * which cannot set it, a key among the subprotocols. With both there would be two answers to who it
+ * is, so that is refused.
  */
 export function authorizationOf(headers: IncomingHttpHeaders): string | undefined {
   const keys = subprotocolsOf(headers).filter((name) => name.startsWith(attachKeyPrefix))
@@ -13,7 +14,10 @@ export function authorizationOf(headers: IncomingHttpHeaders): string | undefine
   return `Bearer ${keys[0]?.slice(attachKeyPrefix.length)}`
 }
 
-/** Refuses what is no WebSocket handshake (RFC 6455, 4.2.1), before the library does so in words of its own. */
+/**
+ * Refuses what is no WebSocket handshake (RFC 6455, 4.2.1), before the library does so in words of
+ * its own.
+ */
 export function requireHandshake(headers: IncomingHttpHeaders): void {
   const offered = subprotocolsOf(headers)
   if (!/^[A-Za-z0-9+/]{22}==$/.test(headers['sec-websocket-key'] ?? '') || headers['sec-websocket-version'] !== '13')

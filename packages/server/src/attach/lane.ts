@@ -2,7 +2,9 @@
 const maxWaitingBytes = 128 * 1024
 const maxWaiting = 256
 
-/** How a lane stops its source, and lets it go on; and who hears that something could not be done. */
+/**
+ * How a lane stops its source, and lets it go on; and who hears that something could not be done.
+ */
 export interface Flow {
   stop(): void
   go(): void

@@ -2,7 +2,10 @@ import { EngineError, type GuestClient, type GuestItem } from '@holt/engine'
 import type { AttachServerFrame } from '@holt/protocol'
 import type { Comeback } from '../links/come-back.ts'
 
-/** A command is told at once whether to wait for a reader, and once in so long where that changes again and again: each time is a request to its runtime. */
+/**
+ * A command is told at once whether to wait for a reader, and once in so long where that changes
+ * again and again: each time is a request to its runtime.
+ */
 const retellMs = 100
 
 /** Ends a way of reading the output for another one. */

@@ -37,7 +37,10 @@ export class Room {
     return this.#members.size
   }
 
-  /** Takes somebody in, in the place of an older attachment of the same client. Answers whether that one wrote. */
+  /**
+   * Takes somebody in, in the place of an older attachment of the same client. Answers whether that
+   * one wrote.
+   */
   join(member: Member): boolean {
     const older = [...this.#members].find(({ client }) => client !== null && client === member.client)
     const wrote = older !== undefined && this.#writer === older

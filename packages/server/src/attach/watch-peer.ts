@@ -1,9 +1,15 @@
 import type { WebSocket } from 'ws'
 
-/** How often a peer is asked whether it is there; one that has said nothing from one question to the next is gone. */
+/**
+ * How often a peer is asked whether it is there; one that has said nothing from one question to the
+ * next is gone.
+ */
 const askMs = 20_000
 
-/** Calls `lost` when the other end of a connection is gone without a word. While a connection is paused its answers cannot be read, and it is not asked. */
+/**
+ * Calls `lost` when the other end of a connection is gone without a word. While a connection is
+ * paused its answers cannot be read, and it is not asked.
+ */
 export function watchPeer(ws: WebSocket, lost: () => void, everyMs = askMs): void {
   let heard = true
   const hear = () => {

@@ -19,14 +19,20 @@ export interface OpenEntry {
   status: number | null
   count: number
   lastAt: number
-  /** What the logs of other projects have of the call, where an operator's key has changed something of theirs. */
+  /**
+   * What the logs of other projects have of the call, where an operator's key has changed something
+   * of theirs.
+   */
   readonly told: OpenEntry[]
 }
 
 /** What stands for an operator's address in the log of a project that is not his. */
 const operatorAddress = 'operator'
 
-/** What a project's log has of a call that changes something of it with a key of another project, an operator's: everything but which key that was, and from where. */
+/**
+ * What a project's log has of a call that changes something of it with a key of another project, an
+ * operator's: everything but which key that was, and from where.
+ */
 export function entryFor(entry: OpenEntry, projectId: string): OpenEntry {
   const known = entry.told.find((told) => told.projectId === projectId)
   if (known !== undefined) return known
@@ -57,13 +63,19 @@ export async function writeEntry(changes: Queries, entry: OpenEntry): Promise<vo
     .execute()
 }
 
-/** Notes what a call is about: what it makes, or what an event says; of two of one kind the later one. */
+/**
+ * Notes what a call is about: what it makes, or what an event says; of two of one kind the later
+ * one.
+ */
 export function noteSubject(entry: OpenEntry, subjectId: string, by: 'made' | 'event'): void {
   const sameKind = entry.subjectId?.slice(0, 2) === subjectId.slice(0, 2)
   if (entry.subjectId === entry.named || (by === 'event' && sameKind)) entry.subjectId = subjectId
 }
 
-/** Notes the id of what was found by a name, where it is what the path names: a call is about that also where it is refused. */
+/**
+ * Notes the id of what was found by a name, where it is what the path names: a call is about that
+ * also where it is refused.
+ */
 export function noteFound(entry: OpenEntry, name: string, id: string): void {
   if (entry.named !== name || entry.subjectId !== name) return
   entry.named = id

@@ -27,7 +27,10 @@ async function listAudit({ service, caller, query, gone }: Call<'listAudit'>): P
   return answerPage(lookedTo === null ? page : { ...page, next_cursor: page.next_cursor ?? encodeCursor(lookedTo) })
 }
 
-/** The project that is meant by a name or an id. One that was deleted is known by its id alone, and its entries stay. */
+/**
+ * The project that is meant by a name or an id. One that was deleted is known by its id alone, and
+ * its entries stay.
+ */
 async function projectOf(db: Queries, reference: string): Promise<string> {
   if (reference === 'all' || isIdParam('project_id', reference)) return reference
   return (await findProject(db, reference)).project_id

@@ -5,7 +5,10 @@ import { isUnstorable } from '../store/unstorable.ts'
 import { type OpenEntry, writeEntry } from './audit-entry.ts'
 import { maxWaiting, WaitingEntries } from './waiting-entries.ts'
 
-/** How late a call may be in the log that changes nothing of the database by itself: a command, a file. */
+/**
+ * How late a call may be in the log that changes nothing of the database by itself: a command, a
+ * file.
+ */
 const flushMs = 200
 
 /** How many entries are written as one transaction, so that none holds others up for long. */
@@ -25,9 +28,10 @@ const otherAddresses = 'others'
 export type AuditedCall = Pick<OpenEntry, 'projectId' | 'kind' | 'key' | 'address' | 'route' | 'params' | 'requestId'>
 
 /**
- * Who did what. An entry is written in the transaction of the first event of its call, so that no change is without one; all else is written in batches beside
- * the calls, when they begin and again when they have ended. A daemon that is killed loses the entries of its last fifth of a second that go with no event, and the calls
- * without a valid key of its last five seconds.
+ * Who did what. An entry is written in the transaction of the first event of its call, so that no
+ * change is without one; all else is written in batches beside the calls, when they begin and again
+ * when they have ended. A daemon that is killed loses the entries of its last fifth of a second
+ * that go with no event, and the calls without a valid key of its last five seconds.
  */
 export class AuditLog {
   readonly #store: Store
@@ -50,7 +54,10 @@ export class AuditLog {
     this.#now = now
   }
 
-  /** Begins the entry of a call. With `held` it is not written before `release` or `end`: the call may turn out to change nothing. */
+  /**
+   * Begins the entry of a call. With `held` it is not written before `release` or `end`: the call
+   * may turn out to change nothing.
+   */
   begin(call: AuditedCall, { held = false }: { readonly held?: boolean } = {}): OpenEntry {
     const at = this.#now()
     const named = thingNamed(call.params)
@@ -144,7 +151,10 @@ export class AuditLog {
     if (lost !== null) this.#log.error(lost, 'audit entries were lost: they could not be written')
   }
 
-  /** Writes entries at once, or each apart where the store does not take one of them: that one is dropped, or all behind it would wait for ever. */
+  /**
+   * Writes entries at once, or each apart where the store does not take one of them: that one is
+   * dropped, or all behind it would wait for ever.
+   */
   async #writeBatch(entries: readonly OpenEntry[]): Promise<void> {
     try {
       await this.#store.change(
@@ -166,7 +176,9 @@ export class AuditLog {
   }
 }
 
-/** What a path names last. A port is no thing of its own: what is done to it is done to its runtime. */
+/**
+ * What a path names last. A port is no thing of its own: what is done to it is done to its runtime.
+ */
 function thingNamed({ port: _, ...params }: OpenEntry['params']): string | null {
   return Object.values(params).at(-1) ?? null
 }

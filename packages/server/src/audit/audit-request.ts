@@ -17,7 +17,10 @@ interface Audited {
   readonly reply: FastifyReply
 }
 
-/** Begins the audit entry of a request, which ends with its connection's part in it; null where the route only reads. */
+/**
+ * Begins the audit entry of a request, which ends with its connection's part in it; null where the
+ * route only reads.
+ */
 export function auditRequest({ audit }: Service, { name, route, caller, request, reply }: Audited): OpenEntry | null {
   const kind = auditKindOf(route)
   if (kind === null) return null
@@ -38,7 +41,10 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
   return entry
 }
 
-/** A path's parameters as the log keeps them: not longer than an id or a name can be, and as every store can keep them. */
+/**
+ * A path's parameters as the log keeps them: not longer than an id or a name can be, and as every
+ * store can keep them.
+ */
 export function auditedParams(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, ownText(value.slice(0, maxParamLength).replaceAll('\0', ''))]),

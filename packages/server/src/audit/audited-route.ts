@@ -1,7 +1,8 @@
 import type { AuditEntry, Route } from '@holt/protocol'
 
 /**
- * What a route's calls are in the audit log: none for those that only read. A terminal is read and written to; a link to a port lets others in.
+ * What a route's calls are in the audit log: none for those that only read. A terminal is read and
+ * written to; a link to a port lets others in.
  */
 export function auditKindOf({ method, path, scope }: Route): AuditEntry['kind'] | null {
   if (scope === null) return null

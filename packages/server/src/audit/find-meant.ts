@@ -9,17 +9,24 @@ import { templateName } from '../templates/find-template.ts'
 export interface Meant {
   /** Ids, or what else stands in paths. */
   readonly subjects: readonly string[]
-  /** How paths name the thing whose id was asked for: so it stands in the entries of calls that were refused before it was looked for. */
+  /**
+   * How paths name the thing whose id was asked for: so it stands in the entries of calls that were
+   * refused before it was looked for.
+   */
   readonly named: { readonly param: string; readonly names: readonly string[] } | null
 }
 
-/** Whose things count: those of a project or of `all`, and for an operator the projects themselves. */
+/**
+ * Whose things count: those of a project or of `all`, and for an operator the projects themselves.
+ */
 interface Known {
   readonly project: string
   readonly isOperator: boolean
 }
 
-/** The tables of what has a name, the column of its id, which is what paths call it, and its kind. */
+/**
+ * The tables of what has a name, the column of its id, which is what paths call it, and its kind.
+ */
 const tables = [
   ['runtimes', 'runtime_id', 'runtime'],
   ['snapshots', 'snapshot_id', 'snapshot'],
@@ -36,7 +43,10 @@ type Table = (typeof tables)[number][0]
 /** The most things of a kind that a name is taken for: the newest. */
 const maxNamesakes = 20
 
-/** What is meant by an id or a name: itself, the ids of what has or had that name and is still known, and the name of what has that id. */
+/**
+ * What is meant by an id or a name: itself, the ids of what has or had that name and is still
+ * known, and the name of what has that id.
+ */
 export async function findMeant(db: Queries, known: Known, subject: string): Promise<Meant> {
   const subjects = [subject]
   for (const [table, id] of tables) {

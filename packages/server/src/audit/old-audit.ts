@@ -14,14 +14,19 @@ interface Surplus {
   rows: number
 }
 
-/** Removes audit entries that are too old, and of each project and kind those on top of what is kept. */
+/**
+ * Removes audit entries that are too old, and of each project and kind those on top of what is
+ * kept.
+ */
 export class OldAudit {
   readonly #service: Pick<Service, 'store' | 'now'>
   readonly #kept: typeof keptAudit
   readonly #countedRows: number
   /** A count that is under way: up to where, and what it came to so far. */
   #count: { until: number; from: number; readonly found: Surplus[] } | null = null
-  /** Null: to be counted. A count looks at the whole log, so one serves until all of it is removed. */
+  /**
+   * Null: to be counted. A count looks at the whole log, so one serves until all of it is removed.
+   */
   #surplus: readonly Surplus[] | null = null
 
   constructor(service: Pick<Service, 'store' | 'now'>, kept: typeof keptAudit = keptAudit, counted = countedRows) {
@@ -58,7 +63,10 @@ export class OldAudit {
     return left.length > 0
   }
 
-  /** Counts some of the log. Answers whether that was the rest of what was there when the count began. */
+  /**
+   * Counts some of the log. Answers whether that was the rest of what was there when the count
+   * began.
+   */
   async #countSome(): Promise<boolean> {
     const { db } = this.#service.store
     this.#count ??= { until: await lastSeq(db), from: 0, found: [] }

@@ -19,11 +19,17 @@ type Wanted = ListAuditQuery & { readonly meant?: Meant | null }
 export interface FoundEntries {
   /** The newest first, one more than the page's limit where there are so many. */
   readonly rows: readonly AuditRow[]
-  /** The `seq` of the last entry that was looked at, where older ones were not; null where everything was. */
+  /**
+   * The `seq` of the last entry that was looked at, where older ones were not; null where
+   * everything was.
+   */
   readonly lookedTo: number | null
 }
 
-/** Finds the entries of a page. Where filters leave few of those that were looked at, it is a short page with more behind it. */
+/**
+ * Finds the entries of a page. Where filters leave few of those that were looked at, it is a short
+ * page with more behind it.
+ */
 export async function findEntries(
   db: Queries,
   query: Wanted,
@@ -56,13 +62,17 @@ function entries(db: Queries, query: Wanted, { before, from = null, count }: Spa
   if (key_id !== undefined) rows = rows.where('key_id', '=', key_id)
   if (route !== undefined) rows = rows.where('route', '=', route)
   if (meant) rows = rows.where(isAbout(meant))
-  // The sign keeps SQLite from the index by time, which would have it read and sort all that is newer (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms").
+  // The sign keeps SQLite from the index by time, which would have it read and sort all that is
+  // newer (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms").
   if (query.since !== undefined) rows = rows.where(sql<number>`+at`, '>=', Date.parse(query.since))
   if (query.until !== undefined) rows = rows.where(sql<number>`+at`, '<', Date.parse(query.until))
   return rows.orderBy('seq', 'desc').limit(count).execute()
 }
 
-/** Whether an entry is about one of these, or its path names one: what was done inside a runtime is about a command, below the runtime. */
+/**
+ * Whether an entry is about one of these, or its path names one: what was done inside a runtime is
+ * about a command, below the runtime.
+ */
 function isAbout({ subjects, named }: Meant) {
   const inPath = subjects.map((subject) => hasText(`:${JSON.stringify(subject)}`))
   const refused = (named?.names ?? []).map(

@@ -1,9 +1,15 @@
 import type { OpenEntry } from './audit-entry.ts'
 
-/** The most entries that wait while they cannot be written, on a full disk say: of all, and of one project, so that one that floods loses its own. */
+/**
+ * The most entries that wait while they cannot be written, on a full disk say: of all, and of one
+ * project, so that one that floods loses its own.
+ */
 export const maxWaiting = { all: 10_000, project: 2_500 } as const
 
-/** Entries that are to be written, and how many found no room. Calls without a valid key are of no project, and bounded as one. */
+/**
+ * Entries that are to be written, and how many found no room. Calls without a valid key are of no
+ * project, and bounded as one.
+ */
 export class WaitingEntries {
   readonly #max: { readonly all: number; readonly project: number }
   readonly #counts = new Map<string | null, number>()

@@ -12,8 +12,9 @@ export interface Claim {
 }
 
 /**
- * Finds the caller of a request and counts it: for its project where the key is right, for its address where not. `tell` is handed what the answer says of that.
- * Throws `rate_limited` where there have been too many.
+ * Finds the caller of a request and counts it: for its project where the key is right, for its
+ * address where not. `tell` is handed what the answer says of that. Throws `rate_limited` where
+ * there have been too many.
  */
 export async function admitCaller(
   service: Service,
@@ -39,7 +40,8 @@ export async function identify(service: Service, { authorization, peer }: Claim)
     return await authenticate(service, authorization)
   } catch (error) {
     if (error instanceof HoltError && error.code === 'unauthenticated') {
-      // Written down first: the rate throws where there are too many, which is when the log is asked.
+      // Written down first: the rate throws where there are too many, which is when the log is
+      // asked.
       service.audit.failedAuthentication(peer ?? 'unknown')
       service.rates.noteFailure(peer)
     }

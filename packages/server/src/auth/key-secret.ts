@@ -14,7 +14,10 @@ export function isSecret(text: string): boolean {
   return /^holt_[a-z0-9]{40}$/.test(text)
 }
 
-/** The digest under which a secret is stored. The secret is random, so one round of SHA-256 is enough. */
+/**
+ * The digest under which a secret is stored. The secret is random, so one round of SHA-256 is
+ * enough.
+ */
 export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }

@@ -1,7 +1,10 @@
 /** How often open streams are looked at: a revoked or expired key loses them within a second. */
 const sweepMs = 500
 
-/** A stream whose reader takes nothing for this long is cut; what it missed can be read again from its last cursor. */
+/**
+ * A stream whose reader takes nothing for this long is cut; what it missed can be read again from
+ * its last cursor.
+ */
 const stalledMs = 120_000
 
 /** What carries an answer: a response, or a connection that HTTP has let go of. */

@@ -9,10 +9,15 @@ import type { Service } from '../service.ts'
 import { storedJson } from '../store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 
-/** The most that one cache mount may keep. More is not kept: the next build begins with what was there before. */
+/**
+ * The most that one cache mount may keep. More is not kept: the next build begins with what was
+ * there before.
+ */
 const maxMountBytes = 4 * 2 ** 30
 
-/** What earlier builds of the project left for this one. What it takes is held until it has ended. */
+/**
+ * What earlier builds of the project left for this one. What it takes is held until it has ended.
+ */
 export function openCache(service: Service, build: BuildUnderWay): BuildCache {
   return {
     get: (key) => get(service, build, key),
@@ -31,7 +36,8 @@ async function get({ store, builds, now }: Service, build: BuildUnderWay, key: s
       .returningAll()
       .executeTakeFirst()
     const facts = row === undefined ? undefined : storedJson(row.facts_json)
-    // A damaged row is as one that is not there: the step runs again, and puts another in its place.
+    // A damaged row is as one that is not there: the step runs again, and puts another in its
+    // place.
     if (row === undefined || facts === undefined) return null
     // Held within the transaction: whoever collects has either seen the row or sees this.
     builds.holds.hold(build.buildId, row.image_digest)
@@ -106,8 +112,9 @@ async function openMount(service: Service, build: BuildUnderWay, wanted: MountWa
 const emptyTar = Buffer.alloc(1024)
 
 /**
- * The bytes of a mount's file, which is opened when they are asked for: a stream that fails before anybody listens to it would end the service. A build that shares
- * the mount may have put another in its place meanwhile.
+ * The bytes of a mount's file, which is opened when they are asked for: a stream that fails before
+ * anybody listens to it would end the service. A build that shares the mount may have put another
+ * in its place meanwhile.
  */
 async function* readMount(path: string): AsyncGenerator<Uint8Array> {
   const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
@@ -193,7 +200,8 @@ async function writeMount(
     return before?.file ?? null
   })
   await failpoint('build.mount-stored')
-  // Whoever reads the old one has it open; whoever was about to begin finds nothing, and begins with an empty one.
+  // Whoever reads the old one has it open; whoever was about to begin finds nothing, and begins
+  // with an empty one.
   if (old !== null) await rm(builds.paths.mount(old), { force: true })
 }
 

@@ -2,7 +2,10 @@ import { type Checkpoints, type Engine, failpoint, type ImageDigest, type ImageS
 import type { Service } from '../service.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 
-/** The engine as a build sees it: each image that it writes is held for it from the first moment on. `afterStop` says whether one that comes when the build was stopped is taken all the same. */
+/**
+ * The engine as a build sees it: each image that it writes is held for it from the first moment on.
+ * `afterStop` says whether one that comes when the build was stopped is taken all the same.
+ */
 export function buildEngine(
   service: Service,
   build: BuildUnderWay,

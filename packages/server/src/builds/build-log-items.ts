@@ -18,8 +18,9 @@ interface Reading {
 }
 
 /**
- * The lines of a build after a cursor: what is there, and with `follow` what comes until the build has ended. What is missing is said. Only a build that
- * has ended has an `end`: without `follow` the lines of one that runs just stop.
+ * The lines of a build after a cursor: what is there, and with `follow` what comes until the build
+ * has ended. What is missing is said. Only a build that has ended has an `end`: without `follow`
+ * the lines of one that runs just stop.
  */
 export async function* buildLogItems(
   { store, builds }: Pick<Service, 'store' | 'builds'>,

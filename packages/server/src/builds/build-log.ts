@@ -11,7 +11,10 @@ const flushMs = 200
 /** What is kept of one build. What is older is dropped, and readers are told. */
 export const keptOfBuild = { lines: 20_000, bytes: 8 * 2 ** 20 }
 
-/** The most lines of one build that wait to be written. They take no more bytes than are kept of a build: what is older would be dropped as soon as it was written. */
+/**
+ * The most lines of one build that wait to be written. They take no more bytes than are kept of a
+ * build: what is older would be dropped as soon as it was written.
+ */
 const maxWaiting = 5_000
 
 /** The longest message, in characters; what is longer is cut. */
@@ -39,8 +42,9 @@ class OpenLog {
 }
 
 /**
- * The logs of builds, written in batches beside them. Each line has the next cursor of its build, also one that is dropped: a gap between cursors
- * is how many are missing. Whoever reads slows nobody.
+ * The logs of builds, written in batches beside them. Each line has the next cursor of its build,
+ * also one that is dropped: a gap between cursors is how many are missing. Whoever reads slows
+ * nobody.
  */
 export class BuildLogs {
   readonly #store: Store
@@ -123,7 +127,8 @@ export class BuildLogs {
       try {
         await this.#store.change((changes) => store(changes, { buildId, open, batch, dropped }))
       } catch (error) {
-        // A build does not fail because its log cannot be written: the gap in the cursors says that something is missing.
+        // A build does not fail because its log cannot be written: the gap in the cursors says that
+        // something is missing.
         this.#log.warn(
           { err: error, build_id: buildId, lines: batch.length },
           'the log of a build could not be written',
@@ -134,7 +139,10 @@ export class BuildLogs {
   }
 }
 
-/** Adds a batch to what is known to be stored, and answers the cursor up to which lines go to make room. */
+/**
+ * Adds a batch to what is known to be stored, and answers the cursor up to which lines go to make
+ * room.
+ */
 function trim(open: OpenLog, batch: readonly Waiting[]): number {
   for (const { cursor, bytes } of batch) {
     open.stored.push({ cursor, bytes })

@@ -39,7 +39,10 @@ export class BuildNetwork {
     this.#ca.catch(() => {}) // Whoever opens a network sees the failure.
   }
 
-  /** Opens the way out of a runtime, and answers what its guest is told of it; null where the build may reach nothing. */
+  /**
+   * Opens the way out of a runtime, and answers what its guest is told of it; null where the build
+   * may reach nothing.
+   */
   async open(runtimeId: string, signal: AbortSignal): Promise<GuestNetwork | null> {
     const { policy } = this.#build.prepared
     if (policy === null) return null
@@ -58,7 +61,8 @@ export class BuildNetwork {
     this.#open.set(runtimeId, egress)
     await ability.open(runtimeId, (connection) => egress.accept(connection))
     const tun = await ability.prepareTun(runtimeId, signal)
-    // Only where the gateway ends TLS has anybody to trust it; else the image stays without our certificate.
+    // Only where the gateway ends TLS has anybody to trust it; else the image stays without our
+    // certificate.
     const isEnded = inspectionOf(effective, []).some(({ inspection }) => inspection === 'terminated')
     return { ...guestSide, tun, ca_certificates: isEnded ? [ca.certificatePem] : [] }
   }
@@ -75,7 +79,10 @@ export class BuildNetwork {
     for (const runtimeId of [...this.#open.keys()]) await this.close(runtimeId)
   }
 
-  /** Says in the build's log what was not allowed, once each, so that its author sees why a step cannot reach something. */
+  /**
+   * Says in the build's log what was not allowed, once each, so that its author sees why a step
+   * cannot reach something.
+   */
   #tell({ allowed, type, name, address, port, rule, method, path }: Decision): void {
     if (allowed || type === 'close' || this.#told.size >= maxTold) return
     const request = method === undefined ? '' : ` ${method} ${path ?? ''}`

@@ -17,8 +17,8 @@ export interface Busy {
 }
 
 /**
- * Who is next: of the project that has waited longest for a turn the first one whose template is not being built. Pure, so that fairness is
- * a property that can be tested.
+ * Who is next: of the project that has waited longest for a turn the first one whose template is
+ * not being built. Pure, so that fairness is a property that can be tested.
  */
 export function chooseNext<Job extends QueuedJob>(
   waiting: readonly Job[],
@@ -34,7 +34,10 @@ export function chooseNext<Job extends QueuedJob>(
   return next ?? null
 }
 
-/** Runs a few jobs at once. Projects take turns, so that one with many builds does not keep the others waiting. */
+/**
+ * Runs a few jobs at once. Projects take turns, so that one with many builds does not keep the
+ * others waiting.
+ */
 export class BuildQueue<Job extends QueuedJob> {
   readonly #atOnce: number
   readonly #atOnceOf: (projectId: string) => number

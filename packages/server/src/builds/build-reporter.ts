@@ -18,7 +18,10 @@ interface Told extends BuildRef {
   readonly redact: (text: string) => string
 }
 
-/** Writes down how a build goes: its statuses and steps into its row, its lines into its log. Never throws, and makes nobody wait. */
+/**
+ * Writes down how a build goes: its statuses and steps into its row, its lines into its log. Never
+ * throws, and makes nobody wait.
+ */
 export class BuildReporter implements BuildReport {
   readonly #service: Service
   readonly #told: Told

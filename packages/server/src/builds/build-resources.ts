@@ -11,10 +11,16 @@ import type { Service } from '../service.ts'
 /** How often a build that waits for memory looks whether there is some. */
 const lookMs = 1000
 
-/** How long a build waits for quotas while no build of its project has a runtime: it holds one of the host's places for builds, and its project alone can make room. */
+/**
+ * How long a build waits for quotas while no build of its project has a runtime: it holds one of
+ * the host's places for builds, and its project alone can make room.
+ */
 const idleWaitMs = 60_000
 
-/** Killing a runtime and detaching its disk takes a fraction of a second; what takes longer is tried again by the next start. */
+/**
+ * Killing a runtime and detaching its disk takes a fraction of a second; what takes longer is tried
+ * again by the next start.
+ */
 const removeTimeoutMs = 30_000
 
 /** A runtime that a build wants. */
@@ -27,8 +33,9 @@ export interface WantedRuntime extends Size {
 }
 
 /**
- * Notes an id for a runtime of a build before it exists, when the host has room for one and the project may have one more. A build waits for that, and fails where
- * it could wait for ever, and where for a minute its project's quotas are full of what is not built.
+ * Notes an id for a runtime of a build before it exists, when the host has room for one and the
+ * project may have one more. A build waits for that, and fails where it could wait for ever, and
+ * where for a minute its project's quotas are full of what is not built.
  */
 export async function noteRuntime(service: Service, wanted: WantedRuntime): Promise<string> {
   const { signal, onWait } = wanted
@@ -120,7 +127,10 @@ export async function releaseResource(service: Service, id: string, kind: 'runti
   await failpoint('build.forgotten')
 }
 
-/** Removes what there is of a build's runtimes and checkpoints. What cannot be removed stays noted, for the next start. Never rejects. */
+/**
+ * Removes what there is of a build's runtimes and checkpoints. What cannot be removed stays noted,
+ * for the next start. Never rejects.
+ */
 export async function releaseResources(
   service: Service,
   buildId: string,
@@ -129,7 +139,8 @@ export async function releaseResources(
   const { store, log } = service
   try {
     const rows = await store.db.selectFrom('build_resources').selectAll().where('build_id', '=', buildId).execute()
-    // What is forgotten later is removed then as well, so a checkpoint can wait: only a runtime keeps a build that was stopped busy.
+    // What is forgotten later is removed then as well, so a checkpoint can wait: only a runtime
+    // keeps a build that was stopped busy.
     const now = forget ? rows : rows.filter(({ kind }) => kind === 'runtime')
     const ends = await Promise.allSettled(
       now.map(({ resource_id, kind }) =>

@@ -4,10 +4,16 @@ import type { Builder } from './builder.ts'
 /** No disk of a template is larger; the step that adds a file has the limit of its own disk. */
 const maxFileBytes = 64 * 2 ** 30
 
-/** Images in use have a tenth of it; the tree of so many is about a GiB in the memory of the service. */
+/**
+ * Images in use have a tenth of it; the tree of so many is about a GiB in the memory of the
+ * service.
+ */
 const limits = { maxEntries: 1_000_000 }
 
-/** Makes what builds get from outside: container images and files, over a network that obeys the gateway's rules. */
+/**
+ * Makes what builds get from outside: container images and files, over a network that obeys the
+ * gateway's rules.
+ */
 export function makeBuildSources(outside: {
   readonly network: RegistryNetwork
   readonly registries: RegistrySettings

@@ -16,7 +16,10 @@ interface BuildSources {
 
 /** What sources need of the service. */
 export interface SourceParts {
-  /** Holds for the build what it imports. A pull may go on after the build, for others that share it. */
+  /**
+   * Holds for the build what it imports. A pull may go on after the build, for others that share
+   * it.
+   */
   readonly engine: Engine
   /** Directory for what is on its way. */
   readonly workDir: string

@@ -12,7 +12,10 @@ import { Holds } from './holds.ts'
 import { BuildPaths } from './paths.ts'
 import { runQueuedBuild } from './run-queued-build.ts'
 
-/** The builds of this process, and what they share. A build does not outlive its process: what is left of it is cleared away by the next one. */
+/**
+ * The builds of this process, and what they share. A build does not outlive its process: what is
+ * left of it is cleared away by the next one.
+ */
 export class Builds {
   readonly logs: BuildLogs
   readonly holds = new Holds()

@@ -3,8 +3,9 @@ import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
 /**
- * Asks for a collection where a runtime that is over was the last that its image was kept for, but for what builds have: the collector finds that. Where it cannot be known, the
- * next sweep collects: this never rejects.
+ * Asks for a collection where a runtime that is over was the last that its image was kept for, but
+ * for what builds have: the collector finds that. Where it cannot be known, the next sweep
+ * collects: this never rejects.
  */
 export async function collectAfter(service: Service, row: RuntimeRow): Promise<void> {
   try {

@@ -64,7 +64,9 @@ async function collect(service: Service): Promise<void> {
   await failpoint('collect.removed')
 }
 
-/** Every image and checkpoint that a row refers to, of every project: the engine knows no projects. */
+/**
+ * Every image and checkpoint that a row refers to, of every project: the engine knows no projects.
+ */
 export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
   const templates = await db.selectFrom('templates').select(['image_digest', 'checkpoint_id', 'seed_id']).execute()
   const runtimes = await db

@@ -32,12 +32,16 @@ const maxWaiting = { ofProject: 50, ofAll: 200 }
 /** The most templates that a project has. */
 const maxTemplates = 1000
 
-/** Requests are compared by a keyed digest, since they may hold secrets that are short enough to be guessed. */
+/**
+ * Requests are compared by a keyed digest, since they may hold secrets that are short enough to be
+ * guessed.
+ */
 const fingerprintKey = randomBytes(32)
 
 /**
- * Starts a build: decide what can be decided, write its row and its template's, let it wait for its turn. A request that equals a build in
- * flight is that build, and one under an id that has a row is a repetition whose answer was lost.
+ * Starts a build: decide what can be decided, write its row and its template's, let it wait for its
+ * turn. A request that equals a build in flight is that build, and one under an id that has a row
+ * is a repetition whose answer was lost.
  */
 export async function createBuild(service: Service, creation: BuildCreation): Promise<BuildRow> {
   const { projectId, request, kind } = creation
@@ -143,7 +147,10 @@ interface Wanted {
   readonly at: number
 }
 
-/** The template of a build's name and tag, made where there is none. One that was never ready is `building` from here on. */
+/**
+ * The template of a build's name and tag, made where there is none. One that was never ready is
+ * `building` from here on.
+ */
 async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<TemplateRow> {
   const { creation, prepared, at } = wanted
   const { projectId, buildId, kind } = creation

@@ -18,8 +18,8 @@ export interface OtherEnd {
 }
 
 /**
- * Makes what a build has made its template's, in one transaction. From there on runtimes are made of it; what they were made of before goes when
- * nobody needs it any more.
+ * Makes what a build has made its template's, in one transaction. From there on runtimes are made
+ * of it; what they were made of before goes when nobody needs it any more.
  */
 export async function finishBuild(service: Service, build: BuildUnderWay, result: BuildResult): Promise<void> {
   const { reporter, projectId, buildId, templateId } = build
@@ -28,7 +28,8 @@ export async function finishBuild(service: Service, build: BuildUnderWay, result
   await service.builds.logs.flush()
   const at = service.now()
   await service.store.change(async (changes) => {
-    // Whoever deletes the template cancels its builds first: a row that is gone, or a signal that came late, is that.
+    // Whoever deletes the template cancels its builds first: a row that is gone, or a signal that
+    // came late, is that.
     if (build.stop.signal.aborted) throw build.stop.signal.reason
     const template = await templateRow(changes, { projectId, templateId })
     if (template === undefined) throw new BuildStop('cancelled')
@@ -54,7 +55,10 @@ export async function finishBuild(service: Service, build: BuildUnderWay, result
   service.builds.logs.tell(buildId)
 }
 
-/** Writes down that a build failed or was cancelled. A template that was ready stays; one that never was says why, or goes when nobody wants it any more. */
+/**
+ * Writes down that a build failed or was cancelled. A template that was ready stays; one that never
+ * was says why, or goes when nobody wants it any more.
+ */
 export async function endBuild(service: Service, build: BuildUnderWay, end: OtherEnd): Promise<void> {
   const { reporter, templateId, buildId, prepared } = build
   if (end.reason !== null) {
@@ -149,7 +153,10 @@ export async function leaveTemplate(
   await tellTemplate(changes, template, { to, buildId, at })
 }
 
-/** What a template keeps on the disk: its image, and the checkpoint that its runtimes are restored from. */
+/**
+ * What a template keeps on the disk: its image, and the checkpoint that its runtimes are restored
+ * from.
+ */
 function keptBytes({ sizeBytes, checkpoint }: BuildResult): number {
   return sizeBytes + (checkpoint?.sizeBytes ?? 0)
 }

@@ -14,7 +14,10 @@ interface Kept {
   readonly file: string | null
 }
 
-/** Forgets what was used longest ago until the rest fits into the cache's size. What a build uses stays. */
+/**
+ * Forgets what was used longest ago until the rest fits into the cache's size. What a build uses
+ * stays.
+ */
 export async function evictCache(service: Service): Promise<void> {
   const { store, config, builds } = service
   const files = await store.change(async (changes) => {
@@ -26,7 +29,10 @@ export async function evictCache(service: Service): Promise<void> {
   for (const file of files) await rm(builds.paths.mount(file), { force: true })
 }
 
-/** The least recently used entries without which the others fit; those that are held are passed over. */
+/**
+ * The least recently used entries without which the others fit; those that are held are passed
+ * over.
+ */
 export function chooseVictims<Entry extends Pick<Kept, 'sizeBytes' | 'usedAt' | 'ids'>>(
   kept: readonly Entry[],
   limitBytes: number,

@@ -18,7 +18,10 @@ export const interrupted: FailureReason = {
   details: {},
 }
 
-/** What is said of a build that failed by an error, or because the service stopped. What nobody expected is in the log of the service. */
+/**
+ * What is said of a build that failed by an error, or because the service stopped. What nobody
+ * expected is in the log of the service.
+ */
 export function reasonOf(error: unknown): FailureReason {
   if (error === 'service_stopped') return interrupted
   if (error instanceof BuildError) {

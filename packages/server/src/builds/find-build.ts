@@ -10,7 +10,10 @@ export interface BuildRef {
   readonly buildId: string
 }
 
-/** A build that a project reads: its own, or one of a template that Holt provides. One of another project is the same as none. */
+/**
+ * A build that a project reads: its own, or one of a template that Holt provides. One of another
+ * project is the same as none.
+ */
 export async function findBuild(db: Queries, { projectId, buildId }: BuildRef): Promise<BuildRow> {
   const row = isIdParam('build_id', buildId)
     ? await db

@@ -1,6 +1,8 @@
 /**
- * What must stay though no row refers to it: images that a build has just written or goes on from, checkpoints and contexts that it reads. The
- * engine stores equal images once, so an image that nobody refers to may be somebody's at any moment: whoever writes one holds it before it is published.
+ * What must stay though no row refers to it: images that a build has just written or goes on from,
+ * checkpoints and contexts that it reads. The engine stores equal images once, so an image that
+ * nobody refers to may be somebody's at any moment: whoever writes one holds it before it is
+ * published.
  */
 export class Holds {
   readonly #held = new Map<string, Set<string>>()
@@ -26,8 +28,9 @@ export class Holds {
   }
 
   /**
-   * Holds an image that is about to be published, and resolves when it may be: a removal that began before, perhaps of the same one, is over then. Until
-   * somebody calls this, an image that is being written keeps nothing from being removed, however long its writer takes.
+   * Holds an image that is about to be published, and resolves when it may be: a removal that began
+   * before, perhaps of the same one, is over then. Until somebody calls this, an image that is
+   * being written keeps nothing from being removed, however long its writer takes.
    */
   async beforePublish(holder: string, digest: string): Promise<void> {
     this.hold(holder, digest)
@@ -56,8 +59,9 @@ export class Holds {
 /** A collection under way. */
 export interface Collection extends Disposable {
   /**
-   * Removes what nobody refers to, unless somebody holds it or held it since the collection began: whoever let go of it may have made a reference that
-   * was not there yet when references were read.
+   * Removes what nobody refers to, unless somebody holds it or held it since the collection began:
+   * whoever let go of it may have made a reference that was not there yet when references were
+   * read.
    */
   remove(id: string, remove: () => Promise<void>): Promise<void>
 }

@@ -9,7 +9,10 @@ import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
 import { findTemplate } from '../templates/find-template.ts'
 import { findContext } from './find-context.ts'
 
-/** A build whose request has been looked at: what it needs is there, and a runtime of its size can be. */
+/**
+ * A build whose request has been looked at: what it needs is there, and a runtime of its size can
+ * be.
+ */
 export interface PreparedBuild {
   readonly request: CreateBuild
   readonly size: Size
@@ -22,7 +25,10 @@ export interface PreparedBuild {
 /** The ports of the public Internet that software comes from: web, ssh, git, rsync, keys. */
 const publicPorts = [80, 443, 22, 873, 8080, 8443, 9418, 11371]
 
-/** What a build may reach where its author says nothing. The gateway refuses private addresses whatever a policy says. */
+/**
+ * What a build may reach where its author says nothing. The gateway refuses private addresses
+ * whatever a policy says.
+ */
 const publicInternet: PolicyBody = {
   allow: [{ host: '*', ports: publicPorts }],
   include: [],
@@ -32,7 +38,10 @@ const publicInternet: PolicyBody = {
 /** What is not said of the size is as in the default template. */
 const [{ cpu: defaultCpu, memoryMiB: defaultMemoryMiB, diskMiB: defaultDiskMiB }] = systemTemplateSizes
 
-/** Decides everything of a build that can be decided before it has its turn, and refuses what could never be. */
+/**
+ * Decides everything of a build that can be decided before it has its turn, and refuses what could
+ * never be.
+ */
 export async function prepareBuild(service: Service, projectId: string, request: CreateBuild): Promise<PreparedBuild> {
   const { engine, config, store } = service
   const facts = await engine.describe()
@@ -77,7 +86,9 @@ async function policyOf({ store }: Service, projectId: string, { network_policy 
   return network_policy === null ? null : (await choosePolicy(store.db, projectId, network_policy)).body
 }
 
-/** The same for policies with the same rules, in whatever order and under whatever name they stand. */
+/**
+ * The same for policies with the same rules, in whatever order and under whatever name they stand.
+ */
 function keyOf(policy: PolicyBody): string {
   const rules = makeEffectivePolicy(policy).rules.map(({ name: _, ...rule }) => JSON.stringify(rule))
   return createHash('sha256').update(JSON.stringify(rules.sort())).digest('hex')

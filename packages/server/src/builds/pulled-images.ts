@@ -4,7 +4,10 @@ import type { Service } from '../service.ts'
 import { storedJson } from '../store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 
-/** The container images that the project of a build has pulled. What it takes is held until it has ended. */
+/**
+ * The container images that the project of a build has pulled. What it takes is held until it has
+ * ended.
+ */
 export function pulledImages({ store, builds, engine, now }: Service, build: BuildUnderWay): PulledImageStore {
   const { projectId, buildId } = build
   return {

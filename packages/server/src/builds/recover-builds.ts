@@ -5,7 +5,10 @@ import { releaseResources } from './build-resources.ts'
 import { leaveTemplate, writeEnd } from './end-build.ts'
 import { interrupted } from './failure-reason.ts'
 
-/** Ends the builds that an earlier process left, or one that nobody carries out: what is needed to go on was in its memory alone. */
+/**
+ * Ends the builds that an earlier process left, or one that nobody carries out: what is needed to
+ * go on was in its memory alone.
+ */
 export async function failInterrupted({ store, now }: Service, buildId: string | null = null): Promise<void> {
   await store.change(async (changes) => {
     const open = changes.selectFrom('builds').selectAll().where('ended_at', 'is', null)
@@ -20,10 +23,14 @@ export async function failInterrupted({ store, now }: Service, buildId: string |
   })
 }
 
-/** Takes away what builds that are over have left on the host: runtimes, checkpoints, files. Each thing that resists is in the log, and tried again at the next start. */
+/**
+ * Takes away what builds that are over have left on the host: runtimes, checkpoints, files. Each
+ * thing that resists is in the log, and tried again at the next start.
+ */
 export async function clearResidue(service: Service): Promise<void> {
   const { store, log, builds } = service
-  // What lies there now is of earlier processes. What comes later is this one's, and may have no row yet.
+  // What lies there now is of earlier processes. What comes later is this one's, and may have no
+  // row yet.
   const [inContexts, inMounts] = [namesIn(builds.paths.contexts), namesIn(builds.paths.mounts)]
   try {
     const noted = await store.db.selectFrom('build_resources').select('build_id').distinct().execute()

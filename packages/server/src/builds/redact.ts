@@ -7,8 +7,8 @@ const minLength = 4
 const mask = '***'
 
 /**
- * Answers a function that takes the values of secrets out of texts, whole and line by line. A step may print what it was given; the log is
- * kept, and read by more people than may know it.
+ * Answers a function that takes the values of secrets out of texts, whole and line by line. A step
+ * may print what it was given; the log is kept, and read by more people than may know it.
  */
 export function redactorOf(values: Iterable<string>): (text: string) => string {
   const parts = [...partsOf([...values], minLength)].filter(({ length }) => length >= minLength)

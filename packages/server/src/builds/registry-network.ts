@@ -7,7 +7,10 @@ const reasons: Partial<Readonly<Record<DialError['reason'], NetworkFailure>>> = 
   name_not_found: 'no_such_host',
 }
 
-/** What builds pull themselves (layers, token realms, redirects, ADD) goes where a runtime could go, and nowhere else. */
+/**
+ * What builds pull themselves (layers, token realms, redirects, ADD) goes where a runtime could go,
+ * and nowhere else.
+ */
 export function makeRegistryNetwork(dialer: Dialer): RegistryNetwork {
   return {
     async connect({ tls, ...target }, signal) {
@@ -22,7 +25,10 @@ export function makeRegistryNetwork(dialer: Dialer): RegistryNetwork {
   }
 }
 
-/** A connection that breaks during a handshake says nothing about certificates: it may be made again. */
+/**
+ * A connection that breaks during a handshake says nothing about certificates: it may be made
+ * again.
+ */
 function isReset(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ECONNRESET'
 }

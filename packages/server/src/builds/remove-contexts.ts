@@ -20,7 +20,10 @@ export async function removeOldContexts(service: Service): Promise<void> {
   await remove(service, await old.execute())
 }
 
-/** Removes the contexts of a project that are too many, or together too large. Those that builds need count first. */
+/**
+ * Removes the contexts of a project that are too many, or together too large. Those that builds
+ * need count first.
+ */
 export async function removeExcess(service: Service, projectId: string): Promise<void> {
   const rows = await contextsOf(service, projectId)
   const needed = rows.filter((row) => isNeeded(service, row))
@@ -33,7 +36,9 @@ export async function removeExcess(service: Service, projectId: string): Promise
   await remove(service, excess)
 }
 
-/** Refuses a context that would not fit beside those that the project's builds have or wait with. */
+/**
+ * Refuses a context that would not fit beside those that the project's builds have or wait with.
+ */
 export async function requireContextRoom(
   service: Service,
   { projectId, bytes }: { projectId: string; bytes: number },

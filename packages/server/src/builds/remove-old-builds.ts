@@ -6,10 +6,15 @@ import { removeOldContexts } from './remove-contexts.ts'
 /** How long a build that has ended can be looked at, and how many of a project. */
 const kept = { ms: 30 * dayMs, ofProject: 1000 }
 
-/** What the logs of a project's builds may have together; the oldest go first, and readers are told. */
+/**
+ * What the logs of a project's builds may have together; the oldest go first, and readers are told.
+ */
 const maxLogBytes = 256 * 2 ** 20
 
-/** Removes builds, logs and contexts of every project that are older than they are kept. What runs is left alone. */
+/**
+ * Removes builds, logs and contexts of every project that are older than they are kept. What runs
+ * is left alone.
+ */
 export async function removeOldBuilds(service: Service): Promise<void> {
   const { store, now } = service
   await store.db

@@ -13,7 +13,10 @@ import { findContext } from './find-context.ts'
 /** How long a build that was stopped may take to let go before what it made is taken from it. */
 const graceMs = 1_000
 
-/** Carries out a build that has its turn, and writes down what became of it. It never rejects. When it resolves, nothing is left of it but what a row refers to, and images that it holds. */
+/**
+ * Carries out a build that has its turn, and writes down what became of it. It never rejects. When
+ * it resolves, nothing is left of it but what a row refers to, and images that it holds.
+ */
 export async function runQueuedBuild(service: Service, build: BuildUnderWay): Promise<void> {
   const { log, builds } = service
   const { buildId } = build
@@ -61,7 +64,10 @@ async function carryOut(service: Service, build: BuildUnderWay, work: Work): Pro
   return await orStopped(service, build, result)
 }
 
-/** A build that was stopped has a moment to let go by itself; then its runtimes are taken from it, which ends whatever it waits for. */
+/**
+ * A build that was stopped has a moment to let go by itself; then its runtimes are taken from it,
+ * which ends whatever it waits for.
+ */
 async function orStopped(service: Service, { buildId, stop: { signal } }: BuildUnderWay, work: Promise<BuildResult>) {
   const { promise: forced, reject } = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | null = null

@@ -146,11 +146,14 @@ async function receive(
   }
 }
 
-/** The first bytes of a body, two at the least where it has as many. They are not in it any more. */
+/**
+ * The first bytes of a body, two at the least where it has as many. They are not in it any more.
+ */
 async function readHead(body: Readable, signal: AbortSignal): Promise<Buffer> {
   let head = Buffer.alloc(0)
   for (;;) {
-    // All that is there: a stream with less than it is asked for says again and again, before anything else has its turn, that it can be read.
+    // All that is there: a stream with less than it is asked for says again and again, before
+    // anything else has its turn, that it can be read.
     const piece = body.read() as Buffer | null
     if (piece !== null) head = Buffer.concat([head, piece])
     if (head.length >= 2 || body.readableEnded || body.destroyed || signal.aborted) return head

@@ -32,8 +32,8 @@ interface Bounds {
 }
 
 /**
- * Reads a command to its end. Of each stream the first `maxOutputBytes` are kept, or fewer where there is no room for them: the output route has the rest, as long as
- * the guest does.
+ * Reads a command to its end. Of each stream the first `maxOutputBytes` are kept, or fewer where
+ * there is no room for them: the output route has the rest, as long as the guest does.
  */
 export async function collectResult(
   items: AsyncIterable<GuestItem>,
@@ -68,7 +68,10 @@ export async function collectResult(
   }
 }
 
-/** Keeps the first bytes of a stream and counts all of them. They are in one piece, so that output which comes byte by byte takes no more than other output. */
+/**
+ * Keeps the first bytes of a stream and counts all of them. They are in one piece, so that output
+ * which comes byte by byte takes no more than other output.
+ */
 class Head {
   readonly #keep: (bytes: number) => boolean
   #maxBytes: number
@@ -96,7 +99,10 @@ class Head {
     return { text: whole.toString('utf8'), bytes: this.#bytes, truncated }
   }
 
-  /** Makes room for so many bytes. Where there is none it stays without: what came after a gap would be no beginning. */
+  /**
+   * Makes room for so many bytes. Where there is none it stays without: what came after a gap would
+   * be no beginning.
+   */
   #grow(wanted: number): void {
     const before = this.#kept.length
     let length = Math.min(this.#maxBytes, Math.max(wanted, 2 * before))

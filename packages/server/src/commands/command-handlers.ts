@@ -52,7 +52,10 @@ async function resizeTerminal(call: Call<'resizeTerminal'>): Promise<Answer> {
   return answer
 }
 
-/** An attachment that did not ask for an upgrade: it hears what is wrong with its request, and that, where nothing else is. */
+/**
+ * An attachment that did not ask for an upgrade: it hears what is wrong with its request, and that,
+ * where nothing else is.
+ */
 async function attachCommand({ service, caller, params, query, gone }: Call<'attachCommand'>): Promise<Answer> {
   await findAttachable(service, { caller, params, query, gone })
   throw new HoltError('upgrade_required', 'An attachment is a WebSocket.')

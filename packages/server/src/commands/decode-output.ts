@@ -11,8 +11,9 @@ interface Held {
 }
 
 /**
- * Turns a guest's items into the API's: bytes become text where they are UTF-8. A character that is cut between two chunks of a stream is put together again;
- * an item's cursor counts only what has been given out, so that resuming there loses nothing.
+ * Turns a guest's items into the API's: bytes become text where they are UTF-8. A character that is
+ * cut between two chunks of a stream is put together again; an item's cursor counts only what has
+ * been given out, so that resuming there loses nothing.
  */
 export async function* decodeOutput(
   items: AsyncIterable<GuestItem>,
@@ -41,7 +42,9 @@ export async function* decodeOutput(
   }
 }
 
-/** How many bytes at the end begin a UTF-8 character (RFC 3629) without ending it; 0 where none do. */
+/**
+ * How many bytes at the end begin a UTF-8 character (RFC 3629) without ending it; 0 where none do.
+ */
 export function incompleteTail(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0

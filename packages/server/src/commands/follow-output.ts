@@ -14,7 +14,10 @@ export interface Followed {
   readonly begun?: AsyncIterable<GuestItem>
 }
 
-/** A command's items from a cursor to its end, each once, also where the runtime is written down or paused meanwhile. */
+/**
+ * A command's items from a cursor to its end, each once, also where the runtime is written down or
+ * paused meanwhile.
+ */
 export async function* followOutput(
   { guest, commandId, cursor, hold, hasStart, begun }: Followed,
   comeback: Comeback,

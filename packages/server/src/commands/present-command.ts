@@ -2,7 +2,10 @@ import type { GuestProcess } from '@holt/engine'
 import type { Command } from '@holt/protocol'
 import { moment, momentOrNull } from '../store/moment.ts'
 
-/** A guest's process as the API shows it. The id is the one that was asked for, not what the guest says. */
+/**
+ * A guest's process as the API shows it. The id is the one that was asked for, not what the guest
+ * says.
+ */
 export function presentCommand(process: GuestProcess, commandId: string): Command {
   return {
     command_id: commandId as Command['command_id'],

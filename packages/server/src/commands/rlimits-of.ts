@@ -1,13 +1,19 @@
 import type { Isolation } from '@holt/protocol'
 import { HoltError, pairsOf, type RlimitName, type RlimitPair, type Rlimits } from '@holt/protocol'
 
-/** Limits that the kernel of a class takes and does not hold a command to as setrlimit(2) says, and what to use instead. */
+/**
+ * Limits that the kernel of a class takes and does not hold a command to as setrlimit(2) says, and
+ * what to use instead.
+ */
 const notHeld: Readonly<Record<Isolation, Partial<Record<RlimitName, string>>>> = {
   gvisor: { data: 'gVisor counts only the heap of brk(2) as data. Use `as` instead.' },
   container: {},
 }
 
-/** The limits of a command as the guest takes them. One that the runtime's class would not hold is refused. */
+/**
+ * The limits of a command as the guest takes them. One that the runtime's class would not hold is
+ * refused.
+ */
 export function rlimitsOf(rlimits: Rlimits, isolation: Isolation): Readonly<Record<string, RlimitPair>> {
   for (const name of Object.keys(rlimits) as RlimitName[]) {
     const why = notHeld[isolation][name]

@@ -6,7 +6,10 @@ import { openGuest } from '../runtimes/open-guest.ts'
 import { moment } from '../store/moment.ts'
 import { pageOfGuest } from './list-page.ts'
 
-/** Time for the guest to answer; ending a session kills, which takes it up to ten seconds for each command. */
+/**
+ * Time for the guest to answer; ending a session kills, which takes it up to ten seconds for each
+ * command.
+ */
 const answerTimeoutMs = 60_000
 
 /** The routes of shell sessions. */

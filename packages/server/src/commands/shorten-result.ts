@@ -1,6 +1,9 @@
 import type { CommandResult } from '@holt/protocol'
 
-/** A result with no more output than fits into so many bytes of JSON: the beginning of each stream, and `truncated` says so. What else it has is not cut, and may be too long by itself. */
+/**
+ * A result with no more output than fits into so many bytes of JSON: the beginning of each stream,
+ * and `truncated` says so. What else it has is not cut, and may be too long by itself.
+ */
 export function shortenResult(result: CommandResult, maxBytes: number): CommandResult {
   const cut = { stdout: true, stderr: true }
   const rest = jsonBytes({ ...result, stdout: '', stderr: '', truncated: cut })
@@ -13,7 +16,10 @@ export function shortenResult(result: CommandResult, maxBytes: number): CommandR
   return { ...result, stdout, stderr, truncated }
 }
 
-/** The longest beginning of a text that takes no more than so many bytes within the quotes of a JSON string. */
+/**
+ * The longest beginning of a text that takes no more than so many bytes within the quotes of a JSON
+ * string.
+ */
 function beginning(text: string, maxBytes: number): string {
   let [fits, end] = [0, Math.min(text.length, maxBytes)]
   while (fits < end) {

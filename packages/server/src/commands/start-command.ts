@@ -14,7 +14,10 @@ import { rlimitsOf } from './rlimits-of.ts'
 import { RunningTimeout } from './running-timeout.ts'
 import { shortenResult } from './shorten-result.ts'
 
-/** Time for the guest to answer a start, and how much longer than the command's own timeout a wait lasts. */
+/**
+ * Time for the guest to answer a start, and how much longer than the command's own timeout a wait
+ * lasts.
+ */
 const graceMs = 30_000
 
 /** Starts a command, and answers at once, streams it, or waits for its end, as the request asks. */
@@ -80,7 +83,10 @@ async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal
   }
 }
 
-/** The items of a command from its start to its end, over pauses. One that is started again is followed from its beginning, and waits for nobody. */
+/**
+ * The items of a command from its start to its end, over pauses. One that is started again is
+ * followed from its beginning, and waits for nobody.
+ */
 async function runOrFollow(
   { guest }: OpenRuntime,
   request: StartProcess,
@@ -97,7 +103,10 @@ async function runOrFollow(
   }
 }
 
-/** An id that the guest knows is a request that is repeated: its command runs or ran, and is not started twice. */
+/**
+ * An id that the guest knows is a request that is repeated: its command runs or ran, and is not
+ * started twice.
+ */
 function isKnown(error: unknown): boolean {
   return error instanceof HoltError && error.code === 'already_exists'
 }
@@ -134,13 +143,17 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
   try {
     return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
   } catch (err) {
-    // The command has ended and its result is whole but for details: an error would have it run again.
+    // The command has ended and its result is whole but for details: an error would have it run
+    // again.
     call.service.log.warn({ err, command_id: request.id }, 'the guest does not tell the rest of a result')
     return result
   }
 }
 
-/** How a command ended is the guest's word or nobody's. Not 503: a client that repeats the request would run the command twice. */
+/**
+ * How a command ended is the guest's word or nobody's. Not 503: a client that repeats the request
+ * would run the command twice.
+ */
 function brokeOff(commandId: string, cause: unknown): HoltError {
   return new HoltError('timeout', 'The connection to the runtime broke while the command ran. It may still run.', {
     hint: 'Read the command by its id: GET .../commands/{command_id}.',
@@ -188,8 +201,8 @@ function resultOf({ runtime, request, collected, startedAt, endedAt }: Finished)
 }
 
 /**
- * What only the guest knows: which stream the bytes are missing from that fell out of its ring before they were read, and where and as whom a command
- * of a session ran.
+ * What only the guest knows: which stream the bytes are missing from that fell out of its ring
+ * before they were read, and where and as whom a command of a session ran.
  */
 function withGuestsWord(result: CommandResult, process: GuestProcess): CommandResult {
   const dropped = result.dropped_bytes > 0

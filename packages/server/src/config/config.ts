@@ -14,7 +14,10 @@ const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 const path = z.string().regex(/^\/[^\0]*$/, 'must be an absolute path')
 const program = z.string().regex(/^(?:\/[^\0]*|[\w.+-]+)$/, 'must be an absolute path, or the name of a program')
 
-/** The characters are those that `mount(8)` and overlayfs take as separators or quotes in their options; escapes differ by version. */
+/**
+ * The characters are those that `mount(8)` and overlayfs take as separators or quotes in their
+ * options; escapes differ by version.
+ */
 const statePath = z
   .string()
   .regex(
@@ -76,7 +79,10 @@ const portDomain = z.string().transform((text, context): PortDomain => {
   return z.NEVER
 })
 
-/** The schema of the environment. What one variable allows another is told before, so that all that is wrong is found at once. */
+/**
+ * The schema of the environment. What one variable allows another is told before, so that all that
+ * is wrong is found at once.
+ */
 const environment = ({ allowRemote }: { allowRemote: boolean }) =>
   z.object({
     HOLT_STATE_DIR: statePath
@@ -209,7 +215,9 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     ...tracingSettings,
   })
 
-/** The schemas of the settings by name, each with a description in Markdown for docs/settings.md. */
+/**
+ * The schemas of the settings by name, each with a description in Markdown for docs/settings.md.
+ */
 export const settings: Readonly<Record<string, z.ZodType>> = environment({ allowRemote: true }).shape
 
 /** The variables that are settings. */
@@ -233,11 +241,17 @@ export interface ServerConfig {
   readonly cloud: string
   readonly region: string
   readonly runsc: string | null
-  /** How gVisor intercepts system calls: `systrap` is faster at them, `ptrace` at starting processes where there are few cores. */
+  /**
+   * How gVisor intercepts system calls: `systrap` is faster at them, `ptrace` at starting processes
+   * where there are few cores.
+   */
   readonly gvisorPlatform: 'systrap' | 'ptrace'
   /** The guest program; null: the one built beside this package. */
   readonly guest: string | null
-  /** How many times the host's memory the limits of all runtimes may add up to; a runtime uses a fraction of its limit. */
+  /**
+   * How many times the host's memory the limits of all runtimes may add up to; a runtime uses a
+   * fraction of its limit.
+   */
   readonly memoryOvercommit: number
   /** How many runtimes wait to be claimed. */
   readonly pools: PoolLimits
@@ -257,9 +271,15 @@ export interface ServerConfig {
   readonly projectQuotas: Quotas
   /** The address under which verifiers find this service; null: the one it listens on. */
   readonly issuer: string | null
-  /** The PostgreSQL database that is the store, with its password; null: `holt.db` in the state directory. */
+  /**
+   * The PostgreSQL database that is the store, with its password; null: `holt.db` in the state
+   * directory.
+   */
   readonly databaseUrl: string | null
-  /** Whether a store that does not know what is in the state directory is taken all the same; what it does not know is removed then. */
+  /**
+   * Whether a store that does not know what is in the state directory is taken all the same; what
+   * it does not know is removed then.
+   */
   readonly adoptStore: boolean
 }
 
@@ -268,7 +288,10 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Reads the configuration from the environment. An empty variable counts as absent. Names every wrong one at once. */
+/**
+ * Reads the configuration from the environment. An empty variable counts as absent. Names every
+ * wrong one at once.
+ */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = environment({ allowRemote: given.HOLT_ALLOW_REMOTE === '1' }).safeParse(given)

@@ -14,8 +14,9 @@ const Holder = z.object({
 })
 
 /**
- * A process that holds the state directory: its pid, its start time in clock ticks since boot, so that a reused pid is not mistaken for it, and the unit of systemd that
- * starts it again when it ends.
+ * A process that holds the state directory: its pid, its start time in clock ticks since boot, so
+ * that a reused pid is not mistaken for it, and the unit of systemd that starts it again when it
+ * ends.
  */
 export type LockHolder = z.infer<typeof Holder>
 
@@ -27,26 +28,33 @@ export async function findDaemon(stateDir: string): Promise<LockHolder | null> {
 }
 
 /**
- * The unit of systemd that runs the daemon of this state directory, or that has run the last one where that did not end in order: such a unit may start the next one any moment.
- * Null: there is none.
+ * The unit of systemd that runs the daemon of this state directory, or that has run the last one
+ * where that did not end in order: such a unit may start the next one any moment. Null: there is
+ * none.
  */
 export async function findUnit(stateDir: string): Promise<string | null> {
   return (await readHolder(stateDir))?.unit ?? null
 }
 
-/** What to type so that no daemon runs over a state directory. What a unit runs, the unit starts again, so that has to be stopped. */
+/**
+ * What to type so that no daemon runs over a state directory. What a unit runs, the unit starts
+ * again, so that has to be stopped.
+ */
 export function stopCommand(unit: string | null | undefined): string {
   return unit == null ? 'holt down' : `systemctl stop ${unit}`
 }
 
-/** What to type so that a daemon runs over a state directory: what has run it last starts it again. */
+/**
+ * What to type so that a daemon runs over a state directory: what has run it last starts it again.
+ */
 export function startCommand(unit: string | null): string {
   return unit === null ? 'holt up' : `systemctl start ${unit}`
 }
 
 /**
- * Takes the state directory for this process, which a unit of systemd may run. Fails while another daemon holds it. Where the disk is full it gives up what the store has in reserve, so that a service can
- * be started by which room is made.
+ * Takes the state directory for this process, which a unit of systemd may run. Fails while another
+ * daemon holds it. Where the disk is full it gives up what the store has in reserve, so that a
+ * service can be started by which room is made.
  */
 export async function takeLock(stateDir: string, unit: string | null = null): Promise<void> {
   const holder = await findDaemon(stateDir)
@@ -66,7 +74,10 @@ export async function takeLock(stateDir: string, unit: string | null = null): Pr
   }
 }
 
-/** Writes over the lock that an earlier daemon has left, which has its room already. One that is cut off half-way names nobody. */
+/**
+ * Writes over the lock that an earlier daemon has left, which has its room already. One that is cut
+ * off half-way names nobody.
+ */
 async function overwrite(path: string, text: string): Promise<void> {
   await using file = await open(path, 'r+')
   await file.write(text, 0)
@@ -91,7 +102,10 @@ async function readHolder(stateDir: string): Promise<LockHolder | null> {
   return holder.success ? holder.data : null
 }
 
-/** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null when there is no such process, or only a zombie that nobody has waited for. */
+/**
+ * Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null when there is no such process, or only a
+ * zombie that nobody has waited for.
+ */
 async function startTimeOf(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')

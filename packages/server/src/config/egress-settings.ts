@@ -6,7 +6,10 @@ import { list } from './list-setting.ts'
 export interface EgressConfig {
   /** DNS servers, `ip` or `ip:port`; empty: the host's own. */
   readonly resolvers: readonly string[]
-  /** Networks that are not public and may be reached all the same where a policy allows a name in them. */
+  /**
+   * Networks that are not public and may be reached all the same where a policy allows a name in
+   * them.
+   */
   readonly allowedNetworks: readonly string[]
   /** Where connections to a host really go. */
   readonly overrides: readonly { host: string; port: number; toHost: string; toPort: number }[]

@@ -6,7 +6,10 @@ import { writeDurably } from './write-durably.ts'
 
 const Installation = z.object({ id: z.string().regex(/^[a-z0-9]{8}$/) })
 
-/** Makes the state directory where it is missing and answers the installation's id, which every kernel object of it carries. */
+/**
+ * Makes the state directory where it is missing and answers the installation's id, which every
+ * kernel object of it carries.
+ */
 export async function openInstallation(stateDir: string): Promise<string> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   await chmod(stateDir, 0o700)
@@ -17,7 +20,9 @@ export async function openInstallation(stateDir: string): Promise<string> {
   return id
 }
 
-/** The id of the installation that has this state directory; null where none has been opened there. */
+/**
+ * The id of the installation that has this state directory; null where none has been opened there.
+ */
 export async function findInstallation(stateDir: string): Promise<string | null> {
   const text = await readIfThere(pathOf(stateDir))
   return text === null ? null : idIn(text)
@@ -48,7 +53,10 @@ export async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
-/** What a file of JSON has; null where there is none, or one that is no JSON. Any other failure throws. */
+/**
+ * What a file of JSON has; null where there is none, or one that is no JSON. Any other failure
+ * throws.
+ */
 export async function readJsonIfThere(path: string): Promise<unknown> {
   const text = await readIfThere(path)
   try {

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A setting that is a list of items separated by commas; every item that `parse` answers null for is named. */
+/**
+ * A setting that is a list of items separated by commas; every item that `parse` answers null for
+ * is named.
+ */
 export const list = <Item>(parse: (text: string) => Item | null, message: string) =>
   z
     .string()

@@ -3,7 +3,10 @@ import type { RegistryMirror, RegistrySettings } from '@holt/builder'
 import { isHostName } from '@holt/protocol'
 import { list } from './list-setting.ts'
 
-/** `docker.io=https://mirror.example.com,docker.io=http://127.0.0.1:5000/prefix`: asked in this order before the registry itself. */
+/**
+ * `docker.io=https://mirror.example.com,docker.io=http://127.0.0.1:5000/prefix`: asked in this
+ * order before the registry itself.
+ */
 export const RegistryMirrors = list(
   parseMirror,
   'must be REGISTRY=ADDRESS such as docker.io=https://mirror.example.com, separated by commas',

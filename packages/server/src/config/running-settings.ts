@@ -10,7 +10,10 @@ import { writeDurably } from './write-durably.ts'
 /** An environment, of which the settings alone are looked at. */
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The settings that a daemon was started with, its pid, and the unit of systemd that has started it. What may have a password in it is there as a digest. */
+/**
+ * The settings that a daemon was started with, its pid, and the unit of systemd that has started
+ * it. What may have a password in it is there as a digest.
+ */
 const RunningSettings = z.object({
   pid: z.number(),
   unit: z.string().nullable().optional(),
@@ -23,14 +26,19 @@ const mayBeSecret = /^HOLT_DATABASE_URL$|^OTEL_/
 /** What holds for one start, or is the same by itself where the state directory is. */
 const notCompared = ['HOLT_STATE_DIR', 'HOLT_ADOPT_STORE']
 
-/** A setting that is not as it was when the daemon was started; null: not set, and so the default. */
+/**
+ * A setting that is not as it was when the daemon was started; null: not set, and so the default.
+ */
 export interface ChangedSetting {
   readonly name: string
   readonly running: string | null
   readonly here: string | null
 }
 
-/** Notes what this daemon was started with, for those who ask later whether that is what they want. On a full disk it is not noted, and they are told nothing. */
+/**
+ * Notes what this daemon was started with, for those who ask later whether that is what they want.
+ * On a full disk it is not noted, and they are told nothing.
+ */
 export async function noteSettings(stateDir: string, env: Environment, unit: string | null = null): Promise<void> {
   const text = `${JSON.stringify({ pid: process.pid, unit, settings: settingsOf(env) })}\n`
   await writeDurably(pathOf(stateDir), text).catch((error: unknown) => {
@@ -38,13 +46,17 @@ export async function noteSettings(stateDir: string, env: Environment, unit: str
   })
 }
 
-/** The unit of systemd that has run the last daemon of a state directory, also where that was stopped in order; null: none has. */
+/**
+ * The unit of systemd that has run the last daemon of a state directory, also where that was
+ * stopped in order; null: none has.
+ */
 export async function lastUnit(stateDir: string): Promise<string | null> {
   return (await readNoted(stateDir))?.unit ?? null
 }
 
 /**
- * The settings of an environment that are others than those of the daemon which runs over the state directory; none where no daemon runs. What systemd runs has its settings from its unit, so that
+ * The settings of an environment that are others than those of the daemon which runs over the state
+ * directory; none where no daemon runs. What systemd runs has its settings from its unit, so that
  * only those count that are set here. Throws `ConfigError` where the settings here are wrong.
  */
 export async function changedSettings(stateDir: string, env: Environment): Promise<readonly ChangedSetting[]> {
@@ -55,7 +67,10 @@ export async function changedSettings(stateDir: string, env: Environment): Promi
   return differences(noted.settings, settingsOf(env)).filter(({ here }) => daemon.unit == null || here !== null)
 }
 
-/** The settings of an environment that are others than those of the last daemon, which has ended; none where one runs, and where there was none. Throws `ConfigError` as above. */
+/**
+ * The settings of an environment that are others than those of the last daemon, which has ended;
+ * none where one runs, and where there was none. Throws `ConfigError` as above.
+ */
 export async function changedSinceLastStart(stateDir: string, env: Environment): Promise<readonly ChangedSetting[]> {
   const noted = await readNoted(stateDir)
   parseConfig(env)

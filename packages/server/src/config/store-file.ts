@@ -2,7 +2,10 @@ import { join } from 'node:path'
 import { readIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
 
-/** The id of the store that a state directory belongs to; null where none is known yet. It lies beside what it is about, so that a copy of the directory has it as well. */
+/**
+ * The id of the store that a state directory belongs to; null where none is known yet. It lies
+ * beside what it is about, so that a copy of the directory has it as well.
+ */
 export async function readStoreId(stateDir: string): Promise<string | null> {
   const text = await readIfThere(pathOf(stateDir))
   return /^\{"id":"([a-z0-9]{20})"\}\n$/.exec(text ?? '')?.[1] ?? null

@@ -11,7 +11,11 @@ const endpoint = z
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http address')
   .optional()
 
-/** OpenTelemetry's own variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/); its library reads those about the way to the collector itself. */
+/**
+ * OpenTelemetry's own variables
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/); its library
+ * reads those about the way to the collector itself.
+ */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.describe(
     'The collector that receives traces (OTLP over HTTP). Without it there are none. See [operations.md](operations.md#traces).',

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Memory that Linux could give away without swapping (`MemAvailable` of proc_meminfo(5)); null where it is not said. Read at once: no disk is behind that file, while the
- * threads that files are else read in may all wait for one, and a create with them.
+ * Memory that Linux could give away without swapping (`MemAvailable` of proc_meminfo(5)); null
+ * where it is not said. Read at once: no disk is behind that file, while the threads that files are
+ * else read in may all wait for one, and a create with them.
  */
 export async function freeMemoryMiB(): Promise<number | null> {
   const text = readMemoryFacts()

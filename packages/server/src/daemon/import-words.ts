@@ -1,7 +1,10 @@
 import type { ServerConfig } from '../config/config.ts'
 import type { ImportResult } from './transfer.ts'
 
-/** What an operator is told of an import: what was taken in, what is missing, and what does not go on by itself. */
+/**
+ * What an operator is told of an import: what was taken in, what is missing, and what does not go
+ * on by itself.
+ */
 export function wordsOf(
   { rows, schema, missing, disabledWebhooks }: ImportResult,
   { stateDir }: Pick<ServerConfig, 'stateDir'>,

@@ -13,7 +13,9 @@ export const builtGuest = fileURLToPath(new URL('../../../../guest/holt-guest', 
 /** The path of Holt's own runsc, where the build puts it. Null where it is not built. */
 export const ownRunsc = ifThere(new URL('../../../../runsc/runsc', import.meta.url))
 
-/** The npm client of a release, as a command. Null in a source tree, which uses the machine's npm. */
+/**
+ * The npm client of a release, as a command. Null in a source tree, which uses the machine's npm.
+ */
 export const releasedNpm = commandOf(ifThere(new URL('../../../../lib/npm/bin/npm-cli.js', import.meta.url)))
 
 function ifThere(url: URL): string | null {

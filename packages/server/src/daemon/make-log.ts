@@ -13,7 +13,10 @@ const warnLevel = 40
 /** So much of an error's message and of its stack is written, in characters. */
 const maxErrorTextLength = 3_000
 
-/** Stdout, which may be a file on a disk that fills up: that keeps lines from the log, and is no reason to end. */
+/**
+ * Stdout, which may be a file on a disk that fills up: that keeps lines from the log, and is no
+ * reason to end.
+ */
 function stdout(): DestinationStream {
   const destination = pino.destination({ fd: 1, sync: true, maxLength: maxWaitingBytes })
   destination.on('error', () => {}) // Whoever listens is told again with each line that is tried.
@@ -21,8 +24,9 @@ function stdout(): DestinationStream {
 }
 
 /**
- * JSON lines on stdout, written before the next step, so that a crash has its reason in the log. Each line that is written for a request has its `request_id`, and its
- * `trace_id` where it is traced. What is said again and again is left out, which later lines count as `left_out`.
+ * JSON lines on stdout, written before the next step, so that a crash has its reason in the log.
+ * Each line that is written for a request has its `request_id`, and its `trace_id` where it is
+ * traced. What is said again and again is left out, which later lines count as `left_out`.
  */
 export function makeLog({ logLevel }: Pick<ServerConfig, 'logLevel'>, destination: DestinationStream = stdout()): Log {
   const flood = new LogFlood()
@@ -45,7 +49,10 @@ export function makeLog({ logLevel }: Pick<ServerConfig, 'logLevel'>, destinatio
   )
 }
 
-/** What there is to say of an error on one line. Its words may be a guest's, of any length; its details are a client's. */
+/**
+ * What there is to say of an error on one line. Its words may be a guest's, of any length; its
+ * details are a client's.
+ */
 function shortError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error).slice(0, maxErrorTextLength)
   const facts: Record<string, string | number> = {}

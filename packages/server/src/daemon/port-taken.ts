@@ -15,7 +15,10 @@ export function isPortTaken(error: unknown): boolean {
   return error instanceof Error && code === 'EADDRINUSE' && syscall === 'listen'
 }
 
-/** Returns the error for a port that something else has, with the process where it can be found. Reads all of /proc: for a start that has failed. */
+/**
+ * Returns the error for a port that something else has, with the process where it can be found.
+ * Reads all of /proc: for a start that has failed.
+ */
 export async function portTaken({ port }: Pick<ServerConfig, 'port'>, cause: unknown): Promise<Error> {
   const pid = await listenerOf(port)
   const by = pid === null ? 'another process' : `process ${pid} (${await nameOf(pid)})`
@@ -23,7 +26,9 @@ export async function portTaken({ port }: Pick<ServerConfig, 'port'>, cause: unk
   return new Error(`Port ${port} is taken by ${by}. Choose another: HOLT_PORT=${other} holt up`, { cause })
 }
 
-/** Returns the process that listens on a port here; null where none is found, as of another user. */
+/**
+ * Returns the process that listens on a port here; null where none is found, as of another user.
+ */
 async function listenerOf(port: number): Promise<number | null> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => textOf(`/proc/net/${name}`)))
   const sockets = new Set(tables.flatMap((table) => listenersIn(table, port)).map((inode) => `socket:[${inode}]`))
@@ -47,7 +52,10 @@ function listenersIn(table: string, port: number): readonly string[] {
   })
 }
 
-/** Returns the program of a process, without its arguments, as they may hold secrets. Another service is told with its state directory. */
+/**
+ * Returns the program of a process, without its arguments, as they may hold secrets. Another
+ * service is told with its state directory.
+ */
 async function nameOf(pid: number): Promise<string> {
   const words = (await textOf(`/proc/${pid}/cmdline`)).split('\0')
   if (!words.some((word) => ownProgram.test(word))) return shown(basename(words[0] ?? '')) || 'of another user'

@@ -11,10 +11,16 @@ import { openStore, type Store, storeExists, storePlace } from '../store/open-st
 import { makeLog } from './make-log.ts'
 import { openEngine, runDirOf } from './open-engine.ts'
 
-/** Listing and each removal are bounded, so that one runtime that resists is named and does not hang the rest. */
+/**
+ * Listing and each removal are bounded, so that one runtime that resists is named and does not hang
+ * the rest.
+ */
 const stepTimeoutMs = 60_000
 
-/** Removes every runtime and kernel object of the installation; templates and keys stay. The daemon must not run. Answers what could not be removed. */
+/**
+ * Removes every runtime and kernel object of the installation; templates and keys stay. The daemon
+ * must not run. Answers what could not be removed.
+ */
 export async function purge(config: ServerConfig): Promise<readonly string[]> {
   const daemon = await findDaemon(config.stateDir)
   if (daemon !== null) throw new Error(`holtd runs: stop it first (${stopCommand(daemon.unit)})`)
@@ -32,7 +38,10 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
   }
 }
 
-/** Refuses a store that is another state directory's: runtimes of others would be said to be removed. Where one of them has no id yet, as before a first start, nothing is to be known. */
+/**
+ * Refuses a store that is another state directory's: runtimes of others would be said to be
+ * removed. Where one of them has no id yet, as before a first start, nothing is to be known.
+ */
 export async function requireOwnStore(config: Pick<ServerConfig, 'stateDir' | 'databaseUrl'>): Promise<void> {
   const place = storePlace(config)
   const noted = await readStoreId(config.stateDir)
@@ -49,7 +58,10 @@ export async function requireOwnStore(config: Pick<ServerConfig, 'stateDir' | 'd
   )
 }
 
-/** Removes what the engine has of an installation, and closes it whatever happens. Answers what could not be removed. */
+/**
+ * Removes what the engine has of an installation, and closes it whatever happens. Answers what
+ * could not be removed.
+ */
 export async function purgeEngine(
   engine: Engine,
   config: Pick<ServerConfig, 'stateDir' | 'databaseUrl'>,
@@ -86,7 +98,10 @@ async function listAll(engine: Engine): Promise<readonly string[]> {
   return ids
 }
 
-/** Ends the rows of what was removed, of every project, and answers the checkpoints that those had which were paused. */
+/**
+ * Ends the rows of what was removed, of every project, and answers the checkpoints that those had
+ * which were paused.
+ */
 async function markTerminated(store: Store): Promise<readonly string[]> {
   const at = Date.now()
   const checkpointIds = await store.change(async (changes) => {

@@ -25,7 +25,10 @@ import { findManager } from './tell-manager.ts'
 /** A stop that takes longer than this is a kill; nothing is lost by it. */
 const stopTimeoutMs = 5_000
 
-/** Runs the service until it is told to stop. What nobody expected ends the process: the next start repairs. */
+/**
+ * Runs the service until it is told to stop. What nobody expected ends the process: the next start
+ * repairs.
+ */
 export async function serve(config: ServerConfig): Promise<void> {
   const log = makeLog(config)
   const tellManager = findManager(process.env, log)
@@ -64,7 +67,10 @@ export async function serve(config: ServerConfig): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())
 }
 
-/** Returns the error of a start that failed, in words that say what to do where the reason is a known one. */
+/**
+ * Returns the error of a start that failed, in words that say what to do where the reason is a
+ * known one.
+ */
 export async function explainedStart(
   config: Pick<ServerConfig, 'stateDir' | 'port'>,
   cause: unknown,
@@ -73,7 +79,10 @@ export async function explainedStart(
   return isPortTaken(cause) ? portTaken(config, cause) : cause
 }
 
-/** Takes away what builds that were killed have left on the disk, beside the start: nothing waits for it, and nothing fails by it. */
+/**
+ * Takes away what builds that were killed have left on the disk, beside the start: nothing waits
+ * for it, and nothing fails by it.
+ */
 async function sweep(log: Log): Promise<void> {
   try {
     const { removed, kept } = await sweepScratch()

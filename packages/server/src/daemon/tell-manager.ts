@@ -9,8 +9,9 @@ const tellTimeoutMs = 5_000
 export type TellManager = (state: 'READY=1' | 'STOPPING=1') => Promise<void>
 
 /**
- * Finds the service manager that has started this process by the protocol of sd_notify(3). Node has no datagram sockets of the kind that it speaks, so its own program does. What is
- * started from here on, runtimes among it, does not come to know the manager.
+ * Finds the service manager that has started this process by the protocol of sd_notify(3). Node has
+ * no datagram sockets of the kind that it speaks, so its own program does. What is started from
+ * here on, runtimes among it, does not come to know the manager.
  */
 export function findManager(env: NodeJS.ProcessEnv, log: Log): TellManager {
   const { NOTIFY_SOCKET: socket, PATH } = env

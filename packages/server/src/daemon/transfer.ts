@@ -17,8 +17,9 @@ import { exportStore, type Imported, importStore } from '../store/transfer/trans
 const standard = '-'
 
 /**
- * Writes the store to a file of mode 0600, or to stdout. The daemon may run. A file is there when it is whole, and was there before otherwise: then it is refused, unless `force`
- * says that it may go.
+ * Writes the store to a file of mode 0600, or to stdout. The daemon may run. A file is there when
+ * it is whole, and was there before otherwise: then it is refused, unless `force` says that it may
+ * go.
  */
 export async function exportTo(config: ServerConfig, file: string, { force = false } = {}): Promise<void> {
   if (file !== standard && !force && existsSync(file))
@@ -41,7 +42,10 @@ export interface ImportResult extends Imported {
   readonly missing: Readonly<Record<keyof Missing, number>>
 }
 
-/** Fills the empty store of an installation from a file, or from stdin. The daemon must not run. What is refused leaves nothing behind. */
+/**
+ * Fills the empty store of an installation from a file, or from stdin. The daemon must not run.
+ * What is refused leaves nothing behind.
+ */
 export async function importFrom(
   config: ServerConfig,
   file: string,
@@ -60,7 +64,10 @@ export async function importFrom(
   }
 }
 
-/** Answers what the state directory lacks. One that has nothing at all is the store's from now on, since whoever imports has been told. */
+/**
+ * Answers what the state directory lacks. One that has nothing at all is the store's from now on,
+ * since whoever imports has been told.
+ */
 async function settle(config: ServerConfig): Promise<ImportResult['missing']> {
   const { stateDir } = config
   const store = await openStore(storePlace(config))

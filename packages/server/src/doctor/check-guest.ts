@@ -48,7 +48,10 @@ function elfMachineOf(bytes: Buffer): number | null {
   return isElf ? bytes.readUInt16LE(18) : null
 }
 
-/** Returns the version in the guest's file (`stamp` in guest/internal/api/version.go); null without one. */
+/**
+ * Returns the version in the guest's file (`stamp` in guest/internal/api/version.go); null without
+ * one.
+ */
 function versionIn(bytes: Buffer): string | null {
   const start = bytes.indexOf(`holt-guest version ${version}\n`)
   if (start !== -1) return version

@@ -2,7 +2,10 @@ import { constants } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
 import { arch, release, totalmem } from 'node:os'
 
-/** What the kernel says of this machine. Checks are functions of it, so that a test can hand them any machine. */
+/**
+ * What the kernel says of this machine. Checks are functions of it, so that a test can hand them
+ * any machine.
+ */
 export interface MachineFacts {
   readonly arch: string
   readonly kernelRelease: string
@@ -15,7 +18,9 @@ export interface MachineFacts {
   /** What seccomp filters may do; empty: the kernel has none. */
   readonly seccompActions: string
   readonly limits: LimitFacts
-  /** Where the kernel puts the memory of a process that crashes (core(5)); empty: it cannot be told. */
+  /**
+   * Where the kernel puts the memory of a process that crashes (core(5)); empty: it cannot be told.
+   */
   readonly corePattern: string
   readonly time: TimeFacts
 }
@@ -26,7 +31,10 @@ export interface CgroupFacts {
   readonly controllers: ReadonlyMap<string, string>
   /** Places that cannot be written. */
   readonly readOnly: readonly string[]
-  /** Controllers of version 2 that groups below the root do not have; empty where there is no version 2 tree with controllers. */
+  /**
+   * Controllers of version 2 that groups below the root do not have; empty where there is no
+   * version 2 tree with controllers.
+   */
   readonly undelegated: readonly string[]
 }
 
@@ -42,7 +50,9 @@ export interface LimitFacts {
 export interface TimeFacts {
   /** Milliseconds since 1970 UTC. */
   readonly now: number
-  /** When the machine was started, as the clock on the wall was then, and as it is counted back now. */
+  /**
+   * When the machine was started, as the clock on the wall was then, and as it is counted back now.
+   */
   readonly bootedAt: number
   readonly countedBootAt: number
 }
@@ -74,7 +84,10 @@ export async function readMachineFacts(): Promise<MachineFacts> {
   }
 }
 
-/** Reads which controllers there are from the mounts (proc_pid_mountinfo(5)) and from `cgroup.controllers`. */
+/**
+ * Reads which controllers there are from the mounts (proc_pid_mountinfo(5)) and from
+ * `cgroup.controllers`.
+ */
 async function readCgroups(): Promise<CgroupFacts> {
   const controllers = new Map<string, string>()
   const undelegated: string[] = []

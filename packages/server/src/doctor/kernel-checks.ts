@@ -1,7 +1,10 @@
 import { type Check, mustFix, ok, warn } from './check.ts'
 import type { CgroupFacts, LimitFacts, MachineFacts, TimeFacts } from './facts.ts'
 
-/** The first kernel with EROFS outside of staging, and the one from which it is as good as it is needed. */
+/**
+ * The first kernel with EROFS outside of staging, and the one from which it is as good as it is
+ * needed.
+ */
 const kernels = { oldest: [5, 4], tried: [5, 15] } as const
 
 /** The base template builds and runs in this. */
@@ -53,7 +56,10 @@ function checkMemory(memoryMiB: number): Check {
   return mustFix('memory', `${memoryMiB} MiB; ${leastMemoryMiB} MiB are needed: use a larger machine`, null)
 }
 
-/** What every class of isolation needs must be there; without what one needs, that one is not available. */
+/**
+ * What every class of isolation needs must be there; without what one needs, that one is not
+ * available.
+ */
 export function checkFeatures(
   facts: Pick<MachineFacts, 'filesystems' | 'hasLoopDevices' | 'hasTun' | 'seccompActions'>,
 ) {
@@ -76,7 +82,10 @@ export function checkFeatures(
   ]
 }
 
-/** Without limits a runtime can take the machine; without the others it cannot be frozen or accounted for. */
+/**
+ * Without limits a runtime can take the machine; without the others it cannot be frozen or
+ * accounted for.
+ */
 export function checkCgroups({ controllers, readOnly, undelegated }: CgroupFacts): readonly Check[] {
   const checks: Check[] = []
   for (const name of ['cpu', 'memory', 'pids']) {
@@ -115,7 +124,10 @@ export function checkLimits({ openFiles, threads, mapsPerProcess, inotifyInstanc
   ]
 }
 
-/** Neither the service nor what it starts may leave its memory, in which secrets are, in a file; but a program that the kernel pipes it to is not held by that limit (core(5)). */
+/**
+ * Neither the service nor what it starts may leave its memory, in which secrets are, in a file; but
+ * a program that the kernel pipes it to is not held by that limit (core(5)).
+ */
 export function checkCores(corePattern: string): Check {
   if (!corePattern.startsWith('|')) return ok('core dumps', 'the limit of the service holds: there are none')
   const program = corePattern.slice(1).trim().split(' ', 1)[0]
@@ -138,7 +150,9 @@ function said(value: number): string {
   return Number.isFinite(value) ? String(value) : 'no limit'
 }
 
-/** Whether the clock tells a time that can be, and has gone evenly since the machine was started. */
+/**
+ * Whether the clock tells a time that can be, and has gone evenly since the machine was started.
+ */
 export function checkClock({ now, bootedAt, countedBootAt }: TimeFacts): Check {
   const text = new Date(now).toISOString()
   const fix = 'timedatectl set-ntp true'

@@ -4,13 +4,19 @@ import { type Check, ok, warn } from './check.ts'
 
 /** What of this machine may be left of installations. */
 export interface LeftoverFacts {
-  /** Cgroups of installations in which there is no process, those of this one and of such as run left out. */
+  /**
+   * Cgroups of installations in which there is no process, those of this one and of such as run
+   * left out.
+   */
   readonly emptyCgroups: readonly string[]
   /** Loop devices whose file in this state directory has been deleted. */
   readonly deadLoops: readonly string[]
 }
 
-/** Looks for what installations have left. `installationId` is this one's; null before its first start. */
+/**
+ * Looks for what installations have left. `installationId` is this one's; null before its first
+ * start.
+ */
 export async function readLeftovers({
   stateDir,
   installationId,
@@ -40,7 +46,10 @@ export function checkLeftovers({ emptyCgroups, deadLoops }: LeftoverFacts): read
   return checks.length > 0 ? checks : [ok('leftovers', 'none')]
 }
 
-/** The installations whose engine is open: each has a socket in the abstract namespace that is named after it (`claimInstallation`), which `/proc/net/unix` lists with an `@`. */
+/**
+ * The installations whose engine is open: each has a socket in the abstract namespace that is named
+ * after it (`claimInstallation`), which `/proc/net/unix` lists with an `@`.
+ */
 async function runningInstallations(sockets: string): Promise<readonly string[]> {
   const text = await readFile(sockets, 'utf8').catch(() => '') // Not Linux.
   return [...text.matchAll(/ @holt-installation-([a-z0-9]{8})$/gm)].map(([, id = '']) => id)
@@ -65,7 +74,10 @@ async function isEmpty(group: string): Promise<boolean> {
   return true
 }
 
-/** The kernel says `(deleted)` behind the name of a file that is gone (`/sys/block/loopN/loop/backing_file`). */
+/**
+ * The kernel says `(deleted)` behind the name of a file that is gone
+ * (`/sys/block/loopN/loop/backing_file`).
+ */
 async function deadLoops(stateDir: string): Promise<readonly string[]> {
   const devices = (await readdir('/sys/block').catch(() => [])).filter((name) => /^loop\d+$/.test(name))
   const found: string[] = []

@@ -34,7 +34,10 @@ export async function checkPort({ host, port }: ServerConfig): Promise<Check> {
   return mustFix(name, `${host} cannot be listened on: ${code}`, 'unset HOLT_HOST')
 }
 
-/** Whether the tool that makes the base template is there; one that is made already does not need it. */
+/**
+ * Whether the tool that makes the base template is there; one that is made already does not need
+ * it.
+ */
 export async function checkBaseTools({ baseImage, stateDir }: ServerConfig): Promise<Check> {
   const tool = baseImage === null ? 'mmdebstrap' : 'skopeo'
   if (await onPath(tool)) return ok(tool, 'found')

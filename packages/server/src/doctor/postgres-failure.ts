@@ -2,7 +2,10 @@ import { type Check, mustFix } from './check.ts'
 
 /** Why the database could not be asked. */
 export interface PostgresFailure {
-  /** A SQLSTATE, an errno, or what OpenSSL and Node call what is wrong with a certificate; null: nobody said. */
+  /**
+   * A SQLSTATE, an errno, or what OpenSSL and Node call what is wrong with a certificate; null:
+   * nobody said.
+   */
   readonly code: string | null
   readonly message: string
 }
@@ -16,7 +19,10 @@ interface Place {
   readonly database: string
 }
 
-/** Says what to do about a database that could not be asked. What is to be done on another machine, or by its owner, cannot be typed here. */
+/**
+ * Says what to do about a database that could not be asked. What is to be done on another machine,
+ * or by its owner, cannot be typed here.
+ */
 export function checkOfFailure({ code, message }: PostgresFailure, url: string): Check {
   const place = placeOf(url)
   const { say, type = null } = adviceOn({ code, message }, place)

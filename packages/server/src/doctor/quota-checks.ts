@@ -12,7 +12,10 @@ export interface HostSizes {
   readonly diskMiB: number
 }
 
-/** What a project of which nothing else is said may take, held against what runtimes of this host may have together. */
+/**
+ * What a project of which nothing else is said may take, held against what runtimes of this host
+ * may have together.
+ */
 export function checkQuotas(config: Pick<ServerConfig, 'projectQuotas' | 'reserve'>, host: HostSizes): Check {
   const { projectQuotas: quotas, reserve } = config
   const memoryMiB = host.memoryMiB - reservedMemoryMiB(reserve, host.memoryMiB)
@@ -36,7 +39,9 @@ export function checkQuotas(config: Pick<ServerConfig, 'projectQuotas' | 'reserv
   return ok('quotas', `no project alone may take more than the host has of what is limited${rest}`)
 }
 
-/** Whether the disks of runtimes are bounded, which no quota of the host's file system has to do. */
+/**
+ * Whether the disks of runtimes are bounded, which no quota of the host's file system has to do.
+ */
 export function checkDiskQuotas({
   filesystems,
   hasLoopDevices,

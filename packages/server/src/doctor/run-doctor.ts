@@ -66,7 +66,10 @@ async function notRunning(stateDir: string): Promise<Check> {
   return warn('holtd', `no service runs over ${stateDir}`, startCommand(await lastUnit(stateDir)))
 }
 
-/** A daemon that runs knows best; which runners it has is asked of them, unless it was told to take others. */
+/**
+ * A daemon that runs knows best; which runners it has is asked of them, unless it was told to take
+ * others.
+ */
 async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promise<readonly Check[]> {
   const { stateDir } = config
   const credentials = await readCredentials(stateDir)
@@ -84,7 +87,10 @@ async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promi
   }
 }
 
-/** Runtimes that had to boot although their template has a checkpoint start later, and run its `start_cmd` again. */
+/**
+ * Runtimes that had to boot although their template has a checkpoint start later, and run its
+ * `start_cmd` again.
+ */
 function checkFallbacks(fallbacks: NonNullable<Readiness['fallbacks']>): Check {
   if (fallbacks.length === 0) return ok('checkpoints', 'no runtime was booted cold in place of a restore')
   const each = fallbacks.map(({ isolation, reason, count }) => `${count} of ${isolation}: ${reason}`)
@@ -95,7 +101,10 @@ function checkFallbacks(fallbacks: NonNullable<Readiness['fallbacks']>): Check {
   )
 }
 
-/** The runners that a daemon beside this process has; none where it was told to take others, or they cannot be asked. */
+/**
+ * The runners that a daemon beside this process has; none where it was told to take others, or they
+ * cannot be asked.
+ */
 async function runnersBeside(config: ServerConfig): Promise<Readonly<Record<string, string>>> {
   const changed = await changedSettings(config.stateDir, process.env)
   const own = changed.some(({ name }) => name === 'HOLT_RUNSC') ? null : await askEngine(config, 'none')
@@ -105,7 +114,10 @@ async function runnersBeside(config: ServerConfig): Promise<Readonly<Record<stri
 /** What an engine of this doctor's own says, or why there is none. */
 type OwnEngine = { readonly isolation: EngineFacts['isolation'] } | { readonly problem: string }
 
-/** Opens an engine over a place of its own, asks it, and closes it. With a guest it also tries what the start of a container needs. */
+/**
+ * Opens an engine over a place of its own, asks it, and closes it. With a guest it also tries what
+ * the start of a container needs.
+ */
 async function askEngine(config: ServerConfig, guest: 'needed' | 'none'): Promise<OwnEngine> {
   const place = await mkdtemp(join(tmpdir(), 'holt-doctor-'))
   try {
@@ -142,7 +154,10 @@ function runnersOf(isolation: EngineFacts['isolation']): Readonly<Record<string,
   return Object.fromEntries(known)
 }
 
-/** `gvisor` is the default and what untrusted code needs; `container` is for code you trust, so it may be missing. */
+/**
+ * `gvisor` is the default and what untrusted code needs; `container` is for code you trust, so it
+ * may be missing.
+ */
 function isolationChecks(
   isolation: Readiness['isolation'],
   runners: Readonly<Record<string, string>> = {},

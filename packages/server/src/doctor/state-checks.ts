@@ -46,7 +46,10 @@ export async function readDiskFacts(path: string): Promise<DiskFacts> {
   }
 }
 
-/** The mount that a path is on (proc_pid_mounts(5)): of those above it the deepest, and of these the last. */
+/**
+ * The mount that a path is on (proc_pid_mounts(5)): of those above it the deepest, and of these the
+ * last.
+ */
 export function mountOf(mounts: string, path: string): MountFacts {
   let best = { point: '', options: '' }
   for (const line of mounts.split('\n')) {
@@ -58,7 +61,9 @@ export function mountOf(mounts: string, path: string): MountFacts {
   return { point: best.point, options: best.options.split(',') }
 }
 
-/** Whether the disk of the state directory has room, keeps what is written, and lets programs run. */
+/**
+ * Whether the disk of the state directory has room, keeps what is written, and lets programs run.
+ */
 export function checkDisk(stateDir: string, facts: DiskFacts): readonly Check[] {
   const { freeMiB, inodes, freeInodes, filesystem, mount } = facts
   const free = `${freeMiB} MiB are free on the disk of ${stateDir}`

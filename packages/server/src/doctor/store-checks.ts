@@ -22,7 +22,8 @@ async function checkFile(path: string, stateDir: string): Promise<Check> {
   if ((await stat(path).catch(() => null)) === null) return ok('store', 'the first start makes it')
   const damage = findDamage(path)
   if (damage !== null) {
-    // A daemon that runs would write on into the file that was moved. What is in the log beside it is needed to get out what can be read.
+    // A daemon that runs would write on into the file that was moved. What is in the log beside it
+    // is needed to get out what can be read.
     const stop = stopCommand(await findUnit(stateDir))
     const aside = join(dirname(path), 'damaged-store')
     return mustFix(

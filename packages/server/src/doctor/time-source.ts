@@ -5,7 +5,10 @@ import { type Check, ok, warn } from './check.ts'
 /** A service manager that does not answer in this time is not asked further. */
 const answerTimeoutMs = 2_000
 
-/** Whether the clock follows a time server, as far as somebody on this machine can tell: systemd, where it is there. */
+/**
+ * Whether the clock follows a time server, as far as somebody on this machine can tell: systemd,
+ * where it is there.
+ */
 export async function checkTimeSource(ask: () => Promise<string> = askSystemd): Promise<readonly Check[]> {
   const answer = await ask().catch(() => '') // No systemd: nobody tells.
   if (answer.trim() === 'yes') return [ok('time source', 'the clock follows a time server')]

@@ -25,7 +25,10 @@ export async function actFor<Result>(request: Omit<Acting, 'open'>, run: () => P
   }
 }
 
-/** Has the entry of the request that is being answered say what its path means, where it names it by other than its id. */
+/**
+ * Has the entry of the request that is being answered say what its path means, where it names it by
+ * other than its id.
+ */
 export function foundFor(name: string, id: string): void {
   const entry = actingRequest()?.entry ?? null
   if (entry !== null) noteFound(entry, name, id)

@@ -5,7 +5,9 @@ import { giveTurn } from '../store/read-in-turn.ts'
 import { type Follower, followLog } from './followers.ts'
 import { type EventFilter, presentEvent } from './read-events.ts'
 
-/** A reader that waits looks this often by itself, also whether there is anything left to wait for. */
+/**
+ * A reader that waits looks this often by itself, also whether there is anything left to wait for.
+ */
 const lookMs = 1000
 
 interface Reading {
@@ -18,8 +20,9 @@ interface Reading {
 }
 
 /**
- * The events of a log after a cursor: those that are there, and with `follow` those that come. Each is told when it is durable, so that not even a power cut
- * takes back what somebody has seen. What was removed before it could be told is said. Throws at once where too many read the log.
+ * The events of a log after a cursor: those that are there, and with `follow` those that come. Each
+ * is told when it is durable, so that not even a power cut takes back what somebody has seen. What
+ * was removed before it could be told is said. Throws at once where too many read the log.
  */
 export function eventItems(service: Service, filter: EventFilter, reading: Reading): AsyncGenerator<EventItem> {
   const follower = followLog(service, filter.projectId, reading.gone)

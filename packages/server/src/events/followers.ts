@@ -23,7 +23,10 @@ interface LogPart {
   readonly removed: number
 }
 
-/** A log, for all streams of it: those at its end all stand at the same place, and what comes is read once for them. */
+/**
+ * A log, for all streams of it: those at its end all stand at the same place, and what comes is
+ * read once for them.
+ */
 class FollowedLog {
   readonly #service: Service
   readonly #projectId: string
@@ -38,7 +41,10 @@ class FollowedLog {
     this.#news = service.eventNews.watch(projectId, () => this.#underWay.clear())
   }
 
-  /** Reads on after a cursor. What it answers is durable, and with `afresh` has all that was committed before it was asked for. */
+  /**
+   * Reads on after a cursor. What it answers is durable, and with `afresh` has all that was
+   * committed before it was asked for.
+   */
   async after(filter: EventFilter, at: number, afresh: boolean): Promise<LogPart> {
     const end = await (afresh ? this.#readEnd(at) : this.#end(at))
     if (end.last - at > batch) return this.#behind(filter, at, end.last)

@@ -13,7 +13,10 @@ export interface EventFilter {
   readonly subjectId?: string | undefined
 }
 
-/** True of every event of a log; the index by cursor holds these, and serves only statements that say so with this literal. */
+/**
+ * True of every event of a log; the index by cursor holds these, and serves only statements that
+ * say so with this literal.
+ */
 export const inLog = sql<boolean>`cursor > 0`
 
 /** How many events a page looks at where it chooses by type, for which there is no index. */
@@ -57,7 +60,10 @@ function reachBefore({ types }: EventFilter, before: number): number {
   return types === undefined ? 1 : Math.max(1, before - stepEvents)
 }
 
-/** Up to `limit` events of a page, and the cursor of the last one that was looked at in a log that ends with `last`. */
+/**
+ * Up to `limit` events of a page, and the cursor of the last one that was looked at in a log that
+ * ends with `last`.
+ */
 export async function findAfter(
   db: Queries,
   filter: EventFilter,
@@ -85,7 +91,10 @@ export async function findBefore(
   }
 }
 
-/** The last cursor of a project's log, and the last one that was removed as too old; 0 where there is none. */
+/**
+ * The last cursor of a project's log, and the last one that was removed as too old; 0 where there
+ * is none.
+ */
 export async function logPosition(db: Queries, projectId: string): Promise<{ last: number; removed: number }> {
   const row = await db
     .selectFrom('log_positions')

@@ -10,14 +10,18 @@ export interface NewEvent {
   readonly projectId: string
   readonly type: EventType
   readonly subjectId: string
-  /** Nothing secret: whoever may read the events of the project sees it, and webhooks send it. `by` is the key that asked. */
+  /**
+   * Nothing secret: whoever may read the events of the project sees it, and webhooks send it. `by`
+   * is the key that asked.
+   */
   readonly data: object
   readonly at: number
 }
 
 /**
- * Writes an event, in the transaction of the change that it tells of, and with it who asked for the change. Its cursor is the next one of the project's log: the row
- * that counts them is written by one transaction at a time, so that cursors are committed in order and without gaps.
+ * Writes an event, in the transaction of the change that it tells of, and with it who asked for the
+ * change. Its cursor is the next one of the project's log: the row that counts them is written by
+ * one transaction at a time, so that cursors are committed in order and without gaps.
  */
 export async function recordEvent(changes: Queries, event: NewEvent): Promise<void> {
   const { projectId, subjectId } = event

@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { invalidField } from '../http/field-issues.ts'
 
-/** The SHA-256 digests that a request announces, in hexadecimal: of its body, and of the file that comes of it. */
+/**
+ * The SHA-256 digests that a request announces, in hexadecimal: of its body, and of the file that
+ * comes of it.
+ */
 export function announcedDigests(headers: IncomingHttpHeaders): { partSha256?: string; sha256?: string } {
   const part = digestIn(headers, 'content-digest')
   const whole = digestIn(headers, 'repr-digest')
@@ -9,8 +12,9 @@ export function announcedDigests(headers: IncomingHttpHeaders): { partSha256?: s
 }
 
 /**
- * Reads `Content-Digest` or `Repr-Digest` (RFC 9530): a dictionary of algorithms and bytes, of which `sha-256` is taken. One without it is refused, since whoever
- * sends a digest counts on its being checked.
+ * Reads `Content-Digest` or `Repr-Digest` (RFC 9530): a dictionary of algorithms and bytes, of
+ * which `sha-256` is taken. One without it is refused, since whoever sends a digest counts on its
+ * being checked.
  */
 function digestIn(headers: IncomingHttpHeaders, name: 'content-digest' | 'repr-digest'): string | null {
   const value = headers[name]

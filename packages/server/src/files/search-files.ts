@@ -4,7 +4,10 @@ import { type Answer, type Call, within } from '../http/call.ts'
 import { acceptedFormat } from '../http/stream-items.ts'
 import { guestOf } from './guest-of.ts'
 
-/** How much longer than the search's own time the guest may take: it waits its turn where others search. */
+/**
+ * How much longer than the search's own time the guest may take: it waits its turn where others
+ * search.
+ */
 const graceMs = 60_000
 
 /** Searches, and streams or collects what is found, as the request asks. */

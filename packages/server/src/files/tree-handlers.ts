@@ -6,7 +6,10 @@ import { presentFile } from './present-file.ts'
 import { uploadBody } from './upload-body.ts'
 import { watchFiles } from './watch-files.ts'
 
-/** The routes of whole trees. What flows is passed on no faster than it is read; an answer ends when the client has left. */
+/**
+ * The routes of whole trees. What flows is passed on no faster than it is read; an answer ends when
+ * the client has left.
+ */
 export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies Partial<Handlers>
 
 async function readArchive(call: Call<'readArchive'>): Promise<Answer> {

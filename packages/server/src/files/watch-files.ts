@@ -21,7 +21,10 @@ export async function watchFiles(call: Call<'watchFiles'>): Promise<Answer> {
   return { status: 200, items: goOn({ guest, watched, begun }, comeback, signal) }
 }
 
-/** A watch that breaks before it has told anything begins anew with `start`, which tells from where on. */
+/**
+ * A watch that breaks before it has told anything begins anew with `start`, which tells from where
+ * on.
+ */
 async function* goOn(
   { guest, watched, begun }: { guest: GuestClient; watched: Watched; begun: AsyncIterable<GuestChange> },
   comeback: Comeback,

@@ -12,8 +12,8 @@ import { childDeadline } from './make-child.ts'
 
 /**
  * Answers a fork with `dry_run`: runs the checks of a fork and of its children, and collects the
- * refusals. Writes nothing, and does not write the runtime down. The memory that children begin with
- * is not known before that, and is not counted.
+ * refusals. Writes nothing, and does not write the runtime down. The memory that children begin
+ * with is not known before that, and is not counted.
  */
 export async function dryRunFork(service: Service, ref: RuntimeRef, request: ForkRuntime): Promise<ForkDryRun> {
   const parent = await findRuntime(service, ref)

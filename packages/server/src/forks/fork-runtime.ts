@@ -41,7 +41,8 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
     await using checkpoint = await service.forkCheckpoints.take(source.runtime_id, (id) => write(service, source, id))
     await failpoint('fork.written')
     const after = await copyNetwork(service, creation)
-    // A runtime that was deleted since has let go of its authority, and its children are made all the same.
+    // A runtime that was deleted since has let go of its authority, and its children are made all
+    // the same.
     const network = after.ca === null ? before : after
     const { checkpointId, sizeBytes: checkpointBytes } = checkpoint
     const make = (id: string) =>

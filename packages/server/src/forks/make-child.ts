@@ -20,7 +20,10 @@ export interface WantedChild {
   readonly network: DecidedNetwork
 }
 
-/** Makes one child of a fork: admitted, noted and started like any runtime, with its parent's environment, network and secrets. */
+/**
+ * Makes one child of a fork: admitted, noted and started like any runtime, with its parent's
+ * environment, network and secrets.
+ */
 export async function makeChild(
   service: Service,
   parent: RuntimeRow,
@@ -66,7 +69,9 @@ function sourceOf(
   }
 }
 
-/** What a create of such a runtime would say. What the fork does not say is as the parent has it. */
+/**
+ * What a create of such a runtime would say. What the fork does not say is as the parent has it.
+ */
 function asCreate(parent: RuntimeRow, request: ForkRuntime) {
   return {
     env: JSON.parse(parent.env_json) as Record<string, string>,

@@ -10,10 +10,16 @@ import type { Service } from '../service.ts'
 
 const document = openApi(version)
 
-/** Written down once, and sent from the same memory to everybody: it is large, and asked for without a key. */
+/**
+ * Written down once, and sent from the same memory to everybody: it is large, and asked for without
+ * a key.
+ */
 const description = Buffer.from(JSON.stringify(document))
 
-/** The same to read. What is described is what the page's own types say: both are made of the route table. */
+/**
+ * The same to read. What is described is what the page's own types say: both are made of the route
+ * table.
+ */
 const docs = docsPage(document as unknown as ApiDocument)
 
 /** The routes about the service itself. */

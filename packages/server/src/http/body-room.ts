@@ -7,11 +7,17 @@ const mib = 2 ** 20
 /** What a project may keep: of bodies that arrive, and of requests until they are answered. */
 export const maxBytesOfProject = 64 * mib
 
-/** Counts the bytes of JSON bodies that are kept until they are whole: 128 MiB of all projects, and of one the largest body sixteen times. */
+/**
+ * Counts the bytes of JSON bodies that are kept until they are whole: 128 MiB of all projects, and
+ * of one the largest body sixteen times.
+ */
 export class BodyRoom {
   readonly #room = new ProjectRoom({ maxBytes: 128 * mib, maxBytesOfProject })
 
-  /** Takes room for more bytes. Throws `rate_limited` where the project has its part, `unavailable` where there is none. */
+  /**
+   * Takes room for more bytes. Throws `rate_limited` where the project has its part, `unavailable`
+   * where there is none.
+   */
   take(projectId: string, bytes: number): void {
     const full = this.#room.take(projectId, bytes)
     if (full !== null) throw tooManyBodies(full)

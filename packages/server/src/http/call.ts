@@ -29,15 +29,22 @@ export interface Call<Name extends RouteName> {
   readonly headers: IncomingHttpHeaders
   /** Ends when the client is gone, its key is revoked, or the service closes. */
   readonly gone: AbortSignal
-  /** Counts bytes that are kept until the request is answered. False where its project or the service keeps too much already: then they are not to be kept. */
+  /**
+   * Counts bytes that are kept until the request is answered. False where its project or the
+   * service keeps too much already: then they are not to be kept.
+   */
   keep(bytes: number): boolean
   /** Makes room for an answer of so many bytes before it is written. Throws where there is none. */
   keepAnswer(bytes: number): void
-  /** The id for what the request makes. It is the same when a request is repeated with its `Idempotency-Key` after a crash. */
+  /**
+   * The id for what the request makes. It is the same when a request is repeated with its
+   * `Idempotency-Key` after a crash.
+   */
   newId<Kind extends IdKind>(kind: Kind): string
   /**
-   * What a guest is told with what changes something inside, so that it is not done again where the request is repeated; null without an `Idempotency-Key`. Whoever asks is about
-   * to send it: from then on something may have come of the request, whatever fails.
+   * What a guest is told with what changes something inside, so that it is not done again where the
+   * request is repeated; null without an `Idempotency-Key`. Whoever asks is about to send it: from
+   * then on something may have come of the request, whatever fails.
    */
   readonly operation: () => string | null
 }
@@ -47,7 +54,10 @@ export type Answer =
   | {
       readonly status: number
       readonly json: unknown
-      /** The same in about so many bytes, for who sends the request again: a long answer is not kept whole. */
+      /**
+       * The same in about so many bytes, for who sends the request again: a long answer is not kept
+       * whole.
+       */
       readonly shorten?: (maxBytes: number) => unknown
     }
   | { readonly status: number; readonly written: Buffer; readonly headers: Readonly<Record<string, string>> }

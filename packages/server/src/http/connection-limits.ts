@@ -18,18 +18,25 @@ export interface ConnectionLimits {
   readonly maxHeaderBytes: number
   /** Requests of one connection that wait for their answers. */
   readonly maxPipelined: number
-  /** Requests of all connections that wait for others of their connection; with so many, each connection may have no more than `maxPipelinedInCrowd`. */
+  /**
+   * Requests of all connections that wait for others of their connection; with so many, each
+   * connection may have no more than `maxPipelinedInCrowd`.
+   */
   readonly maxWaiting: number
   readonly maxPipelinedInCrowd: number
   /** Requests and streams of one project that are under way. */
   readonly maxRequestsPerProject: number
-  /** Requests with an `Idempotency-Key` of one project that are known, of one day; one API key may have half. */
+  /**
+   * Requests with an `Idempotency-Key` of one project that are known, of one day; one API key may
+   * have half.
+   */
   readonly maxKeyedPerProject: number
 }
 
 /**
- * Enough for a slow client (a JSON body of 4 MiB arrives in its time even over 1.2 Mbit/s); few enough descriptors that the service keeps its own. Of requests that are known
- * there are two a second for a whole day, each some hundred bytes of the store.
+ * Enough for a slow client (a JSON body of 4 MiB arrives in its time even over 1.2 Mbit/s); few
+ * enough descriptors that the service keeps its own. Of requests that are known there are two a
+ * second for a whole day, each some hundred bytes of the store.
  */
 export const connectionLimits: ConnectionLimits = {
   headersTimeoutMs: 15_000,
@@ -47,7 +54,10 @@ export const connectionLimits: ConnectionLimits = {
   maxKeyedPerProject: 200_000,
 }
 
-/** What the service needs of descriptors besides connections: the store, and a few for each runtime, image and log. */
+/**
+ * What the service needs of descriptors besides connections: the store, and a few for each runtime,
+ * image and log.
+ */
 const ownShare = 0.5
 
 /** The limits where a process may have this many descriptors; null: any number. */
@@ -62,7 +72,10 @@ export function limitsFor(openFiles: number | null, most: ConnectionLimits = con
   }
 }
 
-/** How many descriptors this process may have (proc_pid_limits(5)); null where there is no limit. Node has raised the soft limit to the hard one. */
+/**
+ * How many descriptors this process may have (proc_pid_limits(5)); null where there is no limit.
+ * Node has raised the soft limit to the hard one.
+ */
 export function openFilesLimit(): number | null {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
   return soft === undefined || soft === 'unlimited' ? null : Number(soft)

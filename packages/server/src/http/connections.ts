@@ -26,7 +26,10 @@ interface Connection {
   project: string | null
   /** True while something else watches it: a visit to a port. */
   lent: boolean
-  /** True once it speaks another protocol. Answers to what was asked before change nothing about that. */
+  /**
+   * True once it speaks another protocol. Answers to what was asked before change nothing about
+   * that.
+   */
   upgraded: boolean
   /** Requests that are not answered yet: the one under way, and those that wait for it. */
   requests: number
@@ -36,10 +39,16 @@ interface Connection {
   movedAt: number
 }
 
-/** Why a connection is taken away: too many strangers, too many connections, too many requests that wait on it, or an answer that its client does not take. */
+/**
+ * Why a connection is taken away: too many strangers, too many connections, too many requests that
+ * wait on it, or an answer that its client does not take.
+ */
 export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
 
-/** How many connections there are: of strangers, of clients at rest, and those over which something is under way. */
+/**
+ * How many connections there are: of strangers, of clients at rest, and those over which something
+ * is under way.
+ */
 export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
 
 /** What connections ask and tell. */
@@ -64,8 +73,10 @@ export function recognise(socket: Socket, projectId: string): void {
 }
 
 /**
- * The connections of a server. Where there are too many it is not the newest one that goes: one of a stranger does, who has shown no key, of the peer that has
- * most of them; then one at rest, of the project that has most of those. So whoever opens thousands takes his own place away, and nobody else's.
+ * The connections of a server. Where there are too many it is not the newest one that goes: one of
+ * a stranger does, who has shown no key, of the peer that has most of them; then one at rest, of
+ * the project that has most of those. So whoever opens thousands takes his own place away, and
+ * nobody else's.
  */
 export class Connections {
   readonly #limits: ConnectionLimits
@@ -101,8 +112,10 @@ export class Connections {
   }
 
   /**
-   * Answers a request when those before it on its connection have been answered, and taken. Node tells of all that come in one breath at once; answered at once, a
-   * client that reads nothing would have them all kept for it. A connection on which more wait than anybody needs is cut, and what else came with them is read no further.
+   * Answers a request when those before it on its connection have been answered, and taken. Node
+   * tells of all that come in one breath at once; answered at once, a client that reads nothing
+   * would have them all kept for it. A connection on which more wait than anybody needs is cut, and
+   * what else came with them is read no further.
    */
   inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request
@@ -123,13 +136,18 @@ export class Connections {
     } else this.#answer(connection, { request, answer })
   }
 
-  /** How many requests a connection may have under way: where very many wait in all, few. So what they take is bounded, and who sends some at once is served. */
+  /**
+   * How many requests a connection may have under way: where very many wait in all, few. So what
+   * they take is bounded, and who sends some at once is served.
+   */
   get #maxPipelined(): number {
     const { maxPipelined, maxPipelinedInCrowd, maxWaiting } = this.#limits
     return this.#waiting < maxWaiting ? maxPipelined : Math.min(maxPipelined, maxPipelinedInCrowd)
   }
 
-  /** Leaves a connection to others until its request is answered. It counts, and is not taken away. */
+  /**
+   * Leaves a connection to others until its request is answered. It counts, and is not taken away.
+   */
   lend(socket: Socket): void {
     const connection = this.#all.get(socket)
     if (connection === undefined || connection.lent) return
@@ -171,7 +189,8 @@ export class Connections {
   }
 
   #end(connection: Connection, goesOn: boolean): void {
-    // After an answer that says it is the last there is none, whatever was read along with its request.
+    // After an answer that says it is the last there is none, whatever was read along with its
+    // request.
     if (!goesOn) {
       over.add(connection.socket)
       this.#forgetWaiting(connection)
@@ -192,8 +211,10 @@ export class Connections {
   }
 
   /**
-   * Answers at once, or in a crowd when it is its client's turn: over a connection of which nobody knows yet whose it is, that of the project whose key it seems to have, for at the same address there may be
-   * a stranger with any number of them. Who has left by then costs next to nothing, also by the thousand.
+   * Answers at once, or in a crowd when it is its client's turn: over a connection of which nobody
+   * knows yet whose it is, that of the project whose key it seems to have, for at the same address
+   * there may be a stranger with any number of them. Who has left by then costs next to nothing,
+   * also by the thousand.
    */
   #answer(connection: Connection, { request, answer }: Asked): void {
     if (this.#all.size < crowd) {
@@ -213,7 +234,10 @@ export class Connections {
     this.#drop(this.#strangers.size > 1 ? this.#oldestStranger(newest) : longest, 'connections')
   }
 
-  /** The oldest of the peer that has most, but for the one that has just come where there is another. */
+  /**
+   * The oldest of the peer that has most, but for the one that has just come where there is
+   * another.
+   */
   #oldestStranger(newest: Connection): Connection {
     const [first = newest, second] = this.#strangers.largest
     return first === newest ? (second ?? newest) : first
@@ -265,8 +289,10 @@ export class Connections {
 }
 
 /**
- * Has Node make no more requests of the bytes that have come already: a piece of 64 KiB may have two thousand, and each is kept until the event loop comes round to close the connection.
- * Node has no call for that. Its parser stops where its owner says that another protocol begins, by a 2 (`parserOnIncoming` of `lib/_http_server.js`).
+ * Has Node make no more requests of the bytes that have come already: a piece of 64 KiB may have
+ * two thousand, and each is kept until the event loop comes round to close the connection. Node has
+ * no call for that. Its parser stops where its owner says that another protocol begins, by a 2
+ * (`parserOnIncoming` of `lib/_http_server.js`).
  */
 function stopParsing(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser?: { onIncoming: (next: { upgrade: boolean }) => number } }

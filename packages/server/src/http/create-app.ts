@@ -18,7 +18,10 @@ import { answersHead, registerRoutes } from './register-routes.ts'
 import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeDoor } from './upgrades.ts'
 
-/** Makes the HTTP application: every route of the table, and an answer of the contract for everything else. */
+/**
+ * Makes the HTTP application: every route of the table, and an answer of the contract for
+ * everything else.
+ */
 export function createApp(service: Service, handlers: Handlers): FastifyInstance {
   const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
   const app = fastify({
@@ -38,7 +41,8 @@ export function createApp(service: Service, handlers: Handlers): FastifyInstance
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   observeRequests(app, service)
   app.addHook('onRequest', async (request, reply) => {
-    // The key's, the audit's and the stream's watchers listen for its end, beside those of the framework; each once.
+    // The key's, the audit's and the stream's watchers listen for its end, beside those of the
+    // framework; each once.
     reply.raw.setMaxListeners(30)
     reply.headers(standingHeaders(request.id))
     if (hasOneFraming(request.raw)) return
@@ -90,7 +94,10 @@ function makeHttpServer(
   return server
 }
 
-/** A transfer coding that is not undone here could be read in another way by whoever stands before the service (RFC 9112, 6.1). */
+/**
+ * A transfer coding that is not undone here could be read in another way by whoever stands before
+ * the service (RFC 9112, 6.1).
+ */
 function hasOneFraming({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
   return coding === undefined || coding.trim().toLowerCase() === 'chunked'
@@ -111,7 +118,10 @@ function methodsOf(target: string): readonly string[] {
   return [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
 }
 
-/** Returns the listener for clients whose request is not HTTP/1.1, is too slow or has too large a header. */
+/**
+ * Returns the listener for clients whose request is not HTTP/1.1, is too slow or has too large a
+ * header.
+ */
 function brokenRequests(service: Service): (error: ParseFailure, socket: Socket) => void {
   const http2 = new WeakSet<Socket>()
   return (error, socket) => {

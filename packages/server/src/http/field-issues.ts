@@ -20,7 +20,10 @@ function fieldIssues(errors: Parameters<typeof invalidRequest>[0]): readonly Fie
   return found
 }
 
-/** The one answer for everything wrong with a request. Only wrong paths: `invalid_path`, else `invalid_request`. */
+/**
+ * The one answer for everything wrong with a request. Only wrong paths: `invalid_path`, else
+ * `invalid_request`.
+ */
 export function invalidRequest(
   errors: readonly { readonly error: z.ZodError; readonly prefix: '' | '/query' | '/path' }[],
 ): HoltError {

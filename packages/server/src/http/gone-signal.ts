@@ -2,14 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { Credential } from '../auth/open-streams.ts'
 import type { Service } from '../service.ts'
 
-/** Why a request is given up: nobody is there to read the answer. It is no failure of the service. */
+/**
+ * Why a request is given up: nobody is there to read the answer. It is no failure of the service.
+ */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
 
 /**
- * A signal that ends when the client of a response has left before its end, when its key is no longer valid, or when the service closes. Made when first
- * asked for. `credential` is null where the route takes no key.
+ * A signal that ends when the client of a response has left before its end, when its key is no
+ * longer valid, or when the service closes. Made when first asked for. `credential` is null where
+ * the route takes no key.
  */
 export function goneSignal(
   service: Service,

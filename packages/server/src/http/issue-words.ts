@@ -12,7 +12,10 @@ const formats: Readonly<Record<string, string>> = {
   url: 'a URL',
 }
 
-/** What is wrong with a value, said after its pointer: `must be at least 0.1`. Undefined where the schema or its issue says it already. */
+/**
+ * What is wrong with a value, said after its pointer: `must be at least 0.1`. Undefined where the
+ * schema or its issue says it already.
+ */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_small': {
@@ -42,5 +45,8 @@ function mustBe(bound: string, limit: number | bigint, origin: string): string {
   return `must have ${bound} ${limit} ${unit[Number(limit) === 1 ? 0 : 1]}`
 }
 
-/** How requests are parsed: in these words where a schema has none of its own, and with the value that an issue is about, which tells a missing field from one of a wrong type. */
+/**
+ * How requests are parsed: in these words where a schema has none of its own, and with the value
+ * that an issue is about, which tells a missing field from one of a wrong type.
+ */
 export const requestParsing = { reportInput: true, error: wordsOf } as const

@@ -6,11 +6,15 @@ import type { RequestEnd } from './request-end.ts'
 
 const mib = 2 ** 20
 
-/** What a piece may have that is not counted. So a command with little to say is whole, and a small request is taken, however much others keep. */
+/**
+ * What a piece may have that is not counted. So a command with little to say is whole, and a small
+ * request is taken, however much others keep.
+ */
 export const freeBytes = 16 * 1024
 
 /**
- * What requests under way keep in memory until they are over: their bodies, the output of commands that they wait for, and their answers.
+ * What requests under way keep in memory until they are over: their bodies, the output of commands
+ * that they wait for, and their answers.
  */
 export class KeptMemory {
   readonly #room = new ProjectRoom({ maxBytes: 256 * mib, maxBytesOfProject })
@@ -33,24 +37,36 @@ export class KeptByRequest {
     this.#account = new RoomAccount(room, projectId)
   }
 
-  /** Keeps more bytes for the answer. False where there is no room for them: then they are not to be kept. */
+  /**
+   * Keeps more bytes for the answer. False where there is no room for them: then they are not to be
+   * kept.
+   */
   take(bytes: number): boolean {
     return this.#takeOfAnswer(bytes) === null
   }
 
-  /** Keeps a body. Throws `rate_limited` where the project has its part, `unavailable` where there is no room. */
+  /**
+   * Keeps a body. Throws `rate_limited` where the project has its part, `unavailable` where there
+   * is no room.
+   */
   takeBody(bytes: number): void {
     const full = this.#account.take(Math.max(0, bytes - freeBytes))
     if (full !== null) throw tooManyBodies(full)
   }
 
-  /** Keeps an answer that can be asked for again, until its client has taken it. Throws as `takeBody` does. */
+  /**
+   * Keeps an answer that can be asked for again, until its client has taken it. Throws as
+   * `takeBody` does.
+   */
   takeAnswer(bytes: number): void {
     const full = this.#takeOfAnswer(this.#uncounted(bytes))
     if (full !== null) throw tooManyAnswers(full)
   }
 
-  /** Keeps an answer that is given in any case; it takes room from those that can be asked for again. */
+  /**
+   * Keeps an answer that is given in any case; it takes room from those that can be asked for
+   * again.
+   */
   noteAnswer(bytes: number): void {
     this.#takeOfAnswer(this.#uncounted(bytes))
   }

@@ -6,7 +6,10 @@ export type Query = Readonly<Record<string, string | readonly string[]>>
 /** The most fields a query may have. */
 const maxFields = 200
 
-/** Reads the query of a request's target, strictly: what is not percent-encoded UTF-8 is refused, not guessed. */
+/**
+ * Reads the query of a request's target, strictly: what is not percent-encoded UTF-8 is refused,
+ * not guessed.
+ */
 export function parseQuery(target: string): Query {
   const start = target.indexOf('?')
   const fields: Record<string, string | string[]> = Object.create(null)

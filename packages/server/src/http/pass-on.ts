@@ -2,9 +2,11 @@ import { IncomingMessage } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
 
 /**
- * Has a body flow into a stream. One that breaks off, or has before, breaks the stream: with its own error, or with `brokenOff` where it has none. A stream that is broken leaves the body of a request
- * alone: `pipeline` would end the request with it and take its socket away (`destroyer` of `lib/internal/streams/destroy.js`), after which nobody reads the rest, and the next request on that connection is
- * never seen.
+ * Has a body flow into a stream. One that breaks off, or has before, breaks the stream: with its
+ * own error, or with `brokenOff` where it has none. A stream that is broken leaves the body of a
+ * request alone: `pipeline` would end the request with it and take its socket away (`destroyer` of
+ * `lib/internal/streams/destroy.js`), after which nobody reads the rest, and the next request on
+ * that connection is never seen.
  */
 export function passOn<Target extends Duplex>(
   body: Readable,

@@ -19,7 +19,10 @@ const bytesPerTurn = 128 * 1024
 /** The most fields of one object. `build_args` is the largest that a schema takes. */
 const maxFields = maxBuildArgs
 
-/** On whose account a body is kept until it is whole, and then until its request is answered; and how long it may take to come. */
+/**
+ * On whose account a body is kept until it is whole, and then until its request is answered; and
+ * how long it may take to come.
+ */
 export interface KeptFor {
   readonly room: BodyRoom
   readonly turns: BodyTurns
@@ -43,7 +46,8 @@ export async function readJson<Result>(
   requireJsonType(request.headers['content-type'])
   const pieces = await readPieces(request, kept)
   const read = () => {
-    // Nobody waits for the answer of a client that has left, and its project's turns are for others.
+    // Nobody waits for the answer of a client that has left, and its project's turns are for
+    // others.
     if (request.socket.destroyed) throw brokeOff()
     return use(parse(pieces.take()))
   }

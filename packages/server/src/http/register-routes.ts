@@ -39,7 +39,8 @@ export function registerRoutes(app: FastifyInstance, service: Service, handlers:
   const turns = new BodyTurns()
   const kept = new KeptMemory()
   for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
-    // The handler's own parameter type is the one of `name`; the parsed call below has exactly that shape.
+    // The handler's own parameter type is the one of `name`; the parsed call below has exactly that
+    // shape.
     const handle = handlers[name] as unknown as (call: AnyCall) => Promise<Answer>
     app.route({
       method: route.method,
@@ -111,7 +112,10 @@ interface Incoming {
   readonly memory: KeptFor
 }
 
-/** Whether a route takes HEAD beside GET: what anyone may read is asked for by probes, caches and browsers. */
+/**
+ * Whether a route takes HEAD beside GET: what anyone may read is asked for by probes, caches and
+ * browsers.
+ */
 export function answersHead({ method, scope }: Route): boolean {
   return method === 'GET' && scope === null
 }
@@ -182,7 +186,10 @@ function mayStream({ answers }: Route, status: number): boolean {
   return success?.type === 'json' && success.stream !== undefined
 }
 
-/** What names a thing in a path, as every store can be asked for it: nothing has a name with NUL, nor one with what stands for it here. */
+/**
+ * What names a thing in a path, as every store can be asked for it: nothing has a name with NUL,
+ * nor one with what stands for it here.
+ */
 function storable(params: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.replaceAll('\0', '\uFFFD')]))
 }

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Tells when a request is over: its answer has ended or its client is gone, and nothing works for it any more. What is counted for it counts until then: whoever sends much, hangs up and sends again would else
- * have as much kept as there are requests that wait for something.
+ * Tells when a request is over: its answer has ended or its client is gone, and nothing works for
+ * it any more. What is counted for it counts until then: whoever sends much, hangs up and sends
+ * again would else have as much kept as there are requests that wait for something.
  */
 export class RequestEnd {
   #parts: number

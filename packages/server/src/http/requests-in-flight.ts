@@ -1,7 +1,10 @@
 import { limitReached } from '../limits/limit-reached.ts'
 import type { RequestEnd } from './request-end.ts'
 
-/** The requests and streams of each project that are under way: one project does not take every connection there is. */
+/**
+ * The requests and streams of each project that are under way: one project does not take every
+ * connection there is.
+ */
 export class RequestsInFlight {
   readonly #most: number
   readonly #byProject = new Map<string, number>()

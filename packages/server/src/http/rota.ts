@@ -8,9 +8,12 @@ const maxArrivingMs = 20
 type Begin = () => boolean
 
 /**
- * Begins things a few in each turn of the event loop, those of each owner in their order and the owners in rotation: however much somebody asks for at once, the loop comes round soon, and whoever
- * asks for one thing is next. Nothing is begun while connections come in: the loop takes in one a turn (libuv's `uv__server_io`), and those that the kernel has no more room for come back after a
- * second or more (RFC 6298, 5). What has happened to clients meanwhile is known when their turn comes.
+ * Begins things a few in each turn of the event loop, those of each owner in their order and the
+ * owners in rotation: however much somebody asks for at once, the loop comes round soon, and
+ * whoever asks for one thing is next. Nothing is begun while connections come in: the loop takes in
+ * one a turn (libuv's `uv__server_io`), and those that the kernel has no more room for come back
+ * after a second or more (RFC 6298, 5). What has happened to clients meanwhile is known when their
+ * turn comes.
  */
 export class Rota {
   readonly #waiting = new Map<string, Begin[]>()

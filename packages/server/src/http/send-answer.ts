@@ -20,7 +20,10 @@ interface Outgoing {
 /** The headers of an answer that is JSON. */
 export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' } as const
 
-/** Writes a handler's answer. Throws `rate_limited` or `unavailable` where too many others wait for their clients. */
+/**
+ * Writes a handler's answer. Throws `rate_limited` or `unavailable` where too many others wait for
+ * their clients.
+ */
 export function sendAnswer(
   service: Service,
   { request, reply, answer, caller, isRepeatable, kept }: Outgoing,

@@ -20,7 +20,10 @@ const frameworkErrors: Readonly<Record<string, () => HoltError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new HoltError('too_large', 'The body is too large.'),
 }
 
-/** The error that a client sees for whatever was thrown. What nobody expected is logged and becomes `internal`. */
+/**
+ * The error that a client sees for whatever was thrown. What nobody expected is logged and becomes
+ * `internal`.
+ */
 export function toHoltError(error: unknown, log: Log, requestId: string): HoltError {
   if (error instanceof HoltError) return error
   if (isEngineError(error)) return logged(error, log, requestId)
@@ -45,7 +48,10 @@ export function toHoltError(error: unknown, log: Log, requestId: string): HoltEr
   return new HoltError('internal', 'The service failed.', { cause: error })
 }
 
-/** Whether a request failed since nobody waits for it. Streams of Node's that were told so have it as the cause of their AbortError. */
+/**
+ * Whether a request failed since nobody waits for it. Streams of Node's that were told so have it
+ * as the cause of their AbortError.
+ */
 function isClientGone(error: unknown): boolean {
   return error instanceof ClientGone || (error instanceof Error && error.cause instanceof ClientGone)
 }
@@ -90,7 +96,10 @@ export function sendError(
     .send(JSON.stringify(errorBody(failure, request.id)))
 }
 
-/** Answers with an error where there is no reply to write to, and hangs up. `headers` are what the answer has besides those of every error. */
+/**
+ * Answers with an error where there is no reply to write to, and hangs up. `headers` are what the
+ * answer has besides those of every error.
+ */
 export function answerOnSocket(
   socket: Duplex,
   {

@@ -5,7 +5,10 @@ import type { StreamItem } from './call.ts'
 /** How a stream's items are written. */
 export type StreamFormat = 'text/event-stream' | 'application/x-ndjson'
 
-/** A quiet event stream says something this often, so that proxies keep it open and a dead client is noticed. */
+/**
+ * A quiet event stream says something this often, so that proxies keep it open and a dead client is
+ * noticed.
+ */
 const heartbeatMs = 15_000
 
 /** The format a client asks for by its `Accept` header; null where it asks for neither. */
@@ -16,15 +19,19 @@ export function acceptedFormat(accept: string | undefined): StreamFormat | null 
   return null
 }
 
-/** Writes items as they come and no faster than they are read. The stream ends after the last item, and breaks where the items break. */
+/**
+ * Writes items as they come and no faster than they are read. The stream ends after the last item,
+ * and breaks where the items break.
+ */
 export function writeItems(items: AsyncIterable<StreamItem>, format: StreamFormat): Readable {
   const texts = format === 'text/event-stream' ? withHeartbeat(items) : lines(items)
   return Readable.from(readBeforeBreak(texts), { objectMode: true, highWaterMark: 1 })
 }
 
 /**
- * The empty text at first has the answer's head go out before there is an item. A stream that breaks drops what it has buffered: an empty text before
- * the break is asked for only when all before it has been read.
+ * The empty text at first has the answer's head go out before there is an item. A stream that
+ * breaks drops what it has buffered: an empty text before the break is asked for only when all
+ * before it has been read.
  */
 async function* readBeforeBreak(texts: AsyncIterable<string>): AsyncGenerator<string> {
   yield ''
@@ -55,7 +62,10 @@ async function* withHeartbeat(items: AsyncIterable<StreamItem>): AsyncGenerator<
   }
 }
 
-/** A promise that is looked at again and again until it settles. A promise keeps all that have waited for it, and a stream may be quiet for months. */
+/**
+ * A promise that is looked at again and again until it settles. A promise keeps all that have
+ * waited for it, and a stream may be quiet for months.
+ */
 class Coming<Value> {
   readonly promise: Promise<Value>
   readonly #news = new News()

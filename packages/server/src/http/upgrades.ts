@@ -17,20 +17,24 @@ export interface Upgrade {
 }
 
 /**
- * Something that takes connections over from HTTP (RFC 9110, 7.8). Upgrades pass no route, so a door authenticates, authorises and bounds what it
- * lets in by itself.
+ * Something that takes connections over from HTTP (RFC 9110, 7.8). Upgrades pass no route, so a
+ * door authenticates, authorises and bounds what it lets in by itself.
  */
 export interface UpgradeDoor {
-  /** Whether the request is for this door. What no door claims is answered as an ordinary request. */
+  /**
+   * Whether the request is for this door. What no door claims is answered as an ordinary request.
+   */
   claims(request: IncomingMessage): boolean
   /**
-   * Takes the connection over. Until it has written to the socket it may reject: that is answered as an error of the contract, and the connection is
-   * closed.
+   * Takes the connection over. Until it has written to the socket it may reject: that is answered
+   * as an error of the contract, and the connection is closed.
    */
   open(upgrade: Upgrade): Promise<void>
 }
 
-/** Whether an upgrade is one: Node asks this for each request that names a protocol to change to. */
+/**
+ * Whether an upgrade is one: Node asks this for each request that names a protocol to change to.
+ */
 export function claimsUpgrade(doors: readonly UpgradeDoor[]): (request: IncomingMessage) => boolean {
   return (request) => doors.some((door) => door.claims(request))
 }

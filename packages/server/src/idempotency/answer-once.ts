@@ -29,9 +29,14 @@ interface Once {
   readonly key: string
   /** What the records of the caller's project are made with. */
   readonly keys: RecordKeys
-  /** What must be the same for the answer to be: the request, and not who of the project sends it. */
+  /**
+   * What must be the same for the answer to be: the request, and not who of the project sends it.
+   */
   readonly request: unknown
-  /** Whether the answer has what is shown once: it is for the API key alone that asked, whichever of its secrets is sent. */
+  /**
+   * Whether the answer has what is shown once: it is for the API key alone that asked, whichever of
+   * its secrets is sent.
+   */
   readonly showsSecret: boolean
   /** Whether an answer of this status that is kept, as JSON, is what the request asks for. */
   readonly takesJson: (status: number) => boolean
@@ -50,9 +55,11 @@ export interface RequestIds {
 }
 
 /**
- * Answers a request with an `Idempotency-Key` once: the same key and request again gets the same answer, also after a restart. A request that died
- * with its process runs again under the same ids, so that what it had made is found. Failures are kept too, except those that say try again.
- * What is kept here waits for no disk: a record is durable before anything is that its request has changed, and an answer that a power cut takes is made again.
+ * Answers a request with an `Idempotency-Key` once: the same key and request again gets the same
+ * answer, also after a restart. A request that died with its process runs again under the same ids,
+ * so that what it had made is found. Failures are kept too, except those that say try again. What
+ * is kept here waits for no disk: a record is durable before anything is that its request has
+ * changed, and an answer that a power cut takes is made again.
  */
 export async function answerOnce(service: Service, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
   requireKey(once.key)
@@ -144,7 +151,10 @@ async function answerAndKeep(
 
 type Shorten = (maxBytes: number) => unknown
 
-/** An answer as it is kept; null where it is too long for that, also in short. A result with all of its output may have 50 MiB, and any key may ask for thousands. */
+/**
+ * An answer as it is kept; null where it is too long for that, also in short. A result with all of
+ * its output may have 50 MiB, and any key may ask for thousands.
+ */
 function keptText(json: unknown, shorten?: Shorten): string | null {
   const whole = JSON.stringify(json)
   if (Buffer.byteLength(whole) <= maxKeptAnswerBytes) return whole
@@ -152,7 +162,10 @@ function keptText(json: unknown, shorten?: Shorten): string | null {
   return Buffer.byteLength(short) <= maxKeptAnswerBytes ? short : null
 }
 
-/** What was done is told though its answer cannot be kept: the request again runs under the same ids, and finds what was made. */
+/**
+ * What was done is told though its answer cannot be kept: the request again runs under the same
+ * ids, and finds what was made.
+ */
 async function keepIfItCan(
   { log }: Service,
   answer: Answer,
@@ -169,8 +182,10 @@ async function keepIfItCan(
 }
 
 /**
- * Whether something may have come of a request though its answer says nothing of it: the service stops, the client has gone, nobody expected the failure, or a command may still
- * run. A guest that was told to do something may have done it, though nothing came back. Then it runs again under the same ids, and finds that.
+ * Whether something may have come of a request though its answer says nothing of it: the service
+ * stops, the client has gone, nobody expected the failure, or a command may still run. A guest that
+ * was told to do something may have done it, though nothing came back. Then it runs again under the
+ * same ids, and finds that.
  */
 function mayHaveHappened(
   { closing }: Service,

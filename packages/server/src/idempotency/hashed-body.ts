@@ -32,7 +32,10 @@ export function hashedBody(source: Readable, key: Uint8Array): HashedBody {
   return { body, fingerprint: () => (digest === null ? null : `${bytes}.${digest}`) }
 }
 
-/** Reads a body that is sent again, no further than needed, and answers whether it is the one of the fingerprint. One that sends nothing for `quietMs` is given up. */
+/**
+ * Reads a body that is sent again, no further than needed, and answers whether it is the one of the
+ * fingerprint. One that sends nothing for `quietMs` is given up.
+ */
 export async function isSameBody(hashed: HashedBody, fingerprint: string, quietMs: number): Promise<boolean> {
   let left = Number(fingerprint.split('.', 1)[0])
   const onQuiet = () => hashed.body.destroy(new HoltError('timeout', `Nothing arrived for ${quietMs / 1000} seconds.`))

@@ -5,13 +5,22 @@ const mib = 2 ** 20
 /** The longest answer that is kept, as JSON. */
 export const maxKeptAnswerBytes = mib
 
-/** What the answers of a project may take together, as they are stored: some hundred thousand of the usual ones. */
+/**
+ * What the answers of a project may take together, as they are stored: some hundred thousand of the
+ * usual ones.
+ */
 export const maxKeptBytesOfProject = 256 * mib
 
-/** What is known of the answers that are kept: at least as much as there is, since nobody counts what grows old. It is read from the table once for each project, and again at the bound. */
+/**
+ * What is known of the answers that are kept: at least as much as there is, since nobody counts
+ * what grows old. It is read from the table once for each project, and again at the bound.
+ */
 const keptOf = new WeakMap<Store, Map<string, number>>()
 
-/** Notes that an answer of so many bytes is kept, in the change that keeps it. Where a project's answers are more than `maxBytes` then, its oldest are let go of. */
+/**
+ * Notes that an answer of so many bytes is kept, in the change that keeps it. Where a project's
+ * answers are more than `maxBytes` then, its oldest are let go of.
+ */
 export async function countKept(
   store: Store,
   changes: Changes,
@@ -25,12 +34,17 @@ export async function countKept(
   kept.set(projectId, total)
 }
 
-/** Forgets what was counted for a project, where the change that counted it may have been undone. */
+/**
+ * Forgets what was counted for a project, where the change that counted it may have been undone.
+ */
 export function recountKept(store: Store, projectId: string): void {
   keptOf.get(store)?.delete(projectId)
 }
 
-/** Lets go of the oldest answers until an eighth is free, so that not each answer has to look for room. That a request was answered stays known. */
+/**
+ * Lets go of the oldest answers until an eighth is free, so that not each answer has to look for
+ * room. That a request was answered stays known.
+ */
 async function makeRoom(changes: Changes, projectId: string, maxBytes: number): Promise<number> {
   const total = await keptBytes(changes, projectId)
   if (total <= maxBytes) return total

@@ -7,13 +7,22 @@ import { countRows, oldestOf, removeOldest, removeRefused } from './record-rows.
 /** How long the same request again gets the same answer. */
 const keptMs = dayMs
 
-/** What one API key may have of its project's records: however many it makes, others find room for as many. */
+/**
+ * What one API key may have of its project's records: however many it makes, others find room for
+ * as many.
+ */
 const shareOfKey = 0.5
 
-/** Records that one request removes at the bound: so many that not each has to look, and so few that none waits for it. */
+/**
+ * Records that one request removes at the bound: so many that not each has to look, and so few that
+ * none waits for it.
+ */
 const maxRemoved = 500
 
-/** What is known of an API key's records, or with null of all of its project: how many there are at the most (null: not known), and until when none of them makes room. */
+/**
+ * What is known of an API key's records, or with null of all of its project: how many there are at
+ * the most (null: not known), and until when none of them makes room.
+ */
 interface Tally {
   readonly rows: number | null
   readonly fullUntil: number
@@ -21,7 +30,10 @@ interface Tally {
 
 type Tallies = Map<string | null, Tally>
 
-/** The rows are counted once for each project and key, and again at the bound and where somebody else has removed some. */
+/**
+ * The rows are counted once for each project and key, and again at the bound and where somebody
+ * else has removed some.
+ */
 const talliesOf = new WeakMap<Store, Map<string, Tallies>>()
 
 interface Bound {
@@ -33,7 +45,10 @@ interface Bound {
   readonly now: number
 }
 
-/** Refuses a new request where its API key or its project is known to have as many as may be. So a flood of them asks nothing of the store. */
+/**
+ * Refuses a new request where its API key or its project is known to have as many as may be. So a
+ * flood of them asks nothing of the store.
+ */
 export function requireRoom(store: Store, bound: Bound): void {
   const tallies = talliesIn(store, bound.projectId)
   for (const keyId of [bound.keyId, null]) {
@@ -43,8 +58,10 @@ export function requireRoom(store: Store, bound: Bound): void {
 }
 
 /**
- * Notes one more record, in the change that writes it, and before it does. At the bound the oldest make room that are older than a day, and after them those of refusals, which
- * changed nothing. Throws `rate_limited` where there are none: what is younger and was done is not forgotten, for a request that came again would be done again.
+ * Notes one more record, in the change that writes it, and before it does. At the bound the oldest
+ * make room that are older than a day, and after them those of refusals, which changed nothing.
+ * Throws `rate_limited` where there are none: what is younger and was done is not forgotten, for a
+ * request that came again would be done again.
  */
 export async function countRecord(store: Store, changes: Changes, bound: Bound): Promise<void> {
   const tallies = talliesIn(store, bound.projectId)
@@ -72,7 +89,10 @@ interface Maker {
   readonly keyId: string | null
 }
 
-/** Forgets what was counted for a project, where the change that counted it may have been undone. Who was refused is so still. */
+/**
+ * Forgets what was counted for a project, where the change that counted it may have been undone.
+ * Who was refused is so still.
+ */
 export function recountRecords(store: Store, projectId: string): void {
   const tallies = talliesIn(store, projectId)
   for (const [keyId, { fullUntil }] of tallies) tallies.set(keyId, { rows: null, fullUntil })
@@ -113,7 +133,8 @@ async function makeRoom(changes: Changes, tallies: Tallies, room: Room): Promise
   const isFull = async () => (tallies.get(keyId)?.rows ?? (await count())) >= limit
   if (!(await isFull())) return
   uncount(tallies, await removeOldest(changes, { holder, before: now - keptMs, limit: maxRemoved }))
-  // A change that is run again has counted its record twice: who is refused, and what is forgotten, is so for what there is.
+  // A change that is run again has counted its record twice: who is refused, and what is forgotten,
+  // is so for what there is.
   if (!(await isFull()) || (await count()) < limit) return
   uncount(tallies, await removeRefused(changes, { holder, limit: maxRemoved }))
   if (!(await isFull())) return

@@ -10,7 +10,9 @@ const owner = { purpose: recordsPurpose, projectId: null, ownerId: recordsPurpos
 
 /** What the records of a project are made with, whichever of its API keys asks. */
 export interface RecordKeys {
-  /** Fingerprints are keyed, because a request may hold a secret that is short enough to be guessed. */
+  /**
+   * Fingerprints are keyed, because a request may hold a secret that is short enough to be guessed.
+   */
   readonly fingerprint: Uint8Array
   readonly answer: Uint8Array
 }
@@ -20,7 +22,10 @@ type Parts = Pick<Service, 'store' | 'masterKeys' | 'log'>
 /** The secret that all of them follow from; it does not change while a service runs. */
 const rootOf = new WeakMap<Store, Promise<Buffer>>()
 
-/** The keys of a project, of a secret that the store has under the master key (HKDF-SHA256, RFC 5869). */
+/**
+ * The keys of a project, of a secret that the store has under the master key (HKDF-SHA256, RFC
+ * 5869).
+ */
 export async function recordKeys(parts: Parts, projectId: string): Promise<RecordKeys> {
   const root = await rootIn(parts)
   const derive = (what: string) =>
@@ -50,7 +55,10 @@ function readOrMakeRoot(parts: Parts): Promise<Buffer> {
   return store.change(readOrMake, { durable: 'later' })
 }
 
-/** Null where there is none, or none that opens: with another one, requests of before are told from all others, and refused. */
+/**
+ * Null where there is none, or none that opens: with another one, requests of before are told from
+ * all others, and refused.
+ */
 async function readRoot({ masterKeys, log }: Parts, changes: Queries): Promise<Buffer | null> {
   // A database that cannot be read says nothing of the secret: whoever asks is told so.
   const sealed = await findSealed(changes, masterKeys, owner)
@@ -58,7 +66,8 @@ async function readRoot({ masterKeys, log }: Parts, changes: Queries): Promise<B
   try {
     return Buffer.from(sealed.open(), 'base64')
   } catch (err) {
-    // Its master key is gone, or its row is damaged: to refuse every request with a key for that would help nobody.
+    // Its master key is gone, or its row is damaged: to refuse every request with a key for that
+    // would help nobody.
     log.error({ err }, 'the secret of the records of Idempotency-Key does not open, and is made anew')
     return null
   }

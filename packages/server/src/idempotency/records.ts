@@ -27,7 +27,10 @@ interface NewRequest {
   readonly maxRecords: number
 }
 
-/** What a request was answered. `body` is null where that was too long to keep, or was let go of for newer ones. */
+/**
+ * What a request was answered. `body` is null where that was too long to keep, or was let go of for
+ * newer ones.
+ */
 export interface KeptAnswer {
   readonly fingerprint: string
   readonly status: number
@@ -61,7 +64,10 @@ export async function readKept(
   return row?.body ?? null
 }
 
-/** Notes a request before anything of it is done. Throws `rate_limited` where its project has `maxRecords` of the last day that were not refused, or its API key half of them. */
+/**
+ * Notes a request before anything of it is done. Throws `rate_limited` where its project has
+ * `maxRecords` of the last day that were not refused, or its API key half of them.
+ */
 export async function openRecord(
   { store, now }: Pick<Service, 'store' | 'now'>,
   { projectId, key }: RecordRef,
@@ -85,7 +91,10 @@ export async function openRecord(
   return record
 }
 
-/** Keeps what a request was answered. Where the project's answers take more than `maxBytes` then, its oldest are let go of. */
+/**
+ * Keeps what a request was answered. Where the project's answers take more than `maxBytes` then,
+ * its oldest are let go of.
+ */
 export async function closeRecord(
   { store }: Pick<Service, 'store'>,
   { projectId, key }: RecordRef,

@@ -1,9 +1,15 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** An answer's place: whose it is, and under which `Idempotency-Key`. It is authenticated with the answer, so that none stands in another's place. */
+/**
+ * An answer's place: whose it is, and under which `Idempotency-Key`. It is authenticated with the
+ * answer, so that none stands in another's place.
+ */
 export type AnswerOwner = readonly string[]
 
-/** Encrypts a kept answer (AES-256-GCM), because the answer of a new key holds its secret, and the table must not. */
+/**
+ * Encrypts a kept answer (AES-256-GCM), because the answer of a new key holds its secret, and the
+ * table must not.
+ */
 export function seal(text: string, key: Uint8Array, owner: AnswerOwner): string {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -12,7 +18,10 @@ export function seal(text: string, key: Uint8Array, owner: AnswerOwner): string 
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
 }
 
-/** The text that was sealed with this key for this owner; null where it was another, or what is stored is damaged. */
+/**
+ * The text that was sealed with this key for this owner; null where it was another, or what is
+ * stored is damaged.
+ */
 export function openSealed(sealed: string, key: Uint8Array, owner: AnswerOwner): string | null {
   const bytes = Buffer.from(sealed, 'base64')
   try {

@@ -17,10 +17,15 @@ const requestTimeoutMs = 10_000
 /** After a failure the endpoint is left alone for so long, however often a runtime asks. */
 const backOffMs = 5_000
 
-/** A token is asked for anew this long before it expires, or when a tenth of a short life is left. */
+/**
+ * A token is asked for anew this long before it expires, or when a tenth of a short life is left.
+ */
 const marginMs = 60_000
 
-/** The life of a token whose answer does not say: RFC 6749 leaves it open, and most live for an hour. */
+/**
+ * The life of a token whose answer does not say: RFC 6749 leaves it open, and most live for an
+ * hour.
+ */
 const assumedLifeSecs = 300
 const longestLifeSecs = 24 * 3600
 
@@ -34,10 +39,16 @@ const TokenAnswer = z.object({
   expires_in: z.coerce.number().positive().catch(assumedLifeSecs).default(assumedLifeSecs),
 })
 
-/** RFC 6749, 5.2: the code of an error is one of few words; its description is not repeated, since it may hold anything. */
+/**
+ * RFC 6749, 5.2: the code of an error is one of few words; its description is not repeated, since
+ * it may hold anything.
+ */
 const ErrorAnswer = z.object({ error: z.string().regex(/^[a-z_]{1,64}$/) })
 
-/** A token could not be had. The message holds nothing of what was sent or answered but the status and the code of the error. */
+/**
+ * A token could not be had. The message holds nothing of what was sent or answered but the status
+ * and the code of the error.
+ */
 class TokenError extends Error {
   override readonly name = 'TokenError'
 }
@@ -49,7 +60,10 @@ interface Entry {
   asking: Promise<string> | null
 }
 
-/** Access tokens by client credentials (RFC 6749, 4.4): kept until shortly before they expire, and asked for once however many need one. */
+/**
+ * Access tokens by client credentials (RFC 6749, 4.4): kept until shortly before they expire, and
+ * asked for once however many need one.
+ */
 export class OAuthTokens {
   readonly #dial: DialTls
   readonly #now: () => number

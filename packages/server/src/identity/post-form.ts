@@ -4,7 +4,10 @@ import type { Duplex } from 'node:stream'
 /** An answer with a token is a kilobyte or two. */
 const maxAnswerBytes = 64 * 1024
 
-/** Opens verified TLS to a host under the rules of egress: the service's own requests go nowhere that a runtime's may not. */
+/**
+ * Opens verified TLS to a host under the rules of egress: the service's own requests go nowhere
+ * that a runtime's may not.
+ */
 export type DialTls = (target: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>
 
 /** A form to send. */
@@ -14,7 +17,10 @@ export interface Form {
   readonly fields: URLSearchParams
 }
 
-/** Sends a form and answers status and body. A redirect is an answer like any other: nothing is followed. */
+/**
+ * Sends a form and answers status and body. A redirect is an answer like any other: nothing is
+ * followed.
+ */
 export async function postForm(
   dial: DialTls,
   { url, headers, fields }: Form,

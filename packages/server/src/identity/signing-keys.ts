@@ -8,7 +8,10 @@ import { storedJson } from '../store/stored-json.ts'
 import type { SigningKeyRow } from '../store/tables.ts'
 import { generateKeyPair } from './key-pair.ts'
 
-/** How long a key signs, and how much longer verifiers find it: past every token and every cache of keys. */
+/**
+ * How long a key signs, and how much longer verifiers find it: past every token and every cache of
+ * keys.
+ */
 const signsMs = 30 * dayMs
 const publishedMs = signsMs + dayMs
 
@@ -24,7 +27,10 @@ export interface SigningKey {
 
 type Parts = Pick<Service, 'store' | 'masterKeys' | 'now' | 'log'>
 
-/** The keys that the service signs tokens with: one for each algorithm that is asked for, made when it is, replaced after 30 days. */
+/**
+ * The keys that the service signs tokens with: one for each algorithm that is asked for, made when
+ * it is, replaced after 30 days.
+ */
 export class SigningKeys {
   readonly #parts: Parts
   readonly #keys = new Map<SigningAlgorithm, Promise<SigningKey>>()
@@ -92,7 +98,8 @@ export class SigningKeys {
     try {
       return await opened(row, sealed, algorithm)
     } catch (err) {
-      // Verifiers find the new one as they would find it after 30 days; what the damaged one has signed stays valid.
+      // Verifiers find the new one as they would find it after 30 days; what the damaged one has
+      // signed stays valid.
       log.error({ err, kid: row.kid }, 'a signing key cannot be opened; another one signs from now on')
       return this.#make(algorithm)
     }

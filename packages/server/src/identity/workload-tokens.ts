@@ -5,7 +5,10 @@ import type { Service } from '../service.ts'
 
 type Workload = Extract<ProviderSettings, { type: 'workload' }>
 
-/** A token is made new when less than this part of its life is left, so that what is sent lives for a while yet. */
+/**
+ * A token is made new when less than this part of its life is left, so that what is sent lives for
+ * a while yet.
+ */
 const freshPart = 0.5
 
 /** Tokens that are kept at once; past it the oldest is made again when it is needed. */

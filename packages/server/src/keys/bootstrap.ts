@@ -14,7 +14,10 @@ const formerMachineKey = 'former admin of this machine'
 /** What the key of this machine may do: everything. */
 const machineScopes: readonly Scope[] = ['admin', 'operator']
 
-/** Makes the default project where it is missing, and answers its id. Where it is there nothing is written: a start has to succeed on a full disk. */
+/**
+ * Makes the default project where it is missing, and answers its id. Where it is there nothing is
+ * written: a start has to succeed on a full disk.
+ */
 export async function ensureDefaultProject({ db }: Store, now: number): Promise<string> {
   const find = () => db.selectFrom('projects').select('project_id').where('name', '=', defaultProject)
   const known = await find().executeTakeFirst()
@@ -28,8 +31,10 @@ export async function ensureDefaultProject({ db }: Store, now: number): Promise<
 }
 
 /**
- * The key of this machine: the one at hand if it still opens everything, else a new one. So whoever has lost the last key of an operator removes `credentials.json` and starts
- * the service again. What had the name before is called a former one, of another machine after an import: it opens the service as before, and nobody but the operator knows who has it.
+ * The key of this machine: the one at hand if it still opens everything, else a new one. So whoever
+ * has lost the last key of an operator removes `credentials.json` and starts the service again.
+ * What had the name before is called a former one, of another machine after an import: it opens the
+ * service as before, and nobody but the operator knows who has it.
  */
 export async function ensureAdminKey(
   { store, log }: { readonly store: Store; readonly log: Log },

@@ -34,7 +34,8 @@ export async function createKey({ store, now }: Service, { keyId, request, calle
   const secret = makeSecret()
   const row = await store.change(async (changes) => {
     const projectId = await projectOfKeys(changes, caller, request.project)
-    // The same id is the same request again, after an answer that was never given: nobody has the earlier secret.
+    // The same id is the same request again, after an answer that was never given: nobody has the
+    // earlier secret.
     await changes.deleteFrom('keys').where('project_id', '=', projectId).where('key_id', '=', keyId).execute()
     const { count } = await changes
       .selectFrom('keys')

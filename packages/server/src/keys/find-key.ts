@@ -6,7 +6,10 @@ import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
 import { hasScope } from './key-scopes.ts'
 
-/** The keys that a caller may see and that have not been revoked: its project's, and an operator's are those of all. */
+/**
+ * The keys that a caller may see and that have not been revoked: its project's, and an operator's
+ * are those of all.
+ */
 function keysOf(db: Queries, { projectId, scopes }: Pick<Caller, 'projectId' | 'scopes'>) {
   const keys = db.selectFrom('keys').selectAll().where('revoked_at', 'is', null)
   return scopes.has('operator') ? keys : keys.where('project_id', '=', projectId)
@@ -21,7 +24,10 @@ export async function findKey(db: Queries, caller: Caller, keyId: string): Promi
   return row
 }
 
-/** A key that a caller may rotate and revoke. One with `operator` is for operators alone: whoever has its secret is one, and whoever takes it away locks them out. */
+/**
+ * A key that a caller may rotate and revoke. One with `operator` is for operators alone: whoever
+ * has its secret is one, and whoever takes it away locks them out.
+ */
 export async function findKeyToChange(db: Queries, caller: Caller, keyId: string): Promise<KeyRow> {
   const row = await findKey(db, caller, keyId)
   if (!hasScope(row, 'operator') || caller.scopes.has('operator')) return row

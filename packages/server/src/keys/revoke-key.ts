@@ -37,7 +37,10 @@ interface Revocation {
   readonly at: number
 }
 
-/** The last key of a project that may make keys stays, or nobody could get in; an operator makes others. The last operator's stays in any case. */
+/**
+ * The last key of a project that may make keys stays, or nobody could get in; an operator makes
+ * others. The last operator's stays in any case.
+ */
 async function requireAnother(db: Queries, { key, caller, at }: Revocation): Promise<void> {
   const scope: Scope = caller.scopes.has('operator') ? 'operator' : 'admin'
   if (!hasScope(key, scope)) return

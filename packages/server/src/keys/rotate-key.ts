@@ -18,8 +18,9 @@ interface Rotation {
 }
 
 /**
- * Gives a key a new secret. The one that it has opens the service for a while more; one that overlapped with that ends. What is open under a secret is cut when that ends. The
- * same rotation again, after an answer that was never given, replaces the secret that nobody has.
+ * Gives a key a new secret. The one that it has opens the service for a while more; one that
+ * overlapped with that ends. What is open under a secret is cut when that ends. The same rotation
+ * again, after an answer that was never given, replaces the secret that nobody has.
  */
 export async function rotateKey(
   service: Service,
@@ -61,7 +62,9 @@ export async function rotateKey(
   return { row, secret }
 }
 
-/** The key that this machine's clients use goes on being theirs: what they read has the new secret. */
+/**
+ * The key that this machine's clients use goes on being theirs: what they read has the new secret.
+ */
 async function keepOnThisMachine(
   { config: { stateDir }, log }: Service,
   { digest, secret }: { digest: string; secret: string },
@@ -71,7 +74,8 @@ async function keepOnThisMachine(
     if (credentials !== null && digestOf(credentials.key) === digest)
       await writeCredentials(stateDir, { ...credentials, key: secret })
   } catch (error) {
-    // The key is rotated all the same, and the next start of the service makes another one for this machine.
+    // The key is rotated all the same, and the next start of the service makes another one for this
+    // machine.
     log.error({ err: error }, 'the credentials of this machine could not be written')
   }
 }

@@ -4,7 +4,10 @@ import { findRuntime, notRunning, type RuntimeRef } from '../runtimes/find-runti
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
-/** Moves a runtime on from a state that only a delete may take it out of. Throws what it is instead, where it is in that state no more. */
+/**
+ * Moves a runtime on from a state that only a delete may take it out of. Throws what it is instead,
+ * where it is in that state no more.
+ */
 export async function advance(
   service: Service,
   ref: RuntimeRef,

@@ -24,7 +24,10 @@ export class Attempts {
     this.#monotonic = monotonic
   }
 
-  /** Begins `work` unless it is under way or has failed a moment ago. Never rejects, and nobody waits. */
+  /**
+   * Begins `work` unless it is under way or has failed a moment ago. Never rejects, and nobody
+   * waits.
+   */
   begin({ id, what }: Undertaking, work: () => Promise<unknown>, failed: (error: unknown) => void): void {
     const key = `${id} ${what}`
     const attempt = this.#attempts.get(key) ?? { id, busy: false, pauseMs: firstPauseMs, notBefore: 0 }

@@ -8,8 +8,9 @@ import { advance } from './advance.ts'
 const removeTimeoutMs = 60_000
 
 /**
- * Takes away what there is of a `resuming` runtime that did not come back: it is paused as before. One that is in another state is left as it is: a change whose error was
- * seen may have been made. Answers the row as it is then.
+ * Takes away what there is of a `resuming` runtime that did not come back: it is paused as before.
+ * One that is in another state is left as it is: a change whose error was seen may have been made.
+ * Answers the row as it is then.
  */
 export async function backToPaused(service: Service, ref: RuntimeRef, reason: Reason): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)

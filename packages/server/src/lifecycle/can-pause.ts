@@ -10,7 +10,10 @@ export function hasCheckpoints(facts: EngineFacts, isolation: Isolation): boolea
   return fact.available && fact.canCheckpoint
 }
 
-/** Refuses what writes the memory of a runtime down, where that cannot be or must not: memory at rest would hold the value of a secret in the clear. */
+/**
+ * Refuses what writes the memory of a runtime down, where that cannot be or must not: memory at
+ * rest would hold the value of a secret in the clear.
+ */
 export async function requireCheckpoints({ engine, store }: Service, row: RuntimeRow): Promise<void> {
   if (!hasCheckpoints(await engine.describe(), row.isolation))
     throw new HoltError(

@@ -2,10 +2,16 @@ import type { Service } from '../service.ts'
 import type { Changes, Queries } from '../store/open-store.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
-/** The wall clock is set by less than this all the time: that is its keeper's work, and moves no deadline. */
+/**
+ * The wall clock is set by less than this all the time: that is its keeper's work, and moves no
+ * deadline.
+ */
 const jumpMs = 2_000
 
-/** A reading of both clocks that took longer than this was interrupted, as by a stop of the process, and tells nothing of either. */
+/**
+ * A reading of both clocks that took longer than this was interrupted, as by a stop of the process,
+ * and tells nothing of either.
+ */
 const readingMs = 50
 
 /** What of a runtime's row tells when its deadline was written. */
@@ -21,10 +27,12 @@ interface Reading {
 type Parts = Pick<Service, 'store' | 'log' | 'now' | 'hostClock'>
 
 /**
- * Notices when the wall clock is set, and moves the deadlines of runtimes with it: a runtime lives for so long, whatever the clock says meanwhile. Deadlines are moments of the
- * wall clock in the database, so that they hold over restarts; beside them stands how far that clock was ahead of the host's own, which changes in the same transaction, so that
- * a clock that is set while no service runs moves them as well. One that was written after the clock was set is right as it is. Across boots of the host nothing is known, and the
- * wall clock is believed.
+ * Notices when the wall clock is set, and moves the deadlines of runtimes with it: a runtime lives
+ * for so long, whatever the clock says meanwhile. Deadlines are moments of the wall clock in the
+ * database, so that they hold over restarts; beside them stands how far that clock was ahead of the
+ * host's own, which changes in the same transaction, so that a clock that is set while no service
+ * runs moves them as well. One that was written after the clock was set is right as it is. Across
+ * boots of the host nothing is known, and the wall clock is believed.
  */
 export class ClockWatch {
   readonly #service: Parts
@@ -48,8 +56,9 @@ export class ClockWatch {
   }
 
   /**
-   * Begins with what an earlier process knew, and looks. Called before this one writes a deadline. Of the earlier one's deadlines none counts as new, as nothing tells that it wrote
-   * one in the second between a clock that was set and its end.
+   * Begins with what an earlier process knew, and looks. Called before this one writes a deadline.
+   * Of the earlier one's deadlines none counts as new, as nothing tells that it wrote one in the
+   * second between a clock that was set and its end.
    */
   static async open(service: Parts): Promise<ClockWatch> {
     const { db } = service.store
@@ -61,7 +70,10 @@ export class ClockWatch {
     return watch
   }
 
-  /** Looks, and moves the deadlines from before in one transaction where the clock was set since the last look. */
+  /**
+   * Looks, and moves the deadlines from before in one transaction where the clock was set since the
+   * last look.
+   */
   async look(): Promise<void> {
     const reading = this.#read()
     if (reading === null) return
@@ -100,7 +112,10 @@ export class ClockWatch {
     }
   }
 
-  /** Whether a deadline was written after the clock was set: it was not there before, and its row was changed in the time since then by the clock as it is now. */
+  /**
+   * Whether a deadline was written after the clock was set: it was not there before, and its row
+   * was changed in the time since then by the clock as it is now.
+   */
   #isNew({ runtime_id, expires_at, updated_at }: Deadline, { wall, uptime }: Reading): boolean {
     if (this.#noted.get(runtime_id) === expires_at) return false
     const sinceMs = uptime - this.#notedAt + readingMs
@@ -130,7 +145,10 @@ function deadlinesIn(db: Queries): Promise<readonly Deadline[]> {
     .execute()
 }
 
-/** The offset that deadlines agree with, in milliseconds, as an earlier process of this boot has kept it; null where none has. */
+/**
+ * The offset that deadlines agree with, in milliseconds, as an earlier process of this boot has
+ * kept it; null where none has.
+ */
 async function keptOffset({ store, hostClock }: Parts): Promise<number | null> {
   const row = await store.db.selectFrom('store_facts').select('value').where('name', '=', 'clock').executeTakeFirst()
   const [boot, text] = row?.value.split(' ') ?? []

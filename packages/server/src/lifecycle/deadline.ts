@@ -11,8 +11,9 @@ export interface DeadlineColumns {
 type DeadlineRequest = Pick<CreateRuntime, 'timeout_secs' | 'on_timeout' | 'idle_timeout_secs' | 'auto_resume'>
 
 /**
- * Decides how long a new runtime lives. One that can be paused runs for an hour and is paused then, unless the request says otherwise; one that cannot stays until it is
- * deleted. Throws `unsupported_setting` where a pause is asked for that cannot be.
+ * Decides how long a new runtime lives. One that can be paused runs for an hour and is paused then,
+ * unless the request says otherwise; one that cannot stays until it is deleted. Throws
+ * `unsupported_setting` where a pause is asked for that cannot be.
  */
 export function decideDeadline(request: DeadlineRequest, { canPause }: { canPause: boolean }): DeadlineColumns {
   if (!canPause) requireNoPause(request)
@@ -41,7 +42,10 @@ function wantsPause(pointer: string, message: string): FieldIssue {
   return { pointer, message: `${message}: this runtime cannot be paused` }
 }
 
-/** When a runtime that runs from `at` on has its deadline; null for none. Milliseconds since 1970 UTC. */
+/**
+ * When a runtime that runs from `at` on has its deadline; null for none. Milliseconds since 1970
+ * UTC.
+ */
 export function expiresAt(timeoutSecs: number | null, at: number): number | null {
   return timeoutSecs === null ? null : at + timeoutSecs * 1000
 }

@@ -1,6 +1,9 @@
 import type { Service } from '../service.ts'
 
-/** Removes a checkpoint that no row refers to any more. One that resists is the collector's: this never rejects. */
+/**
+ * Removes a checkpoint that no row refers to any more. One that resists is the collector's: this
+ * never rejects.
+ */
 export async function dropCheckpoint(
   { engine, log }: Pick<Service, 'engine' | 'log'>,
   checkpointId: string,

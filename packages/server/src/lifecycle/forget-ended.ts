@@ -1,7 +1,10 @@
 import { notEnded } from '../runtimes/not-ended.ts'
 import type { Service } from '../service.ts'
 
-/** Forgets the ways into runtimes that have ended: who asks for one a moment after its end has made it anew. */
+/**
+ * Forgets the ways into runtimes that have ended: who asks for one a moment after its end has made
+ * it anew.
+ */
 export async function forgetEnded({ links, store }: Service): Promise<void> {
   // Read first: a runtime that is made meanwhile is not among them.
   const { known } = links

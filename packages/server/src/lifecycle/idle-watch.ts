@@ -2,16 +2,24 @@ import { GuestClient } from '@holt/engine'
 import type { Service } from '../service.ts'
 import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
 
-/** A runtime that nobody uses and in which nothing runs is frozen after this time: a program that speaks to it now and then finds it awake. */
+/**
+ * A runtime that nobody uses and in which nothing runs is frozen after this time: a program that
+ * speaks to it now and then finds it awake.
+ */
 const freezeAfterMs = 3_000
 
-/** How often a guest in which something runs is asked whether it still does, at least and at most. */
+/**
+ * How often a guest in which something runs is asked whether it still does, at least and at most.
+ */
 const askMs = { min: 1_000, max: 30_000 }
 
 /** Time for a guest to say what runs. */
 const answerTimeoutMs = 2_000
 
-/** Looks come every second. After a longer time without one, as when this process was stopped, somebody may have come meanwhile who waits to be let in. */
+/**
+ * Looks come every second. After a longer time without one, as when this process was stopped,
+ * somebody may have come meanwhile who waits to be let in.
+ */
 const blindMs = 2_500
 
 /** A runtime that runs, as far as its idleness goes. */
@@ -31,9 +39,11 @@ interface Seen {
 }
 
 /**
- * Pauses runtimes that are idle for their `idle_timeout_secs`, and freezes those in which nothing can happen. Idle is: no request, stream, terminal or visit is open, no
- * process runs that was not started with `background`, and no byte passes the gateway. What it has seen is of this process alone: after a start idleness begins anew, and after a
- * time in which it could not look nothing counts as idle before the next look.
+ * Pauses runtimes that are idle for their `idle_timeout_secs`, and freezes those in which nothing
+ * can happen. Idle is: no request, stream, terminal or visit is open, no process runs that was not
+ * started with `background`, and no byte passes the gateway. What it has seen is of this process
+ * alone: after a start idleness begins anew, and after a time in which it could not look nothing
+ * counts as idle before the next look.
  */
 export class IdleWatch {
   readonly #service: Service

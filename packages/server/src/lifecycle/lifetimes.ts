@@ -12,13 +12,19 @@ import { recoverPause } from './recover-pause.ts'
 /** What is under way is left alone for so long before it counts as left behind. */
 const graceMs = 1_000
 
-/** A start whose row could not be said to be durable is nobody's: it is given up when its row is this old. No disk takes as long to say so. */
+/**
+ * A start whose row could not be said to be durable is nobody's: it is given up when its row is
+ * this old. No disk takes as long to say so.
+ */
 const startGraceMs = 60_000
 
 /** What is known of runtimes that have ended is let go of once in so many looks. */
 const looksPerForgetting = 60
 
-/** Sees to it that runtimes live as long as they should: what is overdue is paused or ended, what is idle is paused, what was left half-done is done. */
+/**
+ * Sees to it that runtimes live as long as they should: what is overdue is paused or ended, what is
+ * idle is paused, what was left half-done is done.
+ */
 export class Lifetimes {
   readonly #service: Service
   readonly #clock: ClockWatch
@@ -33,7 +39,10 @@ export class Lifetimes {
     this.#attempts = new Attempts(service.monotonic)
   }
 
-  /** Looks once at every runtime. What takes long nobody waits for, and what fails is tried again by a later look. */
+  /**
+   * Looks once at every runtime. What takes long nobody waits for, and what fails is tried again by
+   * a later look.
+   */
   async look(): Promise<void> {
     await this.#clock.look()
     const { db } = this.#service.store
@@ -68,7 +77,10 @@ export class Lifetimes {
     this.#begin(row, act)
   }
 
-  /** Goes on with what nobody works on: an end whose removal failed, a pause that was cut off, a start that nobody knows of. */
+  /**
+   * Goes on with what nobody works on: an end whose removal failed, a pause that was cut off, a
+   * start that nobody knows of.
+   */
   #finish(row: RuntimeRow): void {
     const { starts } = this.#service
     const ref = { projectId: row.project_id, runtimeId: row.runtime_id }

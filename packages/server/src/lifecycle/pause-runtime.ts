@@ -21,8 +21,10 @@ export const pauseReasons = {
 } as const satisfies Record<string, Reason>
 
 /**
- * Pauses a running runtime: its processes, memory and files are written down, and what it has of the machine is given back. One that is paused stays so. Where it
- * cannot be written it goes on. `still` is for pauses that nobody has asked for: it is asked last, and lets it go on where it says no; one that ends meanwhile needs none.
+ * Pauses a running runtime: its processes, memory and files are written down, and what it has of
+ * the machine is given back. One that is paused stays so. Where it cannot be written it goes on.
+ * `still` is for pauses that nobody has asked for: it is asked last, and lets it go on where it
+ * says no; one that ends meanwhile needs none.
  */
 export async function pauseRuntime(
   service: Service,
@@ -32,7 +34,8 @@ export async function pauseRuntime(
 ): Promise<RuntimeRow> {
   for (;;) {
     const row = await pauseOnce(service, ref, { reason, still })
-    // The pause that was joined may have been one that nobody asked for, and that was not due any more.
+    // The pause that was joined may have been one that nobody asked for, and that was not due any
+    // more.
     if (row.state === 'paused' || still !== null) return row
   }
 }
@@ -60,7 +63,10 @@ function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted)
   })
 }
 
-/** Makes the runtime a `pausing` one that names the checkpoint; answers it as it is where it needs no pause. */
+/**
+ * Makes the runtime a `pausing` one that names the checkpoint; answers it as it is where it needs
+ * no pause.
+ */
 async function begin(
   service: Service,
   ref: RuntimeRef,
@@ -80,7 +86,8 @@ async function begin(
         await requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } })
       },
     })
-    // Where somebody has changed the row meanwhile, as with another deadline, it may need no pause any more.
+    // Where somebody has changed the row meanwhile, as with another deadline, it may need no pause
+    // any more.
     if (pausing !== null) return pausing
   }
 }

@@ -15,8 +15,9 @@ export const interrupted = {
 } as const
 
 /**
- * Goes on with a pause or a resume that nobody works on, as the end of the service leaves it, and takes away what the engine has of a runtime that is paused. Only for those
- * who wait for it: what asks for a pause or a resume of such a runtime does this first (`finished`).
+ * Goes on with a pause or a resume that nobody works on, as the end of the service leaves it, and
+ * takes away what the engine has of a runtime that is paused. Only for those who wait for it: what
+ * asks for a pause or a resume of such a runtime does this first (`finished`).
  */
 export async function recoverPause(
   service: Service,
@@ -35,7 +36,10 @@ export async function recoverPause(
   }
 }
 
-/** A runtime's row after what was cut off is finished. Within a transition alone, when nobody else works on one. */
+/**
+ * A runtime's row after what was cut off is finished. Within a transition alone, when nobody else
+ * works on one.
+ */
 export async function finished(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (row.state === 'pausing') return settlePausing(service, ref)

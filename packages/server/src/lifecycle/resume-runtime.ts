@@ -29,8 +29,10 @@ const resumeTimeoutMs = 300_000
 const removeTimeoutMs = 60_000
 
 /**
- * Resumes a paused runtime: it goes on where it stood, under the same id. One that runs stays so; who resumes one that is coming back waits for that. Where it cannot be
- * brought back it stays paused, says why, and nothing of it is lost. An `on_restore` that fails keeps nobody out: the runtime runs, and its reason says so.
+ * Resumes a paused runtime: it goes on where it stood, under the same id. One that runs stays so;
+ * who resumes one that is coming back waits for that. Where it cannot be brought back it stays
+ * paused, says why, and nothing of it is lost. An `on_restore` that fails keeps nobody out: the
+ * runtime runs, and its reason says so.
  */
 export async function resumeRuntime(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
   const now = await findRuntime(service, ref)
@@ -100,7 +102,10 @@ async function admission(service: Service, row: RuntimeRow): Promise<(changes: Q
   }
 }
 
-/** How much memory was written down. A pause of this process has noted it; that of another is looked for once. */
+/**
+ * How much memory was written down. A pause of this process has noted it; that of another is looked
+ * for once.
+ */
 async function writtenMiB(
   { engine, restores }: Service,
   { pause_checkpoint_id, memory_mib }: RuntimeRow,
@@ -132,7 +137,8 @@ async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal):
     await failpoint('resume.started')
     return null
   } catch (error) {
-    // What is inside is the tenant's, and it would be out of reach for a command that fails each time.
+    // What is inside is the tenant's, and it would be out of reach for a command that fails each
+    // time.
     if (signal.aborted || !(error instanceof HoltError)) throw error
     return { code: 'on_restore_failed', message: error.message }
   }
@@ -148,7 +154,10 @@ async function becomeRunning(service: Service, ref: RuntimeRef, reason: Reason |
   })
 }
 
-/** Takes back what was made of a runtime that did not come back, and throws why. One whose row says `running` nevertheless has come back. */
+/**
+ * Takes back what was made of a runtime that did not come back, and throws why. One whose row says
+ * `running` nevertheless has come back.
+ */
 async function giveUp(
   service: Service,
   ref: RuntimeRef,

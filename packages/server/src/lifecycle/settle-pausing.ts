@@ -19,7 +19,10 @@ const unusable = {
   damaged: { code: 'snapshot_damaged', message: 'Its files are not what was written.' },
 } as const satisfies Record<string, Reason>
 
-/** Makes a `pausing` runtime whose checkpoint is durable a paused one, and gives back what it has of the machine. Without a reason it has that of its pause. */
+/**
+ * Makes a `pausing` runtime whose checkpoint is durable a paused one, and gives back what it has of
+ * the machine. Without a reason it has that of its pause.
+ */
 export async function becomePaused(
   service: Service,
   ref: RuntimeRef,
@@ -33,7 +36,9 @@ export async function becomePaused(
   return isAway(service, ref, row)
 }
 
-/** What follows from a row that says `paused`: requests bring it back, and its way out is closed. */
+/**
+ * What follows from a row that says `paused`: requests bring it back, and its way out is closed.
+ */
 async function isAway({ links, networks }: Service, ref: RuntimeRef, row: RuntimeRow): Promise<RuntimeRow> {
   links.gate(ref.runtimeId).setAway()
   await networks.sync(ref)
@@ -41,8 +46,10 @@ async function isAway({ links, networks }: Service, ref: RuntimeRef, row: Runtim
 }
 
 /**
- * Finds out what became of a `pausing` runtime whose pause failed or was cut off by the end of the service: it goes on where it runs, is paused where it is gone and its
- * checkpoint is there, whether or not this host can restore that, and has failed where there is neither. Answers the row as it is then.
+ * Finds out what became of a `pausing` runtime whose pause failed or was cut off by the end of the
+ * service: it goes on where it runs, is paused where it is gone and its checkpoint is there,
+ * whether or not this host can restore that, and has failed where there is neither. Answers the row
+ * as it is then.
  */
 export async function settlePausing(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)

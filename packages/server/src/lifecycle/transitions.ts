@@ -1,6 +1,9 @@
 import type { RuntimeRow } from '../store/tables.ts'
 
-/** What is done to a runtime on its way out of memory or back. A `recovery` finishes what was cut off, and comes to what it finds: nobody who wants one of the others joins it. */
+/**
+ * What is done to a runtime on its way out of memory or back. A `recovery` finishes what was cut
+ * off, and comes to what it finds: nobody who wants one of the others joins it.
+ */
 export type TransitionKind = 'pause' | 'resume' | 'recovery'
 
 interface Transition {
@@ -9,11 +12,17 @@ interface Transition {
   readonly result: Promise<RuntimeRow>
 }
 
-/** The pauses, resumes and recoveries that this process is working on: those of one runtime run one after another, and who wants the same as the last of them joins it. */
+/**
+ * The pauses, resumes and recoveries that this process is working on: those of one runtime run one
+ * after another, and who wants the same as the last of them joins it.
+ */
 export class Transitions {
   readonly #underWay = new Map<string, readonly Transition[]>()
 
-  /** Runs a transition, or joins the one of the same kind that comes last. Its signal ends when it is stopped. */
+  /**
+   * Runs a transition, or joins the one of the same kind that comes last. Its signal ends when it
+   * is stopped.
+   */
   run(
     runtimeId: string,
     kind: TransitionKind,
@@ -55,13 +64,19 @@ export class Transitions {
     while (this.has(runtimeId)) await Promise.allSettled(this.#of(runtimeId).map(({ result }) => result))
   }
 
-  /** Stops what is done to a runtime and waits until it has been let go of. Nothing under way is success. */
+  /**
+   * Stops what is done to a runtime and waits until it has been let go of. Nothing under way is
+   * success.
+   */
   async stop(runtimeId: string): Promise<void> {
     for (const { controller } of this.#of(runtimeId)) controller.abort(new Error('the runtime is deleted'))
     await this.settled(runtimeId)
   }
 
-  /** Resolves when nothing is under way: what is written down half may be lost, so the service's end waits. */
+  /**
+   * Resolves when nothing is under way: what is written down half may be lost, so the service's end
+   * waits.
+   */
   async close(): Promise<void> {
     while (this.#underWay.size > 0)
       await Promise.allSettled([...this.#underWay.values()].flatMap((all) => all.map(({ result }) => result)))

@@ -7,8 +7,9 @@ import { recoverPause } from './recover-pause.ts'
 import { resumeRuntime } from './resume-runtime.ts'
 
 /**
- * A project's runtime that runs: one that is paused is brought back where it may be, one that is on its way out or back is waited for. Throws `runtime_paused` where it may
- * not, and what it is where it has ended or never ran. Whoever is `gone` waits no longer; what was begun goes on.
+ * A project's runtime that runs: one that is paused is brought back where it may be, one that is on
+ * its way out or back is waited for. Throws `runtime_paused` where it may not, and what it is where
+ * it has ended or never ran. Whoever is `gone` waits no longer; what was begun goes on.
  */
 export async function findAwake(service: Service, ref: RuntimeRef, gone: AbortSignal): Promise<RuntimeRow> {
   for (;;) {

@@ -6,10 +6,16 @@ import type { Service } from '../service.ts'
 /** How often what lingers is waited for while requests go on. */
 const maxTries = 3
 
-/** The guest says how long connections linger, and is not believed any length: so long it is waited for while requests go on, and while they wait, too. */
+/**
+ * The guest says how long connections linger, and is not believed any length: so long it is waited
+ * for while requests go on, and while they wait, too.
+ */
 const lingeringMs = { open: 61_000, held: 3_000 }
 
-/** Memory and files are written to the disk: seconds for each GiB. What is written takes no longer than this. */
+/**
+ * Memory and files are written to the disk: seconds for each GiB. What is written takes no longer
+ * than this.
+ */
 export const writeTimeoutMs = 600_000
 
 /** Time for the guest to answer, and to end its connections. */
@@ -20,14 +26,19 @@ export interface WriteDown {
   readonly checkpointId: string
   /** False: the engine removes the runtime when its checkpoint is durable. */
   readonly goOn: boolean
-  /** Done when the checkpoint is durable, before requests are let in again; one that goes on lets them in before. */
+  /**
+   * Done when the checkpoint is durable, before requests are let in again; one that goes on lets
+   * them in before.
+   */
   readonly onTaken?: (info: CheckpointInfo) => Promise<void>
 }
 
 /**
- * Writes a running runtime down as a checkpoint: thaws it, holds requests, quiesces the guest, takes the checkpoint and lets requests go on. On failure the runtime goes
- * on as well, unless the engine has lost it; what is there of the checkpoint is the caller's to remove. Open streams break, and whoever serves them goes on at their
- * cursor (`Comeback`); connections out of the runtime are reset.
+ * Writes a running runtime down as a checkpoint: thaws it, holds requests, quiesces the guest,
+ * takes the checkpoint and lets requests go on. On failure the runtime goes on as well, unless the
+ * engine has lost it; what is there of the checkpoint is the caller's to remove. Open streams
+ * break, and whoever serves them goes on at their cursor (`Comeback`); connections out of the
+ * runtime are reset.
  */
 export async function writeDown(
   service: Service,
@@ -74,7 +85,10 @@ async function take(
   return { info }
 }
 
-/** The guest sets its network up again at the first request on its new connection: what runs inside need not wait for a client's. */
+/**
+ * The guest sets its network up again at the first request on its new connection: what runs inside
+ * need not wait for a client's.
+ */
 function bringNetworkBack({ engine, log }: Service, runtimeId: string): void {
   const signal = AbortSignal.timeout(guestTimeoutMs)
   engine

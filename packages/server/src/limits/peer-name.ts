@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net'
 
-/** Whom an address belongs to, as far as it tells: an IPv6 network of 64 bits is one host's (RFC 6177), and an IPv4 address in IPv6 is an IPv4 address. */
+/**
+ * Whom an address belongs to, as far as it tells: an IPv6 network of 64 bits is one host's (RFC
+ * 6177), and an IPv4 address in IPv6 is an IPv4 address.
+ */
 export function peerName(address: string | undefined): string {
   if (address === undefined) return 'unknown'
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]

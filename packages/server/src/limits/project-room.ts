@@ -1,4 +1,7 @@
-/** Counts bytes of the service's memory or disk on the accounts of projects: a bound of each piece alone is none where a client asks a thousand times at once. */
+/**
+ * Counts bytes of the service's memory or disk on the accounts of projects: a bound of each piece
+ * alone is none where a client asks a thousand times at once.
+ */
 export class ProjectRoom {
   readonly #maxBytes: number
   readonly maxBytesOfProject: number
@@ -10,7 +13,10 @@ export class ProjectRoom {
     this.maxBytesOfProject = maxBytesOfProject
   }
 
-  /** Takes room for more bytes. Answers whose room is full, in which case nothing is taken; null where there was room. */
+  /**
+   * Takes room for more bytes. Answers whose room is full, in which case nothing is taken; null
+   * where there was room.
+   */
   take(projectId: string, bytes: number): 'project' | 'service' | null {
     const ofProject = (this.#byProject.get(projectId) ?? 0) + bytes
     if (ofProject > this.maxBytesOfProject) return 'project'

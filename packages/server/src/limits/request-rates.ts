@@ -3,7 +3,9 @@ import { limitReached } from './limit-reached.ts'
 import { peerName } from './peer-name.ts'
 import { type Rate, type Taken, TokenBuckets } from './token-buckets.ts'
 
-/** Wrong keys that one address may send: more than a client whose key has just been revoked does. */
+/**
+ * Wrong keys that one address may send: more than a client whose key has just been revoked does.
+ */
 const failureRate: Rate = { perSec: 10, burst: 200 }
 
 /** How often projects ask, and how often addresses send wrong keys. */
@@ -25,7 +27,10 @@ export class RequestRates {
     return { burst, ...this.#projects.take(projectId, { perSec, burst }) }
   }
 
-  /** Counts a wrong key, and throws `rate_limited` where that address has sent too many. A right one is never refused: behind a proxy all clients have one address. */
+  /**
+   * Counts a wrong key, and throws `rate_limited` where that address has sent too many. A right one
+   * is never refused: behind a proxy all clients have one address.
+   */
   noteFailure(peer: string | undefined): void {
     const { allowed, retryAfterSecs, resetSecs } = this.#peers.take(peerName(peer), this.#failures)
     if (allowed) return

@@ -20,10 +20,16 @@ interface Bucket {
   filledAt: number
 }
 
-/** More buckets than this are gone through, and those that are full are forgotten: a full one is the same as none. */
+/**
+ * More buckets than this are gone through, and those that are full are forgotten: a full one is the
+ * same as none.
+ */
 const maxBuckets = 10_000
 
-/** Token buckets by name (https://en.wikipedia.org/wiki/Token_bucket): in the long run so many a second, and a burst after a while without. */
+/**
+ * Token buckets by name (https://en.wikipedia.org/wiki/Token_bucket): in the long run so many a
+ * second, and a burst after a while without.
+ */
 export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>()
   readonly #monotonic: () => number

@@ -40,8 +40,10 @@ export class Comeback {
   }
 
   /**
-   * Resolves when the runtime is there again after `error` broke what was followed: it waits while the runtime is written down, and for a resume, which it does not cause.
-   * Rejects with `error` where that is no break, with the signal's reason, and with what the runtime is where it has ended.
+   * Resolves when the runtime is there again after `error` broke what was followed: it waits while
+   * the runtime is written down, and for a resume, which it does not cause. Rejects with `error`
+   * where that is no break, with the signal's reason, and with what the runtime is where it has
+   * ended.
    */
   async after(error: unknown): Promise<void> {
     this.#signal.throwIfAborted()
@@ -57,7 +59,10 @@ export class Comeback {
     }
   }
 
-  /** Waits until requests are let in. False where the row is ahead of that: it says `paused`, and the way is not closed yet. */
+  /**
+   * Waits until requests are let in. False where the row is ahead of that: it says `paused`, and
+   * the way is not closed yet.
+   */
   async #isBack(): Promise<boolean> {
     const { transitions } = this.#service
     await this.#gate.whenOpen(this.#signal)

@@ -25,7 +25,10 @@ interface Passage {
   answered: boolean
 }
 
-/** The way into one runtime: knows who uses it, lets nobody in while it is written down, and thaws it for whoever comes. */
+/**
+ * The way into one runtime: knows who uses it, lets nobody in while it is written down, and thaws
+ * it for whoever comes.
+ */
 export class Gate implements GuestLink {
   readonly #parts: GateParts
   readonly #passages = new Set<Passage>()
@@ -114,7 +117,10 @@ export class Gate implements GuestLink {
     }
   }
 
-  /** Runs `work` while nobody is let in. What is under way and no stream is waited for, so long at the most. The signal ends every wait before `work`. */
+  /**
+   * Runs `work` while nobody is let in. What is under way and no stream is waited for, so long at
+   * the most. The signal ends every wait before `work`.
+   */
   async hold<Result>(
     quietMs: number,
     work: (link: GuestLink) => Promise<Result>,
@@ -136,7 +142,10 @@ export class Gate implements GuestLink {
     }
   }
 
-  /** The runtime is not on the host any more, and may come back: requests bring it back, and what follows it waits. */
+  /**
+   * The runtime is not on the host any more, and may come back: requests bring it back, and what
+   * follows it waits.
+   */
   setAway(): void {
     this.#away ??= new Waiters()
     this.#holds += 1
@@ -188,7 +197,8 @@ export class Gate implements GuestLink {
 
   async #enter(request: GuestRequest): Promise<Passage> {
     const passage: Passage = { request, answered: false }
-    // It may have been closed between the end of the wait and here, and who closes it counts those who are in.
+    // It may have been closed between the end of the wait and here, and who closes it counts those
+    // who are in.
     do await this.#open(request.signal)
     while (!this.isOpen)
     this.#passages.add(passage)
@@ -248,7 +258,10 @@ export class Gate implements GuestLink {
     this.#lastUsedAt = this.#parts.monotonic()
   }
 
-  /** A question that broke because the runtime was written down may be asked again: nobody has its answer, and nothing was changed by it. */
+  /**
+   * A question that broke because the runtime was written down may be asked again: nobody has its
+   * answer, and nothing was changed by it.
+   */
   #mayRepeat({ method, signal }: GuestRequest, { error, holds }: { error: unknown; holds: number }): boolean {
     return method === 'GET' && holds !== this.#holds && !signal.aborted && isBreak(error)
   }

@@ -3,7 +3,10 @@ import { wakeById } from '../lifecycle/wake.ts'
 import type { Service } from '../service.ts'
 import { Gate } from './gate.ts'
 
-/** How long a hold waits for what is under way. A transfer that takes longer breaks off, and can be gone on with by its `upload_id` or `Range`. */
+/**
+ * How long a hold waits for what is under way. A transfer that takes longer breaks off, and can be
+ * gone on with by its `upload_id` or `Range`.
+ */
 const quietMs = 5_000
 
 /** How much a runtime is used. */
@@ -14,7 +17,10 @@ export interface Activity {
   readonly lastUsedAt: number
 }
 
-/** The ways into runtimes. Everybody who speaks to the guest of a project's runtime does it through these, so that they know when it is used. */
+/**
+ * The ways into runtimes. Everybody who speaks to the guest of a project's runtime does it through
+ * these, so that they know when it is used.
+ */
 export class RuntimeLinks {
   readonly #service: () => Service
   readonly #gates = new Map<string, Gate>()
@@ -23,7 +29,10 @@ export class RuntimeLinks {
     this.#service = service
   }
 
-  /** A link whose requests thaw the runtime first, wait while it is held, bring it back while it is paused, and count as its use until their answer has been read to its end. */
+  /**
+   * A link whose requests thaw the runtime first, wait while it is held, bring it back while it is
+   * paused, and count as its use until their answer has been read to its end.
+   */
   async dial(runtimeId: string, signal: AbortSignal): Promise<GuestLink> {
     const gate = this.gate(runtimeId)
     await gate.connect(signal)
@@ -40,7 +49,10 @@ export class RuntimeLinks {
     return { open, lastUsedAt }
   }
 
-  /** Runs `work` while no new request is let in; requests that arrive wait. Short requests in flight are waited for (bounded). The signal ends every wait before `work`. */
+  /**
+   * Runs `work` while no new request is let in; requests that arrive wait. Short requests in flight
+   * are waited for (bounded). The signal ends every wait before `work`.
+   */
   hold<Result>(runtimeId: string, work: (guest: Client) => Promise<Result>, signal: AbortSignal): Promise<Result> {
     return this.gate(runtimeId).hold(quietMs, (link) => work(new GuestClient(link)), signal)
   }

@@ -2,7 +2,10 @@ import type { Decision } from '@holt/egress'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
-/** What is counted of the way out of runtimes. Names of hosts and of rules are clients', and not among it. */
+/**
+ * What is counted of the way out of runtimes. Names of hosts and of rules are clients', and not
+ * among it.
+ */
 export class GatewayMetrics {
   readonly #decisions: Counter
   readonly #bytes: Counter

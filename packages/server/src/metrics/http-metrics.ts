@@ -94,7 +94,10 @@ export class HttpMetrics {
     this.#dropped.inc({ reason })
   }
 
-  /** Counts a request to a port, with what the program or the service has answered: a status that HTTP does not know is `other`, since programs say what they like. */
+  /**
+   * Counts a request to a port, with what the program or the service has answered: a status that
+   * HTTP does not know is `other`, since programs say what they like.
+   */
   notePort(method: string, status: number): void {
     const isKnown = status === clientLeft || STATUS_CODES[status] !== undefined
     this.#requests.inc({ method, route: portRoute, status: isKnown ? status : 'other' })

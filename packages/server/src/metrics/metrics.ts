@@ -15,8 +15,9 @@ import { WorkMetrics } from './work-metrics.ts'
 const errorsName = 'holt_metrics_errors_total'
 
 /**
- * What the service counts, in the text format of Prometheus. Each subject is a file of its own beside this one. No label has a value that a client chooses freely, or an
- * id; templates are named.
+ * What the service counts, in the text format of Prometheus. Each subject is a file of its own
+ * beside this one. No label has a value that a client chooses freely, or an id; templates are
+ * named.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -57,7 +58,10 @@ export class Metrics {
     return this.#registry.contentType
   }
 
-  /** Everything as it is now, but for what cannot be read: a disk or a store that fails does not take away what tells of it. */
+  /**
+   * Everything as it is now, but for what cannot be read: a disk or a store that fails does not
+   * take away what tells of it.
+   */
   async text(): Promise<string> {
     const names = this.#registry.getMetricsAsArray().map(({ name }) => name)
     const texts = await Promise.all(names.filter((name) => name !== errorsName).map((name) => this.#textOf(name)))

@@ -9,7 +9,10 @@ const lagSampleMs = 500
 /** From a loop that is free to one that a large answer holds up, in seconds. */
 const lagBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** What the process is like. The names are those that the client libraries of Prometheus use (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics). */
+/**
+ * What the process is like. The names are those that the client libraries of Prometheus use
+ * (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics).
+ */
 export class ProcessMetrics {
   readonly #lag: Histogram
 

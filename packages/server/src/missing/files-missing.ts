@@ -1,4 +1,7 @@
-/** What the reasons begin with of rows that have failed for a missing file alone, and no others: they are ready again when the file is there. */
+/**
+ * What the reasons begin with of rows that have failed for a missing file alone, and no others:
+ * they are ready again when the file is there.
+ */
 export const filesMissingPattern = '{"code":"files_missing",%'
 
 /** Why nothing can be made from something whose file is not in the state directory. */

@@ -7,7 +7,10 @@ export interface Present {
   readonly checkpoints: ReadonlySet<string>
 }
 
-/** Rows that nothing can be made from, each with the file that it lacks, as a path below the state directory. */
+/**
+ * Rows that nothing can be made from, each with the file that it lacks, as a path below the state
+ * directory.
+ */
 export interface Missing {
   readonly snapshots: readonly Lacking<SnapshotRow>[]
   /** Without the base templates, which are made anew. */
@@ -22,7 +25,10 @@ interface Lacking<Row> {
   readonly file: string
 }
 
-/** Finds what rows of every project name and the state directory does not have, as after an import of rows alone. */
+/**
+ * Finds what rows of every project name and the state directory does not have, as after an import
+ * of rows alone.
+ */
 export async function findMissing(db: Queries, present: Present): Promise<Missing> {
   const snapshots = await db.selectFrom('snapshots').selectAll().where('state', '=', 'ready').execute()
   const templates = await db
@@ -54,7 +60,9 @@ export function countMissing(missing: Missing): Readonly<Record<keyof Missing, n
   }
 }
 
-/** The first file that is not there of those that something is made from; null where it is whole. */
+/**
+ * The first file that is not there of those that something is made from; null where it is whole.
+ */
 export function missingFileOf(
   { image_digest, checkpoint_id }: Pick<TemplateRow, 'image_digest' | 'checkpoint_id'>,
   { images, checkpoints }: Present,

@@ -7,8 +7,10 @@ import { filesMissing, filesMissingPattern } from './files-missing.ts'
 import { countMissing, findMissing, missingFileOf, type Present } from './find-missing.ts'
 
 /**
- * Says of snapshots and templates that their files are not in the state directory, as after an import of rows alone, and of those that have come back since that they are ready. Only
- * at a start: nothing removes a file of such a row while the service runs. A paused runtime stays as it is, and whoever resumes it is told.
+ * Says of snapshots and templates that their files are not in the state directory, as after an
+ * import of rows alone, and of those that have come back since that they are ready. Only at a
+ * start: nothing removes a file of such a row while the service runs. A paused runtime stays as it
+ * is, and whoever resumes it is told.
  */
 export async function markMissing(service: Service): Promise<void> {
   const present = await presentIn(service.engine)

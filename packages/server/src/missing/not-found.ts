@@ -33,10 +33,15 @@ const readScopes = {
 } as const satisfies Partial<Record<NotFoundCode, Scope>>
 type NamedCode = keyof typeof readScopes
 
-/** A name is repeated in the answer up to this many characters, which is more than a valid one has. */
+/**
+ * A name is repeated in the answer up to this many characters, which is more than a valid one has.
+ */
 const shownLength = 200
 
-/** Bounds the names that are compared, so that the cost of a wrong name does not grow with the project. */
+/**
+ * Bounds the names that are compared, so that the cost of a wrong name does not grow with the
+ * project.
+ */
 export const comparedNames = 200
 
 /** A name with more wrong characters than this is another one, not a misspelt one. */
@@ -78,7 +83,10 @@ function notFound(code: NotFoundCode, message: string, name: string, { nearest =
   return new HoltError(code, message, hint === undefined ? { details } : { details, hint })
 }
 
-/** A build goes on after its request was answered. Its log, which names templates, needs the scope that lists them. */
+/**
+ * A build goes on after its request was answered. Its log, which names templates, needs the scope
+ * that lists them.
+ */
 function mayList(code: NamedCode): boolean {
   const acting = actingRequest()
   return acting === null ? code === 'template_not_found' : hasScopeOf(acting.scopes, readScopes[code])

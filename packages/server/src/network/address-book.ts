@@ -5,7 +5,10 @@ import type { Queries, Store } from '../store/open-store.ts'
 /** How late an address may be written down. */
 const flushMs = 200
 
-/** The addresses of a runtime that are kept over a restart: the newest. Programs rarely remember more than a few. */
+/**
+ * The addresses of a runtime that are kept over a restart: the newest. Programs rarely remember
+ * more than a few.
+ */
 const maxKept = 1000
 
 /** The most that waits to be written. */
@@ -21,7 +24,10 @@ export async function knownAddresses(db: Queries, runtimeId: string): Promise<re
     .execute()
 }
 
-/** Writes down which address stands for which name, beside the traffic, so that a program that remembers one reaches the same host after a restart. */
+/**
+ * Writes down which address stands for which name, beside the traffic, so that a program that
+ * remembers one reaches the same host after a restart.
+ */
 export class AddressBook {
   readonly #store: Store
   readonly #log: Log

@@ -39,10 +39,15 @@ export interface DecidedNetwork {
   readonly addresses: readonly SyntheticAddress[]
 }
 
-/** What is wanted of a new runtime's network. `network_policy` is undefined where it is not known. */
+/**
+ * What is wanted of a new runtime's network. `network_policy` is undefined where it is not known.
+ */
 type WantedNetwork = Pick<CreateRuntime, 'secrets' | 'env'> & { readonly network_policy: WantedPolicy | undefined }
 
-/** Finds what a create asks for, and refuses what cannot work: a secret without a way to its hosts, two that want one variable. */
+/**
+ * Finds what a create asks for, and refuses what cannot work: a secret without a way to its hosts,
+ * two that want one variable.
+ */
 export async function chooseNetwork(
   { store }: Pick<Service, 'store'>,
   projectId: string,
@@ -71,7 +76,10 @@ export async function chooseNetwork(
   return { policy, secrets: found }
 }
 
-/** Makes what a chosen network needs. `former`: what its programs know from before; null where it has none. */
+/**
+ * Makes what a chosen network needs. `former`: what its programs know from before; null where it
+ * has none.
+ */
 export async function decideNetwork(
   projectId: string,
   { policy, secrets }: ChosenNetwork,
@@ -147,7 +155,10 @@ export async function putCaKey(
   await putSealed(changes, masterKeys, { projectId, ownerId, purpose: caPurpose, version: 1, value: ca.privateKeyPem })
 }
 
-/** Refuses a secret that the gateway would never put in anywhere: its program would fail inside with nothing to tell why. */
+/**
+ * Refuses a secret that the gateway would never put in anywhere: its program would fail inside with
+ * nothing to tell why.
+ */
 function requireWay(
   secret: SecretRow,
   policy: PolicyBody | null,
@@ -164,7 +175,10 @@ function requireWay(
   refuse(invalidField(pointer, `is for ${named}, which the network policy does not allow over TLS`))
 }
 
-/** What a runtime has in place of a value: worth nothing outside of it, and nothing to any other runtime but those that go on with its programs. */
+/**
+ * What a runtime has in place of a value: worth nothing outside of it, and nothing to any other
+ * runtime but those that go on with its programs.
+ */
 function placeholderOf({ secret_id, name }: SecretRow, former: FormerNetwork | null): string {
   return former?.placeholders[secret_id] ?? `holt-placeholder-${name}-${randomText(24)}`
 }

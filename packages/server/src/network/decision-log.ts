@@ -10,7 +10,10 @@ import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
 /** How late a decision may be in the log. */
 const flushMs = 200
 
-/** The most decisions that wait to be written: of one runtime, and of all together. What comes on top is dropped, and the log says so. */
+/**
+ * The most decisions that wait to be written: of one runtime, and of all together. What comes on
+ * top is dropped, and the log says so.
+ */
 const maxWaiting = { ofOne: 500, ofAll: 4000 }
 
 /** Takes the decisions of one runtime. */
@@ -23,8 +26,9 @@ interface Waiting {
 }
 
 /**
- * The decisions of every runtime, written in batches beside the traffic. The newest 10,000 of each are kept. Each has the next cursor of its
- * runtime, also one that is dropped: a gap between cursors is how many are missing.
+ * The decisions of every runtime, written in batches beside the traffic. The newest 10,000 of each
+ * are kept. Each has the next cursor of its runtime, also one that is dropped: a gap between
+ * cursors is how many are missing.
  */
 export class DecisionLog {
   readonly #store: Store
@@ -83,7 +87,9 @@ export class DecisionLog {
     return before
   }
 
-  /** Calls `onWritten` whenever decisions of a runtime have been written, until it is disposed of. */
+  /**
+   * Calls `onWritten` whenever decisions of a runtime have been written, until it is disposed of.
+   */
   watch(runtimeId: string, onWritten: () => void): Disposable {
     return this.#readers.watch(runtimeId, onWritten)
   }
@@ -125,7 +131,8 @@ export class DecisionLog {
     try {
       await this.#insert(batch, [...runtimes.values()])
     } catch (error) {
-      // What a runtime may reach does not hang on its log: the gap in the cursors says that something is missing.
+      // What a runtime may reach does not hang on its log: the gap in the cursors says that
+      // something is missing.
       this.#log.warn({ err: error, decisions: batch.length }, 'network decisions could not be written')
     }
     for (const runtimeId of runtimes.keys()) this.#readers.tell(runtimeId)

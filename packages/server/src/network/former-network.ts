@@ -7,7 +7,10 @@ import { knownAddresses } from './address-book.ts'
 import { caPurpose, type DecidedNetwork } from './decide-network.ts'
 import { currentPolicy, heldSecrets, networkRow } from './find-network.ts'
 
-/** What programs inside a runtime know of its network, and go on using where they go on in another runtime. */
+/**
+ * What programs inside a runtime know of its network, and go on using where they go on in another
+ * runtime.
+ */
 export interface FormerNetwork {
   /** The authority that they trust; null where the runtime never had a network. */
   readonly ca: RuntimeCa | null
@@ -30,7 +33,9 @@ export async function formerNetwork(service: Service, ref: RuntimeRef): Promise<
   }
 }
 
-/** The network of a runtime for another one that goes on where it stands: the same in everything. */
+/**
+ * The network of a runtime for another one that goes on where it stands: the same in everything.
+ */
 export async function copyNetwork(service: Service, ref: RuntimeRef): Promise<DecidedNetwork> {
   const rules = await copyRules(service.store.db, ref)
   const { ca, addresses } = await formerNetwork(service, ref)

@@ -18,7 +18,10 @@ interface Reading {
   readonly gone: AbortSignal
 }
 
-/** The items of a runtime's log after a cursor: what is there, and with `follow` what comes until the runtime has ended. What is missing is said. */
+/**
+ * The items of a runtime's log after a cursor: what is there, and with `follow` what comes until
+ * the runtime has ended. What is missing is said.
+ */
 export async function* logItems(
   service: Service,
   ref: RuntimeRef,

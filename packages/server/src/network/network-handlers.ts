@@ -44,7 +44,10 @@ export const networkHandlers = {
   },
 } satisfies Partial<Handlers>
 
-/** Asks the gateway what it would decide. It resolves a name that is allowed, and sends nothing to the host. */
+/**
+ * Asks the gateway what it would decide. It resolves a name that is allowed, and sends nothing to
+ * the host.
+ */
 async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
   const { service, caller, params, body, gone } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }

@@ -8,7 +8,9 @@ import type { Log } from '../service.ts'
 import type { DialWebhook } from '../webhooks/post-message.ts'
 import type { EgressGateway } from './runtime-networks.ts'
 
-/** The ways to hosts outside: the gateway of runtimes, and the service's own, under the same rules. */
+/**
+ * The ways to hosts outside: the gateway of runtimes, and the service's own, under the same rules.
+ */
 export interface Outside {
   readonly gateway: EgressGateway
   readonly dialTls: DialTls

@@ -31,8 +31,9 @@ interface Desired {
 }
 
 /**
- * The ways out that are open in this process. What should be stands in the database; `sync` brings the gateway in line with it, so that the last
- * change wins whatever order they come in. A runtime that has none here reaches nothing: nothing listens.
+ * The ways out that are open in this process. What should be stands in the database; `sync` brings
+ * the gateway in line with it, so that the last change wins whatever order they come in. A runtime
+ * that has none here reaches nothing: nothing listens.
  */
 export class RuntimeNetworks {
   readonly #service: () => Service
@@ -58,7 +59,10 @@ export class RuntimeNetworks {
     return [...this.#open.values()].reduce((sum, egress) => sum + egress.openConnections, 0)
   }
 
-  /** Opens, changes or closes a runtime's way out, as the database has it. Resolves when that is in force. */
+  /**
+   * Opens, changes or closes a runtime's way out, as the database has it. Resolves when that is in
+   * force.
+   */
   async sync(ref: RuntimeRef): Promise<void> {
     await this.#lock.run(ref.runtimeId, async () => {
       const desired = await this.#desired(ref)
@@ -80,7 +84,10 @@ export class RuntimeNetworks {
     return this.#changes.run(runtimeId, change)
   }
 
-  /** What the guest of a runtime is to be told of its network now; null for none. Its way out must be open. */
+  /**
+   * What the guest of a runtime is to be told of its network now; null for none. Its way out must
+   * be open.
+   */
   async guestNetwork(ref: RuntimeRef, signal: AbortSignal): Promise<GuestNetwork | null> {
     const { store } = this.#service()
     const row = await networkRow(store.db, ref)
@@ -122,7 +129,10 @@ export class RuntimeNetworks {
     await this.#addresses.flush()
   }
 
-  /** Closes a runtime's way out for good: it ends, and the key of its authority with it. None is success. */
+  /**
+   * Closes a runtime's way out for good: it ends, and the key of its authority with it. None is
+   * success.
+   */
   async forget({ projectId, runtimeId }: RuntimeRef): Promise<void> {
     const { store, decisions } = this.#service()
     await this.#lock.run(runtimeId, async () => {
@@ -133,7 +143,10 @@ export class RuntimeNetworks {
     })
   }
 
-  /** Lets go of every way out, as the end of the process does. They are opened again by the next one. */
+  /**
+   * Lets go of every way out, as the end of the process does. They are opened again by the next
+   * one.
+   */
   async closeAll(): Promise<void> {
     for (const runtimeId of [...this.#open.keys()]) await this.#lock.run(runtimeId, () => this.#close(runtimeId))
     await this.#addresses.flush()
@@ -200,7 +213,10 @@ export class RuntimeNetworks {
     await this.#service().engine.ability('egress')?.close(runtimeId)
   }
 
-  /** The secrets that the gateway puts in. One that is deleted stays known, so that its placeholder is refused and not passed on. */
+  /**
+   * The secrets that the gateway puts in. One that is deleted stays known, so that its placeholder
+   * is refused and not passed on.
+   */
   #attached({ projectId, runtimeId }: RuntimeRef, { secrets }: Desired): AttachedSecret[] {
     const service = this.#service()
     return secrets.flatMap(({ secret_id, name, hosts_json, header, format, placeholder }) => {

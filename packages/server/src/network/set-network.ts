@@ -24,8 +24,9 @@ export interface NetworkChange {
 }
 
 /**
- * Replaces what a running runtime may reach: in the database, then in the gateway, where it is in force, and then, where it gets or loses its
- * device, in the guest. Repeating a change that broke off half-way finishes it.
+ * Replaces what a running runtime may reach: in the database, then in the gateway, where it is in
+ * force, and then, where it gets or loses its device, in the guest. Repeating a change that broke
+ * off half-way finishes it.
  */
 export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, change: NetworkChange): Promise<void> {
   await findAwake(service, ref, change.gone)

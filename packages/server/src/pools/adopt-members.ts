@@ -7,12 +7,16 @@ import { shapeOfMember } from './pool-shape.ts'
 /** Members that are looked at beside each other: each thaws, dials and answers. */
 const atOnce = 8
 
-/** A guest that was frozen dials again as soon as it is thawed; on a busy host that takes a second or two. */
+/**
+ * A guest that was frozen dials again as soon as it is thawed; on a busy host that takes a second
+ * or two.
+ */
 const adoptTimeoutMs = 15_000
 
 /**
- * Takes up the members that an earlier process has left: those that were finished, still run and are nobody's. The others go: half-made ones, and those
- * that were being handed over when that process ended. `keep` says whether a member is still wanted, and owns it where it is.
+ * Takes up the members that an earlier process has left: those that were finished, still run and
+ * are nobody's. The others go: half-made ones, and those that were being handed over when that
+ * process ended. `keep` says whether a member is still wanted, and owns it where it is.
  */
 export async function adoptMembers(service: Service, keep: (member: PoolMember) => boolean): Promise<void> {
   const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()

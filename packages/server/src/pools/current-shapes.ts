@@ -11,7 +11,9 @@ export interface CurrentShape {
   readonly isDefault: boolean
 }
 
-/** What pools can be made of now: of every template that is ready, in every class that the host has. */
+/**
+ * What pools can be made of now: of every template that is ready, in every class that the host has.
+ */
 export async function currentShapes(
   service: Pick<Service, 'engine' | 'store' | 'config'>,
 ): Promise<ReadonlyMap<PoolKey, CurrentShape>> {

@@ -13,7 +13,10 @@ const forgotten = 0.5
 /** No burst counts as more: a pool has a ceiling anyway. */
 const countedMax = 1000
 
-/** How many runtimes a pool should have ready, told from the claims of late: its greatest burst, forgotten little by little. */
+/**
+ * How many runtimes a pool should have ready, told from the claims of late: its greatest burst,
+ * forgotten little by little.
+ */
 export class Demand {
   /** When the claims of the burst that may still go on came. */
   #burst: number[] = []

@@ -1,9 +1,15 @@
 import type { ReserveSettings } from '../runtimes/system-reserve.ts'
 
-/** Pools leave this much of the host's memory to creates and to what runs: more than what creates leave, so that pools yield first. */
+/**
+ * Pools leave this much of the host's memory to creates and to what runs: more than what creates
+ * leave, so that pools yield first.
+ */
 const memoryLeft = { share: 0.1, minMiB: 1024 }
 
-/** Between making one more and giving one back lies this much, so that the same memory is not taken and given in turns. */
+/**
+ * Between making one more and giving one back lies this much, so that the same memory is not taken
+ * and given in turns.
+ */
 const hysteresisMiB = 256
 
 /** Disk that pools leave; creates are refused at half of it. */
@@ -19,7 +25,10 @@ export interface HostRoom {
   readonly reserve: ReserveSettings
 }
 
-/** Whether the host has room for a member that takes `costMiB` of memory, beside what those that are being made will take. */
+/**
+ * Whether the host has room for a member that takes `costMiB` of memory, beside what those that are
+ * being made will take.
+ */
 export function hasRoom({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom, costMiB: number): boolean {
   if (diskFreeMiB < diskLeftOf(host)) return false
   return freeMemoryMiB === null || freeMemoryMiB - costMiB >= leftOf(host) + hysteresisMiB

@@ -1,7 +1,10 @@
 import type { Service } from '../service.ts'
 import type { PoolShape } from './pool-shape.ts'
 
-/** What a member takes of memory beside what its checkpoint holds: gVisor's kernel, or the guest of a container, and page tables. */
+/**
+ * What a member takes of memory beside what its checkpoint holds: gVisor's kernel, or the guest of
+ * a container, and page tables.
+ */
 const baseMiB = 40
 
 /** What a member of this shape is reckoned to take of the host's memory, in MiB. */

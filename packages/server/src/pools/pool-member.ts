@@ -12,7 +12,10 @@ const firstCommandTimeoutMs = 10_000
 /** Time to take a member away. */
 const removeTimeoutMs = 60_000
 
-/** A runtime that waits to be somebody's: its guest is connected and knows no owner, and it stands still. */
+/**
+ * A runtime that waits to be somebody's: its guest is connected and knows no owner, and it stands
+ * still.
+ */
 export interface PoolMember {
   readonly runtimeId: string
   readonly shape: PoolShape
@@ -23,8 +26,8 @@ export interface PoolMember {
 }
 
 /**
- * Makes a runtime that waits. Its row is there before it is, so that the next start finds what a crash has left. Whatever a claim would do and that no client has
- * a say in is done already.
+ * Makes a runtime that waits. Its row is there before it is, so that the next start finds what a
+ * crash has left. Whatever a claim would do and that no client has a say in is done already.
  */
 export async function makeMember(service: Service, shape: PoolShape, signal: AbortSignal): Promise<PoolMember> {
   const runtimeId = makeId('runtime')
@@ -52,7 +55,10 @@ export async function makeMember(service: Service, shape: PoolShape, signal: Abo
   }
 }
 
-/** Gives a member the names that it has unless a create says another, its limits, and a first command: the first one is slow. */
+/**
+ * Gives a member the names that it has unless a create says another, its limits, and a first
+ * command: the first one is slow.
+ */
 async function prepare(
   guest: GuestClient,
   { runtimeId, shape, machineId }: { runtimeId: string; shape: PoolShape; machineId: string },
@@ -76,7 +82,10 @@ async function prepare(
   })
 }
 
-/** Has a member stand still when its guest is there and nobody's. Rejects where it is somebody's, or does not answer. */
+/**
+ * Has a member stand still when its guest is there and nobody's. Rejects where it is somebody's, or
+ * does not answer.
+ */
 export async function settle({ engine }: Service, runtimeId: string, signal: AbortSignal): Promise<void> {
   const guest = new GuestClient(await engine.dial(runtimeId, signal))
   const info = await guest.info(signal)

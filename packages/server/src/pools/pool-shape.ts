@@ -41,7 +41,10 @@ export function shapeOfTemplate(
   }
 }
 
-/** What a runtime of a source would be made of; null where no pool has such: what was somebody's already, and another size than the template's. */
+/**
+ * What a runtime of a source would be made of; null where no pool has such: what was somebody's
+ * already, and another size than the template's.
+ */
 export function shapeOfSource(
   source: RuntimeSource,
   size: { readonly cpu: number; readonly memoryMiB: number },

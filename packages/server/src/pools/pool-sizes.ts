@@ -7,8 +7,9 @@ export interface PoolNeed {
 }
 
 /**
- * How many runtimes each pool should have, in the order of `needs`: its floor or its demand, whichever is more. Where all together would be more than the
- * ceiling, floors come first, and what is left is divided by what each wants beyond.
+ * How many runtimes each pool should have, in the order of `needs`: its floor or its demand,
+ * whichever is more. Where all together would be more than the ceiling, floors come first, and what
+ * is left is divided by what each wants beyond.
  */
 export function poolSizes(needs: readonly PoolNeed[], ceiling: number): readonly number[] {
   const floors = within(

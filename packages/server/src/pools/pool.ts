@@ -2,7 +2,9 @@ import { Demand } from './demand.ts'
 import type { PoolMember } from './pool-member.ts'
 import { type PoolShape, sameShape } from './pool-shape.ts'
 
-/** A member that has waited this long is replaced: what it was booted or restored with grows old. */
+/**
+ * A member that has waited this long is replaced: what it was booted or restored with grows old.
+ */
 const ageMaxMs = 3600_000
 
 /** The pause after a first failure to make a member; it doubles up to the longest. */
@@ -29,7 +31,9 @@ export class Pool {
   floor = 0
   /** How many there should be, as was decided last. */
   size = 0
-  /** What a member is reckoned to take of the host's memory; undefined where nobody has looked yet. */
+  /**
+   * What a member is reckoned to take of the host's memory; undefined where nobody has looked yet.
+   */
   costMiB: number | undefined
   #shape: PoolShape
   /** Oldest first. */
@@ -97,7 +101,10 @@ export class Pool {
     return this.#ready.splice(0)
   }
 
-  /** From now on members are made of this. Answers those that are made of something else, which are not here any more. */
+  /**
+   * From now on members are made of this. Answers those that are made of something else, which are
+   * not here any more.
+   */
   reshape(shape: PoolShape): readonly PoolMember[] {
     if (sameShape(shape, this.#shape)) return []
     this.#shape = shape
@@ -107,7 +114,10 @@ export class Pool {
     return this.takeAll()
   }
 
-  /** How many more should be made now. One that is too old counts as one too few, so that the new one is there before the old one goes. */
+  /**
+   * How many more should be made now. One that is too old counts as one too few, so that the new
+   * one is there before the old one goes.
+   */
   lacking(at: number): number {
     if (this.#monotonic() < this.#retryAt) return 0
     const old = this.size > 0 && this.#hasOld(at) ? 1 : 0

@@ -13,7 +13,10 @@ import { poolSizes } from './pool-sizes.ts'
 import { RefillGate } from './refill-gate.ts'
 import { makingAtOnce } from './refill-rate.ts'
 
-/** How often templates, memory and demand are looked at. A claim is refilled without waiting for that. */
+/**
+ * How often templates, memory and demand are looked at. A claim is refilled without waiting for
+ * that.
+ */
 const lookMs = 1000
 
 /** What could not be taken away is tried again once in so many looks. */
@@ -25,7 +28,10 @@ const givenBackAtOnce = 4
 /** A restore takes a fraction of a second; a boot on a slow host some seconds. */
 const makeTimeoutMs = 60_000
 
-/** Members for each processor that wake at a time: one that has it to itself needs some milliseconds, a hundred at once would all take as long as the last. */
+/**
+ * Members for each processor that wake at a time: one that has it to itself needs some
+ * milliseconds, a hundred at once would all take as long as the last.
+ */
 const wakingPerCpu = 2
 
 /** How large pools are. */
@@ -37,9 +43,10 @@ export interface PoolLimits {
 }
 
 /**
- * Runtimes that wait to be somebody's: for each template and class of isolation, made of what the template is made of, at its size. Nothing that a create
- * says about a runtime is in them, so that every create of that size can have one. How many wait follows the demand between floor and ceiling, and
- * the host's memory has the last word.
+ * Runtimes that wait to be somebody's: for each template and class of isolation, made of what the
+ * template is made of, at its size. Nothing that a create says about a runtime is in them, so that
+ * every create of that size can have one. How many wait follows the demand between floor and
+ * ceiling, and the host's memory has the last word.
  */
 export class Pools {
   readonly #service: () => Service
@@ -68,7 +75,10 @@ export class Pools {
     return [...this.#pools.values()].map(({ state }) => state)
   }
 
-  /** Takes up what an earlier process has left, then keeps the pools for as long as the service runs. */
+  /**
+   * Takes up what an earlier process has left, then keeps the pools for as long as the service
+   * runs.
+   */
   async keep(): Promise<void> {
     const service = this.#service()
     const { closing, log } = service
@@ -91,8 +101,9 @@ export class Pools {
   }
 
   /**
-   * A runtime for a create that wants one of this shape; null where none waits. The caller owns it: it makes it a project's, or lets go of it with
-   * `discard`. `again`: in place of one that was of no use, so that one create counts once.
+   * A runtime for a create that wants one of this shape; null where none waits. The caller owns it:
+   * it makes it a project's, or lets go of it with `discard`. `again`: in place of one that was of
+   * no use, so that one create counts once.
    */
   claim(shape: PoolShape, templateName: string, { again }: { readonly again: boolean }): PoolMember | null {
     if (this.#limits.ceiling === 0) return null
@@ -120,7 +131,10 @@ export class Pools {
     })
   }
 
-  /** Has refilling stand back, for a moment at the most, until it is disposed: a create is under way. */
+  /**
+   * Has refilling stand back, for a moment at the most, until it is disposed: a create is under
+   * way.
+   */
   creating(): Disposable {
     return this.#gate.holdBack()
   }
@@ -164,7 +178,10 @@ export class Pools {
     this.#gate.wish()
   }
 
-  /** Lets go of what is made of what a template was made of before, and of the pools of templates that are gone. */
+  /**
+   * Lets go of what is made of what a template was made of before, and of the pools of templates
+   * that are gone.
+   */
   #follow(shapes: Awaited<ReturnType<typeof currentShapes>>): void {
     for (const [key, { shape, templateName, isDefault }] of shapes) {
       const pool = isDefault ? this.#poolOf(shape, templateName) : this.#pools.get(key)
@@ -179,7 +196,10 @@ export class Pools {
     }
   }
 
-  /** Decides how many each pool should have. One that is empty, and that nobody has asked for in a long time, goes. */
+  /**
+   * Decides how many each pool should have. One that is empty, and that nobody has asked for in a
+   * long time, goes.
+   */
   #resize(): void {
     const at = this.#service().now()
     const pools = [...this.#pools]
@@ -191,7 +211,10 @@ export class Pools {
     }
   }
 
-  /** Lets go of what is beyond a pool's size, and where the host is short of memory or disk, of what there is most of. */
+  /**
+   * Lets go of what is beyond a pool's size, and where the host is short of memory or disk, of what
+   * there is most of.
+   */
   #giveBack(room: HostRoom): void {
     const pools = [...this.#pools.values()]
     for (const pool of pools) this.#giveUp(pool.takeSome(Math.min(givenBackAtOnce, pool.surplus())))
@@ -214,7 +237,10 @@ export class Pools {
     for (const member of members) this.discard(member)
   }
 
-  /** Begins to make what is missing: a few at once, one where creates want the host. What lacks the greatest part comes first. */
+  /**
+   * Begins to make what is missing: a few at once, one where creates want the host. What lacks the
+   * greatest part comes first.
+   */
   #refill(busy: boolean): void {
     const { closing, now } = this.#service()
     const max = busy ? 1 : this.#makingMax

@@ -1,12 +1,14 @@
 /**
- * How long refilling stands back for creates under way. Without it a create that is served in milliseconds would have the restore that it causes beside it, and be
- * slower for that; more would leave a pool empty under a steady load.
+ * How long refilling stands back for creates under way. Without it a create that is served in
+ * milliseconds would have the restore that it causes beside it, and be slower for that; more would
+ * leave a pool empty under a steady load.
  */
 const holdMs = 250
 
 /**
- * When a pool may be refilled: at once while no create is under way, else a quarter of a second after it was wished for first. So a burst of creates has the host
- * for itself, and no load starves the pools.
+ * When a pool may be refilled: at once while no create is under way, else a quarter of a second
+ * after it was wished for first. So a burst of creates has the host for itself, and no load starves
+ * the pools.
  */
 export class RefillGate {
   readonly #refill: (busy: boolean) => void
@@ -44,7 +46,10 @@ export class RefillGate {
     this.#wished = false
   }
 
-  /** What is begun beside creates is not all that is wished for: the rest is begun when they are over. */
+  /**
+   * What is begun beside creates is not all that is wished for: the rest is begun when they are
+   * over.
+   */
   #pass(): void {
     this.close()
     const busy = this.#creates > 0

@@ -21,7 +21,10 @@ export interface Admission {
   readonly by: 'key' | 'token' | 'public'
 }
 
-/** Decides whether a request may go on to a port: by an API key (not in the host form), by a token, or because the port is public. */
+/**
+ * Decides whether a request may go on to a port: by an API key (not in the host form), by a token,
+ * or because the port is public.
+ */
 export async function admitToPort(
   service: Service,
   target: PortTarget,
@@ -49,7 +52,9 @@ async function admitByKey(service: Service, { runtimeId }: PortTarget, claim: Cl
   return { row, credential: caller, expiresAt: null, by: 'key' }
 }
 
-/** A token is worth as much as the key that it was made with, in its generation, until it expires. */
+/**
+ * A token is worth as much as the key that it was made with, in its generation, until it expires.
+ */
 async function admitByGrant({ store, now }: Service, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
   const expiresAt = grant.expiresAtSecs * 1000
   if (expiresAt <= now() || grant.generation !== settingOf(row, grant.port).generation) return null
@@ -58,14 +63,17 @@ async function admitByGrant({ store, now }: Service, row: RuntimeRow, grant: Por
   return { row, credential: grant, expiresAt, by: 'token' }
 }
 
-/** A runtime of whatever project: a token, or that its port is public, tells that one may know of it, and nothing else is done with the row before. */
+/**
+ * A runtime of whatever project: a token, or that its port is public, tells that one may know of
+ * it, and nothing else is done with the row before.
+ */
 async function findByAddress({ store }: Service, runtimeId: string): Promise<RuntimeRow | undefined> {
   return store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', runtimeId).executeTakeFirst()
 }
 
 /**
- * Who brings nothing that this service has made for the port is not told whether there is such a runtime: below the API's path that is 401 as everywhere there,
- * in the host form 404.
+ * Who brings nothing that this service has made for the port is not told whether there is such a
+ * runtime: below the API's path that is 401 as everywhere there, in the host form 404.
  */
 function refusal({ form, port }: PortTarget, { known, exists }: { known: boolean; exists: boolean }): HoltError {
   const hint = `Get a new link: holt port RUNTIME ${port}, or GET .../ports/${port} with an API key.`

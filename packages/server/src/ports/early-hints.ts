@@ -6,12 +6,15 @@ const maxEarlyAnswers = 16
 /** Longer `Link` headers are dropped unread: a page hints at a few files. */
 const maxLinkLength = 4096
 
-/** One link of a `Link` header: a target, and parameters whose values may be quoted (RFC 8288, 3). */
+/**
+ * One link of a `Link` header: a target, and parameters whose values may be quoted (RFC 8288, 3).
+ */
 const link = /<[^<>]*>(?:[^,"<]|"(?:[^"\\]|\\.)*")*/g
 
 /**
- * A link of the form that Node takes. Node looks for that form by an expression that has several ways through each parameter, and tries all of them, twice as many for
- * each parameter more, before it refuses a link. This one has one way, and only links that have taken it reach Node.
+ * A link of the form that Node takes. Node looks for that form by an expression that has several
+ * ways through each parameter, and tries all of them, twice as many for each parameter more, before
+ * it refuses a link. This one has one way, and only links that have taken it reach Node.
  */
 const taken = /^<[^<>\s]*>(?:\s*;\s*[^;"=\s]+(?:=(?:"[^;"\s]*"|[^;"\s]*))?)*$/
 

@@ -9,7 +9,9 @@ import { type PortCredentials, takeCredentials } from './credentials.ts'
 import type { PortPlace } from './open-ports.ts'
 import { type PortTarget, portTargetOf } from './port-target.ts'
 
-/** Connecting over loopback inside the runtime takes no time, unless the listener's queue is full. */
+/**
+ * Connecting over loopback inside the runtime takes no time, unless the listener's queue is full.
+ */
 const connectTimeoutMs = 15_000
 
 /** A request that may go on to its port. */
@@ -24,8 +26,9 @@ export interface Visit {
 }
 
 /**
- * Lets a request in: reads which port it is for, decides whether it may go there, and takes a place among the open connections. `client` is what carries the
- * answer; `cut` is called when the visit is ended from here, be it that the token was rotated, the key revoked, or nothing moved.
+ * Lets a request in: reads which port it is for, decides whether it may go there, and takes a place
+ * among the open connections. `client` is what carries the answer; `cut` is called when the visit
+ * is ended from here, be it that the token was rotated, the key revoked, or nothing moved.
  */
 export async function enterPort(
   service: Service,
@@ -50,7 +53,8 @@ export async function enterPort(
   })
   if (admission.credential !== null) service.streams.add(admission.credential, client, end)
   let connected = false
-  // A connection that is there ends by what is said over it: the last of that may still be on its way when the client has closed.
+  // A connection that is there ends by what is said over it: the last of that may still be on its
+  // way when the client has closed.
   const giveUp = () => {
     if (!connected) over.abort(new ClientGone('the client is gone'))
   }

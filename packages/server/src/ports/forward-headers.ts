@@ -26,7 +26,10 @@ const policiesOfOrigin = [
   'strict-transport-security',
 ] as const
 
-/** Names that a trailer never has (RFC 9110, 6.5.1): framing, routing, authentication and what is read before the content. */
+/**
+ * Names that a trailer never has (RFC 9110, 6.5.1): framing, routing, authentication and what is
+ * read before the content.
+ */
 const neverTrailers: ReadonlySet<string> = new Set([
   ...hopByHop,
   ...ours,
@@ -40,7 +43,10 @@ const neverTrailers: ReadonlySet<string> = new Set([
   'www-authenticate',
 ])
 
-/** The protocol that a request asks to change to, if it is one that is carried. HTTP/2 is not: it would be another way to say who one is. */
+/**
+ * The protocol that a request asks to change to, if it is one that is carried. HTTP/2 is not: it
+ * would be another way to say who one is.
+ */
 export function upgradeOf({ headers }: IncomingMessage): string | null {
   const { upgrade = '' } = headers
   const asked = (headers.connection ?? '')
@@ -53,7 +59,10 @@ export function upgradeOf({ headers }: IncomingMessage): string | null {
     : null
 }
 
-/** The headers that a program is sent. Framing is our own, hop-by-hop fields end here, and what opens the port is not passed on. */
+/**
+ * The headers that a program is sent. Framing is our own, hop-by-hop fields end here, and what
+ * opens the port is not passed on.
+ */
 export function requestHeaders(
   request: IncomingMessage,
   { target, scheme, upgrade }: { target: PortTarget; scheme: string; upgrade: string | null },
@@ -81,7 +90,10 @@ export function requestHeaders(
   ]
 }
 
-/** The headers that a client is sent: without what is for one connection, and in the path form nothing that reaches beyond the port's own path. */
+/**
+ * The headers that a client is sent: without what is for one connection, and in the path form
+ * nothing that reaches beyond the port's own path.
+ */
 export function responseHeaders(answer: IncomingMessage, target: PortTarget): RawHeaders {
   const dropped = new Set<string>([...hopByHop, ...connectionOptions(answer)])
   if (target.form !== 'host') for (const name of policiesOfOrigin) dropped.add(name)
@@ -137,7 +149,10 @@ function connectionOptions({ headers }: IncomingMessage): readonly string[] {
     .filter((option) => option !== '')
 }
 
-/** A cookie stays on the port's own host, and in the path form below its own path. Ours is not a program's to set. */
+/**
+ * A cookie stays on the port's own host, and in the path form below its own path. Ours is not a
+ * program's to set.
+ */
 function confinedCookie(cookie: string, { prefix }: PortTarget): string | null {
   const [pair = '', ...attributes] = cookie.split(';').map((part) => part.trim())
   if (pair.split('=', 1)[0]?.trim() === portCookie) return null

@@ -18,13 +18,19 @@ import { http2Failure, isHttp2Server } from './http2-answer.ts'
 /** The time for a program to close a connection after its answer. */
 const farewellMs = 1_000
 
-/** Sends the headers at once, and each byte of them as it is: `flushHeaders` would write them as UTF-8. */
+/**
+ * Sends the headers at once, and each byte of them as it is: `flushHeaders` would write them as
+ * UTF-8.
+ */
 const nothing = Buffer.alloc(0)
 
 /** The most bytes of the headers of a program's answer. */
 const maxAnswerHeaderBytes = 64 * 1024
 
-/** Sends a request on to the program and its answer back, each as it comes. Every message is written anew from what was parsed: neither side's framing reaches the other. */
+/**
+ * Sends a request on to the program and its answer back, each as it comes. Every message is written
+ * anew from what was parsed: neither side's framing reaches the other.
+ */
 export async function forwardRequest(
   visit: Visit,
   { request, response, scheme }: { request: IncomingMessage; response: ServerResponse; scheme: string },
@@ -50,7 +56,10 @@ export async function forwardRequest(
   }
 }
 
-/** Lets a connection over which everything was said end by itself, so that the program sees an end and no reset. */
+/**
+ * Lets a connection over which everything was said end by itself, so that the program sees an end
+ * and no reset.
+ */
 async function closed(connection: PortStream): Promise<void> {
   if (connection.destroyed) return
   await new Promise<void>((resolve) => {
@@ -93,7 +102,9 @@ export function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   })
 }
 
-/** Writes the program's answer to the client. Rejects when it broke off; the client sees the break. */
+/**
+ * Writes the program's answer to the client. Rejects when it broke off; the client sees the break.
+ */
 export async function sendBack(
   answer: IncomingMessage,
   { visit, request, response }: { visit: Visit; request: IncomingMessage; response: ServerResponse },

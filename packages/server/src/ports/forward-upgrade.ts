@@ -23,7 +23,10 @@ export async function forwardTcp(visit: Visit, { socket, head }: Upgraded): Prom
   return switched
 }
 
-/** Sends an upgrade on to the program, and when that agrees, whatever both say then. Any other answer goes back as it is. Answers the status that the client was given. */
+/**
+ * Sends an upgrade on to the program, and when that agrees, whatever both say then. Any other
+ * answer goes back as it is. Answers the status that the client was given.
+ */
 export async function forwardUpgrade(
   visit: Visit,
   { request, socket, head, scheme, upgrade }: Upgraded & { scheme: string; upgrade: string },

@@ -1,7 +1,10 @@
 import type { PortStream } from '@holt/engine'
 import { limitReached } from '../limits/limit-reached.ts'
 
-/** How many connections may be open, of one runtime, of one project and of all. A browser has six to each host, and a WebSocket for each tab. */
+/**
+ * How many connections may be open, of one runtime, of one project and of all. A browser has six to
+ * each host, and a WebSocket for each tab.
+ */
 export interface PortLimits {
   readonly perRuntime: number
   readonly perProject: number
@@ -55,7 +58,10 @@ export class OpenPorts {
     return this.#entries.size
   }
 
-  /** Takes a place, or throws `rate_limited` where there is none. `cut` is called when the connection has to end. */
+  /**
+   * Takes a place, or throws `rate_limited` where there is none. `cut` is called when the
+   * connection has to end.
+   */
   enter(entry: Omit<Entry, 'stream' | 'movedBytes' | 'movedAt'>): PortPlace {
     const { projectId, runtimeId } = entry
     const { perRuntime, perProject, total } = this.#limits

@@ -14,7 +14,10 @@ import { forwardRequest } from './forward-request.ts'
 import { forwardTcp, forwardUpgrade } from './forward-upgrade.ts'
 import { ambiguous, destinationOf } from './port-target.ts'
 
-/** Answers the requests that are for ports, before they come to the API's routes. True for those that are answered here. */
+/**
+ * Answers the requests that are for ports, before they come to the API's routes. True for those
+ * that are answered here.
+ */
 export type PortRequests = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** What answers the requests for ports. */
@@ -85,8 +88,9 @@ function schemeOf({ config }: Service, { target }: Visit): string {
 }
 
 /**
- * Where a browser is sent before anything else: away from the address with the token in it, which is a cookie from then on, and to a path below which the
- * program's relative links lead. Whoever does not ask for a page, `curl` say, is served at once.
+ * Where a browser is sent before anything else: away from the address with the token in it, which
+ * is a cookie from then on, and to a path below which the program's relative links lead. Whoever
+ * does not ask for a page, `curl` say, is served at once.
  */
 function redirection(
   service: Service,

@@ -12,7 +12,10 @@ export interface PortDomain {
 
 /** The port that a request is for. */
 export interface PortTarget {
-  /** `host`: an origin of its own. `path`: below the API's. `tcp`: a raw connection, below the API's. */
+  /**
+   * `host`: an origin of its own. `path`: below the API's. `tcp`: a raw connection, below the
+   * API's.
+   */
   readonly form: 'host' | 'path' | 'tcp'
   readonly runtimeId: string
   readonly port: number
@@ -24,12 +27,18 @@ export interface PortTarget {
   readonly bare: boolean
 }
 
-/** Whom a request is for: decided once, from the Host header and the target. `refused`: two readers could see two different things in it. */
+/**
+ * Whom a request is for: decided once, from the Host header and the target. `refused`: two readers
+ * could see two different things in it.
+ */
 export type Destination = 'api' | 'port' | 'refused'
 
 const pathForm = /^(\/v1\/agents\/runtime\/([^/?]*)\/ports\/([^/?]*)\/(proxy|tcp))(?=[/?]|$)/
 
-/** Decides whom a request is for. No name below the domain of ports reaches the API, and no other name a port, but by the path form. */
+/**
+ * Decides whom a request is for. No name below the domain of ports reaches the API, and no other
+ * name a port, but by the path form.
+ */
 export function destinationOf(request: IncomingMessage, domain: PortDomain): Destination {
   const host = hostOf(request)
   const target = host === null ? null : originForm(request.url ?? '', host)
@@ -77,7 +86,10 @@ function parsePort(text: string, pointer: string): number {
   throw invalidField(pointer, parsed.error.issues[0]?.message ?? 'must be a port')
 }
 
-/** The one host of a request in its canonical form: lower case, without port and dot at the end. Empty where there is none, null where it is unclear. */
+/**
+ * The one host of a request in its canonical form: lower case, without port and dot at the end.
+ * Empty where there is none, null where it is unclear.
+ */
 function hostOf(request: IncomingMessage): string | null {
   const { rawHeaders } = request
   let hosts = 0

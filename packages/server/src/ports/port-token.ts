@@ -17,7 +17,10 @@ export interface PortGrant {
   readonly expiresAtSecs: number
 }
 
-/** The secret that tokens are made with. It stays in the state directory; without it every token is worthless, and all that is lost by a new one is those. */
+/**
+ * The secret that tokens are made with. It stays in the state directory; without it every token is
+ * worthless, and all that is lost by a new one is those.
+ */
 export async function openPortSecret(stateDir: string, log: Log): Promise<Buffer> {
   const path = join(stateDir, 'port-secret')
   const existing = await readIfThere(path)
@@ -37,7 +40,10 @@ export function makePortToken(secret: Buffer, grant: PortGrant): string {
 
 const form = /^hp2\.([1-9]\d{0,11})\.(0|[1-9]\d{0,8})\.(ky[a-z0-9]{20})\.([1-9]\d{0,8})\.[A-Za-z0-9_-]{43}$/
 
-/** What a token says, if this service made it for this port. Whether it is still valid is another question. */
+/**
+ * What a token says, if this service made it for this port. Whether it is still valid is another
+ * question.
+ */
 export function readPortToken(
   secret: Buffer,
   text: string,

@@ -53,7 +53,8 @@ function taken(socket: Socket, first: Uint8Array): Duplex {
     write: (bytes, _encoding, done) => void socket.write(bytes, done),
     final: (done) => void socket.end(done),
     destroy: (error, done) => {
-      // Bytes that nobody has read would turn the end into a reset, and the client would lose the answer.
+      // Bytes that nobody has read would turn the end into a reset, and the client would lose the
+      // answer.
       socket.resume().end()
       done(error)
     },
@@ -134,7 +135,10 @@ const grpcStatuses: Readonly<Record<number, number>> = {
   504: 14,
 }
 
-/** Returns the headers of an error for a gRPC client, which shows no body (`Trailers-Only` of grpc/doc/PROTOCOL-HTTP2.md). */
+/**
+ * Returns the headers of an error for a gRPC client, which shows no body (`Trailers-Only` of
+ * grpc/doc/PROTOCOL-HTTP2.md).
+ */
 function grpcHeaders(error: HoltError, requestId: string): Record<string, string | number> {
   const told = error.hint === null || error.hint === undefined ? error.message : `${error.message} ${error.hint}`
   return {

@@ -14,7 +14,9 @@ interface ProjectCreation {
   readonly by: string
 }
 
-/** The most projects of an installation: enough for each user to have one, few enough to be counted. */
+/**
+ * The most projects of an installation: enough for each user to have one, few enough to be counted.
+ */
 const maxProjects = 10_000
 
 /** Makes a project. The same id is the same request again, whose answer was lost. */

@@ -7,8 +7,8 @@ import type { Queries } from '../store/open-store.ts'
 import { findProject } from './find-project.ts'
 
 /**
- * Deletes a project that has nothing any more. Its keys go with it, and what was kept so that its builds are quicker. Its row stays, without the name, for the events that
- * tell of it.
+ * Deletes a project that has nothing any more. Its keys go with it, and what was kept so that its
+ * builds are quicker. Its row stays, without the name, for the events that tell of it.
  */
 export async function deleteProject(
   service: Service,

@@ -3,7 +3,10 @@ import type { Service } from '../service.ts'
 import { decodeCursor, encodeCursor, presentRows, wrongCursor } from '../store/page-cursor.ts'
 import { presenterOf, projectsIn } from './find-project.ts'
 
-/** Projects, newest first. They have no `seq`: those that were made in the same millisecond are in the order of their ids. */
+/**
+ * Projects, newest first. They have no `seq`: those that were made in the same millisecond are in
+ * the order of their ids.
+ */
 export async function listProjects(
   service: Service,
   { limit, cursor }: { limit: number; cursor?: string | undefined },

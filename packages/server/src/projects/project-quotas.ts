@@ -4,7 +4,10 @@ import type { Store } from '../store/open-store.ts'
 import { noQuotas, storedQuotas } from './stored-quotas.ts'
 import { systemProjectId } from './system-project.ts'
 
-/** The quotas of the projects that ask for something, at hand: each request is held against one. This process alone changes them, and says so here. */
+/**
+ * The quotas of the projects that ask for something, at hand: each request is held against one.
+ * This process alone changes them, and says so here.
+ */
 export class ProjectQuotas {
   /** What holds for a project of which nothing else is said. */
   readonly defaults: Quotas
@@ -18,7 +21,10 @@ export class ProjectQuotas {
     this.defaults = defaults
   }
 
-  /** A project's quotas; the settings' where its row is damaged, which holds back nobody who only looks, or mends it. What they bound is refused by `requireQuotas`. */
+  /**
+   * A project's quotas; the settings' where its row is damaged, which holds back nobody who only
+   * looks, or mends it. What they bound is refused by `requireQuotas`.
+   */
   async of(projectId: string): Promise<Quotas> {
     const known = this.#known.get(projectId)
     if (known !== undefined) return known

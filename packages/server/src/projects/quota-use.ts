@@ -2,7 +2,10 @@ import type { QuotaUse } from '@holt/protocol'
 import { notEnded } from '../runtimes/not-ended.ts'
 import type { Queries } from '../store/open-store.ts'
 
-/** States in which the memory of a runtime lies on the disk, is on its way there, or may have to go back. */
+/**
+ * States in which the memory of a runtime lies on the disk, is on its way there, or may have to go
+ * back.
+ */
 const pausedStates: readonly string[] = ['paused', 'pausing', 'resuming']
 
 const nothing: QuotaUse = {
@@ -16,7 +19,10 @@ const nothing: QuotaUse = {
   builds: 0,
 }
 
-/** What projects have, counted from their rows: what is under way has one, so that a crash changes nothing. */
+/**
+ * What projects have, counted from their rows: what is under way has one, so that a crash changes
+ * nothing.
+ */
 export async function quotaUse(db: Queries, projectIds: readonly string[]): Promise<(projectId: string) => QuotaUse> {
   const uses = new Map<string, QuotaUse>()
   const add = (projectId: string, more: Partial<QuotaUse>) => {

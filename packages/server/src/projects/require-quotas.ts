@@ -19,8 +19,9 @@ export interface QuotaDemand {
 }
 
 /**
- * Refuses what would give a project more than its quotas allow, and returns the quotas that limit it. Asked in the transaction that adds it, it is exact: transactions run one
- * after another. Asked outside of one it is a forecast.
+ * Refuses what would give a project more than its quotas allow, and returns the quotas that limit
+ * it. Asked in the transaction that adds it, it is exact: transactions run one after another. Asked
+ * outside of one it is a forecast.
  */
 export async function requireQuotas(
   { projects }: Pick<Service, 'projects'>,

@@ -15,7 +15,10 @@ export function storedQuotas({ quotas_json }: { readonly quotas_json: string }):
   return (data as StoredQuotas | undefined) ?? null
 }
 
-/** What holds for a project. Throws `unavailable` where nobody can tell: what its quotas bound is refused then. */
+/**
+ * What holds for a project. Throws `unavailable` where nobody can tell: what its quotas bound is
+ * refused then.
+ */
 export function quotasOf(row: { readonly quotas_json: string }, defaults: Quotas): Quotas {
   const stored = storedQuotas(row)
   if (stored === null) throw damagedQuotas()

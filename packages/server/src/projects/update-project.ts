@@ -28,7 +28,8 @@ export async function updateProject(
     const name = change.name ?? found.name
     if (name !== found.name) await requireRenaming(changes, found.name, name)
     const known = storedQuotas(found)
-    // Damaged ones are set anew, by whoever says some; else they would be lifted by a change of the name.
+    // Damaged ones are set anew, by whoever says some; else they would be lifted by a change of the
+    // name.
     if (known === null && Object.keys(change.quotas).length === 0) throw damagedQuotas()
     const quotas = changedQuotas(known ?? {}, change.quotas)
     const stored = await changes

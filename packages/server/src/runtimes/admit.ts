@@ -2,7 +2,10 @@ import { HoltError } from '@holt/protocol'
 import { type Refuse, throwRefusal } from './refuse.ts'
 import { type ReserveSettings, reservedMemoryMiB } from './system-reserve.ts'
 
-/** What one runtime takes of the host before its own programs run: the engine's process and the guest. */
+/**
+ * What one runtime takes of the host before its own programs run: the engine's process and the
+ * guest.
+ */
 const startCostMiB = 48
 
 /** What decides whether a host takes one more runtime. */
@@ -20,13 +23,19 @@ export interface Admission {
   readonly memoryMiB: number
   /** It was here before, so the host had more memory then. */
   readonly isBack?: boolean
-  /** Memory that it has at once, since it is restored with it; absent: it begins with next to none. */
+  /**
+   * Memory that it has at once, since it is restored with it; absent: it begins with next to none.
+   */
   readonly broughtBackMiB?: number
   /** The same of other restores under way. */
   readonly arrivingMiB?: number
 }
 
-/** Refuses a runtime that the host cannot take: one that never fits as what is asked for wrongly, one that does not fit now as what may be tried again. A limit is not a use, so limits may add up to `overcommit` times the memory. */
+/**
+ * Refuses a runtime that the host cannot take: one that never fits as what is asked for wrongly,
+ * one that does not fit now as what may be tried again. A limit is not a use, so limits may add up
+ * to `overcommit` times the memory.
+ */
 export function admit(admission: Admission, refuse: Refuse = throwRefusal): void {
   const { diskFreeMiB, memoryMiB, reserve, isBack = false } = admission
   requireDisk(diskFreeMiB, reserve, refuse)
@@ -81,8 +90,8 @@ function measure(admission: Admission) {
 }
 
 /**
- * Refuses a disk that is asked for and that the host could never fill. Disks are sparse, so together
- * they may be larger than the host's.
+ * Refuses a disk that is asked for and that the host could never fill. Disks are sparse, so
+ * together they may be larger than the host's.
  */
 export function requirePossibleDisk(
   diskMiB: number | undefined,
@@ -99,7 +108,9 @@ export function requirePossibleDisk(
   )
 }
 
-/** Refuses what would write to a disk that has nothing left beside what is kept for running work. */
+/**
+ * Refuses what would write to a disk that has nothing left beside what is kept for running work.
+ */
 export function requireDisk(
   diskFreeMiB: number,
   { diskMiB: reserveMiB }: ReserveSettings,

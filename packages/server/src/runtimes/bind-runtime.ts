@@ -13,7 +13,10 @@ export const pidsMax = 1024
 interface Binding {
   /** The environment of the runtime's source, below its own. */
   readonly env: Readonly<Record<string, string>>
-  /** True where the guest has been somebody's already: this one's before a pause, or another's before a snapshot or a fork. */
+  /**
+   * True where the guest has been somebody's already: this one's before a pause, or another's
+   * before a snapshot or a fork.
+   */
   readonly renew: boolean
   /** What it has been given already; absent: it gets one. */
   readonly machineId?: string | null

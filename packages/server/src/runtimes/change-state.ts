@@ -23,8 +23,9 @@ export interface StateChange {
 }
 
 /**
- * Moves a runtime to its next state: row and event in one transaction, only if nobody changed the row since it was read.
- * Answers the row as it is then; null when somebody did, and the caller reads it again.
+ * Moves a runtime to its next state: row and event in one transaction, only if nobody changed the
+ * row since it was read. Answers the row as it is then; null when somebody did, and the caller
+ * reads it again.
  */
 export async function changeState(
   service: Service,
@@ -33,7 +34,8 @@ export async function changeState(
 ): Promise<RuntimeRow | null> {
   if (!mayFollow(row.state, to)) throw new Error(`a runtime that is ${row.state} cannot become ${to}`)
   const at = service.now()
-  // That a runtime was started is nothing that a power cut could take by itself: the runtime goes with it.
+  // That a runtime was started is nothing that a power cut could take by itself: the runtime goes
+  // with it.
   const durable = row.state === 'starting' && to === 'running' ? 'later' : 'now'
   const change = async (changes: Queries): Promise<RuntimeRow | null> => {
     await require(changes)

@@ -24,8 +24,9 @@ interface Decided {
 }
 
 /**
- * Makes a runtime that waits in a pool the one of a create, under the id that it has already. Everything that the create says is applied now. One that
- * turns out to be of no use is let go of, and the next is taken. Null where none is left: the runtime has to be made.
+ * Makes a runtime that waits in a pool the one of a create, under the id that it has already.
+ * Everything that the create says is applied now. One that turns out to be of no use is let go of,
+ * and the next is taken. Null where none is left: the runtime has to be made.
  */
 export async function claimRuntime(service: Service, decided: Decided): Promise<RuntimeRow | null> {
   const { row, source, reservation } = decided
@@ -43,7 +44,10 @@ export async function claimRuntime(service: Service, decided: Decided): Promise<
   return null
 }
 
-/** Whether a member's disk can become the one that a create wants: not every host lets one grow that is in use. */
+/**
+ * Whether a member's disk can become the one that a create wants: not every host lets one grow that
+ * is in use.
+ */
 function canHaveDisk({ engine }: Service, { has, wants }: { has: number; wants: number }): boolean {
   return wants === has || (wants > has && engine.ability('disks')?.canGrow === true)
 }
@@ -81,8 +85,9 @@ async function handOver(service: Service, member: PoolMember, decided: Decided):
 }
 
 /**
- * A member whose end came before its row was neither the pool's nor anybody's, so what the engine said of it is lost: it is asked once more. The create need not
- * wait: one that ends now ends like any that runs.
+ * A member whose end came before its row was neither the pool's nor anybody's, so what the engine
+ * said of it is lost: it is asked once more. The create need not wait: one that ends now ends like
+ * any that runs.
  */
 async function failIfOver(
   service: Service,
@@ -103,8 +108,10 @@ async function failIfOver(
 }
 
 /**
- * Whether a member is handed over by its bind alone. Then it is bound before its row is written, and the row is written once, as one that runs: were the service to
- * stop in between, the next start finds a member that is somebody's and removes it. A network and commands need the row first.
+ * Whether a member is handed over by its bind alone. Then it is bound before its row is written,
+ * and the row is written once, as one that runs: were the service to stop in between, the next
+ * start finds a member that is somebody's and removes it. A network and commands need the row
+ * first.
  */
 async function needsOnlyBind(
   { engine }: Service,
@@ -126,7 +133,10 @@ async function wake(
   await engine.ability('disks')?.grow(runtimeId, diskMiB, signal)
 }
 
-/** Makes a member a project's: its row goes, and the runtime's comes. What is refused, or has changed, is let go of. */
+/**
+ * Makes a member a project's: its row goes, and the runtime's comes. What is refused, or has
+ * changed, is let go of.
+ */
 async function own(
   service: Service,
   member: PoolMember,

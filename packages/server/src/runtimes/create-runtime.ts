@@ -22,8 +22,9 @@ interface Creation extends RowCreation {
 const maxTries = 5
 
 /**
- * Creates a runtime: decide everything that can be decided without the engine, write the row, start it, answer it running.
- * Until the row is written nothing exists; from then on the row says what became of it.
+ * Creates a runtime: decide everything that can be decided without the engine, write the row, start
+ * it, answer it running. Until the row is written nothing exists; from then on the row says what
+ * became of it.
  */
 export async function createRuntime(service: Service, creation: Creation): Promise<RuntimeRow> {
   requirePlace(service, creation.request, throwRefusal)
@@ -38,7 +39,10 @@ export async function createRuntime(service: Service, creation: Creation): Promi
   }
 }
 
-/** Decides all of a runtime, and takes one that waits in a pool or makes one. Null where its source was changed in between, so that its image may be gone. */
+/**
+ * Decides all of a runtime, and takes one that waits in a pool or makes one. Null where its source
+ * was changed in between, so that its image may be gone.
+ */
 async function make(service: Service, creation: Creation): Promise<RuntimeRow | null> {
   const { projectId, request } = creation
   const plan = await planRuntime(service, projectId, { request, imageOf: imageToUse, refuse: throwRefusal })
@@ -60,7 +64,10 @@ function noted({ metrics }: Service, row: RuntimeRow, startedAt: number): Runtim
   return row
 }
 
-/** The runtime of an earlier try under the same id, where that one came to its end and only the answer was lost. */
+/**
+ * The runtime of an earlier try under the same id, where that one came to its end and only the
+ * answer was lost.
+ */
 async function findEarlier({ store }: Service, { projectId, runtimeId }: Creation): Promise<RuntimeRow | null> {
   const row = await store.db
     .selectFrom('runtimes')

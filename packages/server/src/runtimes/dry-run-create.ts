@@ -10,8 +10,9 @@ import { requirePlace } from './require-place.ts'
 import { requireRoom } from './require-room.ts'
 
 /**
- * Answers a create with `dry_run`: runs every check that a create runs before it makes anything, and
- * collects the refusals. Writes nothing. The answer is a forecast: a later create is checked anew.
+ * Answers a create with `dry_run`: runs every check that a create runs before it makes anything,
+ * and collects the refusals. Writes nothing. The answer is a forecast: a later create is checked
+ * anew.
  */
 export async function dryRunCreate(service: Service, projectId: string, request: CreateRuntime): Promise<DryRun> {
   const { refuse, problems } = new Refusals()

@@ -7,7 +7,10 @@ import { changeState, type Reason } from './change-state.ts'
 import { findRuntime, type RuntimeRef } from './find-runtime.ts'
 import { hasEnded } from './states.ts'
 
-/** Killing a runtime and detaching its disk takes a fraction of a second; past this the sweep tries again. */
+/**
+ * Killing a runtime and detaching its disk takes a fraction of a second; past this the sweep tries
+ * again.
+ */
 const removeTimeoutMs = 60_000
 
 /** Why a runtime is ended, and whether it still should be. */
@@ -17,7 +20,10 @@ export interface End {
   readonly still: (row: RuntimeRow) => boolean
 }
 
-/** Ends a runtime for good and answers when the engine has nothing of it. One that has ended is left as it is. */
+/**
+ * Ends a runtime for good and answers when the engine has nothing of it. One that has ended is left
+ * as it is.
+ */
 export async function endRuntime(service: Service, ref: RuntimeRef, end: End | null = null): Promise<void> {
   const row = await beginEnd(service, ref, end)
   if (row.state !== 'terminating') return

@@ -30,8 +30,9 @@ export function reasonOf({ reason }: Ending): Reason {
 }
 
 /**
- * Marks a runtime that is over as `failed` and lets go of what the host keeps of it. `row` is what it was when that was seen: where it has changed since, nothing is done, for what was seen
- * may be the doing of a pause. Answers whether it has failed.
+ * Marks a runtime that is over as `failed` and lets go of what the host keeps of it. `row` is what
+ * it was when that was seen: where it has changed since, nothing is done, for what was seen may be
+ * the doing of a pause. Answers whether it has failed.
  */
 export async function failRuntime(service: Service, row: RuntimeRow, reason: Reason): Promise<boolean> {
   if ((await changeState(service, row, { to: 'failed', reason })) === null) return false

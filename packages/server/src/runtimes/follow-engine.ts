@@ -16,8 +16,9 @@ const retryMs = 1000
 const removeTimeoutMs = 30_000
 
 /**
- * Compares what should exist with what the engine sees: everything at first, then each change, for as long as the service runs.
- * `onListed` is called after each complete comparison. One record that cannot be handled is logged and does not stop the others.
+ * Compares what should exist with what the engine sees: everything at first, then each change, for
+ * as long as the service runs. `onListed` is called after each complete comparison. One record that
+ * cannot be handled is logged and does not stop the others.
  */
 export async function followEngine(service: Service, onListed: () => void): Promise<void> {
   const memoryKills = new MemoryKills(service)
@@ -57,7 +58,10 @@ async function followOnce(service: Service, memoryKills: MemoryKills, onListed: 
   }
 }
 
-/** Returns true if the change is not part of the runtime's row: a freeze, a thaw, or a kill for memory. */
+/**
+ * Returns true if the change is not part of the runtime's row: a freeze, a thaw, or a kill for
+ * memory.
+ */
 function isTheSame(before: Observed | undefined, { frozen, state, memoryKills }: Observed): boolean {
   if (before === undefined || before.state !== state) return false
   return before.frozen !== frozen || before.memoryKills.count !== memoryKills.count
@@ -72,7 +76,8 @@ async function reconcile(service: Service, seen: ReadonlyMap<string, Observed>):
 
 /** Brings one runtime's row and the engine together. */
 async function compareOne(service: Service, id: string): Promise<void> {
-  // Asked first: a claim makes what waits in a pool a project's at any moment, and never the other way.
+  // Asked first: a claim makes what waits in a pool a project's at any moment, and never the other
+  // way.
   const pooled = await isPooled(service, id)
   const row = await anyRow(service, id)
   const observed = await service.engine.inspect(id)
@@ -103,12 +108,18 @@ async function fail(service: Service, row: RuntimeRow, reason: Reason): Promise<
   if (!(await failRuntime(service, row, reason))) await compareOne(service, row.runtime_id)
 }
 
-/** Goes on with a pause or a resume that was cut off. It may take long, and nobody waits; where it fails the sweep tries again. */
+/**
+ * Goes on with a pause or a resume that was cut off. It may take long, and nobody waits; where it
+ * fails the sweep tries again.
+ */
 function recoverBeside(service: Service, row: RuntimeRow): void {
   void guarded(service, row.runtime_id, () => recoverPause(service, row))
 }
 
-/** What is seen of a runtime while something is done to it may be its end: it is looked at again when that is over, and nobody waits for it. */
+/**
+ * What is seen of a runtime while something is done to it may be its end: it is looked at again
+ * when that is over, and nobody waits for it.
+ */
 function compareAfterChange(service: Service, id: string): void {
   void Promise.all([service.starts.settled(id), service.transitions.settled(id)]).then(() =>
     guarded(service, id, () => compareOne(service, id)),
@@ -129,7 +140,10 @@ async function isPooled({ store }: Service, id: string): Promise<boolean> {
   return row !== undefined
 }
 
-/** A runtime that no row knows is not touched: the database may be older than it is. A template's seed is its builder's, and what a build notes is the build's. */
+/**
+ * A runtime that no row knows is not touched: the database may be older than it is. A template's
+ * seed is its builder's, and what a build notes is the build's.
+ */
 async function reportUnknown({ store, log }: Service, observed: Observed): Promise<void> {
   const seed = await store.db
     .selectFrom('templates')

@@ -9,7 +9,10 @@ import type { RuntimeRow } from '../store/tables.ts'
 import { defaultTag } from '../templates/find-template.ts'
 import { presentRuntime } from './present-runtime.ts'
 
-/** A project's runtimes, newest first. `keepAnswer` makes room for so many bytes before they are read. */
+/**
+ * A project's runtimes, newest first. `keepAnswer` makes room for so many bytes before they are
+ * read.
+ */
 export async function listRuntimes(
   { store, config, log }: Service,
   { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
@@ -67,18 +70,26 @@ function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Findi
   }
 }
 
-/** What makes some rows larger than others. SQLite knows it without reading the texts (https://sqlite.org/lang_corefunc.html#octet_length). */
+/**
+ * What makes some rows larger than others. SQLite knows it without reading the texts
+ * (https://sqlite.org/lang_corefunc.html#octet_length).
+ */
 const sizeOfTexts = sql<number>`octet_length(env_json) + octet_length(metadata_json)`
 
-/** A template's name as rows have it. A reference with any other tag stays as it is, and no row has that name. */
+/**
+ * A template's name as rows have it. A reference with any other tag stays as it is, and no row has
+ * that name.
+ */
 function withoutDefaultTag(reference: string): string {
   const suffix = `:${defaultTag}`
   return reference.endsWith(suffix) ? reference.slice(0, -suffix.length) : reference
 }
 
 /**
- * The condition for rows whose metadata has a key with a value. Metadata is a flat object of texts, written by `JSON.stringify`, and a quote within a text is escaped there:
- * so `"key":"value"` occurs in it just where it is an entry. `replace` compares byte by byte in every database, which `LIKE` does not.
+ * The condition for rows whose metadata has a key with a value. Metadata is a flat object of texts,
+ * written by `JSON.stringify`, and a quote within a text is escaped there: so `"key":"value"`
+ * occurs in it just where it is an entry. `replace` compares byte by byte in every database, which
+ * `LIKE` does not.
  */
 function hasMetadata(key: string, value: string) {
   const entry = `${JSON.stringify(key)}:${JSON.stringify(value)}`

@@ -6,7 +6,10 @@ import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 
-/** A guest that runs answers at once; one that is written down meanwhile, or brought back, takes as long as its memory is large. */
+/**
+ * A guest that runs answers at once; one that is written down meanwhile, or brought back, takes as
+ * long as its memory is large.
+ */
 const openTimeoutMs = 300_000
 
 /** A running runtime and the way into it. */

@@ -12,7 +12,9 @@ import type { HostFacts } from './require-room.ts'
 import { broughtBackMiB } from './restores-under-way.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
-/** Everything of a runtime that is decided before anything is made. A refusal may leave a part open. */
+/**
+ * Everything of a runtime that is decided before anything is made. A refusal may leave a part open.
+ */
 export interface RuntimePlan<Refused extends null = never> {
   readonly source: RuntimeSource | Refused
   readonly isolation: Isolation | Refused
@@ -24,7 +26,10 @@ export interface RuntimePlan<Refused extends null = never> {
   readonly host: HostFacts
 }
 
-/** Decides what a create makes, and makes nothing. Whether there is room is asked later, by `requireRoom`. */
+/**
+ * Decides what a create makes, and makes nothing. Whether there is room is asked later, by
+ * `requireRoom`.
+ */
 export async function planRuntime<Refused extends null>(
   service: Service,
   projectId: string,

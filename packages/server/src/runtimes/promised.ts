@@ -1,7 +1,11 @@
 import type { Queries } from '../store/open-store.ts'
 import { notEnded } from './not-ended.ts'
 
-/** The memory limits together of all runtimes that have memory, those of builds among them: one that has ended or is paused has none. The host is one for all projects, so this sum is over every project. */
+/**
+ * The memory limits together of all runtimes that have memory, those of builds among them: one that
+ * has ended or is paused has none. The host is one for all projects, so this sum is over every
+ * project.
+ */
 export async function promisedMiB(db: Queries): Promise<number> {
   const runtimes = await db
     .selectFrom('runtimes')

@@ -9,7 +9,10 @@ import { notEnded } from './not-ended.ts'
 import { promisedMiB } from './promised.ts'
 import { attempt, type Refuse, throwRefusal } from './refuse.ts'
 
-/** A runtime as its project and its host see it. An unknown part of its size is null, and asks for nothing. */
+/**
+ * A runtime as its project and its host see it. An unknown part of its size is null, and asks for
+ * nothing.
+ */
 interface WantedRoom {
   readonly projectId: string
   readonly runtimeId: string
@@ -32,7 +35,10 @@ export interface RequiredRoom {
   readonly admission: Admission
 }
 
-/** Refuses a runtime whose name is taken, that its project may not have, or that the host has no room for. */
+/**
+ * Refuses a runtime whose name is taken, that its project may not have, or that the host has no
+ * room for.
+ */
 export async function requireRoom(
   service: Service,
   db: Queries,

@@ -10,13 +10,17 @@ import { isCurrent } from './runtime-source.ts'
 /** What a reservation goes by. */
 export interface Reservation extends HostFacts {
   readonly network: DecidedNetwork
-  /** Where the runtime is one that waited in a pool; `running`: it is all that the create wants already. */
+  /**
+   * Where the runtime is one that waited in a pool; `running`: it is all that the create wants
+   * already.
+   */
   readonly claimed?: { readonly running: boolean }
 }
 
 /**
- * Refuses a row whose name is taken, that its project may not have, or that the host has no room for. False where its source is another one by now. Asked without a transaction it is a
- * forecast: `reserveRuntime` decides.
+ * Refuses a row whose name is taken, that its project may not have, or that the host has no room
+ * for. False where its source is another one by now. Asked without a transaction it is a forecast:
+ * `reserveRuntime` decides.
  */
 export async function mayReserve(
   service: Service,
@@ -31,7 +35,10 @@ export async function mayReserve(
   return true
 }
 
-/** Writes the row if its name is free, its project may have it and the host has room, as one transaction. Null where its source is another one by now. */
+/**
+ * Writes the row if its name is free, its project may have it and the host has room, as one
+ * transaction. Null where its source is another one by now.
+ */
 export async function reserveRuntime(
   service: Service,
   row: NewRuntimeRow,

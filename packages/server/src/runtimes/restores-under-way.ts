@@ -3,7 +3,10 @@ import type { CheckpointInfo } from '@holt/engine'
 /** More than these are looked for anew. */
 const maxNoted = 10_000
 
-/** What runtimes that come back from checkpoints are about to take of the host's memory, so that many at once are not each admitted to what is free now. */
+/**
+ * What runtimes that come back from checkpoints are about to take of the host's memory, so that
+ * many at once are not each admitted to what is free now.
+ */
 export class RestoresUnderWay {
   readonly #amounts = new Map<string, number>()
   readonly #written = new Map<string, number>()
@@ -42,7 +45,10 @@ export class RestoresUnderWay {
   }
 }
 
-/** What a restore of a checkpoint takes at once: no more than was written, and no more than the runtime may have. */
+/**
+ * What a restore of a checkpoint takes at once: no more than was written, and no more than the
+ * runtime may have.
+ */
 export function broughtBackMiB(checkpointBytes: number | null, memoryMiB: number): number {
   return checkpointBytes === null ? 0 : Math.min(memoryMiB, Math.ceil(checkpointBytes / 2 ** 20))
 }

@@ -14,13 +14,24 @@ export interface RuntimeSource extends SourceSettings {
   readonly parentId: string | null
   readonly isolation: Isolation
   readonly imageDigest: string
-  /** What a runtime of exactly this `cpu` and `memoryMiB` is restored from; null: there is none, or the class has none. */
+  /**
+   * What a runtime of exactly this `cpu` and `memoryMiB` is restored from; null: there is none, or
+   * the class has none.
+   */
   readonly checkpointId: string | null
-  /** How much was written of somebody's memory and files; null where it is a template's, which is next to nothing. */
+  /**
+   * How much was written of somebody's memory and files; null where it is a template's, which is
+   * next to nothing.
+   */
   readonly checkpointBytes: number | null
-  /** True where only `checkpointId` will do: at another size, or cold, it would be another runtime. */
+  /**
+   * True where only `checkpointId` will do: at another size, or cold, it would be another runtime.
+   */
   readonly restoreOnly: boolean
-  /** True where what is restored was somebody's already, and has to be told that it is another runtime now. */
+  /**
+   * True where what is restored was somebody's already, and has to be told that it is another
+   * runtime now.
+   */
   readonly renew: boolean
   readonly cpu: number
   readonly memoryMiB: number
@@ -30,7 +41,9 @@ export interface RuntimeSource extends SourceSettings {
   readonly workdir: string
 }
 
-/** A source, and what a create goes by beside it. A refusal may leave the source open, or its class. */
+/**
+ * A source, and what a create goes by beside it. A refusal may leave the source open, or its class.
+ */
 export interface FoundSource<Refused extends null = never> {
   readonly source: RuntimeSource | Refused
   /** The class of isolation that the host has for it. */
@@ -58,8 +71,9 @@ export function isolationLack(facts: EngineFacts, isolation: Isolation): HoltErr
 }
 
 /**
- * Whether a row's source still has the image and the checkpoint that were chosen: it keeps them until the row is there and does. What a fork goes on from
- * is held for it, and its image is its parent's.
+ * Whether a row's source still has the image and the checkpoint that were chosen: it keeps them
+ * until the row is there and does. What a fork goes on from is held for it, and its image is its
+ * parent's.
  */
 export async function isCurrent(changes: Queries, row: NewRuntimeRow): Promise<boolean> {
   if (row.parent_id != null) return true

@@ -2,8 +2,9 @@ import type { RuntimeRow } from '../store/tables.ts'
 import type { TemplateCommands } from '../templates/start-command.ts'
 
 /**
- * What a runtime has of its source beside its size, its user and its working directory. It is kept with the runtime's row: by the time the runtime is
- * resumed, forked or written down, its template may be another one or gone.
+ * What a runtime has of its source beside its size, its user and its working directory. It is kept
+ * with the runtime's row: by the time the runtime is resumed, forked or written down, its template
+ * may be another one or gone.
  */
 export interface SourceSettings {
   readonly env: Readonly<Record<string, string>>

@@ -26,7 +26,10 @@ const startKinds: readonly EngineErrorKind[] = ['no_space', 'not_supported', 'in
 /** What a start takes from what the runtime is made from. */
 type StartedSource = Pick<RuntimeSource, 'env' | 'commands' | 'restoreOnly' | 'renew'>
 
-/** Starts the runtime of a `starting` row and tells its guest who it is. Afterwards the row is `running`, or the engine has nothing of it and the row says why. */
+/**
+ * Starts the runtime of a `starting` row and tells its guest who it is. Afterwards the row is
+ * `running`, or the engine has nothing of it and the row says why.
+ */
 export async function startRuntime(service: Service, row: RuntimeRow, source: StartedSource): Promise<RuntimeRow> {
   try {
     return await service.starts.run(row.runtime_id, (stopped) => bringUp(service, row, source, stopped))
@@ -35,7 +38,10 @@ export async function startRuntime(service: Service, row: RuntimeRow, source: St
   }
 }
 
-/** What `startRuntime` does, within a start of the caller's. A runtime that runs already, as one of a pool does, is only told who it is. */
+/**
+ * What `startRuntime` does, within a start of the caller's. A runtime that runs already, as one of
+ * a pool does, is only told who it is.
+ */
 export async function bringUp(
   service: Service,
   row: RuntimeRow,
@@ -94,7 +100,10 @@ function refOf(row: RuntimeRow): RuntimeRef {
   return { projectId: row.project_id, runtimeId: row.runtime_id }
 }
 
-/** Removes what there is of a runtime that did not start, says why in its row, and answers the client's error. */
+/**
+ * Removes what there is of a runtime that did not start, says why in its row, and answers the
+ * client's error.
+ */
 async function giveUp(
   service: Service,
   row: RuntimeRow,
@@ -133,7 +142,10 @@ function tooLittleMemory({ memory_mib }: RuntimeRow): HoltError {
   })
 }
 
-/** Returns the error for a class that the host does not have any more, with the reason and the remedy; null where it has it. */
+/**
+ * Returns the error for a class that the host does not have any more, with the reason and the
+ * remedy; null where it has it.
+ */
 async function lostClass({ engine }: Service, { isolation }: RuntimeRow, error: unknown): Promise<HoltError | null> {
   if (!isEngineError(error) || error.kind !== 'not_supported') return null
   const facts = await engine.describe().catch(() => null) // The error that is there says enough.

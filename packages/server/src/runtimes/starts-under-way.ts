@@ -1,4 +1,7 @@
-/** The creates that this process is working on, so that a delete can stop one and a reconciler leaves them alone. */
+/**
+ * The creates that this process is working on, so that a delete can stop one and a reconciler
+ * leaves them alone.
+ */
 export class StartsUnderWay {
   readonly #starts = new Map<string, { readonly controller: AbortController; readonly done: Promise<void> }>()
 

@@ -17,13 +17,18 @@ const sweepMs = 1000
 /** Old rows are looked for, and the disk's reserve is seen to, once in so many sweeps. */
 const sweepsPerCleaning = 60
 
-/** The audit log is counted to know what is too much: some of it with each sweep, and then some of what is too much goes with each. */
+/**
+ * The audit log is counted to know what is too much: some of it with each sweep, and then some of
+ * what is too much goes with each.
+ */
 const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
 
 /** The time for which rows are kept after their subject has ended. */
 const keptMs = 7 * dayMs
 
-/** Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs. */
+/**
+ * Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs.
+ */
 export async function sweepForever(service: Service, clock: ClockWatch): Promise<void> {
   const lifetimes = new Lifetimes(service, clock)
   const oldAudit = new OldAudit(service)

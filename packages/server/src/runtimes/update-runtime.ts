@@ -7,7 +7,10 @@ import { changeSettings, type SettingsChange } from './change-settings.ts'
 import { findRuntime, notRunning, type RuntimeRef } from './find-runtime.ts'
 import { isAlive } from './states.ts'
 
-/** Changes a runtime's labels or deadline. A deadline counts from now, and that of a paused runtime from its resume. */
+/**
+ * Changes a runtime's labels or deadline. A deadline counts from now, and that of a paused runtime
+ * from its resume.
+ */
 export async function updateRuntime(service: Service, ref: RuntimeRef, change: UpdateRuntime): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (!isAlive(row.state)) throw notRunning(row)

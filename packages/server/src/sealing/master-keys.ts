@@ -26,7 +26,10 @@ interface MasterKey {
   readonly createdAt: number
 }
 
-/** What a sealed value belongs to. It is authenticated with the value, so that one value cannot stand in another's place. */
+/**
+ * What a sealed value belongs to. It is authenticated with the value, so that one value cannot
+ * stand in another's place.
+ */
 export interface SealedFor {
   readonly purpose: string
   /** Null: the service itself. */
@@ -43,8 +46,9 @@ export interface Sealed {
 }
 
 /**
- * The keys that everything secret is encrypted with at rest: AES-256-GCM, a random nonce for each value (NIST SP 800-38D, 8.2.2: fine for 2^32 values
- * of one key), and what the value belongs to as additional data. They lie in one file of mode 0600; the last one seals, the others only open
+ * The keys that everything secret is encrypted with at rest: AES-256-GCM, a random nonce for each
+ * value (NIST SP 800-38D, 8.2.2: fine for 2^32 values of one key), and what the value belongs to as
+ * additional data. They lie in one file of mode 0600; the last one seals, the others only open
  * until a rotation has come to its end.
  */
 export class MasterKeys {
@@ -78,7 +82,10 @@ export class MasterKeys {
     }
   }
 
-  /** Opens a sealed value. Throws where the key is gone, where the value was changed, or where it belongs to something else. */
+  /**
+   * Opens a sealed value. Throws where the key is gone, where the value was changed, or where it
+   * belongs to something else.
+   */
   open({ masterKeyId, text }: Sealed, owner: SealedFor): string {
     const key = this.#keys.find(({ id }) => id === masterKeyId)
     if (key === undefined) throw new Error(`a value is sealed with the master key ${masterKeyId}, which is not there`)
@@ -111,7 +118,10 @@ export class MasterKeys {
   }
 }
 
-/** Opens the master keys of a state directory, making the first one where there is none. Throws where a new one would not open what `areNeeded` says is sealed already. */
+/**
+ * Opens the master keys of a state directory, making the first one where there is none. Throws
+ * where a new one would not open what `areNeeded` says is sealed already.
+ */
 export async function openMasterKeys(
   stateDir: string,
   { now, areNeeded = async () => false }: { readonly now: number; readonly areNeeded?: () => Promise<boolean> },

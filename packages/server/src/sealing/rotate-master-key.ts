@@ -10,7 +10,10 @@ import { putSealed } from './sealed-values.ts'
 /** The services that are rotating: of one state directory there is one at a time. */
 const rotating = new WeakSet<Service['masterKeys']>()
 
-/** Encrypts every sealed value anew under a new key and forgets the old one. Answers how many values that were. */
+/**
+ * Encrypts every sealed value anew under a new key and forgets the old one. Answers how many values
+ * that were.
+ */
 async function rotateMasterKey(service: Service): Promise<number> {
   const { masterKeys } = service
   if (rotating.has(masterKeys)) throw new HoltError('conflict', 'The key is being rotated already.')
@@ -24,9 +27,10 @@ async function rotateMasterKey(service: Service): Promise<number> {
 }
 
 /**
- * Seals what another than the newest key has sealed, as one transaction, and forgets the other keys. A start calls it too: a rotation that was
- * killed half-way has left both keys, and every value opens with one of them. One that opens with none is lost already: it stays as it is, the log says whose it is, and it keeps no
- * other from a new key.
+ * Seals what another than the newest key has sealed, as one transaction, and forgets the other
+ * keys. A start calls it too: a rotation that was killed half-way has left both keys, and every
+ * value opens with one of them. One that opens with none is lost already: it stays as it is, the
+ * log says whose it is, and it keeps no other from a new key.
  */
 export async function finishRotation({ store, masterKeys, log }: Service): Promise<number> {
   const { resealed, lost } = await store.change(async (changes) => {

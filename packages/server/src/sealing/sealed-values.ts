@@ -1,7 +1,10 @@
 import type { Queries } from '../store/open-store.ts'
 import type { MasterKeys, SealedFor } from './master-keys.ts'
 
-/** Seals a value and stores it in place of the owner's earlier one. `db` is the transaction of the change that it belongs to. */
+/**
+ * Seals a value and stores it in place of the owner's earlier one. `db` is the transaction of the
+ * change that it belongs to.
+ */
 export async function putSealed(
   db: Queries,
   masterKeys: MasterKeys,
@@ -33,7 +36,11 @@ export async function readSealed(
   return found === null ? null : found.open()
 }
 
-/** Reads the sealed value of an owner, null where there is none. What cannot be read now is so told apart from what does not open: `open` alone throws for a value that is damaged, or sealed with another key. */
+/**
+ * Reads the sealed value of an owner, null where there is none. What cannot be read now is so told
+ * apart from what does not open: `open` alone throws for a value that is damaged, or sealed with
+ * another key.
+ */
 export async function findSealed(
   db: Queries,
   masterKeys: MasterKeys,

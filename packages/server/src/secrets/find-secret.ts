@@ -27,7 +27,10 @@ export async function findSecret(db: Queries, projectId: string, reference: stri
   return row
 }
 
-/** Returns the error for a secret that a project does not have, with the fields of the request that name it. */
+/**
+ * Returns the error for a secret that a project does not have, with the fields of the request that
+ * name it.
+ */
 export async function secretNotFound(
   db: Queries,
   projectId: string,

@@ -4,7 +4,10 @@ import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 import { secretValue } from './secret-values.ts'
 
-/** The variables of a runtime's secrets: placeholders, and the value itself where it is to be inside. */
+/**
+ * The variables of a runtime's secrets: placeholders, and the value itself where it is to be
+ * inside.
+ */
 export async function secretEnv(service: Service, ref: RuntimeRef): Promise<Readonly<Record<string, string>>> {
   const env: Record<string, string> = {}
   for (const { secret_id, name, env_name, placeholder } of await heldSecrets(service.store.db, ref)) {

@@ -123,7 +123,10 @@ async function replaceSecret({ service, caller, params, body }: Call<'replaceSec
   return { status: 200, json }
 }
 
-/** Changes a secret, and has the runtimes that have it follow what is stored, also where the change failed: one whose error was seen may have been made. */
+/**
+ * Changes a secret, and has the runtimes that have it follow what is stored, also where the change
+ * failed: one whose error was seen may have been made.
+ */
 async function following<Result>(
   { store, networks }: Service,
   { projectId, secretId }: { projectId: string; secretId: string },
@@ -165,7 +168,10 @@ async function write(
   return row
 }
 
-/** Deletes a secret: its value is gone at once, its row stays for as long as runtimes have its placeholder. */
+/**
+ * Deletes a secret: its value is gone at once, its row stays for as long as runtimes have its
+ * placeholder.
+ */
 async function deleteSecret({ service, caller, params }: Call<'deleteSecret'>): Promise<Answer> {
   const { projectId } = caller
   const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)

@@ -22,8 +22,9 @@ export interface ValueSources {
 }
 
 /**
- * The value of a secret now, for one runtime: read each time it is needed, so that a new version or a deletion acts with the next request.
- * Null where the secret is gone. Rejects where a provider cannot give one.
+ * The value of a secret now, for one runtime: read each time it is needed, so that a new version or
+ * a deletion acts with the next request. Null where the secret is gone. Rejects where a provider
+ * cannot give one.
  */
 export async function secretValue(
   sources: ValueSources,

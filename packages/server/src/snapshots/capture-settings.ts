@@ -27,7 +27,10 @@ export async function captureSettings(
   }
 }
 
-/** What a build upon the runtime's own source begins with; where that is gone or another one by now, what is known of the runtime. */
+/**
+ * What a build upon the runtime's own source begins with; where that is gone or another one by now,
+ * what is known of the runtime.
+ */
 async function buildSettings(
   { store }: Service,
   row: RuntimeRow,

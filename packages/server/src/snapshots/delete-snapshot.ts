@@ -3,7 +3,10 @@ import { removeSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
 import { findSnapshot } from './find-snapshot.ts'
 
-/** Deletes a snapshot. Runtimes of it go on, those that are starting among them; what it has of the disk goes when nobody needs it any more. */
+/**
+ * Deletes a snapshot. Runtimes of it go on, those that are starting among them; what it has of the
+ * disk goes when nobody needs it any more.
+ */
 export async function deleteSnapshot(
   service: Service,
   { projectId, reference, by }: { projectId: string; reference: string; by: string },

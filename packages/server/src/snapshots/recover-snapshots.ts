@@ -4,7 +4,10 @@ import { failSnapshot } from './snapshot-rows.ts'
 /** Why a snapshot failed whose process died. */
 const interrupted = { code: 'interrupted', message: 'The service stopped while it wrote this snapshot.' } as const
 
-/** Ends the snapshots that an earlier process was writing. What there is of them belongs to nobody from then on, and is collected. */
+/**
+ * Ends the snapshots that an earlier process was writing. What there is of them belongs to nobody
+ * from then on, and is collected.
+ */
 export async function failUnwritten(service: Service): Promise<void> {
   const rows = await service.store.db.selectFrom('snapshots').selectAll().where('state', '=', 'writing').execute()
   for (const row of rows) await failSnapshot(service, row, interrupted)

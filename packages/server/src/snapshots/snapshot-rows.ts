@@ -24,7 +24,10 @@ export async function insertSnapshot(
   })
 }
 
-/** Says that a snapshot is ready, with what is known of it by then. Null where it was deleted meanwhile. Refuses one that is more than its project may have. */
+/**
+ * Says that a snapshot is ready, with what is known of it by then. Null where it was deleted
+ * meanwhile. Refuses one that is more than its project may have.
+ */
 export async function finishSnapshot(
   service: Service,
   changes: Queries,
@@ -38,7 +41,10 @@ export async function finishSnapshot(
   return leave(changes, row, { from: 'writing', facts: { ...facts, state: 'ready' }, reason: null, at: service.now() })
 }
 
-/** Says that a snapshot could not be written, and why. One that was deleted meanwhile is as it is, and so is one that is ready though nobody could say so. */
+/**
+ * Says that a snapshot could not be written, and why. One that was deleted meanwhile is as it is,
+ * and so is one that is ready though nobody could say so.
+ */
 export async function failSnapshot(
   { store, now }: Service,
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
@@ -52,7 +58,9 @@ export async function markLacking({ store, now }: Service, row: SnapshotRow, rea
   await store.change((changes) => leave(changes, row, { from: 'ready', ...asFailed(reason), at: now() }))
 }
 
-/** Says that a snapshot that was not whole is so again, unless another one has its name meanwhile. */
+/**
+ * Says that a snapshot that was not whole is so again, unless another one has its name meanwhile.
+ */
 export async function markWhole({ store, now }: Service, row: SnapshotRow): Promise<void> {
   await store.change(async (changes) => {
     if ((await namesake(changes, row)) !== undefined) return

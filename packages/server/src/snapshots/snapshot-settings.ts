@@ -3,7 +3,10 @@ import type { SyntheticAddress } from '@holt/egress'
 import type { SourceSettings } from '../runtimes/source-settings.ts'
 import type { SnapshotRow } from '../store/tables.ts'
 
-/** What is kept with a snapshot for the runtimes and builds that begin with it. The values of secrets are not among it. */
+/**
+ * What is kept with a snapshot for the runtimes and builds that begin with it. The values of
+ * secrets are not among it.
+ */
 export interface SnapshotSettings extends SourceSettings {
   readonly user: string
   readonly workdir: string
@@ -12,7 +15,10 @@ export interface SnapshotSettings extends SourceSettings {
   /** Placeholders, by the secret's id. */
   readonly placeholders: Readonly<Record<string, string>>
   readonly addresses: readonly SyntheticAddress[]
-  /** The certificate of the authority that its programs trust; its key is sealed under the snapshot's id. */
+  /**
+   * The certificate of the authority that its programs trust; its key is sealed under the
+   * snapshot's id.
+   */
   readonly caCertificate: string | null
 }
 

@@ -20,7 +20,10 @@ interface SnapshotCreate<Refused extends null> {
   readonly refuse: Refuse<Refused>
 }
 
-/** What a runtime of a snapshot is made from. One of memory goes on as it was, at its own size; one of files boots in any class and size. */
+/**
+ * What a runtime of a snapshot is made from. One of memory goes on as it was, at its own size; one
+ * of files boots in any class and size.
+ */
 export async function snapshotSource<Refused extends null>(
   service: Service,
   projectId: string,
@@ -91,7 +94,10 @@ async function defaultPolicyOf(service: Service, row: SnapshotRow, secrets: read
   return template === undefined ? null : vendorPolicy(service, template, secrets)
 }
 
-/** What its programs know of the network: those in its memory all, what its files may have written down of it the placeholders alone. */
+/**
+ * What its programs know of the network: those in its memory all, what its files may have written
+ * down of it the placeholders alone.
+ */
 async function formerOf(
   { store, masterKeys }: Service,
   { kind, project_id: projectId, snapshot_id: ownerId }: SnapshotRow,

@@ -1,6 +1,7 @@
 /**
- * Tells a source that sends nothing any more from a reader that is slow: only the time that is spent waiting for the source counts. What waits for it ends with
- * `signal`, which the source has to obey too; `watched` rejects with its reason whether the source does or not.
+ * Tells a source that sends nothing any more from a reader that is slow: only the time that is
+ * spent waiting for the source counts. What waits for it ends with `signal`, which the source has
+ * to obey too; `watched` rejects with its reason whether the source does or not.
  */
 export class StallWatch {
   readonly #timeoutMs: number

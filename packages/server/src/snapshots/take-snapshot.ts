@@ -22,8 +22,9 @@ export interface SnapshotCreation extends RuntimeRef {
 }
 
 /**
- * Takes a snapshot of a running runtime, which goes on whatever happens. The row is there before anything of the snapshot is, and says `ready` when all of it is
- * durable. It is written to its end though the client may be gone: whoever asks again under the same id is answered what came of it.
+ * Takes a snapshot of a running runtime, which goes on whatever happens. The row is there before
+ * anything of the snapshot is, and says `ready` when all of it is durable. It is written to its end
+ * though the client may be gone: whoever asks again under the same id is answered what came of it.
  */
 export async function takeSnapshot(service: Service, creation: SnapshotCreation): Promise<SnapshotRow> {
   const earlier = await findEarlier(service, creation)
@@ -134,7 +135,8 @@ async function publish(
   { row, runtime, written, before }: Writing & { written: Written; before: FormerNetwork },
 ): Promise<SnapshotRow> {
   const { projectId, runtimeId } = { projectId: row.project_id, runtimeId: row.runtime_id }
-  // What its programs came to know until the last moment; a runtime that was deleted since has let go of its authority.
+  // What its programs came to know until the last moment; a runtime that was deleted since has let
+  // go of its authority.
   const after = await formerNetwork(service, { projectId, runtimeId })
   const former = after.ca === null ? before : after
   const settings = await captureSettings(service, runtime, former)
@@ -155,7 +157,10 @@ async function publish(
   throw new HoltError('conflict', 'The snapshot was deleted while it was written.')
 }
 
-/** Says in the row why a snapshot could not be written, has what there is of it collected, and answers the client's error. */
+/**
+ * Says in the row why a snapshot could not be written, has what there is of it collected, and
+ * answers the client's error.
+ */
 async function giveUp(service: Service, { row, runtime, error }: Writing & { error: unknown }): Promise<HoltError> {
   const { log, builds } = service
   const failure = await meaningOf(service, runtime, error)

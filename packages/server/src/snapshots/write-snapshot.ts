@@ -11,10 +11,16 @@ import { StallWatch } from './stall-watch.ts'
 /** No image is larger, whatever disk a runtime has. */
 const maxImageBytes = 64 * 2 ** 30
 
-/** How often files are read anew that could not be read to their end, because the runtime was written down meanwhile. */
+/**
+ * How often files are read anew that could not be read to their end, because the runtime was
+ * written down meanwhile.
+ */
 const maxReadings = 3
 
-/** A guest that sends nothing of its files for so long sends no more. A quiet one walks a large tree, which is seconds. */
+/**
+ * A guest that sends nothing of its files for so long sends no more. A quiet one walks a large
+ * tree, which is seconds.
+ */
 const stallTimeoutMs = 60_000
 
 /** What was written, durably. */
@@ -35,7 +41,10 @@ export async function writeSnapshot(
   return { imageDigest: runtime.image_digest, sizeBytes }
 }
 
-/** Reads the files of a runtime, while it runs, into an image of their own. The image is held for the snapshot. */
+/**
+ * Reads the files of a runtime, while it runs, into an image of their own. The image is held for
+ * the snapshot.
+ */
 async function writeFiles(
   service: Service,
   work: { row: SnapshotRow; runtime: RuntimeRow },
@@ -54,7 +63,10 @@ async function writeFiles(
   }
 }
 
-/** What the guest sends is a stranger's work: it may be slow, or stop. Nobody waits for it but this snapshot, and that not for ever. */
+/**
+ * What the guest sends is a stranger's work: it may be slow, or stop. Nobody waits for it but this
+ * snapshot, and that not for ever.
+ */
 async function importFiles(
   { engine, links, builds }: Service,
   { row, runtime }: { row: SnapshotRow; runtime: RuntimeRow },

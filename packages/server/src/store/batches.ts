@@ -1,4 +1,7 @@
-/** Sizes that differ by much, so that inserts of many rows come in few shapes, each of which is prepared once. */
+/**
+ * Sizes that differ by much, so that inserts of many rows come in few shapes, each of which is
+ * prepared once.
+ */
 const sizes = [256, 32, 4, 1] as const
 
 /** Cuts rows into batches for one `INSERT` each. */

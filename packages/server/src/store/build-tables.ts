@@ -3,7 +3,10 @@ import type { Generated, Selectable } from 'kysely'
 
 // As in tables.ts: times are milliseconds since 1970 UTC, and columns named `_json` hold JSON text.
 
-/** Builds. Nothing secret of a request is here; what is needed to run it is in memory only, so one that its process leaves has failed. */
+/**
+ * Builds. Nothing secret of a request is here; what is needed to run it is in memory only, so one
+ * that its process leaves has failed.
+ */
 export interface BuildsTable {
   readonly seq: Generated<number>
   readonly build_id: string
@@ -34,7 +37,10 @@ export interface BuildLogsTable {
   readonly line_json: string
 }
 
-/** What a build has the engine make, written before it exists. The sizes count when room for a runtime is looked for. */
+/**
+ * What a build has the engine make, written before it exists. The sizes count when room for a
+ * runtime is looked for.
+ */
 export interface BuildResourcesTable {
   readonly resource_id: string
   readonly build_id: string
@@ -44,7 +50,10 @@ export interface BuildResourcesTable {
   readonly disk_mib: Generated<number>
 }
 
-/** Uploaded contexts; each is a tar file. `size_bytes` and `sha256` are of what was sent, `file_bytes` of the file. */
+/**
+ * Uploaded contexts; each is a tar file. `size_bytes` and `sha256` are of what was sent,
+ * `file_bytes` of the file.
+ */
 export interface BuildContextsTable {
   readonly context_id: string
   readonly project_id: string
@@ -79,7 +88,10 @@ export interface BuildMountsTable {
   readonly used_at: number
 }
 
-/** Container images that were pulled, by what names them exactly. A project's own: another one has to prove to the registry that it may have it. */
+/**
+ * Container images that were pulled, by what names them exactly. A project's own: another one has
+ * to prove to the registry that it may have it.
+ */
 export interface PulledImagesTable {
   readonly project_id: string
   readonly key: string

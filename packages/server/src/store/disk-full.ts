@@ -1,4 +1,7 @@
-/** True for the failure of a write to a file or a store whose disk is full: `ENOSPC` and `EDQUOT`, https://sqlite.org/rescode.html#full, and `disk_full` of PostgreSQL. */
+/**
+ * True for the failure of a write to a file or a store whose disk is full: `ENOSPC` and `EDQUOT`,
+ * https://sqlite.org/rescode.html#full, and `disk_full` of PostgreSQL.
+ */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) return true

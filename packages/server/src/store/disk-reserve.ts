@@ -11,7 +11,8 @@ const start = { bytes: 2 ** 20, files: 8 }
 const roomBytes = 8 * reserveBytes
 
 /**
- * A file that does nothing but hold room on the disk. When the disk is full it is given up, so that what frees room (a delete) can still be written down.
+ * A file that does nothing but hold room on the disk. When the disk is full it is given up, so that
+ * what frees room (a delete) can still be written down.
  */
 export class DiskReserve {
   readonly #path: string
@@ -21,7 +22,10 @@ export class DiskReserve {
     this.#path = path
   }
 
-  /** Lays the reserve in, where the disk has room for it. One that an earlier process has left is taken over as it is. */
+  /**
+   * Lays the reserve in, where the disk has room for it. One that an earlier process has left is
+   * taken over as it is.
+   */
   fill(): void {
     this.#held ||= isWhole(this.#path)
     if (this.#held) return
@@ -34,7 +38,8 @@ export class DiskReserve {
       fsyncSync(file)
       this.#held = true
     } catch {
-      // The disk filled up meanwhile: half a reserve is worth nothing, and the next fill tries again.
+      // The disk filled up meanwhile: half a reserve is worth nothing, and the next fill tries
+      // again.
       rmSync(this.#path, { force: true })
     } finally {
       closeSync(file)
@@ -63,7 +68,10 @@ export function reserveOf(databasePath: string): string {
   return `${databasePath}-reserve`
 }
 
-/** Whether a reserve lies there that holds all of its room: one with holes, as a copy of the state directory may have it, frees nothing. */
+/**
+ * Whether a reserve lies there that holds all of its room: one with holes, as a copy of the state
+ * directory may have it, frees nothing.
+ */
 function isWhole(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false })
   return found !== undefined && found.size === reserveBytes && found.blocks * 512 >= reserveBytes

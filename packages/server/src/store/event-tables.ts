@@ -17,14 +17,20 @@ export interface EventsTable {
   readonly key_id: string | null
 }
 
-/** How far each project's log of events goes: the last cursor that was given, and the last that was removed. */
+/**
+ * How far each project's log of events goes: the last cursor that was given, and the last that was
+ * removed.
+ */
 export interface LogPositionsTable {
   readonly project_id: string
   readonly last: number
   readonly removed: number
 }
 
-/** Where events are sent to; the secrets are sealed elsewhere. Everything up to `cursor` has been sent or has a delivery. */
+/**
+ * Where events are sent to; the secrets are sealed elsewhere. Everything up to `cursor` has been
+ * sent or has a delivery.
+ */
 export interface WebhooksTable {
   readonly seq: Generated<number>
   readonly webhook_id: string
@@ -65,7 +71,10 @@ export interface WebhookDeliveriesTable {
   readonly ended_at: number | null
 }
 
-/** Who did what. Rows are written and completed, and removed when they are old: nothing else changes them. It outlives its project. */
+/**
+ * Who did what. Rows are written and completed, and removed when they are old: nothing else changes
+ * them. It outlives its project.
+ */
 export interface AuditTable {
   readonly seq: Generated<number>
   readonly audit_id: string

@@ -1,6 +1,8 @@
 const msOfDay = 86_400_000
 
-/** The day that was written last, with its text up to the `T`: most times of an answer share a day. */
+/**
+ * The day that was written last, with its text up to the `T`: most times of an answer share a day.
+ */
 let lastDay = Number.NaN
 let lastDate = ''
 

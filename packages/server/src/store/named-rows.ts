@@ -4,7 +4,10 @@ import type { Queries } from './open-store.ts'
 
 type NamedTable = 'policies' | 'providers' | 'secrets' | 'snapshots'
 
-/** The most things of one kind that a project has: enough for people, few enough that no loop over them is long. Each webhook has a connection of its own. */
+/**
+ * The most things of one kind that a project has: enough for people, few enough that no loop over
+ * them is long. Each webhook has a connection of its own.
+ */
 const mostOf = { policies: 1000, providers: 1000, secrets: 1000, snapshots: 1000, webhooks: 50 } as const
 
 /** Refuses one more row where the project has as many as it may. */

@@ -13,7 +13,10 @@ export type Queries = Kysely<Tables>
 
 /** How a change is made. */
 interface ChangeOptions {
-  /** `later`: for what a power cut may take back, since it takes what the change is about as well. The next durable change makes it so too. */
+  /**
+   * `later`: for what a power cut may take back, since it takes what the change is about as well.
+   * The next durable change makes it so too.
+   */
   readonly durable?: 'now' | 'later'
 }
 
@@ -21,12 +24,17 @@ interface ChangeOptions {
 export interface Store {
   readonly db: Queries
   /**
-   * Runs a change as one transaction: all of it, or nothing when it throws. Changes run one after another, so what one has read holds until it ends. Resolves when it is
-   * durable, or with `durable: 'later'` as soon as it is seen by others and survives the end of this process. On a full disk it is run once more with the room that is
-   * held in reserve, and after a break of the connection once more on the next one, so `run` may be called again.
+   * Runs a change as one transaction: all of it, or nothing when it throws. Changes run one after
+   * another, so what one has read holds until it ends. Resolves when it is durable, or with
+   * `durable: 'later'` as soon as it is seen by others and survives the end of this process. On a
+   * full disk it is run once more with the room that is held in reserve, and after a break of the
+   * connection once more on the next one, so `run` may be called again.
    */
   change<Result>(run: (changes: Changes) => Promise<Result>, options?: ChangeOptions): Promise<Result>
-  /** Resolves when every change made so far is durable. A change is never durable before those that were made before it. */
+  /**
+   * Resolves when every change made so far is durable. A change is never durable before those that
+   * were made before it.
+   */
   settled(): Promise<void>
   /** Lays the reserve in again after the disk was full. Called now and then. */
   refillReserve(): void
@@ -62,7 +70,11 @@ export async function storeExists(place: StorePlace): Promise<boolean> {
   return (await import('./postgres/schema.ts')).hasSchema(place.url)
 }
 
-/** Opens the store, making and migrating it as needed. `onLost` is told where it may not be written to any more, since another process has taken it away or the disk has failed; default: that ends this process, by an error that nobody catches. */
+/**
+ * Opens the store, making and migrating it as needed. `onLost` is told where it may not be written
+ * to any more, since another process has taken it away or the disk has failed; default: that ends
+ * this process, by an error that nobody catches.
+ */
 export async function openStore(place: StorePlace, onLost: (error: Error) => void = endProcess): Promise<Store> {
   if (place.type === 'sqlite') return openSqliteStore(place.path, { onFailed: onLost })
   const { openPostgresStore } = await import('./postgres/postgres-store.ts')

@@ -21,7 +21,10 @@ export function seqBefore(cursor: string | undefined): number {
   return Number(position)
 }
 
-/** Rows as a list shows them. One that is damaged keeps nobody from the others: the list goes without it, and the log says which, by `name`. */
+/**
+ * Rows as a list shows them. One that is damaged keeps nobody from the others: the list goes
+ * without it, and the log says which, by `name`.
+ */
 export function presentRows<Row, Item>(
   rows: readonly Row[],
   {
@@ -40,7 +43,10 @@ export function presentRows<Row, Item>(
   })
 }
 
-/** Cuts rows that were asked for with one more than `limit` into a page, without those that are damaged. */
+/**
+ * Cuts rows that were asked for with one more than `limit` into a page, without those that are
+ * damaged.
+ */
 export function pageOfRows<Row extends { readonly seq: number }, Item>(
   rows: readonly Row[],
   limit: number,

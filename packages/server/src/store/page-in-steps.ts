@@ -4,7 +4,10 @@ import { giveTurn } from './read-in-turn.ts'
 /** How many rows one query looks through where filters leave few of them. */
 const examinedRows = 250
 
-/** What the rows of a page have together, if they are more than one: a page may be short and have a next one. */
+/**
+ * What the rows of a page have together, if they are more than one: a page may be short and have a
+ * next one.
+ */
 const maxPageBytes = 2 ** 20
 
 /** A row, by its place and about how large it is. */
@@ -15,7 +18,10 @@ interface FoundRow {
 
 /** How the rows of a list are found. */
 export interface Finding {
-  /** The place of the last of so many rows before another, whatever filters say; null where there are fewer. Absent where nothing is filtered. */
+  /**
+   * The place of the last of so many rows before another, whatever filters say; null where there
+   * are fewer. Absent where nothing is filtered.
+   */
   readonly reach?: (before: number, count: number) => Promise<number | null>
   /** The first rows before one place and not before another, the newest first. */
   readonly find: (range: { before: number; from: number }, count: number) => Promise<readonly FoundRow[]>
@@ -28,7 +34,9 @@ export interface FoundPage {
   readonly nextCursor: string | null
 }
 
-/** Finds the rows of a page before any of them is read. Others have their turn between two queries. */
+/**
+ * Finds the rows of a page before any of them is read. Others have their turn between two queries.
+ */
 export async function findPage(
   { reach, find }: Finding,
   { limit, cursor, gone }: { limit: number; cursor?: string | undefined; gone?: AbortSignal },

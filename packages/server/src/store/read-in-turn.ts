@@ -5,8 +5,9 @@ import type { Store } from './open-store.ts'
 const locks = new WeakMap<Store, KeyedLock>()
 
 /**
- * Reads what may be much: such reads of one project run one after another, so that however many it asks for at once, others have the event loop after each. `read` gives them a turn (`giveTurn`) between
- * queries of its own.
+ * Reads what may be much: such reads of one project run one after another, so that however many it
+ * asks for at once, others have the event loop after each. `read` gives them a turn (`giveTurn`)
+ * between queries of its own.
  */
 export async function readInTurn<Result>(
   store: Store,
@@ -23,5 +24,7 @@ export async function readInTurn<Result>(
   })
 }
 
-/** Lets everything else that waits in the event loop go on. SQLite is read while nothing else runs. */
+/**
+ * Lets everything else that waits in the event loop go on. SQLite is read while nothing else runs.
+ */
 export const giveTurn = (): Promise<void> => setImmediate()

@@ -6,12 +6,16 @@ class DamagedDatabase extends Error {
   override readonly name = 'DamagedDatabase'
 }
 
-/** What SQLite says of a file that is damaged, and of one that is no database (https://sqlite.org/rescode.html). */
+/**
+ * What SQLite says of a file that is damaged, and of one that is no database
+ * (https://sqlite.org/rescode.html).
+ */
 const damageCodes = [11, 26]
 
 /**
- * Refuses a database that is damaged, before anything is written to it: it is opened for reading alone, and looked through (`PRAGMA quick_check`, about a second for
- * each GiB). One that is not there yet is whole. Throws `DamagedDatabase`, whose message names the ways out.
+ * Refuses a database that is damaged, before anything is written to it: it is opened for reading
+ * alone, and looked through (`PRAGMA quick_check`, about a second for each GiB). One that is not
+ * there yet is whole. Throws `DamagedDatabase`, whose message names the ways out.
  */
 export function requireIntegrity(path: string): void {
   if (path === ':memory:' || isAbsentOrEmpty(path)) return
@@ -26,7 +30,10 @@ export function requireIntegrity(path: string): void {
   )
 }
 
-/** What is damaged of a database file, opened for reading alone; null where nothing is, or where it cannot be opened for another reason. */
+/**
+ * What is damaged of a database file, opened for reading alone; null where nothing is, or where it
+ * cannot be opened for another reason.
+ */
 export function findDamage(path: string): string | null {
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })

@@ -2,13 +2,17 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { isDiskFull } from './disk-full.ts'
 
-/** Statements are few (one per query in the source), so the bound is only a guard against a query built from data. */
+/**
+ * Statements are few (one per query in the source), so the bound is only a guard against a query
+ * built from data.
+ */
 const maxStatements = 500
 
 /**
- * `node:sqlite` as the database that kysely's SQLite dialect expects, with every statement prepared once.
- * A statement by itself is durable when it returns: WAL with `synchronous=FULL` (https://sqlite.org/pragma.html#pragma_synchronous). A transaction is not, since its commit
- * would hold up the process for as long as the disk takes: `Durability` sees to that for whoever made it.
+ * `node:sqlite` as the database that kysely's SQLite dialect expects, with every statement prepared
+ * once. A statement by itself is durable when it returns: WAL with `synchronous=FULL`
+ * (https://sqlite.org/pragma.html#pragma_synchronous). A transaction is not, since its commit would
+ * hold up the process for as long as the disk takes: `Durability` sees to that for whoever made it.
  */
 export class SqliteFile implements SqliteDatabase {
   readonly #database: DatabaseSync
@@ -33,8 +37,9 @@ export class SqliteFile implements SqliteDatabase {
   }
 
   /**
-   * Writes what an earlier process has left in the log into the database itself, so that the log begins anew. Where a sync of it failed, some of the log may be in memory alone and
-   * taken for clean: what came after it would be synced, and lost with it.
+   * Writes what an earlier process has left in the log into the database itself, so that the log
+   * begins anew. Where a sync of it failed, some of the log may be in memory alone and taken for
+   * clean: what came after it would be synced, and lost with it.
    */
   foldLog(): void {
     try {

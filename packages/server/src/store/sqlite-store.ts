@@ -14,13 +14,19 @@ import { SqliteFile } from './sqlite-database.ts'
 import type { Tables } from './tables.ts'
 
 interface SqliteStoreOptions {
-  /** Told when a sync has failed, after which no change resolves any more. Default: that ends this process. */
+  /**
+   * Told when a sync has failed, after which no change resolves any more. Default: that ends this
+   * process.
+   */
   readonly onFailed?: (error: Error) => void
   /** Makes a file durable. */
   readonly sync?: (file: number) => Promise<void>
 }
 
-/** Opens the database file, making and migrating it as needed. `:memory:` is a store that ends with the process. */
+/**
+ * Opens the database file, making and migrating it as needed. `:memory:` is a store that ends with
+ * the process.
+ */
 export function openSqliteStore(
   path: string,
   { onFailed = endProcess, sync = promisify(fdatasync) }: SqliteStoreOptions = {},

@@ -17,7 +17,8 @@ import type {
   WebhooksTable,
 } from './event-tables.ts'
 
-// Times are milliseconds since 1970 UTC. Columns named `_json` hold JSON text. `seq` orders rows by when they were made.
+// Times are milliseconds since 1970 UTC. Columns named `_json` hold JSON text. `seq` orders rows by
+// when they were made.
 
 /** Whom everything belongs to. */
 interface ProjectsTable {
@@ -54,7 +55,10 @@ interface KeysTable {
   readonly previous_until: number | null
 }
 
-/** Templates. `seed_id` is the runtime that a build boots to take a checkpoint of; it is written before the runtime exists. */
+/**
+ * Templates. `seed_id` is the runtime that a build boots to take a checkpoint of; it is written
+ * before the runtime exists.
+ */
 export interface TemplatesTable {
   readonly seq: Generated<number>
   readonly template_id: string
@@ -121,7 +125,10 @@ interface RuntimesTable {
   readonly idle_timeout_secs: number | null
   /** 1 where a request resumes it while it is paused. */
   readonly auto_resume: Generated<number>
-  /** The checkpoint that a pause writes, from before it is begun until the resume after it has ended. */
+  /**
+   * The checkpoint that a pause writes, from before it is begun until the resume after it has
+   * ended.
+   */
   readonly pause_checkpoint_id: string | null
   readonly paused_at: number | null
   readonly snapshot_id: string | null
@@ -136,7 +143,10 @@ interface RuntimesTable {
   readonly revision: number
 }
 
-/** Snapshots. One of memory has a checkpoint, one of files an image of its own; `settings_json` is what runtimes of it begin with. */
+/**
+ * Snapshots. One of memory has a checkpoint, one of files an image of its own; `settings_json` is
+ * what runtimes of it begin with.
+ */
 interface SnapshotsTable {
   readonly seq: Generated<number>
   readonly snapshot_id: string
@@ -159,7 +169,10 @@ interface SnapshotsTable {
   readonly created_at: number
 }
 
-/** Runtimes that wait to be somebody's. A row is there before the runtime is, and goes in the transaction that makes it a project's. */
+/**
+ * Runtimes that wait to be somebody's. A row is there before the runtime is, and goes in the
+ * transaction that makes it a project's.
+ */
 interface PoolMembersTable {
   readonly runtime_id: string
   readonly template_id: string
@@ -210,7 +223,10 @@ interface ProvidersTable {
   readonly updated_at: number
 }
 
-/** Secrets without their values. One that is deleted stays for as long as a runtime has it, so that what carries its placeholder is known and refused. */
+/**
+ * Secrets without their values. One that is deleted stays for as long as a runtime has it, so that
+ * what carries its placeholder is known and refused.
+ */
 interface SecretsTable {
   readonly seq: Generated<number>
   readonly secret_id: string
@@ -229,7 +245,10 @@ interface SecretsTable {
   readonly deleted_at: number | null
 }
 
-/** The public halves of the keys that tokens are signed with. They are the service's own, of no project. */
+/**
+ * The public halves of the keys that tokens are signed with. They are the service's own, of no
+ * project.
+ */
 interface SigningKeysTable {
   readonly seq: Generated<number>
   readonly kid: string
@@ -238,7 +257,10 @@ interface SigningKeysTable {
   readonly created_at: number
 }
 
-/** Everything that must not be readable in this file, encrypted: one row for each value. `project_id` is null where it is the service's own. */
+/**
+ * Everything that must not be readable in this file, encrypted: one row for each value.
+ * `project_id` is null where it is the service's own.
+ */
 interface SealedValuesTable {
   readonly owner_id: string
   readonly purpose: string
@@ -269,7 +291,10 @@ interface RuntimeSecretsTable {
   readonly position: number
 }
 
-/** The synthetic addresses that a runtime's names were handed out as, so that they mean the same after a restart. */
+/**
+ * The synthetic addresses that a runtime's names were handed out as, so that they mean the same
+ * after a restart.
+ */
 interface RuntimeAddressesTable {
   readonly seq: Generated<number>
   readonly runtime_id: string
@@ -277,7 +302,9 @@ interface RuntimeAddressesTable {
   readonly name: string
 }
 
-/** What runtimes tried to reach: the newest of each. A gap between two cursors is what was dropped. */
+/**
+ * What runtimes tried to reach: the newest of each. A gap between two cursors is what was dropped.
+ */
 interface DecisionsTable {
   readonly runtime_id: string
   readonly cursor: number
@@ -288,8 +315,9 @@ interface DecisionsTable {
 /** What is known of the store itself. */
 interface StoreFactsTable {
   /**
-   * `id`: which store this is, the same in `store.json` of the state directory that belongs to it. `clock`: the id of a boot, and by how many milliseconds the wall clock that deadlines
-   * agree with was ahead of the host's own in that (`BOOT OFFSET`).
+   * `id`: which store this is, the same in `store.json` of the state directory that belongs to it.
+   * `clock`: the id of a boot, and by how many milliseconds the wall clock that deadlines agree
+   * with was ahead of the host's own in that (`BOOT OFFSET`).
    */
   readonly name: 'id' | 'clock'
   readonly value: string

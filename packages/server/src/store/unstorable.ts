@@ -1,7 +1,10 @@
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT and SQLITE_MISMATCH (https://sqlite.org/rescode.html). */
 const sqliteCodes = [18, 19, 20]
 
-/** Data exceptions, violated constraints and exceeded limits (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/**
+ * Data exceptions, violated constraints and exceeded limits
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ */
 const postgresClasses = ['22', '23', '54']
 
 /** True where a row was refused for what it has, and would be refused again. */

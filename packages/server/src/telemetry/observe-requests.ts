@@ -7,7 +7,9 @@ import { type RequestContext, runFor } from './request-context.ts'
 /** What a client may call its request: it stands in logs and answers as it is. */
 const soundId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** The id that a client gives a request; null where it gives none, or one that is not fit for it. */
+/**
+ * The id that a client gives a request; null where it gives none, or one that is not fit for it.
+ */
 export function givenRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && soundId.test(header) ? header : null
 }
@@ -22,14 +24,18 @@ export function registeredPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Has every request counted, traced and, at level `debug`, written to the log when it has ended. All that works for it knows its id. */
+/**
+ * Has every request counted, traced and, at level `debug`, written to the log when it has ended.
+ * All that works for it knows its id.
+ */
 export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: Service): void {
   const answeredAt = new WeakMap<FastifyRequest, number>()
   app.addHook('onRequest', (request, reply, done) => {
     const route = paths.get(request.routeOptions.url ?? '') ?? 'none'
     const { method } = request
     const begunAt = performance.now()
-    // A body that breaks off in a pipeline takes the socket from its request, so that the answer can still be sent (`destroyer` of `lib/internal/streams/destroy.js`).
+    // A body that breaks off in a pipeline takes the socket from its request, so that the answer
+    // can still be sent (`destroyer` of `lib/internal/streams/destroy.js`).
     const peer = request.socket.remoteAddress
     const span = tracer.beginRequest(`${method} ${route}`, request.headers, {
       'http.request.method': method,

@@ -11,7 +11,10 @@ export function observeLink(link: GuestLink, tracer: Tracer): GuestLink {
   }
 }
 
-/** The path without what a client or a runtime has put into it: what comes after a list's name, and the query. */
+/**
+ * The path without what a client or a runtime has put into it: what comes after a list's name, and
+ * the query.
+ */
 function nameOf({ path }: GuestRequest): string {
   const [bare = ''] = path.split('?', 1)
   return bare.replace(/^(\/v1\/(?:processes|sessions|ports|watches))\/[^/]+/, '$1/{id}')

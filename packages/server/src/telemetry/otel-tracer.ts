@@ -23,7 +23,10 @@ import type { Log } from '../service.ts'
 import { currentRequest, runFor } from './request-context.ts'
 import type { ActiveSpan, SpanFacts, Tracer } from './tracer.ts'
 
-/** What is not sent by then when the service stops is lost: a stop does not wait for a collector that is away. */
+/**
+ * What is not sent by then when the service stops is lost: a stop does not wait for a collector
+ * that is away.
+ */
 const closeTimeoutMs = 2_000
 
 /** A collector that is away is said so often. */
@@ -41,7 +44,10 @@ export interface OtelOptions {
   readonly sampleRatio: number
 }
 
-/** A tracer that sends spans by OTLP over HTTP, in batches. Where to is told by the environment (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). */
+/**
+ * A tracer that sends spans by OTLP over HTTP, in batches. Where to is told by the environment
+ * (https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
+ */
 export function openOtelTracer({ log, version, installationId, sampleRatio }: OtelOptions): Tracer {
   diag.setLogger(complaints(log), DiagLogLevel.WARN)
   const own = resourceFromAttributes({
@@ -130,14 +136,21 @@ function contextOf(span: ActiveSpan | null): Context {
   return span instanceof OtelSpan ? trace.setSpan(ROOT_CONTEXT, span.span) : ROOT_CONTEXT
 }
 
-/** The kind of an engine's error, the code of the catalogue's and of the system's, else the name of the class. */
+/**
+ * The kind of an engine's error, the code of the catalogue's and of the system's, else the name of
+ * the class.
+ */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { kind, code }: { kind?: unknown; code?: unknown } = error as object
   return typeof kind === 'string' ? kind : typeof code === 'string' ? code : error.name
 }
 
-/** The span that a client says a request belongs to (https://www.w3.org/TR/trace-context/#traceparent-header); null where it says none, or nothing sound. */
+/**
+ * The span that a client says a request belongs to
+ * (https://www.w3.org/TR/trace-context/#traceparent-header); null where it says none, or nothing
+ * sound.
+ */
 export function parseTraceparent(header: string | string[] | undefined): SpanContext | null {
   if (typeof header !== 'string') return null
   const [, version, traceId = '', spanId = '', flags = ''] =

@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What a span is told: ids, names of routes and verbs, numbers. Never text of a client, and no secret. */
+/**
+ * What a span is told: ids, names of routes and verbs, numbers. Never text of a client, and no
+ * secret.
+ */
 export type SpanFacts = Readonly<Record<string, string | number | boolean>>
 
 /** A span that is under way. */
@@ -18,7 +21,10 @@ export interface Tracer {
   readonly isOn: boolean
   /** Runs work as a span, below the one that is under way. What it rejects with, this does. */
   span<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result>
-  /** Begins the span of a request, below the one that its `traceparent` names; null where nothing is traced. */
+  /**
+   * Begins the span of a request, below the one that its `traceparent` names; null where nothing is
+   * traced.
+   */
   beginRequest(name: string, headers: IncomingHttpHeaders, facts: SpanFacts): ActiveSpan | null
   /** Sends what waits. */
   close(): Promise<void>

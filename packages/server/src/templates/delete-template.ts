@@ -7,8 +7,9 @@ import type { TemplateRow } from '../store/tables.ts'
 import { findTemplate } from './find-template.ts'
 
 /**
- * Deletes a template. Its builds are cancelled first. Runtimes of it, and builds on top of it, go on: what they are made of stays for as long as they
- * need it. An agent template is as it was before it was built; all projects have it, so that is for operators.
+ * Deletes a template. Its builds are cancelled first. Runtimes of it, and builds on top of it, go
+ * on: what they are made of stays for as long as they need it. An agent template is as it was
+ * before it was built; all projects have it, so that is for operators.
  */
 export async function deleteTemplate(
   service: Service,

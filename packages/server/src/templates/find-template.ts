@@ -11,7 +11,9 @@ const byName = /^([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}
 /** The tag of a reference without one. */
 export const defaultTag = 'latest'
 
-/** A template that a project reads, by name, `name:tag` or id: its own, else one that Holt provides. */
+/**
+ * A template that a project reads, by name, `name:tag` or id: its own, else one that Holt provides.
+ */
 export async function findTemplate(
   { store }: { readonly store: { readonly db: Queries } },
   { projectId, reference }: { projectId: string; reference: string },
@@ -48,7 +50,10 @@ async function notFound(db: Queries, projectId: string, reference: string): Prom
   })
 }
 
-/** The image of a template that runtimes can be made of. One that is being made is worth waiting for. */
+/**
+ * The image of a template that runtimes can be made of. One that is being made is worth waiting
+ * for.
+ */
 export function requireReady({ templateProgress }: Pick<Service, 'templateProgress'>, row: TemplateRow): string {
   if (row.state === 'ready' && row.image_digest !== null) return row.image_digest
   if (row.state === 'failed') throw failed(row)
@@ -79,7 +84,10 @@ function buildOf({ build_id }: TemplateRow): { readonly build_id?: string } {
   return build_id === null ? {} : { build_id }
 }
 
-/** A template as its users write it: the name, and the tag where it is not the one that is meant without. */
+/**
+ * A template as its users write it: the name, and the tag where it is not the one that is meant
+ * without.
+ */
 export function templateName({ name, tag }: Pick<TemplateRow, 'name' | 'tag'>): string {
   return tag === defaultTag ? name : `${name}:${tag}`
 }

@@ -15,7 +15,10 @@ export interface BaseTemplates {
   readonly ended: Promise<void>
 }
 
-/** Makes the base templates, and tries again what failed: after a few seconds, then ever more seldom, as long as the service runs. */
+/**
+ * Makes the base templates, and tries again what failed: after a few seconds, then ever more
+ * seldom, as long as the service runs.
+ */
 export function keepBaseTemplates(service: Service, work: BaseWork, firstMs = firstWaitMs): BaseTemplates {
   const { promise: tried, resolve } = Promise.withResolvers<void>()
   const ended = repeat(service, work, { firstMs, onTried: resolve }).finally(resolve)
@@ -29,7 +32,8 @@ async function repeat(
 ): Promise<void> {
   for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     const made = await makeBaseTemplates(service, work).catch((error) => {
-      // Even the reason could not be stored. A service without new templates still serves the runtimes that it has.
+      // Even the reason could not be stored. A service without new templates still serves the
+      // runtimes that it has.
       service.log.error({ err: error }, 'the base templates could not be made, nor their state be stored')
       return false
     })

@@ -8,7 +8,9 @@ import type { BaseSource } from './base-source.ts'
 import { removeUnfinished, takeTemplateCheckpoint } from './take-checkpoint.ts'
 import { ensureSystemTemplates, readSystemTemplates, updateTemplate } from './template-rows.ts'
 
-/** How the work divides: the tree, its image, the checkpoints; measured with a tree from packages. */
+/**
+ * How the work divides: the tree, its image, the checkpoints; measured with a tree from packages.
+ */
 const shares = { tree: 780, image: 170, checkpoints: 50, total: 1000 }
 
 /** A base tree has about this many bytes; only for the progress of writing its image. */
@@ -24,9 +26,11 @@ export interface BaseWork {
 }
 
 /**
- * Makes the system templates, or finds that they are made: one image from the source, and of it one checkpoint per size. The image is made again only
- * when the source or the way images are written changed; runtimes are made of the old one until the new one is ready. A crash on the way leaves rows from
- * which this begins anew. Answers whether they are made; if not, the log and the rows of those that are not ready say why.
+ * Makes the system templates, or finds that they are made: one image from the source, and of it one
+ * checkpoint per size. The image is made again only when the source or the way images are written
+ * changed; runtimes are made of the old one until the new one is ready. A crash on the way leaves
+ * rows from which this begins anew. Answers whether they are made; if not, the log and the rows of
+ * those that are not ready say why.
  */
 export async function makeBaseTemplates(service: Service, { projectId, source }: BaseWork): Promise<boolean> {
   const { log, engine } = service
@@ -55,7 +59,10 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
   }
 }
 
-/** Clears away what an earlier process left half-made. A template that failed then is tried again, and one whose image is gone (as after an import of rows alone) is not ready. */
+/**
+ * Clears away what an earlier process left half-made. A template that failed then is tried again,
+ * and one whose image is gone (as after an import of rows alone) is not ready.
+ */
 async function beginAnew(service: Service, row: TemplateRow, images: ImageStore): Promise<TemplateRow> {
   const cleared = await removeUnfinished(service, row)
   const isLost = cleared.image_digest !== null && !(await images.has(cleared.image_digest as ImageDigest))
@@ -167,7 +174,9 @@ async function makeReady(
   service.log.info({ template: row.name, checkpoint: current.checkpoint_id !== null }, 'a template is ready')
 }
 
-/** A template without a checkpoint boots its runtimes cold: slower, and `has_checkpoint` says so. */
+/**
+ * A template without a checkpoint boots its runtimes cold: slower, and `has_checkpoint` says so.
+ */
 async function withCheckpoint(service: Service, row: TemplateRow, checkpoints: Checkpoints): Promise<TemplateRow> {
   try {
     return await takeTemplateCheckpoint(service, row, checkpoints)
@@ -184,7 +193,10 @@ async function withCheckpoint(service: Service, row: TemplateRow, checkpoints: C
   }
 }
 
-/** A host whose disk is full, or that refuses the runtime, has a problem that a ready template would only hide. */
+/**
+ * A host whose disk is full, or that refuses the runtime, has a problem that a ready template would
+ * only hide.
+ */
 function isWorthGoingOn(error: unknown): boolean {
   return !isEngineError(error) || (error.kind !== 'no_space' && error.kind !== 'not_found')
 }

@@ -32,8 +32,8 @@ export function recipeSource(recipeDir: string, npm: readonly [string, ...string
 }
 
 /**
- * The base templates from a container image. Its PATH is not taken; every base template has the one of the recipe,
- * whose first place is the environment seeded in the working directory.
+ * The base templates from a container image. Its PATH is not taken; every base template has the one
+ * of the recipe, whose first place is the environment seeded in the working directory.
  */
 export function imageSource(reference: string, recipeDir: string): BaseSource {
   return {

@@ -5,7 +5,10 @@ import { redactorOf } from '../builds/redact.ts'
 import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 
-/** How long a create waits for an application that starts with its runtime: clients give up after 120 s by default. */
+/**
+ * How long a create waits for an application that starts with its runtime: clients give up after
+ * 120 s by default.
+ */
 const readyTimeoutMs = 90_000
 
 /** The most that `on_restore` may take. */
@@ -36,9 +39,11 @@ export interface BoundRuntime {
 }
 
 /**
- * Has the template's application run in a new runtime. What was restored has it already, and nothing is started again; what was booted, in the class
- * `container` or at another size than the template's, starts it and waits until it is ready. Then `on_restore` runs, in both. Rejects with `HoltError`
- * `start_cmd_failed`, `ready_cmd_failed`, `ready_timeout` or `on_restore_failed`, whose words have no secret of the runtime.
+ * Has the template's application run in a new runtime. What was restored has it already, and
+ * nothing is started again; what was booted, in the class `container` or at another size than the
+ * template's, starts it and waits until it is ready. Then `on_restore` runs, in both. Rejects with
+ * `HoltError` `start_cmd_failed`, `ready_cmd_failed`, `ready_timeout` or `on_restore_failed`, whose
+ * words have no secret of the runtime.
  */
 export async function startCommands(
   { engine }: Pick<Service, 'engine'>,

@@ -8,7 +8,10 @@ import { updateTemplate } from './template-rows.ts'
 /** Boot, quiet and write: a second or two, more on a slow disk. */
 const seedTimeoutMs = 120_000
 
-/** Boots a runtime of a template's image and size, and keeps it as the checkpoint from which runtimes of that size are restored. */
+/**
+ * Boots a runtime of a template's image and size, and keeps it as the checkpoint from which
+ * runtimes of that size are restored.
+ */
 export async function takeTemplateCheckpoint(
   service: Service,
   template: TemplateRow,

@@ -5,7 +5,10 @@ export interface Progress {
   readonly total: number
 }
 
-/** How far the builds of this process are, by template id. A build does not outlive its process, so neither does this. */
+/**
+ * How far the builds of this process are, by template id. A build does not outlive its process, so
+ * neither does this.
+ */
 export class TemplateProgress {
   readonly #progress = new Map<string, Progress>()
 

@@ -5,7 +5,9 @@ import type { Service } from '../service.ts'
 import type { TemplateRow, TemplatesTable } from '../store/tables.ts'
 import { defaultTag } from './find-template.ts'
 
-/** Makes a row for each system template that has none, and answers all of them, the smallest first. */
+/**
+ * Makes a row for each system template that has none, and answers all of them, the smallest first.
+ */
 export async function ensureSystemTemplates(
   { store, now }: Service,
   { projectId, source }: { projectId: string; source: string },
@@ -59,7 +61,10 @@ export async function readSystemTemplates(
     .execute()
 }
 
-/** Changes a template's row if nobody else did since it was read; a change of state is an event as well. */
+/**
+ * Changes a template's row if nobody else did since it was read; a change of state is an event as
+ * well.
+ */
 export async function updateTemplate(
   service: Service,
   row: TemplateRow,

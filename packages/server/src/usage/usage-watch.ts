@@ -32,7 +32,8 @@ export interface UsageNow extends RatedLook {
 }
 
 /**
- * Looks every ten seconds at what each runtime takes, for the last hour, and forgets it with the runtime or the process. One that stands still takes nothing new and is not looked at.
+ * Looks every ten seconds at what each runtime takes, for the last hour, and forgets it with the
+ * runtime or the process. One that stands still takes nothing new and is not looked at.
  */
 export class UsageWatch {
   readonly #service: () => Service
@@ -55,7 +56,10 @@ export class UsageWatch {
     }
   }
 
-  /** Looks once at each runtime that runs, and forgets those that are gone. One that cannot be read keeps nobody from being looked at. */
+  /**
+   * Looks once at each runtime that runs, and forgets those that are gone. One that cannot be read
+   * keeps nobody from being looked at.
+   */
   async look(): Promise<void> {
     const { store, engine, log } = this.#service()
     if (engine.ability('usage') === null) return
@@ -102,7 +106,9 @@ export class UsageWatch {
     return windowOf(ring.looks(), { sinceMoment: this.#service().monotonic() - windowMs, stepMs })
   }
 
-  /** What all runtimes took together when they were looked at last, those that stand still included. */
+  /**
+   * What all runtimes took together when they were looked at last, those that stand still included.
+   */
   get together(): Pick<Look, 'memoryBytes' | 'diskBytes'> {
     const sum = { memoryBytes: 0, diskBytes: 0 }
     for (const { latest, here } of this.#watched.values()) {
@@ -158,7 +164,8 @@ export class UsageWatch {
     try {
       return (await new GuestClient(await engine.dial(runtimeId, signal)).usage(signal)).processes
     } catch (err) {
-      // It is busy, about to end, or has a guest of an earlier version: the rest is told without it.
+      // It is busy, about to end, or has a guest of an earlier version: the rest is told without
+      // it.
       log.debug({ err, runtime_id: runtimeId }, 'a guest does not say what runs')
       return null
     }

@@ -5,15 +5,19 @@ export interface RatedLook extends Look {
   readonly rate: number | null
 }
 
-/** vCPUs that were busy between two looks. A runtime that was resumed between them counts from anew, and there is no rate. */
+/**
+ * vCPUs that were busy between two looks. A runtime that was resumed between them counts from anew,
+ * and there is no rate.
+ */
 export function rateOf(look: Look, before: Look | null): number | null {
   if (before === null || look.moment <= before.moment || look.cpuUsec < before.cpuUsec) return null
   return (look.cpuUsec - before.cpuUsec) / 1000 / (look.moment - before.moment)
 }
 
 /**
- * What was seen since a moment, one look for each step in which there was one: the last, with the most memory of its step, and the rate since the look of the step
- * before. `looks` are oldest first.
+ * What was seen since a moment, one look for each step in which there was one: the last, with the
+ * most memory of its step, and the rate since the look of the step before. `looks` are oldest
+ * first.
  */
 export function windowOf(
   looks: readonly Look[],

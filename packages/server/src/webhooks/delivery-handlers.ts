@@ -106,7 +106,10 @@ async function findDelivery(changes: Queries, webhook: WebhookRef, deliveryId: s
   return row
 }
 
-/** A delivery, if there is one. One with the id of a request is that request's, whose answer was lost. */
+/**
+ * A delivery, if there is one. One with the id of a request is that request's, whose answer was
+ * lost.
+ */
 function deliveryRow(
   db: Queries,
   { projectId, webhookId }: WebhookRef,

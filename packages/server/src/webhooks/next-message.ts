@@ -11,14 +11,21 @@ import { storedTypes } from './webhook-rows.ts'
 export type NextMessage =
   | { readonly type: 'again'; readonly delivery: DeliveryRow }
   | { readonly type: 'event'; readonly event: EventRow; readonly body: string }
-  /** Nothing yet. `dueAt` is when a delivery is tried again, `looked` how far the log has been looked at. */
+  /**
+   * Nothing yet. `dueAt` is when a delivery is tried again, `looked` how far the log has been
+   * looked at.
+   */
   | { readonly type: 'none'; readonly dueAt: number | null; readonly looked: number }
-  /** Nothing until the webhook is changed, but for what is tried again: nobody can say which events it asks for. */
+  /**
+   * Nothing until the webhook is changed, but for what is tried again: nobody can say which events
+   * it asks for.
+   */
   | { readonly type: 'damaged'; readonly dueAt: number | null }
 
 /**
- * Chooses what a webhook sends next: what is due to be tried again, else the next event of the log. A delivery that has failed a few times only holds up
- * those behind it, so that a receiver that starts again gets everything in order; one that goes on failing does not.
+ * Chooses what a webhook sends next: what is due to be tried again, else the next event of the log.
+ * A delivery that has failed a few times only holds up those behind it, so that a receiver that
+ * starts again gets everything in order; one that goes on failing does not.
  */
 export async function nextMessage(service: Service, row: WebhookRow, looked: number): Promise<NextMessage> {
   const { store, now } = service
@@ -73,7 +80,9 @@ async function firstRetry(
   return query.orderBy('next_attempt_at').orderBy('seq').limit(1).executeTakeFirst()
 }
 
-/** Standard Webhooks 1.0, "Payload structure": the type, the time, and the event as the API has it. */
+/**
+ * Standard Webhooks 1.0, "Payload structure": the type, the time, and the event as the API has it.
+ */
 function bodyOf(row: EventRow): string {
   const event = presentEvent(row)
   return JSON.stringify({ type: event.type, timestamp: event.at, data: event })

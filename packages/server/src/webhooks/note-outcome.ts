@@ -19,7 +19,10 @@ export interface Tried {
   readonly outcome: Outcome
 }
 
-/** Writes down what became of a try, and what that means for the webhook. A webhook that is gone meanwhile has no deliveries. */
+/**
+ * Writes down what became of a try, and what that means for the webhook. A webhook that is gone
+ * meanwhile has no deliveries.
+ */
 export async function noteOutcome(service: Service, row: WebhookRow, tried: Tried): Promise<void> {
   const { store } = service
   // A power cut may take it back: then the message is sent again, under the same id.
@@ -81,7 +84,10 @@ async function writeDelivery(changes: Queries, row: WebhookRow, tried: Tried): P
     .execute()
 }
 
-/** A delivery that is damaged loses what was told of its tries: it would be sent for ever, and hold up those behind it. */
+/**
+ * A delivery that is damaged loses what was told of its tries: it would be sent for ever, and hold
+ * up those behind it.
+ */
 function attemptsOf({ attempts_json }: DeliveryRow): readonly unknown[] {
   const attempts = storedJson(attempts_json)
   return Array.isArray(attempts) ? attempts : []

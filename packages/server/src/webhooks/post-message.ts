@@ -2,10 +2,16 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { DialError } from '@holt/egress'
 
-/** Opens a connection under the rules of egress; without TLS only into networks that the operator allows. */
+/**
+ * Opens a connection under the rules of egress; without TLS only into networks that the operator
+ * allows.
+ */
 export type DialWebhook = (target: { host: string; port: number; tls: boolean }, signal: AbortSignal) => Promise<Duplex>
 
-/** A receiver has this long for everything: connection, request and answer. Standard Webhooks asks for 15 to 30 seconds. */
+/**
+ * A receiver has this long for everything: connection, request and answer. Standard Webhooks asks
+ * for 15 to 30 seconds.
+ */
 const usualTimeoutMs = 15_000
 
 /** A connection that nothing is sent over is kept for so long. */
@@ -128,7 +134,10 @@ class Unanswered extends Error {
   override readonly name = 'Unanswered'
 }
 
-/** The beginning of an answer. What was answered counts from its status on: an answer that breaks off is one. */
+/**
+ * The beginning of an answer. What was answered counts from its status on: an answer that breaks
+ * off is one.
+ */
 async function firstText(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0

@@ -16,7 +16,10 @@ const delaysMs = [
   24 * hourMs,
 ] as const
 
-/** A delivery that has failed so often holds nobody up any more: those behind it are sent before it is tried again. */
+/**
+ * A delivery that has failed so often holds nobody up any more: those behind it are sent before it
+ * is tried again.
+ */
 export const holdingTries = 3
 
 /** A receiver that asks for more than this is tried all the same. */
@@ -26,8 +29,9 @@ const longestRetryAfterMs = 24 * hourMs
 export const failingDays = 5
 
 /**
- * How long after the `tries`-th try the next one comes, up to a fifth later, so that what failed together does not come back together; never before what the receiver
- * asked for. Null: it was the last one.
+ * How long after the `tries`-th try the next one comes, up to a fifth later, so that what failed
+ * together does not come back together; never before what the receiver asked for. Null: it was the
+ * last one.
  */
 export function retryDelayMs(
   tries: number,

@@ -13,7 +13,8 @@ export async function rotateWebhookSecret({
   newId,
 }: Call<'rotateWebhookSecret'>): Promise<Answer> {
   const { projectId } = caller
-  // The same id is the same request again: the secret of a lost answer is the one that is answered now.
+  // The same id is the same request again: the secret of a lost answer is the one that is answered
+  // now.
   const rotationId = newId('webhook')
   const at = service.now()
   const { row, secret, retrying } = await service.store.change(async (changes) => {

@@ -3,7 +3,9 @@ import { createHmac, randomBytes } from 'node:crypto'
 const prefix = 'whsec_'
 const secretBytes = 32
 
-/** A new secret: `whsec_` and 256 random bits in base64 (Standard Webhooks 1.0, "Signature scheme"). */
+/**
+ * A new secret: `whsec_` and 256 random bits in base64 (Standard Webhooks 1.0, "Signature scheme").
+ */
 export function makeWebhookSecret(): string {
   return `${prefix}${randomBytes(secretBytes).toString('base64')}`
 }
@@ -16,7 +18,10 @@ export interface Message {
   readonly body: string
 }
 
-/** The headers of a message by Standard Webhooks 1.0: HMAC-SHA256 with each of the secrets that are good. */
+/**
+ * The headers of a message by Standard Webhooks 1.0: HMAC-SHA256 with each of the secrets that are
+ * good.
+ */
 export function signedHeaders({ id, at, body }: Message, secrets: readonly string[]): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1000))
   const signatures = secrets.map((secret) => {

@@ -146,12 +146,18 @@ async function deleteWebhook({ service, caller, params }: Call<'deleteWebhook'>)
   return { status: 204 }
 }
 
-/** What events tell of an address: its path is often the receiver's only secret, and events are read by keys that may not read webhooks. */
+/**
+ * What events tell of an address: its path is often the receiver's only secret, and events are read
+ * by keys that may not read webhooks.
+ */
 function hostOf(url: string): string {
   return new URL(url).host
 }
 
-/** Refuses an address that nothing could ever be sent to as things are. Whether a name leads to such a place is known when it is dialled, each time anew. */
+/**
+ * Refuses an address that nothing could ever be sent to as things are. Whether a name leads to such
+ * a place is known when it is dialled, each time anew.
+ */
 function requireSendable({ config }: Service, url: string): void {
   const { protocol, hostname, port } = new URL(url)
   const { allowedNetworks, overrides } = config.egress

@@ -9,7 +9,10 @@ const previous = 'webhook previous'
 
 type Row = Pick<WebhookRow, 'project_id' | 'webhook_id' | 'secret_version' | 'previous_until'>
 
-/** Makes a webhook's secret, in the transaction that makes the webhook or gives it a new version, and answers it. */
+/**
+ * Makes a webhook's secret, in the transaction that makes the webhook or gives it a new version,
+ * and answers it.
+ */
 export async function putNewSecret({ masterKeys }: Service, changes: Queries, row: Row): Promise<string> {
   const value = makeWebhookSecret()
   await putSealed(changes, masterKeys, { ...ownerOf(row), purpose: current, version: row.secret_version, value })
@@ -30,7 +33,10 @@ export async function currentSecret({ masterKeys }: Service, db: Queries, row: R
   return value
 }
 
-/** What messages are signed with: the present secret, and for a while after a rotation the one of before. */
+/**
+ * What messages are signed with: the present secret, and for a while after a rotation the one of
+ * before.
+ */
 export async function signingSecrets(service: Service, row: Row): Promise<readonly string[]> {
   const { db } = service.store
   const secret = await currentSecret(service, db, row)
@@ -45,7 +51,8 @@ export async function removePreviousSecrets({ store, now }: Pick<Service, 'store
   const isOver = (db: Queries) => db.selectFrom('webhooks').select('webhook_id').where('previous_until', '<=', at)
   if ((await isOver(store.db).limit(1).executeTakeFirst()) === undefined) return
   await store.change(async (changes) => {
-    // Asked again in here: a rotation that came between has made another secret of before, whose time has just begun.
+    // Asked again in here: a rotation that came between has made another secret of before, whose
+    // time has just begun.
     await changes
       .deleteFrom('sealed_values')
       .where('owner_id', 'in', isOver(changes))

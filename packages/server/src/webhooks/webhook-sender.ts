@@ -9,7 +9,10 @@ import { type DialWebhook, type Outcome, Receiver } from './post-message.ts'
 import { signedHeaders } from './sign-message.ts'
 import { signingSecrets } from './webhook-secrets.ts'
 
-/** While something is to be tried again the clock is looked at this often, since it may be set; else now and then. */
+/**
+ * While something is to be tried again the clock is looked at this often, since it may be set; else
+ * now and then.
+ */
 const lookMs = { retrying: 1000, idle: 30_000 }
 
 /** After a failure of the database. */

@@ -10,7 +10,10 @@ export interface Http1Connection {
   readonly connection: ConnectionToTerminate
   readonly upstream: Upstream
   readonly agent: Agent
-  /** Requests that wait for those before them: answers keep their order, and one upstream connection is enough. */
+  /**
+   * Requests that wait for those before them: answers keep their order, and one upstream connection
+   * is enough.
+   */
   readonly turns: Turns
 }
 

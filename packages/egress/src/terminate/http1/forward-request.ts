@@ -37,7 +37,8 @@ export async function forwardRequest(
     release()
     if (!response.writableFinished) outgoing.destroy()
   })
-  // Once: nothing bounds how often an upstream says so, nor what is written for a program that reads nothing.
+  // Once: nothing bounds how often an upstream says so, nor what is written for a program that
+  // reads nothing.
   outgoing.once('continue', () => response.writeContinue())
   try {
     const answered = answerOf(outgoing)
@@ -110,7 +111,10 @@ export function open(
   return outgoing
 }
 
-/** An answer to HEAD ends with its head (RFC 9112, 6.3). Node takes one without a length for one that ends with the connection, and would close it. */
+/**
+ * An answer to HEAD ends with its head (RFC 9112, 6.3). Node takes one without a length for one
+ * that ends with the connection, and would close it.
+ */
 function keepAfterHead(outgoing: ClientRequest, { httpVersion, headers }: IncomingMessage): void {
   if (outgoing.method !== 'HEAD' || httpVersion !== '1.1') return
   const options = (headers.connection ?? '').toLowerCase().split(',')
@@ -168,7 +172,10 @@ export async function passAnswer(
   await pipeline(plain.body(mergePieces(answer)), response)
 }
 
-/** Answers with why a request is not carried, and ends the connection: what is left of its body is not read. */
+/**
+ * Answers with why a request is not carried, and ends the connection: what is left of its body is
+ * not read.
+ */
 export function refuse(
   response: ServerResponse,
   { status, reason, message }: { status: number; reason: string; message: string },
@@ -196,7 +203,10 @@ export function fail(response: ServerResponse, error: unknown): void {
   refuse(response, { status: 502, reason: 'upstream_failed', message })
 }
 
-/** Does what Node may refuse in a listener, where nobody could catch it: what it refuses is left out. */
+/**
+ * Does what Node may refuse in a listener, where nobody could catch it: what it refuses is left
+ * out.
+ */
 function guarded(act: () => void): void {
   try {
     act()

@@ -49,7 +49,8 @@ export async function forwardUpgrade(served: Http1Connection, { request, socket,
 }
 
 function switchAnswer(answer: IncomingMessage, redactions: readonly Redaction[]): string {
-  // RFC 9110, 8.6: an answer 101 has no length. A client that believed one would take the first bytes of the new protocol for a body.
+  // RFC 9110, 8.6: an answer 101 has no length. A client that believed one would take the first
+  // bytes of the new protocol for a body.
   const passed = withoutFields(endToEnd(fieldsOf(answer.rawHeaders)), ['content-length'])
   const fields = redactFields(passed, redactions).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${fields.join('')}\r\n`

@@ -17,7 +17,10 @@ type Due = Buffer | number
  */
 export class FrameMasker implements Masking {
   readonly #content: Masker
-  /** Of pings, pongs and closes, each of which is whole: to make a masker takes longer than to read a short frame. */
+  /**
+   * Of pings, pongs and closes, each of which is whole: to make a masker takes longer than to read
+   * a short frame.
+   */
   readonly #control: Masker
   readonly #frames = new FrameReader()
   #due: Due[] = []

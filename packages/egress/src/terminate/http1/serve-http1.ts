@@ -28,7 +28,8 @@ export class Http1Inside {
       connectionsCheckingInterval: headersTimeoutMs / 2,
       shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
     })
-    // From the beginning on: what comes waits here until it is this request's turn, and until it was judged.
+    // From the beginning on: what comes waits here until it is this request's turn, and until it
+    // was judged.
     const serve = (request: IncomingMessage, response: ServerResponse) => this.#serve(mergePieces(request), response)
     this.#server.on('request', serve).on('checkContinue', serve)
     this.#server.on('upgrade', (request, socket, head) => this.#switch(request, mergePieces(socket), head))
@@ -60,8 +61,9 @@ export class Http1Inside {
 }
 
 /**
- * Carries the requests of one connection one after another over one upstream connection. When the upstream ends that one between two requests, so does the
- * runtime's, and its program deals with it as it would without a gateway.
+ * Carries the requests of one connection one after another over one upstream connection. When the
+ * upstream ends that one between two requests, so does the runtime's, and its program deals with it
+ * as it would without a gateway.
  */
 class UpstreamAgent extends Agent {
   readonly #upstream: Upstream
@@ -86,7 +88,10 @@ class UpstreamAgent extends Agent {
   }
 }
 
-/** Answers a request, and is done when its program has taken the answer: what comes next is written to the same socket, by a response of its own. */
+/**
+ * Answers a request, and is done when its program has taken the answer: what comes next is written
+ * to the same socket, by a response of its own.
+ */
 async function answerWhole(served: Http1Connection, request: IncomingMessage, response: ServerResponse): Promise<void> {
   await forwardRequest(served, request, response)
   if (response.writableEnded) await finished(response)

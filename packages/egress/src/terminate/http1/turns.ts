@@ -6,7 +6,9 @@ export class Turns {
   #last: Promise<void> = Promise.resolve()
   #waiting = 0
 
-  /** Runs `work` when all before it is done. Rejects as it does, and at once when too much waits. */
+  /**
+   * Runs `work` when all before it is done. Rejects as it does, and at once when too much waits.
+   */
   async run(work: () => Promise<void>): Promise<void> {
     if (this.#waiting >= waitingMax) throw new Error('too many requests wait')
     this.#waiting += 1

@@ -10,7 +10,10 @@ import { UpstreamFailure } from '../upstream.ts'
 import type { Http2Connection } from './serve-http2.ts'
 import { followEnd, hasEnded, reset, wholeBody } from './whole-body.ts'
 
-/** The most interim answers (1xx) that are passed on: nothing bounds how many an upstream gives, nor what is written for a program that reads nothing. */
+/**
+ * The most interim answers (1xx) that are passed on: nothing bounds how many an upstream gives, nor
+ * what is written for a program that reads nothing.
+ */
 const maxInterim = 16
 
 /** A request as a stream of HTTP/2. */
@@ -21,7 +24,9 @@ interface Incoming {
   readonly raw: readonly string[]
 }
 
-/** Judges a request, sends it to the upstream and its answer back, as both come, trailers included. */
+/**
+ * Judges a request, sends it to the upstream and its answer back, as both come, trailers included.
+ */
 export async function forwardStream(served: Http2Connection, incoming: Incoming): Promise<void> {
   const { stream } = incoming
   stream.on('error', () => stream.destroy())
@@ -76,7 +81,8 @@ function passRequest(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): vo
   outgoing.on('wantTrailers', () => guarded(outgoing, () => outgoing.sendTrailers(headersOf(trailers))))
   const body = wholeBody(stream)
   body.once('error', () => reset(outgoing)).pipe(outgoing)
-  // What comes of it from then on is for nobody. One that has not taken all that was written to it would not close by itself (`kMaybeDestroy` of `lib/internal/http2/core.js`).
+  // What comes of it from then on is for nobody. One that has not taken all that was written to it
+  // would not close by itself (`kMaybeDestroy` of `lib/internal/http2/core.js`).
   outgoing.once('close', () => body.destroy()).once('aborted', () => destroyOnceRead(outgoing))
 }
 
@@ -132,7 +138,10 @@ function passAnswer(
   return answered
 }
 
-/** An upstream that resets its stream resets the program's: without an error, once the answer was sent. */
+/**
+ * An upstream that resets its stream resets the program's: without an error, once the answer was
+ * sent.
+ */
 function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, answered: Promise<void>): void {
   outgoing.on('error', () => {
     // The error is reported to the runtime when the stream closes.
@@ -147,12 +156,17 @@ function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, ans
   })
 }
 
-/** True for a closed stream over which request and answer went to their ends. The request may still be on its way to the upstream. */
+/**
+ * True for a closed stream over which request and answer went to their ends. The request may still
+ * be on its way to the upstream.
+ */
 function isWhole(stream: ServerHttp2Stream): boolean {
   return hasEnded(stream) && stream.writableFinished && stream.rstCode === constants.NGHTTP2_NO_ERROR
 }
 
-/** Tells a program that has its answer that nobody takes the rest of its request (RFC 9113, 8.1). */
+/**
+ * Tells a program that has its answer that nobody takes the rest of its request (RFC 9113, 8.1).
+ */
 function stopUpload(stream: ServerHttp2Stream): void {
   if (!hasEnded(stream) && !isOver(stream)) stream.close(constants.NGHTTP2_NO_ERROR)
 }
@@ -177,12 +191,17 @@ function refuse(
   stream.resume()
 }
 
-/** True for a stream that takes nothing more. One that was closed by the other side stays undestroyed until its body was read. */
+/**
+ * True for a stream that takes nothing more. One that was closed by the other side stays
+ * undestroyed until its body was read.
+ */
 function isOver(stream: ServerHttp2Stream): boolean {
   return stream.destroyed || stream.closed
 }
 
-/** Does what Node may refuse in a listener, where nobody could catch it: then the stream is reset. */
+/**
+ * Does what Node may refuse in a listener, where nobody could catch it: then the stream is reset.
+ */
 function guarded(stream: ServerHttp2Stream | ClientHttp2Stream, act: () => void): void {
   try {
     act()

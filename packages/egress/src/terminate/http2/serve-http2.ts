@@ -40,7 +40,11 @@ export class Http2Connection {
     })
   }
 
-  /** Leaves a request whose program has its answer to be sent to its end. There are no more of those than streams: nothing else bounds what an upstream that answers and does not read has kept for it. */
+  /**
+   * Leaves a request whose program has its answer to be sent to its end. There are no more of those
+   * than streams: nothing else bounds what an upstream that answers and does not read has kept for
+   * it.
+   */
   linger(outgoing: ClientHttp2Stream): void {
     if (outgoing.destroyed) return
     this.#lingering.add(outgoing)

@@ -5,8 +5,9 @@ import { mergePieces } from '@holt/streams'
 const ended = new WeakSet<Http2Stream>()
 
 /**
- * Looks from a stream's beginning on whether its other side ends it. A reset ends the readable side too, as if all had come, also one without an error (RFC 9113, 8.1) that came before the end; but by then
- * the stream counts as closed (`onStreamClose` of `lib/internal/http2/core.js`).
+ * Looks from a stream's beginning on whether its other side ends it. A reset ends the readable side
+ * too, as if all had come, also one without an error (RFC 9113, 8.1) that came before the end; but
+ * by then the stream counts as closed (`onStreamClose` of `lib/internal/http2/core.js`).
  */
 export function followEnd<Stream extends Http2Stream>(stream: Stream): Stream {
   const push = stream.push.bind(stream)
@@ -23,7 +24,10 @@ export function hasEnded(stream: Http2Stream): boolean {
   return ended.has(stream)
 }
 
-/** The body of a stream that `followEnd` looks after. It ends only where the other side ended it; a reset is an error here. */
+/**
+ * The body of a stream that `followEnd` looks after. It ends only where the other side ended it; a
+ * reset is an error here.
+ */
 export function wholeBody(stream: Http2Stream): Readable {
   const body = mergePieces(new PassThrough())
   const end = () => {
@@ -39,7 +43,10 @@ export function wholeBody(stream: Http2Stream): Readable {
   return body
 }
 
-/** Breaks a stream off. `close` with a code would end its writable side first, and what was half sent would look whole. */
+/**
+ * Breaks a stream off. `close` with a code would end its writable side first, and what was half
+ * sent would look whole.
+ */
 export function reset(stream: Http2Stream): void {
   if (!stream.destroyed) stream.destroy(new Error('the other side broke off'))
 }

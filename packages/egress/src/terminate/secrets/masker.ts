@@ -79,7 +79,10 @@ export class Masker {
     return this.release()
   }
 
-  /** Masks bytes that are whole by themselves. One masker serves any number of them; it has to serve nothing else. */
+  /**
+   * Masks bytes that are whole by themselves. One masker serves any number of them; it has to serve
+   * nothing else.
+   */
   whole(bytes: Buffer): Buffer {
     return Buffer.concat([this.push(bytes), this.end()])
   }

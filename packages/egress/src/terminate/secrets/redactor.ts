@@ -7,10 +7,16 @@ import { Transform, type TransformCallback } from 'node:stream'
  */
 export const pauseMs = 250
 
-/** How long one stream is masked until others of the event loop go first: a sender may cut what it sends into tens of thousands of messages. */
+/**
+ * How long one stream is masked until others of the event loop go first: a sender may cut what it
+ * sends into tens of thousands of messages.
+ */
 const stretchMs = 5
 
-/** So many bytes are masked between two looks at the clock: some milliseconds where each message has one byte. */
+/**
+ * So many bytes are masked between two looks at the clock: some milliseconds where each message has
+ * one byte.
+ */
 const sliceBytes = 2048
 
 /** Takes the values out of a stream. */

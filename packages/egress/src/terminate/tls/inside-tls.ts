@@ -13,9 +13,10 @@ export interface InsideHandshake {
 }
 
 /**
- * Serves TLS to the runtime over its connection, and answers what `use` makes of it in the very moment that the handshake is done: the bytes that come
- * next must find their reader. Rejects, with the connection closed, when there is no handshake: often because the program does not trust the runtime's
- * authority.
+ * Serves TLS to the runtime over its connection, and answers what `use` makes of it in the very
+ * moment that the handshake is done: the bytes that come next must find their reader. Rejects, with
+ * the connection closed, when there is no handshake: often because the program does not trust the
+ * runtime's authority.
  */
 export async function secureInside<Used>(
   client: Duplex,
@@ -23,7 +24,8 @@ export async function secureInside<Used>(
   use: (socket: TLSSocket) => Used,
 ): Promise<Used> {
   const { promise, resolve, reject } = Promise.withResolvers<Used>()
-  // A server of one connection: only a server tells a socket that its handshake is over in the way that HTTP/2 waits for.
+  // A server of one connection: only a server tells a socket that its handshake is over in the way
+  // that HTTP/2 waits for.
   const server = createServer({
     ALPNProtocols: [protocol],
     SNICallback: (_name, done) => done(null, context),

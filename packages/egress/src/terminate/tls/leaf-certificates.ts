@@ -35,11 +35,17 @@ interface Leaf {
   readonly context: Promise<SecureContext>
 }
 
-/** The server certificates that stand for names inside runtimes, signed by each runtime's own authority when a name is first asked for. */
+/**
+ * The server certificates that stand for names inside runtimes, signed by each runtime's own
+ * authority when a name is first asked for.
+ */
 export class LeafCertificates {
   readonly #leaves = new Map<string, Leaf>()
 
-  /** What TLS towards a runtime is served with for a name. The least recently used one gives way when there are too many. */
+  /**
+   * What TLS towards a runtime is served with for a name. The least recently used one gives way
+   * when there are too many.
+   */
   get(ca: RuntimeCa, name: string): Promise<SecureContext> {
     const key = `${name}\n${ca.certificatePem}`
     const known = this.#leaves.get(key)

@@ -4,7 +4,10 @@ import { connect, createSecureContext, getCACertificates, type SecureContext, ty
 /** Time for a handshake that has begun. */
 const handshakeTimeoutMs = 15_000
 
-/** Speaks TLS to upstreams, verified to their names by the system's authorities and those that the operator adds. */
+/**
+ * Speaks TLS to upstreams, verified to their names by the system's authorities and those that the
+ * operator adds.
+ */
 export class UpstreamTls {
   readonly #context: SecureContext
 
@@ -18,8 +21,9 @@ export class UpstreamTls {
   }
 
   /**
-   * TLS over a connection that the gateway has dialled; answers what `use` makes of it in the very moment that the handshake is done: the bytes that come next
-   * must find their reader. Rejects, with the connection closed, when the certificate is not `name`'s.
+   * TLS over a connection that the gateway has dialled; answers what `use` makes of it in the very
+   * moment that the handshake is done: the bytes that come next must find their reader. Rejects,
+   * with the connection closed, when the certificate is not `name`'s.
    */
   async secure<Used>(
     socket: Socket,

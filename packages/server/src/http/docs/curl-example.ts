@@ -2,8 +2,9 @@ import type { LocatedOperation, Schema } from './document.ts'
 import { exampleValue } from './example-value.ts'
 
 /**
- * A call of an operation by curl, for a shell that has the service's address and a key in `HOLT_URL` and `HOLT_API_KEY`, and what the path names in variables of
- * their names. Null for a WebSocket, which curl does not open everywhere.
+ * A call of an operation by curl, for a shell that has the service's address and a key in
+ * `HOLT_URL` and `HOLT_API_KEY`, and what the path names in variables of their names. Null for a
+ * WebSocket, which curl does not open everywhere.
  */
 export function curlExample(operation: LocatedOperation, schemas: Readonly<Record<string, Schema>>): string | null {
   const { method, path, parameters, requestBody, responses } = operation

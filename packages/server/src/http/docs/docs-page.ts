@@ -5,7 +5,10 @@ import type { ApiDocument } from './document.ts'
 import { renderPage } from './render-page.ts'
 import { style } from './style.ts'
 
-/** Answers with the page of a document, or that the reader has it. The page is made when somebody first asks, so that no start waits for it, and sent from the same memory to everybody. */
+/**
+ * Answers with the page of a document, or that the reader has it. The page is made when somebody
+ * first asks, so that no start waits for it, and sent from the same memory to everybody.
+ */
 export function docsPage(document: ApiDocument): (headers: IncomingHttpHeaders) => Answer {
   let page: Page | null = null
   return ({ 'if-none-match': known }) => {
@@ -13,7 +16,8 @@ export function docsPage(document: ApiDocument): (headers: IncomingHttpHeaders) 
     const { written, etag } = page
     const headers = {
       etag,
-      // Kept by the reader, and asked about each time: another version of the service has another page.
+      // Kept by the reader, and asked about each time: another version of the service has another
+      // page.
       'cache-control': 'no-cache',
       'content-security-policy': policy,
       'referrer-policy': 'no-referrer',
@@ -42,7 +46,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Whether `If-None-Match` names a tag (RFC 9110, 13.1.2: any, or one of a list, by weak comparison). */
+/**
+ * Whether `If-None-Match` names a tag (RFC 9110, 13.1.2: any, or one of a list, by weak
+ * comparison).
+ */
 function isNamed(etag: string, header: string | undefined): boolean {
   const tags = header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
   return tags.includes('*') || tags.includes(etag)

@@ -38,7 +38,10 @@ export interface Parameter {
 /** What a request or an answer carries, by media type. */
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>
 
-/** An answer by its status: a success, or a failure, of which `$ref` or the codes in the description tell which. */
+/**
+ * An answer by its status: a success, or a failure, of which `$ref` or the codes in the description
+ * tell which.
+ */
 export interface Response {
   readonly $ref?: string
   readonly description?: string

@@ -1,9 +1,15 @@
-/** Text that is HTML. Only `html` makes it of what is not: nothing that was not escaped gets into a page. */
+/**
+ * Text that is HTML. Only `html` makes it of what is not: nothing that was not escaped gets into a
+ * page.
+ */
 export interface Html {
   readonly markup: string
 }
 
-/** What may stand in a template: HTML as it is, text escaped, lists one after another, null as nothing. */
+/**
+ * What may stand in a template: HTML as it is, text escaped, lists one after another, null as
+ * nothing.
+ */
 type Part = Html | string | number | null | readonly Part[]
 
 const entities: Readonly<Record<string, string>> = {
@@ -14,7 +20,10 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A piece of a page. Every value is escaped, so that it can stand between tags and within a quoted attribute. */
+/**
+ * A piece of a page. Every value is escaped, so that it can stand between tags and within a quoted
+ * attribute.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: strings.map((text, index) => text + markupOf(parts[index] ?? null)).join('') }
 }

@@ -9,7 +9,10 @@ interface Field {
   readonly schema: Schema
 }
 
-/** A schema: its fields, or each of its choices, or in one line what it is. Fields of named schemas are told where those are. */
+/**
+ * A schema: its fields, or each of its choices, or in one line what it is. Fields of named schemas
+ * are told where those are.
+ */
 export function renderSchema(schema: Schema): Html {
   if (schema.properties !== undefined) return renderFields(fieldsOf(schema))
   const choices = schema.anyOf ?? schema.oneOf

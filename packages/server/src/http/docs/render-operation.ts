@@ -72,7 +72,10 @@ function carried({ content = {}, 'x-websocket': socket }: Response): Html {
   )}`
 }
 
-/** Whether an answer is an error of the catalogue. One with 503 may also be the state of the service. */
+/**
+ * Whether an answer is an error of the catalogue. One with 503 may also be the state of the
+ * service.
+ */
 function isFailure({ $ref, content }: Response): boolean {
   return $ref !== undefined || content?.['application/json']?.schema?.$ref === '#/components/schemas/Error'
 }

@@ -4,7 +4,10 @@ import { renderSchema } from './render-fields.ts'
 import { codesOf, renderOperation } from './render-operation.ts'
 import { style } from './style.ts'
 
-/** The whole description of the API as one page of HTML, without scripts and without anything from elsewhere. */
+/**
+ * The whole description of the API as one page of HTML, without scripts and without anything from
+ * elsewhere.
+ */
 export function renderPage(document: ApiDocument): string {
   const { info, tags, components } = document
   const operations = operationsOf(document)

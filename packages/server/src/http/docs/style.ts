@@ -1,4 +1,7 @@
-/** The page's stylesheet: one column on a phone, the contents beside it where there is room, and the colours that the reader's system has. */
+/**
+ * The page's stylesheet: one column on a phone, the contents beside it where there is room, and the
+ * colours that the reader's system has.
+ */
 export const style = `
 :root { color-scheme: light dark; --line: light-dark(#d8dce0, #3a3f45); --soft: light-dark(#f3f5f7, #202327); --faint: light-dark(#56606a, #a2abb4); --link: light-dark(#0b57b0, #7db7ff); --alert: light-dark(#9a3412, #ffb086); }
 * { box-sizing: border-box; }

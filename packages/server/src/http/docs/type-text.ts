@@ -35,7 +35,9 @@ function nounOf(schema: Schema): Html {
   return html`${typeof type === 'string' ? type : type.join(' or ')}`
 }
 
-/** Integers are bounded by what a number of JavaScript holds exactly, which nobody has to be told. */
+/**
+ * Integers are bounded by what a number of JavaScript holds exactly, which nobody has to be told.
+ */
 function isBound(limit: number | undefined): limit is number {
   return limit !== undefined && Math.abs(limit) < Number.MAX_SAFE_INTEGER
 }

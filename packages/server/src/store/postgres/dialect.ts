@@ -12,7 +12,10 @@ import type { Readers } from './readers.ts'
 import type { Answer } from './session.ts'
 import type { ChangeUnderWay, Writer } from './writer.ts'
 
-/** PostgreSQL as kysely sees it: reads go to any of several connections, transactions and single statements that write to the one that may. */
+/**
+ * PostgreSQL as kysely sees it: reads go to any of several connections, transactions and single
+ * statements that write to the one that may.
+ */
 export function postgresDialect(writer: Writer, readers: Readers): Dialect {
   return {
     createDriver: () => new StoreDriver(writer, readers),

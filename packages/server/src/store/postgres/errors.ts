@@ -1,7 +1,10 @@
 import { HoltError } from '@holt/protocol'
 import { DatabaseError } from 'pg'
 
-/** An error that the database has answered, without the values of the statement, which may be somebody's: `detail` and `where` of the protocol stay behind. */
+/**
+ * An error that the database has answered, without the values of the statement, which may be
+ * somebody's: `detail` and `where` of the protocol stay behind.
+ */
 export class StatementError extends Error {
   override readonly name = 'StatementError'
   /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
@@ -13,10 +16,15 @@ export class StatementError extends Error {
   }
 }
 
-/** The connection broke, or the server ended it. What it was asked last may have been done or not. */
+/**
+ * The connection broke, or the server ended it. What it was asked last may have been done or not.
+ */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
-  /** A SQLSTATE, an errno, or what Node calls what is wrong with a certificate; `tls` where the server has none, `timeout` where it said nothing in time; null: nobody said. */
+  /**
+   * A SQLSTATE, an errno, or what Node calls what is wrong with a certificate; `tls` where the
+   * server has none, `timeout` where it said nothing in time; null: nobody said.
+   */
   readonly code: string | null
 
   constructor(message: string, code: string | null = null) {
@@ -25,10 +33,16 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** Classes and codes by which a server says that this connection is of no use: connection exceptions, shutdowns, and sessions that it has ended. */
+/**
+ * Classes and codes by which a server says that this connection is of no use: connection
+ * exceptions, shutdowns, and sessions that it has ended.
+ */
 const lostStates = /^(?:08|57P0[1-5]|25P0[34]|53300)/
 
-/** Turns what `pg` throws into one of the errors above. It is never passed on: it may carry parameters, and its properties the settings of the connection. */
+/**
+ * Turns what `pg` throws into one of the errors above. It is never passed on: it may carry
+ * parameters, and its properties the settings of the connection.
+ */
 export function translate(error: unknown): StatementError | ConnectionLost {
   if (error instanceof StatementError || error instanceof ConnectionLost) return error
   if (error instanceof DatabaseError && !lostStates.test(error.code ?? '')) {
@@ -51,7 +65,10 @@ export function codeOf(error: unknown): string | null {
   return error instanceof ConnectionLost ? error.code : null
 }
 
-/** True where the same transaction may succeed when it is run once more: a serialization failure or a deadlock. */
+/**
+ * True where the same transaction may succeed when it is run once more: a serialization failure or
+ * a deadlock.
+ */
 export function isCollision(error: unknown): boolean {
   return error instanceof StatementError && (error.sqlstate === '40001' || error.sqlstate === '40P01')
 }

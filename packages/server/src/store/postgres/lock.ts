@@ -1,9 +1,15 @@
 import type { Session } from './session.ts'
 
-/** The first half of the lock's key, "holt" in ASCII; the second is the schema that the tables are in. */
+/**
+ * The first half of the lock's key, "holt" in ASCII; the second is the schema that the tables are
+ * in.
+ */
 const lockClass = 0x686f6c74
 
-/** How long the end of another session is waited for: of one that was told to end, or that a daemon has left which was killed a moment ago. */
+/**
+ * How long the end of another session is waited for: of one that was told to end, or that a daemon
+ * has left which was killed a moment ago.
+ */
 const endingMs = 3_000
 
 /** What a session of a daemon calls itself: by it a daemon knows its own earlier session. */
@@ -12,8 +18,10 @@ export function sessionName(daemonId: string): string {
 }
 
 /**
- * Takes the database for a daemon, for as long as the session lasts (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). A session of the same daemon
- * that the server does not know to be broken is ended first; when the lock is free, its last transaction is decided. Answers false where another daemon has it and keeps it.
+ * Takes the database for a daemon, for as long as the session lasts
+ * (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). A session of the
+ * same daemon that the server does not know to be broken is ended first; when the lock is free, its
+ * last transaction is decided. Answers false where another daemon has it and keeps it.
  */
 export async function takeDatabase(session: Session, daemonId: string): Promise<boolean> {
   const deadline = Date.now() + endingMs

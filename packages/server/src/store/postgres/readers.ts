@@ -10,10 +10,16 @@ const connections = 8
 const patienceMs = 2_000
 const retryMs = 100
 
-/** The connections that read. A statement that would write is refused by the server, so that nothing can be written beside the one that holds the lock. */
+/**
+ * The connections that read. A statement that would write is refused by the server, so that nothing
+ * can be written beside the one that holds the lock.
+ */
 export class Readers {
   readonly #pool: Pool
-  /** Waiting for a turn takes as long as it takes; the pool's own waiting counts as a failure to connect. */
+  /**
+   * Waiting for a turn takes as long as it takes; the pool's own waiting counts as a failure to
+   * connect.
+   */
   readonly #turns = new Turns(connections)
   /** Why the last one to end could not connect; null: it could. */
   #cause: ConnectionLost | null = null
@@ -40,7 +46,8 @@ export class Readers {
       try {
         const query = { ...(name === undefined ? {} : { name }), text, values: [...values] }
         return await this.#turns.run(async () => {
-          // Who has waited for a turn behind those that could not connect has waited for the database.
+          // Who has waited for a turn behind those that could not connect has waited for the
+          // database.
           if (this.#cause !== null && Date.now() > deadline) throw this.#cause
           const answer = await this.#pool.query(query)
           this.#cause = null

@@ -2,8 +2,8 @@ import { migrations } from '../migrations/migrations.ts'
 import { Session } from './session.ts'
 
 /**
- * What an entry of the schema's history says in SQLite's words alone, and the same for PostgreSQL. `json_object` of SQLite writes no spaces; what reads these columns
- * parses them.
+ * What an entry of the schema's history says in SQLite's words alone, and the same for PostgreSQL.
+ * `json_object` of SQLite writes no spaces; what reads these columns parses them.
  */
 const dialects: readonly (readonly [sqlite: RegExp, postgres: string])[] = [
   [
@@ -34,7 +34,9 @@ CREATE TABLE IF NOT EXISTS holt_writer (one INTEGER PRIMARY KEY CHECK (one = 1),
 INSERT INTO holt_writer VALUES (1, '', 0) ON CONFLICT DO NOTHING;
 `
 
-/** The schema that a database has; 0: none. Throws where it is a newer one than this service knows. */
+/**
+ * The schema that a database has; 0: none. Throws where it is a newer one than this service knows.
+ */
 export async function schemaVersion(session: Session): Promise<number> {
   const [there] = (await session.query(`SELECT to_regclass('migrations') IS NOT NULL AS there`)).rows as [
     { there: boolean },
@@ -64,7 +66,10 @@ export function migrationScript(from: number, upTo: number): string {
   return [ownTables, ...entries].join(';\n')
 }
 
-/** Makes or migrates the schema up to an entry of its history, each in a transaction of its own. The session has to hold the lock. */
+/**
+ * Makes or migrates the schema up to an entry of its history, each in a transaction of its own. The
+ * session has to hold the lock.
+ */
 export async function migratePostgres(session: Session, upTo: number = migrations.length): Promise<void> {
   await session.script(ownTables)
   for (let version = await schemaVersion(session); version < upTo; version += 1) {

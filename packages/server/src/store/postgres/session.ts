@@ -1,16 +1,28 @@
 import { Client, type ClientConfig, type QueryConfig, types } from 'pg'
 import { ConnectionLost, translate } from './errors.ts'
 
-/** How long a connection, and one statement that serves requests, may take. What takes longer counts as a broken connection. */
+/**
+ * How long a connection, and one statement that serves requests, may take. What takes longer counts
+ * as a broken connection.
+ */
 export const timeoutMs = { connect: 5_000, statement: 30_000 }
 
-/** Statements are few (one per query in the source); the bound is only a guard against a query built from data. */
+/**
+ * Statements are few (one per query in the source); the bound is only a guard against a query built
+ * from data.
+ */
 const maxPrepared = 500
 
-/** `int8` and `numeric`, what counts and sums are, are numbers here as in SQLite; none of Holt's is beyond 2^53. */
+/**
+ * `int8` and `numeric`, what counts and sums are, are numbers here as in SQLite; none of Holt's is
+ * beyond 2^53.
+ */
 const numbers = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC])
 
-/** Settings of every connection. The address, with what is secret in it, is passed on to `pg` and kept nowhere else. */
+/**
+ * Settings of every connection. The address, with what is secret in it, is passed on to `pg` and
+ * kept nowhere else.
+ */
 export function clientConfig(url: string, applicationName: string): ClientConfig {
   return {
     connectionString: url,
@@ -26,7 +38,10 @@ export function clientConfig(url: string, applicationName: string): ClientConfig
 
 const names = new Map<string, string>()
 
-/** The name under which a statement is prepared on each connection that it is asked on; none beyond the bound. */
+/**
+ * The name under which a statement is prepared on each connection that it is asked on; none beyond
+ * the bound.
+ */
 export function preparedName(sql: string): string | undefined {
   const known = names.get(sql)
   if (known !== undefined || names.size >= maxPrepared) return known
@@ -42,7 +57,10 @@ export interface Answer {
   readonly rows: readonly unknown[]
 }
 
-/** One connection, from its begin to its end: it is never made anew, so what holds for it (a lock, a transaction) holds for as long as it answers. */
+/**
+ * One connection, from its begin to its end: it is never made anew, so what holds for it (a lock, a
+ * transaction) holds for as long as it answers.
+ */
 export class Session {
   readonly #client: Client
   readonly #lost = Promise.withResolvers<ConnectionLost>()
@@ -72,7 +90,10 @@ export class Session {
     return this.#lost.promise
   }
 
-  /** How long each statement from now on may take; null: as long as it takes, as what works on whole tables does. */
+  /**
+   * How long each statement from now on may take; null: as long as it takes, as what works on whole
+   * tables does.
+   */
   limitStatements(ms: number | null): void {
     this.#statementMs = ms
   }
@@ -83,7 +104,10 @@ export class Session {
     return this.#ask({ ...(name === undefined ? {} : { name }), text, values: [...values] })
   }
 
-  /** Asks several statements without parameters in one round trip, and answers the last one's answer. */
+  /**
+   * Asks several statements without parameters in one round trip, and answers the last one's
+   * answer.
+   */
   async script(sql: string): Promise<Answer> {
     const answers = (await this.#ask({ text: sql })) as Answer | readonly Answer[]
     return Array.isArray(answers) ? (answers.at(-1) as Answer) : (answers as Answer)

@@ -13,7 +13,10 @@ const retryMs = { first: 50, longest: 1_000 }
 /** How often a change is run in all, where collisions or breaks undo it. */
 const maxRuns = 5
 
-/** Settings of the session that writes. Its transactions are short; a machine that has vanished is to lose the lock within half a minute. */
+/**
+ * Settings of the session that writes. Its transactions are short; a machine that has vanished is
+ * to lose the lock within half a minute.
+ */
 const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = 60000; SET lock_timeout = 20000;
 SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`
 
@@ -42,13 +45,18 @@ interface WriterOptions {
   readonly statementMs: number
   /** Prepares the database for a session that has it for the first time, however long it takes. */
   readonly prepare: (session: Session) => Promise<void>
-  /** Is told, once, that another daemon has taken the database: what this one knows is not to be relied on any more. */
+  /**
+   * Is told, once, that another daemon has taken the database: what this one knows is not to be
+   * relied on any more.
+   */
   readonly onTaken: (error: Error) => void
 }
 
 /**
- * The one connection that writes. It holds the database's lock, so who has lost the connection cannot write; and every change begins by counting up one row, which orders
- * changes of whatever daemon one after another, finds out who else has taken the database, and tells after a break of the connection whether the last commit was made.
+ * The one connection that writes. It holds the database's lock, so who has lost the connection
+ * cannot write; and every change begins by counting up one row, which orders changes of whatever
+ * daemon one after another, finds out who else has taken the database, and tells after a break of
+ * the connection whether the last commit was made.
  */
 export class Writer {
   readonly #options: WriterOptions
@@ -74,7 +82,9 @@ export class Writer {
     return writer
   }
 
-  /** Begins a change when those before it have ended. The caller commits it or rolls it back, once. */
+  /**
+   * Begins a change when those before it have ended. The caller commits it or rolls it back, once.
+   */
   async begin(): Promise<ChangeUnderWay> {
     const asked = Date.now()
     const { promise: over, resolve: end } = Promise.withResolvers<void>()
@@ -110,7 +120,8 @@ export class Writer {
   }
 
   async #begin(asked: number, end: () => void): Promise<ChangeUnderWay> {
-    // Who has waited for a turn while the database was away has waited for the database: they are refused together, not one after another.
+    // Who has waited for a turn while the database was away has waited for the database: they are
+    // refused together, not one after another.
     const deadline = (this.#held === null ? Math.max(asked, this.#lostAt) : Date.now()) + patienceMs
     for (;;) {
       const held = await this.#within(deadline - Date.now())
@@ -122,7 +133,10 @@ export class Writer {
     }
   }
 
-  /** Opens a transaction by counting up. It waits for nobody: whoever else would have to have the lock. */
+  /**
+   * Opens a transaction by counting up. It waits for nobody: whoever else would have to have the
+   * lock.
+   */
   async #count({ session }: Held): Promise<number> {
     const own = `UPDATE holt_writer SET change = change + 1 WHERE daemon = '${this.#daemonId}' RETURNING change`
     try {
@@ -142,7 +156,8 @@ export class Writer {
       commit: async () => {
         try {
           const { command } = await session.script('COMMIT')
-          // A transaction in which a statement has failed is rolled back by COMMIT, and that is no error to the server.
+          // A transaction in which a statement has failed is rolled back by COMMIT, and that is no
+          // error to the server.
           if (command !== 'COMMIT') throw new StatementError('the transaction had failed before', '25P02')
         } catch (error) {
           if (!(error instanceof ConnectionLost)) throw error
@@ -160,8 +175,10 @@ export class Writer {
   }
 
   /**
-   * Whether a commit whose answer was lost has been made. Nobody can tell before the database is back, and an answer that is wrong is worse than one that is late.
-   * The first session after the one that broke knows: it read the count when it had the lock, and the older session therefore had ended.
+   * Whether a commit whose answer was lost has been made. Nobody can tell before the database is
+   * back, and an answer that is wrong is worse than one that is late. The first session after the
+   * one that broke knows: it read the count when it had the lock, and the older session therefore
+   * had ended.
    */
   async #wasKept(epoch: number, change: number): Promise<boolean> {
     for (;;) {

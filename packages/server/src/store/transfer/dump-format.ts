@@ -33,10 +33,16 @@ export type DumpHeader = z.infer<typeof Header>
 /** A line after the first one: a row, where a table's own count stands, or the end. */
 export type DumpLine = Exclude<z.infer<typeof Line>, { readonly end: unknown }>
 
-/** The longest line. The largest row is a request's kept answer; earlier versions kept longer ones, and their dumps are read as well. */
+/**
+ * The longest line. The largest row is a request's kept answer; earlier versions kept longer ones,
+ * and their dumps are read as well.
+ */
 const maxLineBytes = 64 * maxKeptAnswerBytes
 
-/** Writes lines, and at last one with the digest of all bytes before it, without which the dump is not whole. */
+/**
+ * Writes lines, and at last one with the digest of all bytes before it, without which the dump is
+ * not whole.
+ */
 export async function* encodeDump(header: DumpHeader, lines: AsyncIterable<DumpLine>): AsyncGenerator<string> {
   const hash = createHash('sha256')
   let rows = 0
@@ -53,13 +59,19 @@ export async function* encodeDump(header: DumpHeader, lines: AsyncIterable<DumpL
   yield `${JSON.stringify({ end: { rows, sha256: hash.digest('hex') } })}\n`
 }
 
-/** What was read of a dump. Who uses lines may keep what it made of them only when the last one has been read without an error. */
+/**
+ * What was read of a dump. Who uses lines may keep what it made of them only when the last one has
+ * been read without an error.
+ */
 export interface DecodedDump {
   readonly header: DumpHeader
   readonly lines: AsyncIterable<DumpLine>
 }
 
-/** Reads a dump. Throws an error for people where it is none, where it was changed, and, at its end, where something is missing; it names the line. */
+/**
+ * Reads a dump. Throws an error for people where it is none, where it was changed, and, at its end,
+ * where something is missing; it names the line.
+ */
 export async function decodeDump(bytes: AsyncIterable<Uint8Array>): Promise<DecodedDump> {
   const hash = createHash('sha256')
   const lines = splitLines(bytes)
@@ -99,7 +111,10 @@ async function* decodeLines(
   throw cutOff(`after line ${number}`, rows)
 }
 
-/** Why a dump is refused whose end is missing, as that of a copy that was interrupted or a disk that was full. */
+/**
+ * Why a dump is refused whose end is missing, as that of a copy that was interrupted or a disk that
+ * was full.
+ */
 function cutOff(where: string, rows: number): Error {
   return new Error(`the dump ends early, ${where}, after ${rows} rows: it was cut off, and nothing of it is kept`)
 }
@@ -119,7 +134,8 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Tex
     if (rest.length > maxLineBytes) throw new Error('this is no dump of a store: a line has no end')
     yield* parts.map((text) => ({ text, isWhole: true }))
   }
-  // The decoder is not asked for its end: what was cut off within a character is in a line that was cut off.
+  // The decoder is not asked for its end: what was cut off within a character is in a line that was
+  // cut off.
   if (rest !== '') yield { text: rest, isWhole: false }
 }
 

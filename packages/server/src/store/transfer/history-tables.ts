@@ -13,7 +13,10 @@ interface Described extends HistoryTable {
   readonly needs: Set<string>
 }
 
-/** The tables of a schema version, each after those that it refers to. They are read out of the schema's history, which is the same for every database. */
+/**
+ * The tables of a schema version, each after those that it refers to. They are read out of the
+ * schema's history, which is the same for every database.
+ */
 export function tablesOf(version: number): readonly HistoryTable[] {
   const tables = new Map<string, Described>()
   for (const entry of migrations.slice(0, version)) {

@@ -34,7 +34,10 @@ export interface StoreWriter {
 /** Rows that go into a store at a time. */
 const batchRows = 100
 
-/** Writes everything that a store has at this moment, as lines of JSON. A daemon that runs is not held up. */
+/**
+ * Writes everything that a store has at this moment, as lines of JSON. A daemon that runs is not
+ * held up.
+ */
 export async function* exportStore(place: StorePlace, now: number): AsyncGenerator<string> {
   const reader = await openReader(place)
   try {
@@ -58,13 +61,17 @@ export interface Imported {
 export interface ImportOptions {
   readonly stateDir: string
   readonly dump: AsyncIterable<Uint8Array>
-  /** Whether webhooks go on sending: the store that the dump was made of does so no more. Default: they are disabled. */
+  /**
+   * Whether webhooks go on sending: the store that the dump was made of does so no more. Default:
+   * they are disabled.
+   */
   readonly keepWebhooks?: boolean
 }
 
 /**
- * Fills an empty store from a dump, of this schema or an earlier one. Nothing is kept of a dump that is not whole. Values that are sealed stay so: the import is refused where the
- * state directory does not have the master keys that open them.
+ * Fills an empty store from a dump, of this schema or an earlier one. Nothing is kept of a dump
+ * that is not whole. Values that are sealed stay so: the import is refused where the state
+ * directory does not have the master keys that open them.
  */
 export async function importStore(
   place: StorePlace,
@@ -133,7 +140,8 @@ async function takeIn(writer: StoreWriter, { tables, lines, keepWebhooks }: Inco
       continue
     }
     rows += 1
-    // Without what records of requests are sealed with, those of a day are refused when they come again.
+    // Without what records of requests are sealed with, those of a day are refused when they come
+    // again.
     if (table.name === 'sealed_values' && line.row.purpose !== recordsPurpose)
       masterKeys.add(String(line.row.master_key_id))
     const sends = table.name === 'webhooks' && line.row.state === 'active' && !keepWebhooks
@@ -148,7 +156,10 @@ async function takeIn(writer: StoreWriter, { tables, lines, keepWebhooks }: Inco
   return { rows, masterKeys, disabledWebhooks }
 }
 
-/** What is said of webhooks that are taken in: the store may be a copy of one that goes on, of which nobody outside should hear. */
+/**
+ * What is said of webhooks that are taken in: the store may be a copy of one that goes on, of which
+ * nobody outside should hear.
+ */
 const disabled = {
   state: 'disabled',
   state_reason_json: JSON.stringify({
