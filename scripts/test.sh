@@ -66,6 +66,8 @@ static_checks() {
 	check lint biome check --error-on-warnings .
 	check layers node scripts/check-layers.ts
 	check security node scripts/check-security.ts
+	check words node scripts/check-words.ts
+	check links node scripts/check-links.ts
 	check unused knip
 	check 'guest vet' go -C guest vet ./...
 }

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { brokenRules } from '../../../scripts/words/broken-rules.ts'
+
+const words = (count: number) => `${Array.from({ length: count }, () => 'word').join(' ')}.`
+const rulesOf = (file: string, text: string) => brokenRules(file, text).map(({ line, rule }) => `${line} ${rule}`)
+
+test('page: a sentence has at most 25 words, over any number of lines', () => {
+  const text = [words(25), words(26)].join(' ').replaceAll(' ', '\n')
+  expect(rulesOf('page.md', text)).toEqual(['1 a sentence of 26 words: word word word word'])
+})
+
+test.each([
+  ['a line of 101 columns', 'x'.repeat(101), ['1 101 columns, and at most 100 are allowed']],
+  ['a line with an address', `${'x'.repeat(101)} https://example.com`, []],
+  ['a row of a table', `| ${'x'.repeat(101)} |`, []],
+  ['a block of code', `\`\`\`\n${'x'.repeat(101)}\n\`\`\``, []],
+  ['a measured table', `<!-- bench:begin -->\n${'x'.repeat(101)}\n<!-- bench:end -->`, []],
+  ['a clause as a subject', 'Runs. What nobody needs goes.', ['1 "What nobody needs goes." opens a sentence']],
+  ['a question', 'What is a runtime?', []],
+  ['a list', '* One.\n* Whoever asks waits.', ['2 "Whoever asks waits." opens a sentence']],
+])('page: %s', (_name, text, expected) => {
+  expect(rulesOf('page.md', text)).toEqual(expected)
+})
+
+test.each([
+  ['a wide comment', `/** ${'x'.repeat(101)} */`, ['1 108 columns, and at most 100 are allowed']],
+  ['wide code', `const x = '${'x'.repeat(101)}'`, []],
+  ['a docstring without a subject', '/** Whether it runs. */', ['1 "Whether it runs." opens a comment']],
+  ['a docstring of lines', '/**\n * What runs.\n */', ['1 "What runs." opens a comment']],
+  ['a docstring with a subject', '/** Returns what runs. */', []],
+])('source: %s', (_name, text, expected) => {
+  expect(rulesOf('source.ts', text)).toEqual(expected)
+})

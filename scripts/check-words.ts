@@ -1,0 +1,36 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { brokenRules } from './words/broken-rules.ts'
+
+/**
+ * Checks the words of pages and comments: line length, sentence length and banned openings (see
+ * CONTRIBUTING.md). Files older than the check have a bound in `scripts/words/bounds.json`, which may
+ * only fall: `node scripts/check-words.ts --lower` writes the present counts.
+ */
+const root = new URL('..', import.meta.url).pathname
+const boundsFile = `${root}scripts/words/bounds.json`
+const sources = ['packages/*/src/**/*.ts', 'bench/**/*.ts', 'chaos/**/*.ts', 'scripts/**/*.ts', 'guest/**/*.go']
+const pages = ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'guest/*.md', 'bench/*.md', 'chaos/*.md', 'e2e/*.md']
+const exclude = (path: string) => path.includes('node_modules') || path.includes('/dist/')
+
+const bounds = JSON.parse(readFileSync(boundsFile, 'utf8')) as Record<string, number>
+const counts: Record<string, number> = {}
+const isLowering = process.argv.includes('--lower')
+const shown = process.argv.filter((arg) => arg !== '--lower').slice(2)
+
+for (const file of globSync([...pages, ...sources], { cwd: root, exclude }).toSorted()) {
+  const broken = brokenRules(file, readFileSync(root + file, 'utf8'))
+  const bound = bounds[file] ?? 0
+  if (broken.length > 0) counts[file] = broken.length
+  const isOver = broken.length > bound
+  if (shown.includes(file) || (isOver && !isLowering))
+    for (const { line, rule } of broken) console.error(`${file}:${line}: ${rule}`)
+  if (!isOver || isLowering) continue
+  if (bound > 0) console.error(`${file}: ${broken.length} places, and at most ${bound} are left from before the check`)
+  process.exitCode = 1
+}
+
+if (isLowering) {
+  const lowered = Object.entries(counts).filter(([file]) => Object.keys(bounds).length === 0 || file in bounds)
+  const entries = lowered.map(([file, count]) => [file, Math.min(count, bounds[file] ?? count)])
+  writeFileSync(boundsFile, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)
+}

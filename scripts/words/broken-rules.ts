@@ -1,0 +1,114 @@
+/** A place that breaks a rule. `line` counts from 1. */
+export interface Broken {
+  readonly line: number
+  readonly rule: string
+}
+
+const maxColumns = 100
+const maxWords = 25
+
+/** A clause as the subject of a sentence, or a comment without a subject. */
+const bannedOpening = /^(?:What|Whatever|Who|Whoever|Whether|One that|Those that|That which|Where)\b(?!.*\?$)/
+
+/** Returns the places of a file that break a rule, in order. */
+export function brokenRules(file: string, text: string): readonly Broken[] {
+  return file.endsWith('.md') ? inPage(text) : inSource(text)
+}
+
+/** A paragraph, list item or comment, and the line on which it begins. */
+interface Block {
+  readonly line: number
+  readonly text: string
+}
+
+function inPage(text: string): readonly Broken[] {
+  const lines = withoutCode(text).split('\n')
+  const wide = lines.flatMap((line, at) =>
+    columns(line) > maxColumns && !/^\s*\||https?:/.test(line) ? [{ line: at + 1, rule: tooWide(line) }] : [],
+  )
+  return [...wide, ...proseOf(lines).flatMap(inProse)].toSorted((a, b) => a.line - b.line)
+}
+
+function inSource(text: string): readonly Broken[] {
+  const lines = text.split('\n')
+  const wide = lines.flatMap((line, at) =>
+    /^\s*(?:\/\/|\/?\*)/.test(line) && columns(line) > maxColumns && !/https?:/.test(line)
+      ? [{ line: at + 1, rule: tooWide(line) }]
+      : [],
+  )
+  const openings = docstringsOf(lines).flatMap(({ line, text }) =>
+    bannedOpening.test(text) ? [{ line, rule: `"${openingOf(text)}" opens a comment` }] : [],
+  )
+  return [...wide, ...openings].toSorted((a, b) => a.line - b.line)
+}
+
+function inProse({ line, text }: Block): readonly Broken[] {
+  return sentencesOf(text).flatMap((sentence) => {
+    const words = sentence.split(' ').length
+    return [
+      ...(words > maxWords ? [{ line, rule: `a sentence of ${words} words: ${openingOf(sentence)}` }] : []),
+      ...(bannedOpening.test(sentence) ? [{ line, rule: `"${openingOf(sentence)}" opens a sentence` }] : []),
+    ]
+  })
+}
+
+/** Returns the page with empty lines in place of code blocks, measurements and HTML comments. */
+function withoutCode(page: string): string {
+  return page.replace(
+    /<!-- bench:begin -->[\s\S]*?<!-- bench:end -->|^ *```[\s\S]*?^ *```$|<!--[\s\S]*?-->/gm,
+    (code) => code.replace(/[^\n]/g, ''),
+  )
+}
+
+/** Returns paragraphs and list items, without headings and tables. */
+function proseOf(lines: readonly string[]): readonly Block[] {
+  const blocks: { line: number; text: string }[] = []
+  let open = false
+  for (const [at, line] of lines.entries()) {
+    const text = line.trim()
+    if (text === '' || /^[#|]/.test(text)) {
+      open = false
+      continue
+    }
+    const item = /^(?:[-*+]|\d+\.) +(.*)$/.exec(text)
+    const last = blocks.at(-1)
+    if (item !== null) blocks.push({ line: at + 1, text: item[1] ?? '' })
+    else if (open && last !== undefined) last.text += ` ${text}`
+    else blocks.push({ line: at + 1, text })
+    open = true
+  }
+  return blocks
+}
+
+/** Returns the sentences of a block. Inline code and the target of a link count as one word. */
+function sentencesOf(text: string): readonly string[] {
+  return text
+    .replace(/`[^`]*`/g, (code) => code.replace(/\s/g, '\u00a0').replace(/[.!?:]/g, '\u00b7'))
+    .replace(/\]\([^)]*\)/g, ']')
+    .replace(/\*\*/g, '')
+    .split(/(?<=[.!?:][)"'\]]*) +(?=\S)/)
+    .map((sentence) => sentence.replace(/ +/g, ' ').trim())
+    .filter((sentence) => sentence !== '')
+}
+
+/** Returns the first line of each docstring: a comment with two stars, or a Go comment before a declaration. */
+function docstringsOf(lines: readonly string[]): readonly Block[] {
+  return lines.flatMap((line, at) => {
+    const single = /^\s*\/\*\* (.*?)(?: \*\/)?$/.exec(line)?.[1]
+    const first = /^\s*\/\*\*$/.test(line) ? /^\s*\* (.*)$/.exec(lines[at + 1] ?? '')?.[1] : undefined
+    const text = single ?? first
+    return text === undefined ? [] : [{ line: at + 1, text }]
+  })
+}
+
+function columns(line: string): number {
+  return line.replaceAll('\t', '    ').length
+}
+
+function tooWide(line: string): string {
+  return `${columns(line)} columns, and at most ${maxColumns} are allowed`
+}
+
+function openingOf(text: string): string {
+  return text.split(' ').slice(0, 4).join(' ')
+}
