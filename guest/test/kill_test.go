@@ -98,10 +98,12 @@ func TestWhatOthersRunSurvivesAKill(t *testing.T) {
 	}
 }
 
-// bombs fork as fast as they can, as a user who may have so many processes only.
+// bombs fork as fast as they can, as a user who may have so many processes only. Each process then
+// waits on a FIFO: dash exits if it cannot fork, and "command" prevents that, so that the bomb does
+// not die out before the test sees it.
 var bombs = []struct{ name, script string }{
-	{"in one group", `for i in 1 2 3 4; do sh "$0" & done; wait`},
-	{"in sessions of their own", `for i in 1 2 3 4; do setsid sh "$0" & done; wait`},
+	{"in one group", `for i in 1 2 3 4; do command eval 'sh "$0" &'; done 2>/dev/null; read x <"$0.fifo"`},
+	{"in sessions of their own", `for i in 1 2 3 4; do command eval 'setsid sh "$0" &'; done 2>/dev/null; read x <"$0.fifo"`},
 }
 
 func TestABombIsKilledAndOthersGoOn(t *testing.T) {
@@ -116,6 +118,7 @@ func TestABombIsKilledAndOthersGoOn(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			g.t = t
 			script := g.write("bomb-"+strconv.Itoa(i), b.script)
+			must(t, unix.Mkfifo(script+".fifo", 0o644))
 			id := "b" + strconv.Itoa(i)
 			g.want(201, "POST", "/v1/processes", object{"id": id, "argv": []string{"sh", script}, "user": "nobody",
 				"rlimits": object{"nproc": object{"soft": 300, "hard": 300}}})
