@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Engine, GuestClient, type ImageDigest } from '@holt/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -81,6 +81,13 @@ for (const [isolation, runner] of [
         return named.filter((_, at) => names[at]?.startsWith('holt-watch-memory')).map(Number)
       }
 
+      /** Returns how many sources of events a watcher has open: one for each runtime that it watches, and its own. */
+      async function eventsOf(pid: number): Promise<number> {
+        const names = await readdir(`/proc/${pid}/fd`).catch(() => [])
+        const links = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')))
+        return links.filter((link) => /eventfd|inotify/.test(link)).length
+      }
+
       /** Runs a program that ends by being killed for memory, and expects that this is said. */
       async function expectKilled(guest: GuestClient, ...argv: readonly string[]): Promise<void> {
         const command = processOf(argv)
@@ -110,9 +117,13 @@ for (const [isolation, runner] of [
 
       test('ends one greedy process after the program that watches memory was killed', async () => {
         const { guest, expectUnharmed } = await startBystanders()
-        const [first] = await watchers()
-        process.kill(first as number, 'SIGKILL')
-        await expect.poll(async () => (await watchers()).some((pid) => pid !== first), { timeout: 10_000 }).toBe(true)
+        const [first = 0] = await watchers()
+        const watched = await eventsOf(first)
+        process.kill(first, 'SIGKILL')
+        const next = async () => (await watchers()).find((pid) => pid !== first)
+        await expect
+          .poll(async () => eventsOf((await next()) ?? 0), { timeout: 30_000 })
+          .toBeGreaterThanOrEqual(watched)
         await expectKilled(guest, '/bin/probe', 'hog-slowly')
         await expectUnharmed()
       })
