@@ -143,13 +143,26 @@ test.skipIf(reason !== null).each([
   options,
   async (_, isMoment) => {
     await withEngine(async ({ under, engine, image }) => {
-      const { spec, guest, waiting } = await startWaiting(engine, image, slowBytes)
-      await guest.quiesce(timeout(), { force: true })
-      const stop = new AbortController()
-      const take = expect(checkpointsOf(engine).take(spec.id, 'cp1', stop.signal)).rejects.toThrow('enough')
-      await expect.poll(async () => isMoment(await filesBegun(under)), { interval: 1 }).toBe(true)
-      stop.abort(new Error('enough'))
-      await take
+      const { spec, waiting } = await startWaiting(engine, image, slowBytes)
+      const checkpoints = checkpointsOf(engine)
+      for (let tries = 1; ; tries++) {
+        await new GuestClient(await engine.dial(spec.id, timeout())).quiesce(timeout(), { force: true })
+        const stop = new AbortController()
+        const take = checkpoints.take(spec.id, 'cp1', stop.signal).then(
+          () => null,
+          (error: unknown) => error,
+        )
+        await expect.poll(async () => isMoment(await filesBegun(under)), { interval: 1 }).toBe(true)
+        stop.abort(new Error('enough'))
+        const error = await take
+        if (error !== null || tries === 5) {
+          expect(error).toMatchObject({ message: 'enough' })
+          break
+        }
+        // On a busy machine the take can end before the abort. The runtime is in its checkpoint then.
+        await engine.ensure({ ...spec, checkpointId: 'cp1', restoreOnly: true }, timeout())
+        await checkpoints.remove('cp1')
+      }
       await expectWaiting(engine, spec.id, waiting.id)
       await new GuestClient(await engine.dial(spec.id, timeout())).quiesce(timeout(), { force: true })
       await checkpointsOf(engine).take(spec.id, 'cp2', timeout())
