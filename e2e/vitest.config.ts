@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { laneCount } from './support/lane.ts'
 
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export.
 export default defineConfig({
@@ -8,10 +9,10 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     globalSetup: ['../packages/testkit/src/print-seed.ts', 'support/global-setup.ts'],
     setupFiles: ['support/leak-check.ts', 'support/report-properties.ts'],
-    // One service for all files: what one file leaves behind must not be taken for another's.
-    fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Each worker has its own service: what one file leaves behind must not be taken for another's.
+    maxWorkers: laneCount(),
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
     // The first start builds the base template inside the set-up; stopping removes every runtime.
     teardownTimeout: 120_000,
   },

@@ -1,4 +1,5 @@
 import { inject } from 'vitest'
+import { ofOwnLane } from './lane.ts'
 
 /** The service under test, as the global set-up hands it to every test file. */
 export interface ServiceFacts {
@@ -15,9 +16,10 @@ export interface ServiceFacts {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    service: ServiceFacts
+    /** Of each lane, in their order. */
+    services: readonly ServiceFacts[]
   }
 }
 
-/** The service under test. */
-export const service: ServiceFacts = inject('service')
+/** The service under test in this worker. */
+export const service: ServiceFacts = ofOwnLane(inject('services'))

@@ -6,52 +6,77 @@ import { freePort } from '@holt/testkit'
 import type { TestProject } from 'vitest/node'
 import type { ServiceFacts } from './facts.ts'
 import { closeConnections, send } from './http.ts'
+import { type Lane, laneCount, laneOf } from './lane.ts'
 import { addedTo, listBelongings } from './leaks.ts'
 import { removeAll } from './remove-all.ts'
 import { reportProgress } from './report-progress.ts'
-import { startRig } from './rig/start-rig.ts'
-import {
-  findService,
-  runService,
-  serviceLog,
-  startService,
-  stateDir,
-  stopService,
-  temporaryDir,
-  useRig,
-} from './service-process.ts'
+import { type Rig, startRig } from './rig/start-rig.ts'
+import { findService, runService, serviceLog, startService, stopService, useRig } from './service-process.ts'
 import { until } from './until.ts'
 
 /** The first start of all makes the base template from distribution packages. */
 const READY_TIMEOUT_MS = 20 * 60_000
 
-/** Starts the one real service that all tests share, and stops it at the end. */
+/** Starts the real service of each lane, and stops them at the end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (process.getuid?.() !== 0) throw new Error('FIX: run as root: runtimes need mounts, cgroups and namespaces')
-  await stopService() // One that an interrupted run has left.
-  await rm(temporaryDir, { recursive: true, force: true })
-  await mkdir(temporaryDir, { recursive: true, mode: 0o700 })
-  const rig = await startRig()
-  project.provide('rig', rig.facts)
-  const port = await freePort()
-  useRig(rig.facts)
-  await startService(port)
+  const lanes = Array.from({ length: laneCount() }, (_, index) => laneOf(index + 1))
+  const rigs: Rig[] = []
+  const stopRigs = () => eachToItsEnd(rigs, async (rig) => rig[Symbol.asyncDispose]())
   try {
-    const facts = await waitUntilReady(port)
-    await removeAll(facts)
-    await warmUp(facts)
-    project.provide('service', facts)
+    // One after another, because each takes a network that nobody uses.
+    for (const lane of lanes) rigs.push(await prepare(lane))
+    const services = await eachToItsEnd(lanes, startLane).catch(async (error: unknown) => {
+      await eachToItsEnd(lanes, (lane) => stopService('SIGTERM', lane))
+      throw error
+    })
+    const facts = rigs.map((rig) => rig.facts)
+    project.provide('rigs', facts)
+    project.provide('services', services)
     return async () => {
       try {
-        await tearDown(facts)
+        await eachToItsEnd(services, (service, index) => tearDown(service, laneOf(index + 1)))
       } finally {
-        await rig[Symbol.asyncDispose]()
+        closeConnections()
+        await stopRigs()
       }
     }
+  } catch (error) {
+    await stopRigs()
+    throw error
+  }
+}
+
+/** Does the work for all items at once, and waits for each. Then it throws the first failure. */
+async function eachToItsEnd<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const running = items.map(work)
+  await Promise.allSettled(running)
+  return Promise.all(running)
+}
+
+/** Stops what an interrupted run has left in a lane, and starts its Internet. */
+async function prepare(lane: Lane): Promise<Rig> {
+  await stopService('SIGTERM', lane)
+  await rm(lane.temporaryDir, { recursive: true, force: true })
+  await mkdir(lane.temporaryDir, { recursive: true, mode: 0o700 })
+  const rig = await startRig(lane)
+  useRig(rig.facts, lane)
+  return rig
+}
+
+async function startLane(lane: Lane): Promise<ServiceFacts> {
+  try {
+    const port = await freePort()
+    await startService(port, {}, lane)
+    const facts = await waitUntilReady(port, lane)
+    await removeAll(facts)
+    await warmUp(facts)
+    return facts
   } catch (cause) {
-    await stopService()
-    await rig[Symbol.asyncDispose]()
-    throw new Error(`holtd is not ready; its log ends:\n${serviceLog()}`, { cause })
+    throw new Error(`holtd is not ready; its log ends:\n${serviceLog(lane)}`, { cause })
   }
 }
 
@@ -70,34 +95,34 @@ async function warmUp(facts: ServiceFacts): Promise<void> {
   await removeAll(facts)
 }
 
-async function tearDown(facts: ServiceFacts): Promise<void> {
+async function tearDown(facts: ServiceFacts, lane: Lane): Promise<void> {
   try {
-    if (findService() === null) throw new Error(`holtd has exited; its log ends:\n${serviceLog()}`)
+    if (findService(lane) === null) throw new Error(`holtd has exited; its log ends:\n${serviceLog(lane)}`)
     await removeAll(facts)
   } finally {
-    closeConnections()
-    await stopService()
+    await stopService('SIGTERM', lane)
   }
-  const { code, output } = await runService('purge', facts.port)
+  const { code, output } = await runService('purge', facts.port, lane)
   if (code !== 0) throw new Error(`purge failed with ${code}: ${output}`)
-  const left = addedTo([], listBelongings(facts)).filter(
+  const left = addedTo([], listBelongings(facts, lane)).filter(
     (line) => !line.startsWith('file ') || line.startsWith('file runtimes/'),
   )
   if (left.length > 0) throw new Error(`left behind after purge:\n${left.join('\n')}`)
 }
 
-async function waitUntilReady(port: number): Promise<ServiceFacts> {
+async function waitUntilReady(port: number, lane: Lane): Promise<ServiceFacts> {
+  const { stateDir } = lane
   const url = `http://127.0.0.1:${port}`
   const progress = reportProgress(url)
   const readiness = await until(
     'holtd is ready',
     async () => {
-      if (findService() === null && existsSync(join(stateDir, 'holtd.pid'))) await diedOrStarting()
+      if (findService(lane) === null && existsSync(join(stateDir, 'holtd.pid'))) await diedOrStarting(lane)
       const answer = await send(url, { method: 'GET', target: '/readyz', timeoutMs: 5_000 }).catch(() => null) // Not listening yet.
       if (answer === null) return null
       const state = Readiness.parse(JSON.parse(answer.bytes.toString()))
-      if (state.status === 'ready' && (await templatesRest(url, key() ?? ''))) return state
-      await progress(key(), state.reasons)
+      if (state.status === 'ready' && (await templatesRest(url, key(lane) ?? ''))) return state
+      await progress(key(lane), state.reasons)
       return null
     },
     READY_TIMEOUT_MS,
@@ -105,9 +130,9 @@ async function waitUntilReady(port: number): Promise<ServiceFacts> {
   return {
     url,
     port,
-    key: key() ?? '',
+    key: key(lane) ?? '',
     stateDir,
-    ...installation(),
+    ...installation(lane),
     unavailable: { gvisor: reasonOf(readiness, 'gvisor'), container: reasonOf(readiness, 'container') },
   }
 }
@@ -122,8 +147,8 @@ async function templatesRest(url: string, apiKey: string): Promise<boolean> {
 }
 
 /** Fails when there is still no daemon a moment after its lock was found stale: it has exited. */
-async function diedOrStarting(): Promise<void> {
-  await until('holtd runs', async () => findService() !== null, 10_000)
+async function diedOrStarting(lane: Lane): Promise<void> {
+  await until('holtd runs', async () => findService(lane) !== null, 10_000)
 }
 
 function reasonOf(readiness: Readiness, isolation: 'gvisor' | 'container'): string | null {
@@ -132,13 +157,13 @@ function reasonOf(readiness: Readiness, isolation: 'gvisor' | 'container'): stri
   return facts?.reason ?? 'the service does not know this class'
 }
 
-function key(): string | null {
+function key({ stateDir }: Lane): string | null {
   const path = join(stateDir, 'credentials.json')
   if (!existsSync(path)) return null
   return (JSON.parse(readFileSync(path, 'utf8')) as { key: string }).key
 }
 
-function installation(): { installationId: string; runDir: string } {
+function installation({ stateDir }: Lane): { installationId: string; runDir: string } {
   const { id } = JSON.parse(readFileSync(join(stateDir, 'installation.json'), 'utf8')) as { id: string }
   return { installationId: id, runDir: join('/run/holt', id) }
 }

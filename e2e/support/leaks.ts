@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { findService, temporaryDir } from './service-process.ts'
+import { ownLane } from './lane.ts'
+import { findService } from './service-process.ts'
 
 /** What identifies an installation's kernel objects and files. */
 export interface Installation {
@@ -14,16 +15,17 @@ export interface Installation {
 export type Belongings = readonly string[]
 
 /** Lists processes, mounts, loop devices, cgroups, sockets, files and the daemon's descriptors that belong to the installation, and to no other. */
-export function listBelongings(installation: Installation): Belongings {
+export function listBelongings(installation: Installation, lane = ownLane): Belongings {
+  const daemon = findService(lane)
   return [
-    ...processes(installation),
+    ...processes(installation, daemon),
     ...mounts(installation),
     ...loopDevices(installation),
     ...cgroups(installation),
     ...entries(installation.runDir, 'run'),
     ...files(installation.stateDir),
-    ...entries(temporaryDir, 'temporary').filter((line) => line !== 'temporary node-compile-cache'), // Node's own, kept on purpose.
-    ...descriptors(),
+    ...entries(lane.temporaryDir, 'temporary').filter((line) => line !== 'temporary node-compile-cache'), // Node's own, kept on purpose.
+    ...descriptors(daemon),
   ].sort()
 }
 
@@ -38,8 +40,7 @@ export function addedTo(before: Belongings, after: Belongings): Belongings {
 }
 
 /** Processes of runtimes and of tools that work for them: by cgroup and by command line. The daemon itself is none of them. */
-function processes({ stateDir, runDir, installationId }: Installation): string[] {
-  const daemon = findService()
+function processes({ stateDir, runDir, installationId }: Installation, daemon: number | null): string[] {
   return numbers('/proc').flatMap((pid) => {
     if (pid === daemon || pid === process.pid) return []
     const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
@@ -122,8 +123,7 @@ function hexOf(id: string): string {
 }
 
 /** What the daemon holds open, by kind. */
-function descriptors(): string[] {
-  const pid = findService()
+function descriptors(pid: number | null): string[] {
   if (pid === null) return []
   return list(`/proc/${pid}/fd`).flatMap((fd) => {
     try {

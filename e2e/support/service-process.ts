@@ -2,25 +2,21 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Lane, ownLane, repository } from './lane.ts'
 import type { RigFacts } from './rig/records.ts'
 import { vendorHosts } from './rig/vendor-apis.ts'
 import { until } from './until.ts'
 
-/** The repository. */
-export const repository = new URL('../..', import.meta.url).pathname.replace(/\/$/, '')
+export { repository } from './lane.ts'
 
-/** Where the service under test keeps its state. Kept between runs, so that the base template is built once. */
-export const stateDir = join(repository, '.holt', 'e2e')
-
-/** The daemon's own place for temporary files, so that what it leaves there is known to be its own. */
-export const temporaryDir = join(repository, '.holt', 'e2e-tmp')
+/** The state directory of the service under test. */
+export const { stateDir } = ownLane
 
 /** A word in the service's environment that no runtime may ever see. */
 export const canary = 'canary-of-the-host-6f1d2c'
 
 /** The daemon's program. */
 export const mainFile = join(repository, 'packages', 'server', 'src', 'main.ts')
-const logFile = join(stateDir, 'holtd.log')
 
 /** A daemon stops listening and exits; a second is much. */
 const STOP_TIMEOUT_MS = 20_000
@@ -31,11 +27,8 @@ export function nodeBinary(): string {
   return existsSync(pinned) ? pinned : process.execPath
 }
 
-/** Where the settings lie that have the service use the tests' own Internet, for daemons that tests start themselves as well. */
-const rigFile = join(repository, '.holt', 'e2e-rig', 'environment.json')
-
-/** From now on services are started with the rig as their Internet. */
-export function useRig({ resolver, caFile, listedAddress, packageIndex, npmRegistry }: RigFacts): void {
+/** Starts every later service of the lane with the rig as its Internet. */
+export function useRig({ resolver, caFile, listedAddress, packageIndex, npmRegistry }: RigFacts, lane: Lane): void {
   // The index of a machine may be a mirror in a network that is not public.
   const addresses = new Set([listedAddress, ...Object.values(packageIndex).flat(), ...npmRegistry])
   const environment = {
@@ -45,21 +38,34 @@ export function useRig({ resolver, caFile, listedAddress, packageIndex, npmRegis
     // The vendors of models have no name in the rig: the operator says where their APIs are.
     HOLT_EGRESS_OVERRIDES: vendorHosts.map((host) => `${host}:443=${listedAddress}:443`).join(','),
   }
-  writeFileSync(rigFile, JSON.stringify(environment))
+  writeFileSync(rigFile(lane), JSON.stringify(environment))
 }
 
-function rigEnvironment(): NodeJS.ProcessEnv {
-  return existsSync(rigFile) ? (JSON.parse(readFileSync(rigFile, 'utf8')) as NodeJS.ProcessEnv) : {}
+function rigEnvironment(lane: Lane): NodeJS.ProcessEnv {
+  const path = rigFile(lane)
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as NodeJS.ProcessEnv) : {}
+}
+
+/**
+ * Returns the file of the settings that make the rig a service's Internet. Daemons that tests start
+ * themselves use it too.
+ */
+function rigFile({ rigDir }: Lane): string {
+  return join(rigDir, 'environment.json')
+}
+
+function logFile(lane: Lane): string {
+  return join(lane.stateDir, 'holtd.log')
 }
 
 /** Settings of the service that a test wants otherwise, as variables of its environment. */
 export type Settings = Readonly<Record<string, string>>
 
 /** The environment of every program of the installation under test. */
-export function serviceEnvironment(port: number, settings: Settings = {}): NodeJS.ProcessEnv {
+export function serviceEnvironment(port: number, settings: Settings = {}, lane = ownLane): NodeJS.ProcessEnv {
   return {
     ...process.env,
-    HOLT_STATE_DIR: stateDir,
+    HOLT_STATE_DIR: lane.stateDir,
     HOLT_PORT: String(port),
     HOLT_LOG_LEVEL: 'info',
     HOLT_E2E_SECRET: canary,
@@ -67,22 +73,22 @@ export function serviceEnvironment(port: number, settings: Settings = {}): NodeJ
     HOLT_REGISTRY_INSECURE: '127.0.0.1:*',
     // What waits in a pool would look like a leak; its tests turn it on.
     HOLT_POOL_MAX: '0',
-    ...rigEnvironment(),
-    TMPDIR: temporaryDir,
+    ...rigEnvironment(lane),
+    TMPDIR: lane.temporaryDir,
     ...settings,
   }
 }
 
 /** Starts the daemon. It outlives the process that started it. Answers its pid; the caller waits for `/readyz`. */
-export async function startService(port: number, settings: Settings = {}): Promise<number> {
-  await mkdir(stateDir, { recursive: true, mode: 0o700 })
-  await using log = await open(logFile, 'a', 0o600)
+export async function startService(port: number, settings: Settings = {}, lane = ownLane): Promise<number> {
+  await mkdir(lane.stateDir, { recursive: true, mode: 0o700 })
+  await using log = await open(logFile(lane), 'a', 0o600)
   // As `holt up` starts it.
   const child = spawn(nodeBinary(), ['--max-semi-space-size=8', mainFile, 'serve'], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
-    env: serviceEnvironment(port, settings),
+    env: serviceEnvironment(port, settings, lane),
   })
   child.unref()
   if (child.pid === undefined) throw new Error('holtd cannot be started')
@@ -90,16 +96,16 @@ export async function startService(port: number, settings: Settings = {}): Promi
 }
 
 /** The pid of the running daemon, from its lock file; null when none runs. The start time tells it from a later process of the same number. */
-export function findService(): number | null {
-  const path = join(stateDir, 'holtd.pid')
+export function findService(lane = ownLane): number | null {
+  const path = join(lane.stateDir, 'holtd.pid')
   if (!existsSync(path)) return null
   const holder = JSON.parse(readFileSync(path, 'utf8')) as { pid: number; start_time: string }
   return startTimeOf(holder.pid) === holder.start_time ? holder.pid : null
 }
 
 /** Ends the daemon and waits until it is gone. None is success. */
-export async function stopService(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
-  const pid = findService()
+export async function stopService(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM', lane = ownLane): Promise<void> {
+  const pid = findService(lane)
   if (pid === null) return
   const startTime = startTimeOf(pid)
   process.kill(pid, signal)
@@ -109,11 +115,15 @@ export async function stopService(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Pr
 }
 
 /** Runs a subcommand of the daemon's program, such as `purge`. */
-export async function runService(subcommand: string, port: number): Promise<{ code: number | null; output: string }> {
+export async function runService(
+  subcommand: string,
+  port: number,
+  lane: Lane,
+): Promise<{ code: number | null; output: string }> {
   const child = spawn(nodeBinary(), [mainFile, subcommand], {
     cwd: '/',
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: serviceEnvironment(port),
+    env: serviceEnvironment(port, {}, lane),
     timeout: 60_000,
   })
   let output = ''
@@ -124,8 +134,9 @@ export async function runService(subcommand: string, port: number): Promise<{ co
 }
 
 /** The last lines the daemon has logged. */
-export function serviceLog(lines = 40): string {
-  return existsSync(logFile) ? readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n') : ''
+export function serviceLog(lane: Lane, lines = 40): string {
+  const path = logFile(lane)
+  return existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n').slice(-lines).join('\n') : ''
 }
 
 /** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null for no process and for one that has ended but is not reaped. */

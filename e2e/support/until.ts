@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function until<Value>(
   what: string,
   check: () => Promise<Value | false | null | undefined>,
-  timeoutMs = 20_000,
+  timeoutMs = 40_000,
 ): Promise<Value> {
   const deadline = performance.now() + timeoutMs
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 1.5, 250)) {

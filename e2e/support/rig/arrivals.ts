@@ -1,15 +1,17 @@
 import { request } from 'node:http'
 import { inject } from 'vitest'
+import { ofOwnLane } from '../lane.ts'
 import type { Arrivals, RigFacts } from './records.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    rig: RigFacts
+    /** Of each lane, in their order. */
+    rigs: readonly RigFacts[]
   }
 }
 
-/** The Internet of the tests. */
-export const rig: RigFacts = inject('rig')
+/** The Internet of this worker's tests. */
+export const rig: RigFacts = ofOwnLane(inject('rigs'))
 
 const timeoutMs = 10_000
 

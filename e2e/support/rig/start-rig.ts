@@ -2,14 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { nodeBinary, repository } from '../service-process.ts'
+import type { Lane } from '../lane.ts'
+import { nodeBinary } from '../service-process.ts'
 import { until } from '../until.ts'
 import { makeTestNetwork, removeTestNetwork } from './network-namespace.ts'
 import { findNpmRegistry, findPackageIndex } from './package-index.ts'
 import type { RigFacts } from './records.ts'
 
-const directory = join(repository, '.holt', 'e2e-rig')
-const namespaceFile = join(directory, 'namespace')
 const mainFile = join(import.meta.dirname, 'rig-main.ts')
 const readyTimeoutMs = 60_000
 
@@ -18,8 +17,12 @@ export interface Rig extends AsyncDisposable {
   readonly facts: RigFacts
 }
 
-/** Starts the Internet of the tests in a network namespace of its own. One that an interrupted run has left is taken away first. */
-export async function startRig(): Promise<Rig> {
+/**
+ * Starts the Internet of a lane in a network namespace of its own. Removes one that an interrupted
+ * run has left.
+ */
+export async function startRig({ rigDir: directory }: Lane): Promise<Rig> {
+  const namespaceFile = join(directory, 'namespace')
   if (existsSync(namespaceFile)) await removeTestNetwork(readFileSync(namespaceFile, 'utf8'))
   await rm(directory, { recursive: true, force: true })
   await mkdir(directory, { recursive: true, mode: 0o700 })
