@@ -4,8 +4,8 @@ import type { Generated, Selectable } from 'kysely'
 // As in tables.ts: times are milliseconds since 1970 UTC, and columns named `_json` hold JSON text.
 
 /**
- * Builds. Nothing secret of a request is here; what is needed to run it is in memory only, so one
- * that its process leaves has failed.
+ * Builds. Nothing secret of a request is stored. The data needed to run a build is only in memory,
+ * so a build has failed if its process ends first.
  */
 export interface BuildsTable {
   readonly seq: Generated<number>
@@ -21,16 +21,16 @@ export interface BuildsTable {
   readonly steps_json: string
   readonly image_digest: string | null
   readonly size_bytes: number | null
-  /** The last line that was logged, kept or not. */
+  /** The cursor of the last line that was logged, even if that line was dropped. */
   readonly log_cursor: number
-  /** What is kept of the log. */
+  /** The size of the stored log, in bytes. */
   readonly log_bytes: number
   readonly created_at: number
   readonly started_at: number | null
   readonly ended_at: number | null
 }
 
-/** The lines of builds that are kept. A gap between cursors is what was dropped. */
+/** The stored log lines of builds. A gap between cursors stands for dropped lines. */
 export interface BuildLogsTable {
   readonly build_id: string
   readonly cursor: number
@@ -38,8 +38,8 @@ export interface BuildLogsTable {
 }
 
 /**
- * What a build has the engine make, written before it exists. The sizes count when room for a
- * runtime is looked for.
+ * The engine resources of a build. A row is written before its resource exists. The sizes count
+ * when room for a runtime is sought.
  */
 export interface BuildResourcesTable {
   readonly resource_id: string
@@ -51,8 +51,8 @@ export interface BuildResourcesTable {
 }
 
 /**
- * Uploaded contexts; each is a tar file. `size_bytes` and `sha256` are of what was sent,
- * `file_bytes` of the file.
+ * Uploaded contexts. Each is a tar file. `size_bytes` and `sha256` describe the upload, and
+ * `file_bytes` is the size of the file.
  */
 export interface BuildContextsTable {
   readonly context_id: string
@@ -65,7 +65,7 @@ export interface BuildContextsTable {
   readonly used_at: number
 }
 
-/** States of earlier builds, by what led to them. */
+/** States of earlier builds, by the steps that led to them. */
 export interface BuildCacheTable {
   readonly project_id: string
   readonly key: string
@@ -78,7 +78,7 @@ export interface BuildCacheTable {
   readonly used_at: number
 }
 
-/** The content of cache mounts; each is a tar file. */
+/** The content of cache mounts. Each is a tar file. */
 export interface BuildMountsTable {
   readonly project_id: string
   readonly mount_id: string
@@ -89,8 +89,8 @@ export interface BuildMountsTable {
 }
 
 /**
- * Container images that were pulled, by what names them exactly. A project's own: another one has
- * to prove to the registry that it may have it.
+ * Container images that were pulled, by their exact names. Each belongs to one project. Another
+ * project has to prove to the registry that it may have the image.
  */
 export interface PulledImagesTable {
   readonly project_id: string

@@ -4,9 +4,9 @@ import type { Queries } from './open-store.ts'
 type Value = string | number | null
 
 /**
- * Makes a query that is built and compiled once for each database and number of values: for a small
- * query that takes twice as long as to run it. `build` must use the values in the order of the
- * list. Throws where it does not.
+ * Returns a query that is built and compiled once for each database and number of values. Building
+ * a small query takes twice as long as running it. `build` must use the values in the order of the
+ * list. The query throws if it does not.
  */
 export function compileOnce<Row>(
   build: (db: Queries, values: readonly Value[]) => { compile(): CompiledQuery<Row> },

@@ -1,6 +1,6 @@
 /**
- * True for the failure of a write to a file or a store whose disk is full: `ENOSPC` and `EDQUOT`,
- * https://sqlite.org/rescode.html#full, and `disk_full` of PostgreSQL.
+ * Returns true if a write to a file or a store failed because its disk is full: `ENOSPC` and
+ * `EDQUOT`, https://sqlite.org/rescode.html#full, and `disk_full` of PostgreSQL.
  */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -1,18 +1,21 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Room for some thousand small changes. */
+/** The size of the reserve: room for some thousand small changes. */
 const reserveBytes = 8 * 2 ** 20
 
-/** What a start takes: the lock, the log and the index of the database, and what it writes down. */
+/**
+ * The needs of a start: the lock, the log and the index of the database, and the rows that it
+ * writes.
+ */
 const start = { bytes: 2 ** 20, files: 8 }
 
-/** The reserve is laid in again only when the disk has room to spare. */
+/** The free bytes on the disk from which the reserve is made again. */
 const roomBytes = 8 * reserveBytes
 
 /**
- * A file that does nothing but hold room on the disk. When the disk is full it is given up, so that
- * what frees room (a delete) can still be written down.
+ * A file that only holds room on the disk. It is removed when the disk is full, so that a change
+ * that frees room (a delete) can still be written.
  */
 export class DiskReserve {
   readonly #path: string
@@ -23,8 +26,7 @@ export class DiskReserve {
   }
 
   /**
-   * Lays the reserve in, where the disk has room for it. One that an earlier process has left is
-   * taken over as it is.
+   * Makes the reserve if the disk has room for it. Adopts a whole reserve of an earlier process.
    */
   fill(): void {
     this.#held ||= isWhole(this.#path)
@@ -38,15 +40,14 @@ export class DiskReserve {
       fsyncSync(file)
       this.#held = true
     } catch {
-      // The disk filled up meanwhile: half a reserve is worth nothing, and the next fill tries
-      // again.
+      // The disk filled up meanwhile. Half a reserve is of no use, and the next fill tries again.
       rmSync(this.#path, { force: true })
     } finally {
       closeSync(file)
     }
   }
 
-  /** Gives the reserve up. Answers whether there was one. */
+  /** Removes the reserve. Returns true if there was one. */
   release(): boolean {
     if (!this.#held) return false
     this.#held = false
@@ -55,22 +56,22 @@ export class DiskReserve {
   }
 }
 
-/** Gives up the reserve of a database that nobody has open, where a start would find no room. */
+/** Removes the reserve of a database that no process has open, if a start would find no room. */
 export function giveUpReserve(databasePath: string): void {
   const { bavail, bsize, files, ffree } = statfsSync(dirname(databasePath))
-  // A file system that makes inodes as they are needed says that it has none.
+  // A file system that makes inodes on demand reports that it has none.
   if (bavail * bsize < start.bytes || (files > 0 && ffree < start.files))
     rmSync(reserveOf(databasePath), { force: true })
 }
 
-/** Where the reserve of a database lies. */
+/** Returns the path of the reserve of a database. */
 export function reserveOf(databasePath: string): string {
   return `${databasePath}-reserve`
 }
 
 /**
- * Whether a reserve lies there that holds all of its room: one with holes, as a copy of the state
- * directory may have it, frees nothing.
+ * Returns true if there is a reserve that holds all of its room. A sparse reserve, as in a copy of
+ * the state directory, frees nothing.
  */
 function isWhole(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false })

@@ -1,21 +1,20 @@
 interface Disk {
-  /** Makes durable what was written before it was called. */
+  /** Makes everything durable that was written before the call. */
   readonly sync: () => Promise<void>
-  /** Told once, when a sync has failed. */
+  /** Is called once, when a sync has failed. */
   readonly onFailed: (error: Error) => void
 }
 
 /**
- * Makes commits durable many at a time. SQLite's own sync would hold up the whole process for each
- * of them; here one `fdatasync` in another thread serves all commits that were made before it
- * began.
+ * Makes many commits durable at a time. SQLite's own sync would block the whole process for each of
+ * them. Here one `fdatasync` in another thread serves all commits that were made before it began.
  *
- * A sync that fails is never tried again: Linux tells of a failed write once and may take the pages
- * for clean, so that the next sync succeeds without what was lost
+ * A failed sync is never tried again. Linux reports a failed write once and may mark the pages as
+ * clean, so that the next sync succeeds without the lost data
  * (https://www.postgresql.org/docs/current/runtime-config-error-handling.html#GUC-DATA-SYNC-RETRY).
- * That holds for a full disk too (ENOSPC, EDQUOT: what a file system had put off it may drop), and
- * an interrupted call (EINTR) never gets here, since libuv repeats it by itself. So after any
- * failure nothing counts as durable, and this process has to end.
+ * That includes a full disk (ENOSPC, EDQUOT): a file system may drop the writes that it had
+ * delayed. An interrupted call (EINTR) never gets here, because libuv repeats it. After any failure
+ * nothing counts as durable, and this process has to end.
  */
 export class Durability {
   readonly #disk: Disk
@@ -30,8 +29,8 @@ export class Durability {
   }
 
   /**
-   * Notes that something was committed. Throws where a sync has failed: then it may be lost, also
-   * in what is written later of the same file.
+   * Notes a commit. Throws if a sync has failed: the commit may be lost then, and so may later
+   * writes to the same file.
    */
   committed(): void {
     if (this.#failure !== null) throw this.#failure
@@ -39,8 +38,8 @@ export class Durability {
   }
 
   /**
-   * Resolves when all that has been committed so far is durable. Rejects from the first sync on
-   * that failed: nobody knows what a power cut would leave.
+   * Resolves when all earlier commits are durable. Rejects after the first failed sync, because the
+   * data that would survive a power cut is unknown.
    */
   settled(): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure)
@@ -50,7 +49,7 @@ export class Durability {
   }
 
   async #afterRunning(): Promise<void> {
-    // Whoever waits for that one is told of its failure.
+    // The callers that wait for that sync get its failure.
     await this.#running?.catch(() => undefined)
     this.#running = this.#next
     this.#next = null

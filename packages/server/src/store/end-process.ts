@@ -1,6 +1,6 @@
 /**
- * Ends this process by an error that nobody catches: the daemon logs it, and its manager starts it
- * again. For a store that may not be written to any more.
+ * Ends this process with an uncaught error, because its store may no longer be written to. The
+ * daemon logs the error, and its manager starts it again.
  */
 export function endProcess(error: Error): void {
   queueMicrotask(() => {

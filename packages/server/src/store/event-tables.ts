@@ -3,7 +3,7 @@ import type { Generated, Selectable } from 'kysely'
 
 // As in tables.ts: times are milliseconds since 1970 UTC, and columns named `_json` hold JSON text.
 
-/** What happened, in order. `cursor` is the place in the project's log. */
+/** Events, in order. `cursor` is the place in the project's log. */
 export interface EventsTable {
   readonly seq: Generated<number>
   readonly event_id: string
@@ -13,12 +13,12 @@ export interface EventsTable {
   readonly data_json: string
   readonly at: number
   readonly cursor: Generated<number>
-  /** Whose request it came of; null: the service by itself. */
+  /** The key of the request that caused the event; null if the service itself did. */
   readonly key_id: string | null
 }
 
 /**
- * How far each project's log of events goes: the last cursor that was given, and the last that was
+ * The extent of each project's log of events: the last cursor that was given, and the last that was
  * removed.
  */
 export interface LogPositionsTable {
@@ -28,8 +28,8 @@ export interface LogPositionsTable {
 }
 
 /**
- * Where events are sent to; the secrets are sealed elsewhere. Everything up to `cursor` has been
- * sent or has a delivery.
+ * The addresses that events are sent to. Their secrets are sealed elsewhere. Each event up to
+ * `cursor` has been sent or has a delivery.
  */
 export interface WebhooksTable {
   readonly seq: Generated<number>
@@ -42,9 +42,9 @@ export interface WebhooksTable {
   readonly state_reason_json: string | null
   readonly cursor: number
   readonly secret_version: number
-  /** By which a rotation that is repeated is known. */
+  /** The request that rotated the secret last. A repeat of it is recognised by this. */
   readonly rotation_id: string | null
-  /** Until when the secret of before signs as well. */
+  /** The time until which the previous secret signs as well. */
   readonly previous_until: number | null
   readonly failing_since: number | null
   readonly revision: number
@@ -52,7 +52,7 @@ export interface WebhooksTable {
   readonly updated_at: number
 }
 
-/** What was sent to webhooks, and what is tried again. `body` is what is sent, byte for byte. */
+/** The deliveries to webhooks, sent or to be retried. `body` is sent byte for byte. */
 export interface WebhookDeliveriesTable {
   readonly seq: Generated<number>
   readonly delivery_id: string
@@ -72,8 +72,8 @@ export interface WebhookDeliveriesTable {
 }
 
 /**
- * Who did what. Rows are written and completed, and removed when they are old: nothing else changes
- * them. It outlives its project.
+ * The audit log: the caller and the request of each action. Rows are written, completed, and
+ * removed when they are old. Nothing else changes them. A row outlives its project.
  */
 export interface AuditTable {
   readonly seq: Generated<number>

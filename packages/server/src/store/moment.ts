@@ -1,13 +1,14 @@
 const msOfDay = 86_400_000
 
 /**
- * The day that was written last, with its text up to the `T`: most times of an answer share a day.
+ * The last day that was formatted, with its text up to the `T`. Most times of an answer share a
+ * day.
  */
 let lastDay = Number.NaN
 let lastDate = ''
 
 /**
- * Returns a time as the API writes it: RFC 3339, UTC, milliseconds. It is the text of
+ * Returns a time in the format of the API: RFC 3339, UTC, milliseconds. The text is that of
  * `Date.toISOString()`, which takes four times as long and was a tenth of a list's CPU time.
  */
 export function moment(ms: number): string {
@@ -26,7 +27,7 @@ function digits(value: number, count: number): string {
   return String(Math.trunc(value)).padStart(count, '0')
 }
 
-/** Returns a time that may be absent. */
+/** Returns a time in the format of the API, or null if there is none. */
 export function momentOrNull(ms: number | null): string | null {
   return ms === null ? null : moment(ms)
 }

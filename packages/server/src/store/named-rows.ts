@@ -5,12 +5,12 @@ import type { Queries } from './open-store.ts'
 type NamedTable = 'policies' | 'providers' | 'secrets' | 'snapshots'
 
 /**
- * The most things of one kind that a project has: enough for people, few enough that no loop over
- * them is long. Each webhook has a connection of its own.
+ * The largest number of things of one kind in a project. It is enough for people, and small enough
+ * that no loop over them is long. Each webhook has a connection of its own.
  */
 const mostOf = { policies: 1000, providers: 1000, secrets: 1000, snapshots: 1000, webhooks: 50 } as const
 
-/** Refuses one more row where the project has as many as it may. */
+/** Throws if the project has as many rows as it may have. */
 export async function requireRoom(db: Queries, table: keyof typeof mostOf, projectId: string): Promise<void> {
   const { count } = await db
     .selectFrom(table)
@@ -24,7 +24,7 @@ export async function requireRoom(db: Queries, table: keyof typeof mostOf, proje
   })
 }
 
-/** Refuses a name that another row of the project has. */
+/** Throws if another row of the project has the name. */
 export async function requireFreeName(
   db: Queries,
   table: NamedTable,

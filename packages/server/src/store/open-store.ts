@@ -8,14 +8,14 @@ import type { Tables } from './tables.ts'
 /** Queries inside one transaction. */
 export type Changes = Transaction<Tables>
 
-/** What queries can be asked of: the store itself or a transaction. */
+/** The target of queries: the store itself or a transaction. */
 export type Queries = Kysely<Tables>
 
-/** How a change is made. */
+/** The options of a change. */
 interface ChangeOptions {
   /**
-   * `later`: for what a power cut may take back, since it takes what the change is about as well.
-   * The next durable change makes it so too.
+   * The time at which the change is durable. Use `later` if a power cut that undoes the change also
+   * takes the thing that it is about. The next durable change makes it durable, too.
    */
   readonly durable?: 'now' | 'later'
 }
@@ -24,56 +24,60 @@ interface ChangeOptions {
 export interface Store {
   readonly db: Queries
   /**
-   * Runs a change as one transaction: all of it, or nothing when it throws. Changes run one after
-   * another, so what one has read holds until it ends. Resolves when it is durable, or with
-   * `durable: 'later'` as soon as it is seen by others and survives the end of this process. On a
-   * full disk it is run once more with the room that is held in reserve, and after a break of the
-   * connection once more on the next one, so `run` may be called again.
+   * Runs a change as one transaction, which is rolled back if `run` throws. Changes run one after
+   * another, so the rows that a change has read stay the same until it ends.
+   *
+   * Resolves when the change is durable. With `durable: 'later'`, resolves as soon as others see
+   * the change and it survives the end of this process.
+   *
+   * The change runs again with the room of the reserve if the disk is full. After a break of the
+   * connection or a collision it runs again, up to five times in all. `run` may therefore be called
+   * again.
    */
   change<Result>(run: (changes: Changes) => Promise<Result>, options?: ChangeOptions): Promise<Result>
   /**
-   * Resolves when every change made so far is durable. A change is never durable before those that
-   * were made before it.
+   * Resolves when every change made so far is durable. A change is never durable before the changes
+   * made earlier.
    */
   settled(): Promise<void>
-  /** Lays the reserve in again after the disk was full. Called now and then. */
+  /** Makes the reserve again after the disk was full. Called at intervals. */
   refillReserve(): void
   close(): Promise<void>
 }
 
-/** Where a store is. */
+/** The place of a store. */
 export type StorePlace =
   | { readonly type: 'sqlite'; readonly path: string }
   | { readonly type: 'postgres'; readonly url: string }
 
-/** What the configuration says of the store. */
+/** The configuration of the store. */
 interface StoreSettings {
   readonly stateDir: string
   readonly databaseUrl: string | null
 }
 
-/** Where the database of a state directory lies. */
+/** Returns the path of the database of a state directory. */
 export function databasePath(stateDir: string): string {
   return join(stateDir, 'holt.db')
 }
 
-/** Where the store of an installation is. */
+/** Returns the place of an installation's store. */
 export function storePlace({ stateDir, databaseUrl }: StoreSettings): StorePlace {
   return databaseUrl === null
     ? { type: 'sqlite', path: databasePath(stateDir) }
     : { type: 'postgres', url: databaseUrl }
 }
 
-/** Whether anything was ever made there. Nothing is made by asking. */
+/** Returns true if the place has a store. Makes nothing. */
 export async function storeExists(place: StorePlace): Promise<boolean> {
   if (place.type === 'sqlite') return existsSync(place.path)
   return (await import('./postgres/schema.ts')).hasSchema(place.url)
 }
 
 /**
- * Opens the store, making and migrating it as needed. `onLost` is told where it may not be written
- * to any more, since another process has taken it away or the disk has failed; default: that ends
- * this process, by an error that nobody catches.
+ * Opens the store, and makes and migrates it as needed. `onLost` is called when the store may no
+ * longer be written to: another process has taken it, or the disk has failed. The default ends this
+ * process with an uncaught error.
  */
 export async function openStore(place: StorePlace, onLost: (error: Error) => void = endProcess): Promise<Store> {
   if (place.type === 'sqlite') return openSqliteStore(place.path, { onFailed: onLost })

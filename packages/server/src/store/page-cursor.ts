@@ -1,19 +1,22 @@
 import { HoltError } from '@holt/protocol'
 import type { Log } from '../service.ts'
 
-/** The cursor of a page: where the next one begins, opaque to clients. */
+/** Returns the cursor at which the next page begins. It is opaque to clients. */
 export function encodeCursor(position: string | number): string {
   return Buffer.from(`1:${position}`).toString('base64url')
 }
 
-/** The position in a cursor that this service made. Anything else is a wrong field. */
+/**
+ * Returns the position in a cursor that this service made. Throws `invalid_request` for any other
+ * text.
+ */
 export function decodeCursor(cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('utf8')
   if (!text.startsWith('1:') || Buffer.from(text).toString('base64url') !== cursor) throw wrongCursor()
   return text.slice(2)
 }
 
-/** A cursor whose position is a row's `seq`. Absent: before the newest row. */
+/** Returns the `seq` in a cursor. Without a cursor, returns a number above every `seq`. */
 export function seqBefore(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER
   const position = decodeCursor(cursor)
@@ -22,8 +25,8 @@ export function seqBefore(cursor: string | undefined): number {
 }
 
 /**
- * Rows as a list shows them. One that is damaged keeps nobody from the others: the list goes
- * without it, and the log says which, by `name`.
+ * Returns rows as a list shows them, without the damaged ones. The log has each damaged row by its
+ * `name`.
  */
 export function presentRows<Row, Item>(
   rows: readonly Row[],
@@ -44,8 +47,8 @@ export function presentRows<Row, Item>(
 }
 
 /**
- * Cuts rows that were asked for with one more than `limit` into a page, without those that are
- * damaged.
+ * Makes a page of rows, without the damaged ones. The query must have asked for one row more than
+ * `limit`.
  */
 export function pageOfRows<Row extends { readonly seq: number }, Item>(
   rows: readonly Row[],
@@ -60,7 +63,7 @@ export function pageOfRows<Row extends { readonly seq: number }, Item>(
   }
 }
 
-/** The error for a cursor that is not one. */
+/** Returns the error for an invalid cursor. */
 export function wrongCursor(): HoltError {
   return new HoltError('invalid_request', 'The cursor is not one that this list gave.', {
     details: { issues: [{ pointer: '/query/cursor', message: 'must be next_cursor of a page of this list' }] },

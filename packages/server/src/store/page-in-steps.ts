@@ -1,33 +1,33 @@
 import { encodeCursor, seqBefore } from './page-cursor.ts'
 import { giveTurn } from './read-in-turn.ts'
 
-/** How many rows one query looks through where filters leave few of them. */
+/** The number of rows that one query examines if filters leave few of them. */
 const examinedRows = 250
 
 /**
- * What the rows of a page have together, if they are more than one: a page may be short and have a
+ * The most bytes that several rows of a page have together. A page may be short and still have a
  * next one.
  */
 const maxPageBytes = 2 ** 20
 
-/** A row, by its place and about how large it is. */
+/** The place of a row, and its approximate size. */
 interface FoundRow {
   readonly seq: number
   readonly bytes: number
 }
 
-/** How the rows of a list are found. */
+/** The queries that find the rows of a list. */
 export interface Finding {
   /**
-   * The place of the last of so many rows before another, whatever filters say; null where there
-   * are fewer. Absent where nothing is filtered.
+   * Returns the place of the last of `count` rows before `before`, regardless of filters. Returns
+   * null if there are fewer. Absent if nothing is filtered.
    */
   readonly reach?: (before: number, count: number) => Promise<number | null>
-  /** The first rows before one place and not before another, the newest first. */
+  /** Returns the first rows before `before` and not before `from`, the newest first. */
   readonly find: (range: { before: number; from: number }, count: number) => Promise<readonly FoundRow[]>
 }
 
-/** Which rows are a page, and where the next one begins. */
+/** The rows of a page, and the cursor of the next one. */
 export interface FoundPage {
   readonly seqs: readonly number[]
   readonly bytes: number
@@ -35,7 +35,8 @@ export interface FoundPage {
 }
 
 /**
- * Finds the rows of a page before any of them is read. Others have their turn between two queries.
+ * Finds the rows of a page before any of them is read. Yields to the event loop between two
+ * queries.
  */
 export async function findPage(
   { reach, find }: Finding,

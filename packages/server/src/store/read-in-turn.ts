@@ -5,9 +5,9 @@ import type { Store } from './open-store.ts'
 const locks = new WeakMap<Store, KeyedLock>()
 
 /**
- * Reads what may be much: such reads of one project run one after another, so that however many it
- * asks for at once, others have the event loop after each. `read` gives them a turn (`giveTurn`)
- * between queries of its own.
+ * Runs a read that may be large. Such reads of one project run one after another, and the event
+ * loop runs after each. Other projects are therefore served, even if one project sends many reads
+ * at once. `read` yields between its own queries (`giveTurn`).
  */
 export async function readInTurn<Result>(
   store: Store,
@@ -24,7 +24,5 @@ export async function readInTurn<Result>(
   })
 }
 
-/**
- * Lets everything else that waits in the event loop go on. SQLite is read while nothing else runs.
- */
+/** Yields to the event loop. Nothing else runs while SQLite is read. */
 export const giveTurn = (): Promise<void> => setImmediate()

@@ -1,21 +1,21 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/** The database is not what SQLite has written. */
+/** The error for a damaged database. */
 class DamagedDatabase extends Error {
   override readonly name = 'DamagedDatabase'
 }
 
 /**
- * What SQLite says of a file that is damaged, and of one that is no database
+ * SQLite's codes for a damaged file and for a file that is not a database
  * (https://sqlite.org/rescode.html).
  */
 const damageCodes = [11, 26]
 
 /**
- * Refuses a database that is damaged, before anything is written to it: it is opened for reading
- * alone, and looked through (`PRAGMA quick_check`, about a second for each GiB). One that is not
- * there yet is whole. Throws `DamagedDatabase`, whose message names the ways out.
+ * Refuses a damaged database before anything is written to it. Opens it read-only and checks it
+ * (`PRAGMA quick_check`, about a second for each GiB). A missing database passes. Throws
+ * `DamagedDatabase`, whose message names the ways out.
  */
 export function requireIntegrity(path: string): void {
   if (path === ':memory:' || isAbsentOrEmpty(path)) return
@@ -31,8 +31,8 @@ export function requireIntegrity(path: string): void {
 }
 
 /**
- * What is damaged of a database file, opened for reading alone; null where nothing is, or where it
- * cannot be opened for another reason.
+ * Returns the damage of a database file, which it opens read-only. Returns null if there is none,
+ * or if the file cannot be opened for another reason.
  */
 export function findDamage(path: string): string | null {
   try {
@@ -45,7 +45,7 @@ export function findDamage(path: string): string | null {
       database.close()
     }
   } catch (error) {
-    // What cannot be opened for another reason is said by whoever opens it for writing.
+    // Another reason is reported by the caller that opens the file for writing.
     const { errcode, message } = error as Error & { errcode?: number }
     return damageCodes.includes((errcode ?? 0) & 0xff) ? message : null
   }

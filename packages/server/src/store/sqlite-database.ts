@@ -3,16 +3,16 @@ import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { isDiskFull } from './disk-full.ts'
 
 /**
- * Statements are few (one per query in the source), so the bound is only a guard against a query
- * built from data.
+ * The largest number of prepared statements. There are few (one per query in the source). The bound
+ * only guards against a query that is built from data.
  */
 const maxStatements = 500
 
 /**
- * `node:sqlite` as the database that kysely's SQLite dialect expects, with every statement prepared
- * once. A statement by itself is durable when it returns: WAL with `synchronous=FULL`
- * (https://sqlite.org/pragma.html#pragma_synchronous). A transaction is not, since its commit would
- * hold up the process for as long as the disk takes: `Durability` sees to that for whoever made it.
+ * `node:sqlite` as the database that kysely's SQLite dialect expects. Each statement is prepared
+ * once. A single statement is durable when it returns: WAL with `synchronous=FULL`
+ * (https://sqlite.org/pragma.html#pragma_synchronous). A transaction is not, because its commit
+ * would block the process until the disk has written. `Durability` makes transactions durable.
  */
 export class SqliteFile implements SqliteDatabase {
   readonly #database: DatabaseSync
@@ -37,16 +37,16 @@ export class SqliteFile implements SqliteDatabase {
   }
 
   /**
-   * Writes what an earlier process has left in the log into the database itself, so that the log
-   * begins anew. Where a sync of it failed, some of the log may be in memory alone and taken for
-   * clean: what came after it would be synced, and lost with it.
+   * Copies the log of an earlier process into the database itself, so that the log begins anew. If
+   * a sync of the log failed, some of it may be only in memory and marked as clean. Later entries
+   * would be synced and then lost with it.
    */
   foldLog(): void {
     try {
       this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
     } catch (error) {
       if (!isDiskFull(error)) throw error
-      // A start has to succeed on a full disk, so that room can be made; the log stays as it is.
+      // A start has to succeed on a full disk, so that room can be freed. The log stays as it is.
     }
   }
 
@@ -62,7 +62,8 @@ function adapt(database: DatabaseSync, sql: string): SqliteStatement {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
     run: (parameters) => {
-      // On a full disk SQLite has rolled back by itself; a second rollback would fail and hide why.
+      // On a full disk SQLite rolls back by itself. A second rollback would fail and hide the
+      // cause.
       if (/^rollback$/i.test(sql) && !database.isTransaction) return { changes: 0, lastInsertRowid: 0 }
       if (/^begin$/i.test(sql)) database.exec('PRAGMA synchronous = NORMAL')
       try {

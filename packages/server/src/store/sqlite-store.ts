@@ -15,8 +15,7 @@ import type { Tables } from './tables.ts'
 
 interface SqliteStoreOptions {
   /**
-   * Told when a sync has failed, after which no change resolves any more. Default: that ends this
-   * process.
+   * Is called when a sync has failed. No change resolves after that. The default ends this process.
    */
   readonly onFailed?: (error: Error) => void
   /** Makes a file durable. */
@@ -24,8 +23,8 @@ interface SqliteStoreOptions {
 }
 
 /**
- * Opens the database file, making and migrating it as needed. `:memory:` is a store that ends with
- * the process.
+ * Opens the database file, and makes and migrates it as needed. `:memory:` is a store that ends
+ * with the process.
  */
 export function openSqliteStore(
   path: string,

@@ -1,8 +1,8 @@
-/** What a column holds as JSON; undefined where its row is damaged. */
+/** Returns the value of a column that holds JSON; undefined if its row is damaged. */
 export function storedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // No JSON is undefined, so that callers tell it from all that was written.
+    return undefined // JSON has no undefined, so it differs from every stored value.
   }
 }

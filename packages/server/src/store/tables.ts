@@ -18,17 +18,17 @@ import type {
 } from './event-tables.ts'
 
 // Times are milliseconds since 1970 UTC. Columns named `_json` hold JSON text. `seq` orders rows by
-// when they were made.
+// their creation.
 
-/** Whom everything belongs to. */
+/** Projects. They own everything that does not belong to the service itself. */
 interface ProjectsTable {
   readonly project_id: string
   readonly name: string
-  /** The quotas that are not the settings': `StoredQuotas`. */
+  /** The quotas that replace the defaults of the settings (`StoredQuotas`). */
   readonly quotas_json: Generated<string>
   readonly created_at: number
   readonly updated_at: Generated<number>
-  /** One that was deleted stays for its events, without its name. */
+  /** The time of deletion. A deleted project stays for its events, without its name. */
   readonly deleted_at: number | null
 }
 
@@ -45,19 +45,19 @@ interface KeysTable {
   readonly revoked_at: number | null
   readonly created_at: number
   readonly last_used_at: number | null
-  /** Of the secret: 1, and one more with each rotation. */
+  /** The version of the secret: 1, and one more with each rotation. */
   readonly version: Generated<number>
-  /** The request that rotated it last, so that it is known when it is repeated. */
+  /** The request that rotated the secret last. A repeat of it is recognised by this. */
   readonly rotation_id: string | null
   readonly rotated_at: number | null
-  /** The secret before, which opens the service until then. */
+  /** The previous secret's digest. That secret stays valid until `previous_until`. */
   readonly previous_digest: string | null
   readonly previous_until: number | null
 }
 
 /**
- * Templates. `seed_id` is the runtime that a build boots to take a checkpoint of; it is written
- * before the runtime exists.
+ * Templates. `seed_id` is the runtime that a build boots to take a checkpoint. It is written before
+ * the runtime exists.
  */
 export interface TemplatesTable {
   readonly seq: Generated<number>
@@ -84,19 +84,19 @@ export interface TemplatesTable {
   readonly start_cmd: string | null
   readonly ready_cmd: string | null
   readonly on_restore: string | null
-  /** The newest build of it. */
+  /** The newest build of the template. */
   readonly build_id: string | null
   readonly ignored_json: Generated<string>
   readonly ports_json: Generated<string>
   readonly labels_json: Generated<string>
-  /** What a build on top of it begins with; null: what its runtimes have. */
+  /** The settings with which a build on top of the template begins; null: those of its runtimes. */
   readonly build_settings_json: string | null
   readonly created_at: number
   readonly updated_at: number
   readonly revision: number
 }
 
-/** Runtimes, and for 7 days those that have ended. */
+/** Runtimes. Those that have ended stay for 7 days. */
 interface RuntimesTable {
   readonly seq: Generated<number>
   readonly runtime_id: string
@@ -116,24 +116,27 @@ interface RuntimesTable {
   readonly metadata_json: string
   readonly user: string
   readonly workdir: string
-  /** What it has of what it was made from, whatever becomes of that: `SourceSettings`. */
+  /**
+   * The settings from the runtime's source (`SourceSettings`). Later changes of the source do not
+   * affect them.
+   */
   readonly source_json: string
-  /** What is decided of ports, by port: `{generation, public}`. */
+  /** The settings of ports, by port: `{generation, public}`. */
   readonly ports_json: Generated<string>
   readonly timeout_secs: number | null
   readonly on_timeout: OnTimeout
   readonly idle_timeout_secs: number | null
-  /** 1 where a request resumes it while it is paused. */
+  /** 1 if a request resumes the runtime while it is paused. */
   readonly auto_resume: Generated<number>
   /**
-   * The checkpoint that a pause writes, from before it is begun until the resume after it has
+   * The checkpoint of a pause. It is set before the pause begins, and until the next resume has
    * ended.
    */
   readonly pause_checkpoint_id: string | null
   readonly paused_at: number | null
   readonly snapshot_id: string | null
   readonly parent_id: string | null
-  /** The id that its create was given, where it got one of a pool. */
+  /** The id that the create request had reserved, if the runtime came from a pool. */
   readonly creation_id: string | null
   readonly expires_at: number | null
   readonly created_at: number
@@ -144,8 +147,8 @@ interface RuntimesTable {
 }
 
 /**
- * Snapshots. One of memory has a checkpoint, one of files an image of its own; `settings_json` is
- * what runtimes of it begin with.
+ * Snapshots. A snapshot of memory has a checkpoint, and a snapshot of files has an image of its
+ * own. `settings_json` holds the settings with which its runtimes begin.
  */
 interface SnapshotsTable {
   readonly seq: Generated<number>
@@ -170,8 +173,8 @@ interface SnapshotsTable {
 }
 
 /**
- * Runtimes that wait to be somebody's. A row is there before the runtime is, and goes in the
- * transaction that makes it a project's.
+ * The runtimes that wait for a claim. A row is written before its runtime exists. It is deleted in
+ * the transaction that assigns the runtime to a project.
  */
 interface PoolMembersTable {
   readonly runtime_id: string
@@ -186,11 +189,14 @@ interface PoolMembersTable {
   readonly created_at: number
 }
 
-/** Answers to POSTs with an `Idempotency-Key`. `status` is null while the first request runs. */
+/**
+ * Idempotency records: the answers to POSTs with an `Idempotency-Key`. `status` is null while the
+ * first request runs.
+ */
 interface IdempotencyTable {
   readonly project_id: string
   readonly idempotency_key: string
-  /** The API key that asked first; null where an earlier version wrote the row. */
+  /** The API key of the first request; null if an earlier version wrote the row. */
   readonly key_id: string | null
   readonly fingerprint: string
   readonly resource_id: string
@@ -211,7 +217,7 @@ interface PoliciesTable {
   readonly updated_at: number
 }
 
-/** Where the values of secrets come from; what is secret of a provider is sealed elsewhere. */
+/** The sources of the values of secrets. The secret settings of a provider are sealed elsewhere. */
 interface ProvidersTable {
   readonly seq: Generated<number>
   readonly provider_id: string
@@ -224,8 +230,8 @@ interface ProvidersTable {
 }
 
 /**
- * Secrets without their values. One that is deleted stays for as long as a runtime has it, so that
- * what carries its placeholder is known and refused.
+ * Secrets without their values. A deleted secret stays while a runtime has it, so that its
+ * placeholder is recognised and refused.
  */
 interface SecretsTable {
   readonly seq: Generated<number>
@@ -237,7 +243,7 @@ interface SecretsTable {
   readonly hosts_json: string
   readonly header: string | null
   readonly format: string | null
-  /** 1 where the real value is put into runtimes. */
+  /** 1 if the real value is put into runtimes. */
   readonly inside: number
   readonly env_name: string
   readonly created_at: number
@@ -246,7 +252,7 @@ interface SecretsTable {
 }
 
 /**
- * The public halves of the keys that tokens are signed with. They are the service's own, of no
+ * The public keys for the tokens that the service signs. They belong to the service, not to a
  * project.
  */
 interface SigningKeysTable {
@@ -258,8 +264,8 @@ interface SigningKeysTable {
 }
 
 /**
- * Everything that must not be readable in this file, encrypted: one row for each value.
- * `project_id` is null where it is the service's own.
+ * The encrypted values: everything that must not be readable in this file, one row for each value.
+ * `project_id` is null if the value belongs to the service itself.
  */
 interface SealedValuesTable {
   readonly owner_id: string
@@ -270,19 +276,22 @@ interface SealedValuesTable {
   readonly sealed: string
 }
 
-/** A runtime's way out: a stored policy, one of its own, or none any more (both null). */
+/**
+ * The network policies of runtimes: a stored policy or an inline one. Both are null if the runtime
+ * no longer has one.
+ */
 interface RuntimeNetworksTable {
   readonly runtime_id: string
   readonly project_id: string
   readonly policy_id: string | null
   readonly inline_json: string | null
   readonly ca_certificate: string
-  /** 1 where the guest has been told of its network. */
+  /** 1 if the guest has received its network settings. */
   readonly guest_has_it: number
   readonly updated_at: number
 }
 
-/** Which secrets a runtime has. `placeholder` is null where the value itself is inside. */
+/** The secrets of runtimes. `placeholder` is null if the value itself is inside. */
 interface RuntimeSecretsTable {
   readonly runtime_id: string
   readonly project_id: string
@@ -292,8 +301,8 @@ interface RuntimeSecretsTable {
 }
 
 /**
- * The synthetic addresses that a runtime's names were handed out as, so that they mean the same
- * after a restart.
+ * The synthetic addresses that stand for names in a runtime. They mean the same names after a
+ * restart.
  */
 interface RuntimeAddressesTable {
   readonly seq: Generated<number>
@@ -303,7 +312,8 @@ interface RuntimeAddressesTable {
 }
 
 /**
- * What runtimes tried to reach: the newest of each. A gap between two cursors is what was dropped.
+ * Connections that runtimes attempted, the newest of each runtime. A gap between two cursors stands
+ * for dropped rows.
  */
 interface DecisionsTable {
   readonly runtime_id: string
@@ -312,12 +322,12 @@ interface DecisionsTable {
   readonly item_json: string
 }
 
-/** What is known of the store itself. */
+/** Facts about the store itself. */
 interface StoreFactsTable {
   /**
-   * `id`: which store this is, the same in `store.json` of the state directory that belongs to it.
-   * `clock`: the id of a boot, and by how many milliseconds the wall clock that deadlines agree
-   * with was ahead of the host's own in that (`BOOT OFFSET`).
+   * `id`: the identity of this store, which equals that in `store.json` of its state directory.
+   * `clock`: the id of a boot, and the lead of the wall clock over the host's own clock in that
+   * boot, in milliseconds (`BOOT OFFSET`). Deadlines agree with that wall clock.
    */
   readonly name: 'id' | 'clock'
   readonly value: string
@@ -378,7 +388,7 @@ export type SecretRow = Selectable<SecretsTable>
 export type SigningKeyRow = Selectable<SigningKeysTable>
 /** A sealed value as stored. */
 export type SealedValueRow = Selectable<SealedValuesTable>
-/** A runtime's way out as stored. */
+/** A runtime's network policy as stored. */
 export type RuntimeNetworkRow = Selectable<RuntimeNetworksTable>
 /** A runtime to store. */
 export type NewRuntimeRow = Insertable<RuntimesTable>

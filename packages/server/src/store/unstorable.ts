@@ -7,7 +7,7 @@ const sqliteCodes = [18, 19, 20]
  */
 const postgresClasses = ['22', '23', '54']
 
-/** True where a row was refused for what it has, and would be refused again. */
+/** Returns true if a row was refused for its content, and would be refused again. */
 export function isUnstorable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('sqlstate' in error && typeof error.sqlstate === 'string')

@@ -1,8 +1,8 @@
 /**
- * The project `prholt…` is the service's own: templates that Holt itself provides are its, so that
- * every project reads them and none writes them. What is built of the same Dockerfile again is
- * built from the beginning once, since what was kept of earlier builds stays with the project that
- * had them.
+ * The project `prholt…` is the service's own. It owns the templates that Holt itself provides, so
+ * that every project reads them and none writes them. Cached states of earlier builds stay with the
+ * project that had them. The next build of the same Dockerfile therefore starts from the beginning
+ * once.
  */
 export const projects = `
 ALTER TABLE projects ADD COLUMN quotas_json TEXT NOT NULL DEFAULT '{}';

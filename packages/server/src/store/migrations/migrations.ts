@@ -10,9 +10,9 @@ import { idempotencyOrder } from './0009-idempotency-order.ts'
 import { idempotencyKeys } from './0010-idempotency-keys.ts'
 
 /**
- * The schema's history: each entry runs once, in order, in a transaction of its own. Entries are
- * never changed, only added, a file for each. They are written for SQLite, in what PostgreSQL has
- * as well but for the types and endings of tables.
+ * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
+ * never changed, only added, and each has a file. They are SQL for SQLite that `toPostgres` can
+ * translate: mainly the types and endings of tables differ.
  */
 export const migrations: readonly string[] = [
   first,

@@ -1,6 +1,8 @@
 import { migrations } from './migrations.ts'
 
-/** Refuses a store that a newer service has written. Nothing of it has been touched. */
+/**
+ * Throws if a newer service has written the store. Nothing in the store has been changed by then.
+ */
 export function refuseNewer(version: number): void {
   if (version <= migrations.length) return
   throw new Error(

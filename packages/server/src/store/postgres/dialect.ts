@@ -13,8 +13,8 @@ import type { Answer } from './session.ts'
 import type { ChangeUnderWay, Writer } from './writer.ts'
 
 /**
- * PostgreSQL as kysely sees it: reads go to any of several connections, transactions and single
- * statements that write to the one that may.
+ * Returns the kysely dialect of PostgreSQL. Reads go to any of several connections. Transactions
+ * and single statements that write go to the one connection that may write.
  */
 export function postgresDialect(writer: Writer, readers: Readers): Dialect {
   return {
@@ -56,11 +56,13 @@ class StoreDriver implements Driver {
     ;(lane as Lane).change = null
   }
 
-  /** The store closes its connections, also where nothing was asked. */
+  /** Does nothing. The store closes its connections itself, even if no query was made. */
   async destroy(): Promise<void> {}
 }
 
-/** What kysely takes for a connection: it becomes one of a kind when it is known what is asked. */
+/**
+ * A connection as kysely sees it. Each query goes to the open transaction, a reader or the writer.
+ */
 class Lane implements DatabaseConnection {
   change: ChangeUnderWay | null = null
   readonly #writer: Writer

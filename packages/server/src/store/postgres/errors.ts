@@ -2,8 +2,8 @@ import { HoltError } from '@holt/protocol'
 import { DatabaseError } from 'pg'
 
 /**
- * An error that the database has answered, without the values of the statement, which may be
- * somebody's: `detail` and `where` of the protocol stay behind.
+ * An error that the database has returned. It leaves out `detail` and `where` of the protocol,
+ * which may hold values of the statement and so data of a user.
  */
 export class StatementError extends Error {
   override readonly name = 'StatementError'
@@ -17,13 +17,13 @@ export class StatementError extends Error {
 }
 
 /**
- * The connection broke, or the server ended it. What it was asked last may have been done or not.
+ * The connection broke, or the server ended it. It is unknown if the last statement took effect.
  */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
   /**
-   * A SQLSTATE, an errno, or what Node calls what is wrong with a certificate; `tls` where the
-   * server has none, `timeout` where it said nothing in time; null: nobody said.
+   * A SQLSTATE, an errno, or Node's code for a wrong certificate. `tls` if the server does not
+   * offer TLS, `timeout` if it did not answer in time, null if unknown.
    */
   readonly code: string | null
 
@@ -34,14 +34,14 @@ export class ConnectionLost extends Error {
 }
 
 /**
- * Classes and codes by which a server says that this connection is of no use: connection
- * exceptions, shutdowns, and sessions that it has ended.
+ * Classes and codes of errors after which a connection is of no use: connection exceptions,
+ * shutdowns, and sessions that the server has ended.
  */
 const lostStates = /^(?:08|57P0[1-5]|25P0[34]|53300)/
 
 /**
- * Turns what `pg` throws into one of the errors above. It is never passed on: it may carry
- * parameters, and its properties the settings of the connection.
+ * Turns an error of `pg` into one of the errors above. The original is never passed on: it may
+ * carry parameters, and its properties may hold the settings of the connection.
  */
 export function translate(error: unknown): StatementError | ConnectionLost {
   if (error instanceof StatementError || error instanceof ConnectionLost) return error
@@ -53,27 +53,27 @@ export function translate(error: unknown): StatementError | ConnectionLost {
   return new ConnectionLost(error.message || code || 'no connection', code ?? codeOfMessage(error.message))
 }
 
-/** What `pg` says without a code. */
+/** Returns the code of an error for which `pg` gives only a message. */
 function codeOfMessage(message: string): string | null {
   if (message.includes('does not support SSL')) return 'tls'
   return /\btimeout\b/i.test(message) ? 'timeout' : null
 }
 
-/** The code of one of the errors above; null where there is none. */
+/** Returns the code of one of the errors above; null if there is none. */
 export function codeOf(error: unknown): string | null {
   if (error instanceof StatementError) return error.sqlstate
   return error instanceof ConnectionLost ? error.code : null
 }
 
 /**
- * True where the same transaction may succeed when it is run once more: a serialization failure or
+ * Returns true if the same transaction may succeed in another run: after a serialization failure or
  * a deadlock.
  */
 export function isCollision(error: unknown): boolean {
   return error instanceof StatementError && (error.sqlstate === '40001' || error.sqlstate === '40P01')
 }
 
-/** What a request is told while the database cannot be reached. */
+/** Returns the error of a request while the database cannot be reached. */
 export function unreachable(cause: unknown): HoltError {
   return new HoltError('unavailable', 'The database of the service cannot be reached.', {
     hint: 'Try again; the service goes on by itself when its database is back.',

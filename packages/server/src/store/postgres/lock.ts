@@ -1,27 +1,26 @@
 import type { Session } from './session.ts'
 
 /**
- * The first half of the lock's key, "holt" in ASCII; the second is the schema that the tables are
- * in.
+ * The first half of the lock's key, "holt" in ASCII. The second half is the schema of the tables.
  */
 const lockClass = 0x686f6c74
 
 /**
- * How long the end of another session is waited for: of one that was told to end, or that a daemon
- * has left which was killed a moment ago.
+ * The time to wait for the end of another session, in milliseconds. That session was told to end,
+ * or its daemon was killed a moment ago.
  */
 const endingMs = 3_000
 
-/** What a session of a daemon calls itself: by it a daemon knows its own earlier session. */
+/** Returns the name of a daemon's session. By it a daemon recognises its own earlier session. */
 export function sessionName(daemonId: string): string {
   return `holtd ${daemonId}`
 }
 
 /**
- * Takes the database for a daemon, for as long as the session lasts
- * (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). A session of the
- * same daemon that the server does not know to be broken is ended first; when the lock is free, its
- * last transaction is decided. Answers false where another daemon has it and keeps it.
+ * Takes the lock of the database for a daemon, for as long as the session lasts
+ * (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). If an earlier
+ * session of the same daemon still holds the lock, ends that session. When the lock is free, the
+ * last transaction of that session is decided. Returns false if another daemon keeps the lock.
  */
 export async function takeDatabase(session: Session, daemonId: string): Promise<boolean> {
   const deadline = Date.now() + endingMs
@@ -36,7 +35,7 @@ export async function takeDatabase(session: Session, daemonId: string): Promise<
   }
 }
 
-/** Ends the holder of the lock where it is a session of this daemon. */
+/** Ends the holder of the lock if it is a session of this daemon. */
 async function endOwn(session: Session, daemonId: string): Promise<void> {
   const { rows } = await session.query(
     `SELECT pid, application_name AS name FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)

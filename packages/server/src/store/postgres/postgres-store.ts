@@ -9,22 +9,22 @@ import { migratePostgres, schemaVersion } from './schema.ts'
 import { timeoutMs } from './session.ts'
 import { Writer } from './writer.ts'
 
-/** How a PostgreSQL store is opened. */
+/** The options of a PostgreSQL store. */
 interface PostgresStoreOptions {
   readonly url: string
   readonly onTaken: (error: Error) => void
   /**
-   * How long a statement of a change may take; what takes longer counts as a broken connection.
-   * Migrations have no bound.
+   * The time that a statement of a change may take, in milliseconds. After it the connection counts
+   * as broken. Migrations have no bound.
    */
   readonly statementMs?: number
 }
 
 /**
- * Opens a database of PostgreSQL 15 or newer for this daemon alone, making and migrating its tables
- * as needed. Every change is durable when it resolves, as far as the server's own settings have it,
- * also one that would be durable later: the server is another machine, and does not end together
- * with what the change is about.
+ * Opens a database of PostgreSQL 15 or newer for this daemon alone, and makes and migrates its
+ * tables as needed. Every change is durable when it resolves, as far as the server's own settings
+ * allow. That includes changes with `durable: 'later'`: the server is another machine, and does not
+ * end together with the thing that a change is about.
  */
 export async function openPostgresStore({
   url,

@@ -3,25 +3,28 @@ import { Turns } from '../../turns.ts'
 import { ConnectionLost, translate, unreachable } from './errors.ts'
 import { type Answer, clientConfig, preparedName, timeoutMs } from './session.ts'
 
-/** Reads at once; more wait for their turn. */
+/** The number of reads that run at once. More wait for their turn. */
 const connections = 8
 
-/** How long a read waits for the database to come back, and the pause between two attempts. */
+/**
+ * The time that a read waits for the database to return, and the pause between two attempts, in
+ * milliseconds.
+ */
 const patienceMs = 2_000
 const retryMs = 100
 
 /**
- * The connections that read. A statement that would write is refused by the server, so that nothing
- * can be written beside the one that holds the lock.
+ * The connections that read. The server refuses statements on them that would write. Only the
+ * connection that holds the lock can therefore write.
  */
 export class Readers {
   readonly #pool: Pool
   /**
-   * Waiting for a turn takes as long as it takes; the pool's own waiting counts as a failure to
-   * connect.
+   * The queue of reads, whose waiting time has no bound. The pool's own waiting counts as a failure
+   * to connect.
    */
   readonly #turns = new Turns(connections)
-  /** Why the last one to end could not connect; null: it could. */
+  /** The reason why the most recently ended read could not connect; null if it could. */
   #cause: ConnectionLost | null = null
 
   constructor(url: string, applicationName: string) {
@@ -34,11 +37,11 @@ export class Readers {
         await client.query('SET default_transaction_read_only = on')
       },
     })
-    // An idle connection has broken: the pool drops it, and the next read makes another one.
+    // An idle connection has broken. The pool drops it, and the next read makes another one.
     this.#pool.on('error', () => undefined)
   }
 
-  /** Asks one statement. A break of the connection is not seen where the database is back soon. */
+  /** Runs one statement. Hides a break of the connection if the database is back soon. */
   async query(text: string, values: readonly unknown[]): Promise<Answer> {
     const deadline = Date.now() + patienceMs
     const name = preparedName(text)
@@ -46,8 +49,8 @@ export class Readers {
       try {
         const query = { ...(name === undefined ? {} : { name }), text, values: [...values] }
         return await this.#turns.run(async () => {
-          // Who has waited for a turn behind those that could not connect has waited for the
-          // database.
+          // A read that waited behind reads that could not connect has waited for the database
+          // already.
           if (this.#cause !== null && Date.now() > deadline) throw this.#cause
           const answer = await this.#pool.query(query)
           this.#cause = null

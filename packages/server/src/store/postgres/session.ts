@@ -2,26 +2,26 @@ import { Client, type ClientConfig, type QueryConfig, types } from 'pg'
 import { ConnectionLost, translate } from './errors.ts'
 
 /**
- * How long a connection, and one statement that serves requests, may take. What takes longer counts
- * as a broken connection.
+ * The time that a connection attempt, and one statement that serves requests, may take. After it
+ * the connection counts as broken.
  */
 export const timeoutMs = { connect: 5_000, statement: 30_000 }
 
 /**
- * Statements are few (one per query in the source); the bound is only a guard against a query built
- * from data.
+ * The largest number of prepared statements. There are few (one per query in the source). The bound
+ * only guards against a query that is built from data.
  */
 const maxPrepared = 500
 
 /**
- * `int8` and `numeric`, what counts and sums are, are numbers here as in SQLite; none of Holt's is
- * beyond 2^53.
+ * The types of counts and sums, `int8` and `numeric`. They are numbers here, as in SQLite. No value
+ * of Holt is beyond 2^53.
  */
 const numbers = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC])
 
 /**
- * Settings of every connection. The address, with what is secret in it, is passed on to `pg` and
- * kept nowhere else.
+ * Returns the settings of a connection. The address and its secrets are passed on to `pg` and kept
+ * nowhere else.
  */
 export function clientConfig(url: string, applicationName: string): ClientConfig {
   return {
@@ -39,8 +39,8 @@ export function clientConfig(url: string, applicationName: string): ClientConfig
 const names = new Map<string, string>()
 
 /**
- * The name under which a statement is prepared on each connection that it is asked on; none beyond
- * the bound.
+ * Returns the name under which a statement is prepared on each connection that runs it. Returns
+ * undefined beyond the bound.
  */
 export function preparedName(sql: string): string | undefined {
   const known = names.get(sql)
@@ -50,7 +50,7 @@ export function preparedName(sql: string): string | undefined {
   return name
 }
 
-/** What a statement answered. */
+/** The result of a statement. */
 export interface Answer {
   readonly command: string
   readonly rowCount: number | null
@@ -58,8 +58,8 @@ export interface Answer {
 }
 
 /**
- * One connection, from its begin to its end: it is never made anew, so what holds for it (a lock, a
- * transaction) holds for as long as it answers.
+ * One connection, from its start to its end. It is never reconnected, so its lock and its
+ * transaction hold for as long as it works.
  */
 export class Session {
   readonly #client: Client
@@ -73,7 +73,7 @@ export class Session {
     client.on('end', () => this.#lose(new Error('the connection ended')))
   }
 
-  /** Connects. Throws `ConnectionLost` or a `StatementError`. */
+  /** Connects. Throws `ConnectionLost` or `StatementError`. */
   static async open(url: string, applicationName: string): Promise<Session> {
     try {
       const client = new Client(clientConfig(url, applicationName))
@@ -91,22 +91,22 @@ export class Session {
   }
 
   /**
-   * How long each statement from now on may take; null: as long as it takes, as what works on whole
-   * tables does.
+   * Sets the time that each later statement may take, in milliseconds. Null: no bound, for
+   * statements that work on whole tables.
    */
   limitStatements(ms: number | null): void {
     this.#statementMs = ms
   }
 
-  /** Asks one statement with parameters. */
+  /** Runs one statement with parameters. */
   async query(text: string, values: readonly unknown[] = []): Promise<Answer> {
     const name = preparedName(text)
     return this.#ask({ ...(name === undefined ? {} : { name }), text, values: [...values] })
   }
 
   /**
-   * Asks several statements without parameters in one round trip, and answers the last one's
-   * answer.
+   * Runs several statements without parameters in one round trip. Returns the result of the last
+   * one.
    */
   async script(sql: string): Promise<Answer> {
     const answers = (await this.#ask({ text: sql })) as Answer | readonly Answer[]
@@ -125,17 +125,17 @@ export class Session {
     }
   }
 
-  /** Ends the connection; a transaction that is open is rolled back. */
+  /** Ends the connection. An open transaction is rolled back. */
   async close(): Promise<void> {
     if (this.#isLost) return
-    await this.#client.end().catch(() => undefined) // It is over in any case.
+    await this.#client.end().catch(() => undefined) // The connection is of no further use.
   }
 
   #lose(error: Error): void {
     if (this.#isLost) return
     this.#isLost = true
     this.#lost.resolve(new ConnectionLost(error.message))
-    // One that has only fallen silent still stands: nothing more is to come over it.
+    // A connection that timed out may still be open. Nothing more may arrive over it.
     void this.#client.end().catch(() => undefined)
   }
 }

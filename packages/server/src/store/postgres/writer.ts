@@ -4,29 +4,34 @@ import { ConnectionLost, isCollision, StatementError, unreachable } from './erro
 import { sessionName, takeDatabase } from './lock.ts'
 import { type Answer, Session } from './session.ts'
 
-/** How long a change waits for the database to come back before its request is refused. */
+/**
+ * The time that a change waits for the database to return before its request is refused, in
+ * milliseconds.
+ */
 const patienceMs = 2_000
 
-/** Pauses between two attempts to connect. */
+/** The pauses between two attempts to connect, in milliseconds. */
 const retryMs = { first: 50, longest: 1_000 }
 
-/** How often a change is run in all, where collisions or breaks undo it. */
+/** The largest number of runs of a change that collisions or breaks undo. */
 const maxRuns = 5
 
 /**
- * Settings of the session that writes. Its transactions are short; a machine that has vanished is
- * to lose the lock within half a minute.
+ * Settings of the session that writes. Its transactions are short. A machine that has vanished
+ * loses the lock within half a minute.
  */
 const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = 60000; SET lock_timeout = 20000;
 SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`
 
-/** A session that has the database for this daemon; the first one is of epoch 1. */
+/** A session that holds the database's lock for this daemon. The first one has epoch 1. */
 interface Held {
   readonly session: Session
   readonly epoch: number
 }
 
-/** A transaction that a break of the connection or a collision has undone for certain. */
+/**
+ * The error for a transaction that a break of the connection or a collision has undone for certain.
+ */
 class Undone extends Error {
   override readonly name = 'Undone'
 }
@@ -38,31 +43,33 @@ export interface ChangeUnderWay {
   rollback(): Promise<void>
 }
 
-/** What a writer is made of. */
+/** The options of a writer. */
 interface WriterOptions {
   readonly url: string
-  /** How long a statement of a change may take. */
+  /** The time that a statement of a change may take, in milliseconds. */
   readonly statementMs: number
-  /** Prepares the database for a session that has it for the first time, however long it takes. */
+  /** Prepares the database in the first session that holds the lock, without a time limit. */
   readonly prepare: (session: Session) => Promise<void>
   /**
-   * Is told, once, that another daemon has taken the database: what this one knows is not to be
-   * relied on any more.
+   * Is called once, when another daemon has taken the database. The knowledge of this daemon is no
+   * longer reliable then.
    */
   readonly onTaken: (error: Error) => void
 }
 
 /**
- * The one connection that writes. It holds the database's lock, so who has lost the connection
- * cannot write; and every change begins by counting up one row, which orders changes of whatever
- * daemon one after another, finds out who else has taken the database, and tells after a break of
- * the connection whether the last commit was made.
+ * The one connection that writes. It holds the database's lock, so a daemon that has lost the
+ * connection cannot write. Every change begins by incrementing a counter in one row:
+ *
+ * * This orders the changes of all daemons one after another.
+ * * It detects that another daemon has taken the database.
+ * * After a break of the connection it shows if the last commit was made.
  */
 export class Writer {
   readonly #options: WriterOptions
   readonly #daemonId = randomBytes(10).toString('hex')
   readonly #turns = new Turns(1)
-  /** By epoch: the number of the last change that was kept when it began. */
+  /** The number of the last committed change at the start of each epoch. */
   readonly #decided: number[] = []
   #held: Held | null = null
   #next = Promise.withResolvers<Held>()
@@ -72,10 +79,10 @@ export class Writer {
 
   private constructor(options: WriterOptions) {
     this.#options = options
-    this.#next.promise.catch(() => undefined) // Those who wait are told.
+    this.#next.promise.catch(() => undefined) // The waiting callers get the rejection.
   }
 
-  /** Takes the database. Throws where it cannot be reached, or another daemon has it. */
+  /** Takes the database. Throws if it cannot be reached or another daemon has it. */
   static async open(options: WriterOptions): Promise<Writer> {
     const writer = new Writer(options)
     await writer.#hold(1)
@@ -83,7 +90,7 @@ export class Writer {
   }
 
   /**
-   * Begins a change when those before it have ended. The caller commits it or rolls it back, once.
+   * Begins a change when the earlier ones have ended. The caller commits it or rolls it back, once.
    */
   async begin(): Promise<ChangeUnderWay> {
     const asked = Date.now()
@@ -101,7 +108,7 @@ export class Writer {
     return begun
   }
 
-  /** Runs a change, once more where it was undone by no fault of its own. */
+  /** Runs a change. Runs it again if a collision or a break of the connection has undone it. */
   async run<Result>(change: () => Promise<Result>): Promise<Result> {
     for (let run = 1; ; run += 1) {
       try {
@@ -113,15 +120,15 @@ export class Writer {
     }
   }
 
-  /** Lets go of the database. */
+  /** Releases the database. */
   async close(): Promise<void> {
     this.#end(new Error('the store is closed'))
     await this.#held?.session.close()
   }
 
   async #begin(asked: number, end: () => void): Promise<ChangeUnderWay> {
-    // Who has waited for a turn while the database was away has waited for the database: they are
-    // refused together, not one after another.
+    // A change that waited for its turn during an outage has waited for the database already. Such
+    // changes are refused together, not one after another.
     const deadline = (this.#held === null ? Math.max(asked, this.#lostAt) : Date.now()) + patienceMs
     for (;;) {
       const held = await this.#within(deadline - Date.now())
@@ -134,8 +141,8 @@ export class Writer {
   }
 
   /**
-   * Opens a transaction by counting up. It waits for nobody: whoever else would have to have the
-   * lock.
+   * Opens a transaction by incrementing the counter. It never waits: another transaction would have
+   * to hold the lock.
    */
   async #count({ session }: Held): Promise<number> {
     const own = `UPDATE holt_writer SET change = change + 1 WHERE daemon = '${this.#daemonId}' RETURNING change`
@@ -145,7 +152,8 @@ export class Writer {
       if (row === undefined) throw this.#taken()
       return row.change
     } catch (error) {
-      if (!(error instanceof ConnectionLost)) await session.script('ROLLBACK').catch(() => undefined) // Then it is lost, and nothing is open.
+      // If this fails, the connection is lost and no transaction is open.
+      if (!(error instanceof ConnectionLost)) await session.script('ROLLBACK').catch(() => undefined)
       throw error
     }
   }
@@ -156,8 +164,8 @@ export class Writer {
       commit: async () => {
         try {
           const { command } = await session.script('COMMIT')
-          // A transaction in which a statement has failed is rolled back by COMMIT, and that is no
-          // error to the server.
+          // COMMIT rolls back a transaction in which a statement has failed. The server does not
+          // treat that as an error.
           if (command !== 'COMMIT') throw new StatementError('the transaction had failed before', '25P02')
         } catch (error) {
           if (!(error instanceof ConnectionLost)) throw error
@@ -168,17 +176,17 @@ export class Writer {
         }
       },
       rollback: async () => {
-        await session.script('ROLLBACK').catch(() => undefined) // The connection is gone, and with it the transaction.
+        // The connection is gone, and with it the transaction.
+        await session.script('ROLLBACK').catch(() => undefined)
         end()
       },
     }
   }
 
   /**
-   * Whether a commit whose answer was lost has been made. Nobody can tell before the database is
-   * back, and an answer that is wrong is worse than one that is late. The first session after the
-   * one that broke knows: it read the count when it had the lock, and the older session therefore
-   * had ended.
+   * Returns true if a commit was made although its answer was lost. This is unknown until the
+   * database is back, and a late answer is better than a wrong one. The first session after the
+   * broken one knows: it read the counter while it held the lock, so the older session had ended.
    */
   async #wasKept(epoch: number, change: number): Promise<boolean> {
     for (;;) {
@@ -201,7 +209,7 @@ export class Writer {
     }
   }
 
-  /** Connects and takes the database; whoever waits goes on. */
+  /** Connects and takes the database. Waiting changes continue. */
   async #hold(epoch: number): Promise<void> {
     const session = await Session.open(this.#options.url, sessionName(this.#daemonId))
     try {
@@ -225,7 +233,9 @@ export class Writer {
     }
   }
 
-  /** Writes down whose the database is, and answers the number of the last change that was kept. */
+  /**
+   * Stores this daemon as the database's writer. Returns the number of the last committed change.
+   */
   async #claim(session: Session, epoch: number): Promise<number> {
     const condition = epoch === 1 ? '' : `WHERE daemon = '${this.#daemonId}'`
     const { rows } = await session.script(
@@ -236,14 +246,14 @@ export class Writer {
     return row.change
   }
 
-  /** Takes the database again after a break, until it succeeds or the store is closed. */
+  /** Takes the database again after a break. Retries until it succeeds or the store is closed. */
   async #again({ epoch }: Held, cause: unknown): Promise<void> {
     this.#held = null
     this.#cause = cause
     this.#lostAt = Date.now()
     if (this.#ended !== null) return
     this.#next = Promise.withResolvers<Held>()
-    this.#next.promise.catch(() => undefined) // Those who wait are told.
+    this.#next.promise.catch(() => undefined) // The waiting callers get the rejection.
     for (let pause = retryMs.first; this.#ended === null; pause = Math.min(2 * pause, retryMs.longest)) {
       try {
         await this.#hold(epoch + 1)

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { maxKeptAnswerBytes } from '../../idempotency/kept-bytes.ts'
 
-/** The version of the format, which is not that of the schema in it. */
+/** The version of the format. The schema in a dump has a version of its own. */
 export const dumpVersion = 1
 
-/** A value of a column: both databases have no others. */
+/** The value of a column. Neither database has other types. */
 const Value = z.union([z.string(), z.number(), z.null()])
 
 /** A row, by column. */
@@ -27,21 +27,21 @@ const Line = z.union([
   z.strictObject({ end: z.strictObject({ rows: z.number().int().nonnegative(), sha256: z.string() }) }),
 ])
 
-/** The first line. */
+/** The first line of a dump. */
 export type DumpHeader = z.infer<typeof Header>
 
-/** A line after the first one: a row, where a table's own count stands, or the end. */
+/** A line after the first one: a row, the counter of a table, or the end. */
 export type DumpLine = Exclude<z.infer<typeof Line>, { readonly end: unknown }>
 
 /**
- * The longest line. The largest row is a request's kept answer; earlier versions kept longer ones,
- * and their dumps are read as well.
+ * The length of the longest line, in bytes. The largest row is a kept answer of a request. Earlier
+ * versions kept longer ones, and their dumps can be read as well.
  */
 const maxLineBytes = 64 * maxKeptAnswerBytes
 
 /**
- * Writes lines, and at last one with the digest of all bytes before it, without which the dump is
- * not whole.
+ * Writes lines, and then one with the digest of all bytes before it. A dump without that last line
+ * is incomplete.
  */
 export async function* encodeDump(header: DumpHeader, lines: AsyncIterable<DumpLine>): AsyncGenerator<string> {
   const hash = createHash('sha256')
@@ -60,7 +60,7 @@ export async function* encodeDump(header: DumpHeader, lines: AsyncIterable<DumpL
 }
 
 /**
- * What was read of a dump. Who uses lines may keep what it made of them only when the last one has
+ * A dump that is being read. A caller may keep the results of its lines only if the last one has
  * been read without an error.
  */
 export interface DecodedDump {
@@ -69,8 +69,8 @@ export interface DecodedDump {
 }
 
 /**
- * Reads a dump. Throws an error for people where it is none, where it was changed, and, at its end,
- * where something is missing; it names the line.
+ * Reads a dump. Throws an error for people if it is not a dump or was changed. Reading its last
+ * line throws if something is missing. The error names the line.
  */
 export async function decodeDump(bytes: AsyncIterable<Uint8Array>): Promise<DecodedDump> {
   const hash = createHash('sha256')
@@ -111,15 +111,12 @@ async function* decodeLines(
   throw cutOff(`after line ${number}`, rows)
 }
 
-/**
- * Why a dump is refused whose end is missing, as that of a copy that was interrupted or a disk that
- * was full.
- */
+/** Returns the error for a dump without an end, as after an interrupted copy or on a full disk. */
 function cutOff(where: string, rows: number): Error {
   return new Error(`the dump ends early, ${where}, after ${rows} rows: it was cut off, and nothing of it is kept`)
 }
 
-/** A line of a text. Only the last one may lack its end. */
+/** A line of a text. Only the last one may lack its line break. */
 interface TextLine {
   readonly text: string
   readonly isWhole: boolean
@@ -134,8 +131,7 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Tex
     if (rest.length > maxLineBytes) throw new Error('this is no dump of a store: a line has no end')
     yield* parts.map((text) => ({ text, isWhole: true }))
   }
-  // The decoder is not asked for its end: what was cut off within a character is in a line that was
-  // cut off.
+  // The decoder is not flushed. A character that is cut off is in a line that is cut off.
   if (rest !== '') yield { text: rest, isWhole: false }
 }
 

@@ -3,9 +3,9 @@ import { migrations } from '../migrations/migrations.ts'
 /** A table of the schema. */
 export interface HistoryTable {
   readonly name: string
-  /** What its rows are known and ordered by. */
+  /** The columns that identify and order its rows. */
   readonly primaryKey: readonly string[]
-  /** The column that counts by itself; null where none does. */
+  /** The column that counts by itself; null if there is none. */
   readonly counter: string | null
 }
 
@@ -14,8 +14,8 @@ interface Described extends HistoryTable {
 }
 
 /**
- * The tables of a schema version, each after those that it refers to. They are read out of the
- * schema's history, which is the same for every database.
+ * Returns the tables of a schema version, each after the tables that it refers to. They are read
+ * from the schema's history, which is the same for every database.
  */
 export function tablesOf(version: number): readonly HistoryTable[] {
   const tables = new Map<string, Described>()

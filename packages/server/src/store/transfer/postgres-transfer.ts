@@ -7,10 +7,10 @@ import type { DumpRow } from './dump-format.ts'
 import { type HistoryTable, tablesOf } from './history-tables.ts'
 import type { StoreReader, StoreWriter } from './transfer.ts'
 
-/** Rows that are asked for at a time. */
+/** The number of rows in one fetch. */
 const pageRows = 500
 
-/** Reads a database as it is at this moment, beside a daemon that goes on. */
+/** Reads a database as it is at this moment. A daemon can continue to use it. */
 export async function readPostgres(url: string): Promise<StoreReader> {
   const session = await Session.open(url, 'holtd export')
   session.limitStatements(null)
@@ -45,7 +45,7 @@ async function* rowsOf(session: Session, { name, primaryKey }: HistoryTable): As
   await session.script('CLOSE page')
 }
 
-/** Writes into a database that has none of the store's tables, all in one transaction. */
+/** Writes into a database that has none of the store's tables, in one transaction. */
 export async function writePostgres(url: string): Promise<StoreWriter> {
   const session = await Session.open(url, 'holtd import')
   session.limitStatements(null)
@@ -86,7 +86,7 @@ export async function writePostgres(url: string): Promise<StoreWriter> {
   }
 }
 
-/** The sequence that PostgreSQL makes for an identity column. */
+/** Returns the sequence that PostgreSQL makes for an identity column. */
 function sequenceOf({ name, counter }: HistoryTable): string {
   return `${name}_${counter}_seq`
 }

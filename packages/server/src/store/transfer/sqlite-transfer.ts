@@ -9,7 +9,7 @@ import type { DumpRow } from './dump-format.ts'
 import { type HistoryTable, tablesOf } from './history-tables.ts'
 import type { StoreReader, StoreWriter } from './transfer.ts'
 
-/** Reads a file as it is at this moment, beside a daemon that goes on. */
+/** Reads a file as it is at this moment. A daemon can continue to use it. */
 export function readSqlite(path: string): StoreReader {
   if (!existsSync(path)) throw new Error(`there is no store at ${path}`)
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
@@ -37,10 +37,10 @@ export function readSqlite(path: string): StoreReader {
   }
 }
 
-/** Writes a new file beside the place where it belongs, and puts it there when it is whole. */
+/** Writes a new file next to its destination, and moves it there when it is complete. */
 export function writeSqlite(path: string): StoreWriter {
   if (existsSync(path)) throw new Error(`there is a store at ${path}: an import is for an empty one`)
-  // SQLite would take a log that another store has left here into the new one.
+  // SQLite would merge a leftover log of another store into the new one.
   const left = ['-wal', '-shm', '-journal'].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file))
   if (left.length > 0) throw new Error(`${left.join(' and ')} belongs to a store that was moved away: move it there`)
   const temporary = `${path}.import`

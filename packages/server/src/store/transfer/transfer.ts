@@ -10,33 +10,33 @@ import { type HistoryTable, tablesOf } from './history-tables.ts'
 
 /** A store as it was at one moment. */
 export interface StoreReader {
-  /** Its schema's version. */
+  /** The version of its schema. */
   readonly version: number
-  /** A table's rows, by its primary key. */
+  /** Returns a table's rows, ordered by its primary key. */
   rows(table: HistoryTable): AsyncIterable<DumpRow>
-  /** The last number that a table has counted to; 0: none. */
+  /** Returns the last number that a table has counted to; 0 if there is none. */
   counter(table: HistoryTable): Promise<number>
   close(): Promise<void>
 }
 
-/** An empty store that takes everything or, with `abort`, nothing. */
+/** An empty store that an import fills completely or, with `abort`, not at all. */
 export interface StoreWriter {
   /** Makes the tables of a schema version. */
   begin(schema: number): Promise<void>
-  /** Rows of one table that have the same columns. */
+  /** Inserts rows of one table that have the same columns. */
   insert(table: HistoryTable, rows: readonly DumpRow[]): Promise<void>
   setCounter(table: HistoryTable, last: number): Promise<void>
-  /** Migrates what was taken in to the newest schema, and keeps it. */
+  /** Migrates the imported rows to the newest schema, and keeps them. */
   finish(): Promise<void>
   abort(): Promise<void>
 }
 
-/** Rows that go into a store at a time. */
+/** The number of rows in one insert. */
 const batchRows = 100
 
 /**
- * Writes everything that a store has at this moment, as lines of JSON. A daemon that runs is not
- * held up.
+ * Writes everything that a store has at this moment, as lines of JSON. Does not block a running
+ * daemon.
  */
 export async function* exportStore(place: StorePlace, now: number): AsyncGenerator<string> {
   const reader = await openReader(place)
@@ -48,30 +48,30 @@ export async function* exportStore(place: StorePlace, now: number): AsyncGenerat
   }
 }
 
-/** What an import has taken in. */
+/** The result of an import. */
 export interface Imported {
   readonly rows: number
   /** The version of the schema that the dump had. */
   readonly schema: number
-  /** Webhooks that sent, and send nothing now. */
+  /** The number of webhooks that were active in the dump and are disabled now. */
   readonly disabledWebhooks: number
 }
 
-/** What is taken in. */
+/** The input of an import. */
 export interface ImportOptions {
   readonly stateDir: string
   readonly dump: AsyncIterable<Uint8Array>
   /**
-   * Whether webhooks go on sending: the store that the dump was made of does so no more. Default:
+   * True if webhooks continue to send, because the store of the dump no longer does. By default
    * they are disabled.
    */
   readonly keepWebhooks?: boolean
 }
 
 /**
- * Fills an empty store from a dump, of this schema or an earlier one. Nothing is kept of a dump
- * that is not whole. Values that are sealed stay so: the import is refused where the state
- * directory does not have the master keys that open them.
+ * Fills an empty store from a dump of this schema or an earlier one. Keeps nothing of an incomplete
+ * dump. Sealed values stay sealed: the import is refused if the state directory lacks the master
+ * keys that open them.
  */
 export async function importStore(
   place: StorePlace,
@@ -140,8 +140,8 @@ async function takeIn(writer: StoreWriter, { tables, lines, keepWebhooks }: Inco
       continue
     }
     rows += 1
-    // Without what records of requests are sealed with, those of a day are refused when they come
-    // again.
+    // The keys of idempotency records are optional. Without them, repeats of the last day's
+    // requests are refused.
     if (table.name === 'sealed_values' && line.row.purpose !== recordsPurpose)
       masterKeys.add(String(line.row.master_key_id))
     const sends = table.name === 'webhooks' && line.row.state === 'active' && !keepWebhooks
@@ -157,8 +157,8 @@ async function takeIn(writer: StoreWriter, { tables, lines, keepWebhooks }: Inco
 }
 
 /**
- * What is said of webhooks that are taken in: the store may be a copy of one that goes on, of which
- * nobody outside should hear.
+ * The columns of an imported webhook. The store may be a copy of one that is still in use, and
+ * nobody outside should receive its events.
  */
 const disabled = {
   state: 'disabled',
