@@ -4,32 +4,35 @@ import { ProjectRoom } from '../limits/project-room.ts'
 
 const mib = 2 ** 20
 
-/** What a project may keep: of bodies that arrive, and of requests until they are answered. */
+/**
+ * The bytes that a project may keep: of bodies that arrive, and of requests until they are
+ * answered.
+ */
 export const maxBytesOfProject = 64 * mib
 
 /**
- * Counts the bytes of JSON bodies that are kept until they are whole: 128 MiB of all projects, and
- * of one the largest body sixteen times.
+ * Counts the bytes of JSON bodies that are kept until they are complete. The limit is 128 MiB for
+ * all projects, and the largest body sixteen times for one project.
  */
 export class BodyRoom {
   readonly #room = new ProjectRoom({ maxBytes: 128 * mib, maxBytesOfProject })
 
   /**
-   * Takes room for more bytes. Throws `rate_limited` where the project has its part, `unavailable`
-   * where there is none.
+   * Takes room for more bytes. Throws `rate_limited` if the project has used its part,
+   * `unavailable` if there is no room.
    */
   take(projectId: string, bytes: number): void {
     const full = this.#room.take(projectId, bytes)
     if (full !== null) throw tooManyBodies(full)
   }
 
-  /** Gives back what was taken. */
+  /** Releases bytes that were taken. */
   give(projectId: string, bytes: number): void {
     this.#room.give(projectId, bytes)
   }
 }
 
-/** What a client hears whose body finds no room. */
+/** Returns the error for a body that finds no room. */
 export function tooManyBodies(full: 'project' | 'service'): HoltError {
   return full === 'project'
     ? limitReached('rate_limited', 'The project sends too many large bodies at once.', { limit: maxBytesOfProject })

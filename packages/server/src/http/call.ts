@@ -22,41 +22,44 @@ export interface Call<Name extends RouteName> {
   readonly caller: CallerOf<Name>
   readonly params: ParamsOf<Name>
   readonly query: QueryOf<Name>
-  /** The parsed JSON, or the bytes as they come. */
+  /** The parsed JSON, or the bytes as they arrive. */
   readonly body: BodyOf<Name>
-  /** The names of the JSON fields that were sent, to tell a default from the same value given. */
+  /**
+   * The names of the JSON fields that were sent. They distinguish a default from the same value
+   * that was sent.
+   */
   readonly sentFields: ReadonlySet<string>
   readonly headers: IncomingHttpHeaders
-  /** Ends when the client is gone, its key is revoked, or the service closes. */
+  /** Aborts when the client is gone, its key is revoked, or the service closes. */
   readonly gone: AbortSignal
   /**
-   * Counts bytes that are kept until the request is answered. False where its project or the
-   * service keeps too much already: then they are not to be kept.
+   * Counts bytes that are kept until the request is answered. Returns false if its project or the
+   * service keeps too much already. The caller must not keep them then.
    */
   keep(bytes: number): boolean
-  /** Makes room for an answer of so many bytes before it is written. Throws where there is none. */
+  /** Takes room for an answer of so many bytes before it is written. Throws if there is none. */
   keepAnswer(bytes: number): void
   /**
-   * The id for what the request makes. It is the same when a request is repeated with its
-   * `Idempotency-Key` after a crash.
+   * Returns an id for a resource that the request makes. The id is the same when a request is
+   * repeated with its `Idempotency-Key` after a crash.
    */
   newId<Kind extends IdKind>(kind: Kind): string
   /**
-   * What a guest is told with what changes something inside, so that it is not done again where the
-   * request is repeated; null without an `Idempotency-Key`. Whoever asks is about to send it: from
-   * then on something may have come of the request, whatever fails.
+   * Returns the id that a guest gets with a change, so that a repeated request does not make the
+   * change again. Returns null without an `Idempotency-Key`. The caller is about to send it: after
+   * the call the request may have had an effect, whatever fails.
    */
   readonly operation: () => string | null
 }
 
-/** An answer: JSON, what is written down already, bytes or items as they come, or nothing. */
+/** An answer: JSON, prepared bytes, a stream of bytes or items, or nothing. */
 export type Answer =
   | {
       readonly status: number
       readonly json: unknown
       /**
-       * The same in about so many bytes, for who sends the request again: a long answer is not kept
-       * whole.
+       * Returns the same answer in about `maxBytes`, for a repeat of the request. A long answer is
+       * not kept whole.
        */
       readonly shorten?: (maxBytes: number) => unknown
     }
@@ -66,24 +69,24 @@ export type Answer =
   | { readonly status: 204 }
   | { readonly status: 304; readonly headers: Readonly<Record<string, string>> }
 
-/** An item of a stream; `cursor` is where to resume after it. */
+/** An item of a stream. A reader can resume after `cursor`. */
 export interface StreamItem {
   readonly type: string
   readonly cursor: number
 }
 
-/** Ends when the client is gone, or when the time is over. */
+/** Returns a signal that aborts when the client is gone or the time is over. */
 export function within({ gone }: { readonly gone: AbortSignal }, timeoutMs: number): AbortSignal {
   return AbortSignal.any([gone, AbortSignal.timeout(timeoutMs)])
 }
 
-/** Answers one route. */
+/** The function that answers one route. */
 type Handler<Name extends RouteName> = (call: Call<Name>) => Promise<Answer>
 
-/** A handler for every route: one that is missing is a type error. */
+/** A handler for every route. A missing one is a type error. */
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
 
-/** A page as an answer. */
+/** Returns a page as an answer. */
 export function answerPage<Item>(page: Page<Item>): Answer {
   return { status: 200, json: page }
 }

@@ -1,14 +1,14 @@
-/** Members that belong to somebody each, in the order in which they came. */
+/** Members by owner, in the order of their arrival. */
 export class Groups<Member> {
   readonly #byOwner = new Map<string, Set<Member>>()
   #size = 0
 
-  /** How many there are of all owners. */
+  /** The number of members of all owners. */
   get size(): number {
     return this.#size
   }
 
-  /** Adds a member as the newest of its owner; one that is in it keeps its place. */
+  /** Adds a member as the newest of its owner. A member that was added before keeps its place. */
   add(owner: string, member: Member): void {
     const group = this.#byOwner.get(owner) ?? new Set()
     if (group.has(member)) return
@@ -23,7 +23,7 @@ export class Groups<Member> {
     if (group.size === 0) this.#byOwner.delete(owner)
   }
 
-  /** The members of whoever has most, the oldest first. */
+  /** The members of the owner that has most, the oldest first. */
   get largest(): Iterable<Member> {
     let most: Set<Member> = new Set()
     for (const group of this.#byOwner.values()) if (group.size > most.size) most = group

@@ -1,42 +1,45 @@
 import { readFileSync } from 'node:fs'
 
-/** Bounds of the connections of clients. */
+/** The limits of client connections. */
 export interface ConnectionLimits {
-  /** Time for the headers of a request. */
+  /** The time for the headers of a request. */
   readonly headersTimeoutMs: number
-  /** Time for a whole JSON body. */
+  /** The time for a whole JSON body. */
   readonly bodyTimeoutMs: number
-  /** Time in which a body of bytes may bring nothing. */
+  /** The time in which a body of bytes may bring nothing. */
   readonly quietBodyMs: number
-  /** Time a connection may wait for its next request. */
+  /** The time that a connection may wait for its next request. */
   readonly keepAliveTimeoutMs: number
-  /** Time a client may take nothing of an answer. Visits to ports have a limit of their own. */
+  /**
+   * The time in which a client may read nothing of an answer. Visits to ports have a limit of their
+   * own.
+   */
   readonly unreadTimeoutMs: number
   readonly maxConnections: number
-  /** Connections at rest over which nobody has shown a valid key yet. */
+  /** The most connections over which no client has shown a valid key yet. */
   readonly maxStrangers: number
   readonly maxHeaderBytes: number
-  /** Requests of one connection that wait for their answers. */
+  /** The most requests of one connection that wait for their answers. */
   readonly maxPipelined: number
   /**
-   * Requests of all connections that wait for others of their connection; with so many, each
+   * The requests of all connections that wait for others of their connection. At this number, each
    * connection may have no more than `maxPipelinedInCrowd`.
    */
   readonly maxWaiting: number
   readonly maxPipelinedInCrowd: number
-  /** Requests and streams of one project that are under way. */
+  /** The most requests and streams of one project that are under way. */
   readonly maxRequestsPerProject: number
   /**
-   * Requests with an `Idempotency-Key` of one project that are known, of one day; one API key may
-   * have half.
+   * The most requests of one project with an `Idempotency-Key` that are remembered for a day. One
+   * API key may have half.
    */
   readonly maxKeyedPerProject: number
 }
 
 /**
- * Enough for a slow client (a JSON body of 4 MiB arrives in its time even over 1.2 Mbit/s); few
- * enough descriptors that the service keeps its own. Of requests that are known there are two a
- * second for a whole day, each some hundred bytes of the store.
+ * The default limits. They suffice for a slow client: a JSON body of 4 MiB arrives in time even
+ * over 1.2 Mbit/s. They leave enough descriptors for the service itself. The remembered requests
+ * are two a second for a whole day, each with some hundred bytes in the store.
  */
 export const connectionLimits: ConnectionLimits = {
   headersTimeoutMs: 15_000,
@@ -55,12 +58,12 @@ export const connectionLimits: ConnectionLimits = {
 }
 
 /**
- * What the service needs of descriptors besides connections: the store, and a few for each runtime,
- * image and log.
+ * The share of descriptors that the service needs besides connections: for the store, and a few for
+ * each runtime, image and log.
  */
 const ownShare = 0.5
 
-/** The limits where a process may have this many descriptors; null: any number. */
+/** Returns the limits for a process with this many descriptors; null: any number. */
 export function limitsFor(openFiles: number | null, most: ConnectionLimits = connectionLimits): ConnectionLimits {
   if (openFiles === null) return most
   const maxConnections = Math.max(16, Math.min(most.maxConnections, Math.floor(openFiles * (1 - ownShare))))
@@ -73,8 +76,8 @@ export function limitsFor(openFiles: number | null, most: ConnectionLimits = con
 }
 
 /**
- * How many descriptors this process may have (proc_pid_limits(5)); null where there is no limit.
- * Node has raised the soft limit to the hard one.
+ * Returns the number of descriptors that this process may have (proc_pid_limits(5)); null if there
+ * is no limit. Node has raised the soft limit to the hard one.
  */
 export function openFilesLimit(): number | null {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]

@@ -6,55 +6,62 @@ import { Groups } from './connection-groups.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { Rota } from './rota.ts'
 
-/** How often connections are looked at whose client takes nothing. */
+/** The interval at which connections are checked for clients that read nothing, in milliseconds. */
 const sweepMs = 5_000
 
-/** With so many connections requests are answered by turns. */
+/** The number of connections from which requests are answered in rotation. */
 const crowd = 16
 
-/** A request that has come, and what answers it. */
+/** A request that has arrived, and the function that answers it. */
 interface Asked {
   readonly request: IncomingMessage
   readonly answer: () => void
 }
 
-/** One connection, as long as it is open. */
+/** An open connection. */
 interface Connection {
   readonly socket: Socket
   readonly peer: string
-  /** The project of which somebody has shown a valid key over it; null: a stranger's. */
+  /** The project whose valid key a client has shown over it; null if none was shown. */
   project: string | null
-  /** True while something else watches it: a visit to a port. */
+  /** True while other code watches it: during a visit to a port. */
   lent: boolean
   /**
-   * True once it speaks another protocol. Answers to what was asked before change nothing about
-   * that.
+   * True after it has changed to another protocol. Answers to earlier requests do not change that.
    */
   upgraded: boolean
-  /** Requests that are not answered yet: the one under way, and those that wait for it. */
+  /**
+   * The number of requests that are not answered yet: the one under way, and those that wait for
+   * it.
+   */
   requests: number
   readonly waiting: Asked[]
-  /** Bytes that had left when it was last seen to move, and when that was (`performance.now`). */
+  /**
+   * The bytes that had left when it last made progress, and the time of that (`performance.now`).
+   */
   sentBytes: number
   movedAt: number
 }
 
 /**
- * Why a connection is taken away: too many strangers, too many connections, too many requests that
- * wait on it, or an answer that its client does not take.
+ * The reason why a connection is dropped: too many strangers, connections or waiting requests, or
+ * an answer that its client does not read.
  */
 export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
 
 /**
- * How many connections there are: of strangers, of clients at rest, and those over which something
- * is under way.
+ * The numbers of connections: those of strangers, those of clients at rest, and those with requests
+ * under way.
  */
 export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
 
-/** What connections ask and tell. */
+/** The callbacks of the connections. */
 export interface ConnectionHooks {
   readonly onDrop: (why: DropReason) => void
-  /** Whose a request seems to be before anybody has looked at its key; null: nobody's. */
+  /**
+   * Returns the project that a request seems to belong to, before its key is checked; null if
+   * unknown.
+   */
   readonly likelyProject: (request: IncomingMessage) => string | null
 }
 
@@ -62,7 +69,7 @@ const recognitions = new WeakMap<Socket, (projectId: string) => void>()
 
 const over = new WeakSet<Duplex>()
 
-/** Whether a connection has had its last answer. */
+/** Returns true if a connection has had its last answer. */
 export function hadLastAnswer(socket: Duplex): boolean {
   return over.has(socket)
 }
@@ -73,19 +80,19 @@ export function recognise(socket: Socket, projectId: string): void {
 }
 
 /**
- * The connections of a server. Where there are too many it is not the newest one that goes: one of
- * a stranger does, who has shown no key, of the peer that has most of them; then one at rest, of
- * the project that has most of those. So whoever opens thousands takes his own place away, and
- * nobody else's.
+ * The connections of a server. When there are too many, an older one is dropped instead of the
+ * newest. The first choice is a stranger, which has shown no key, of the peer with most strangers.
+ * The second choice is a connection at rest, of the project with most of those. A client that opens
+ * thousands of connections therefore loses its own, and no others.
  */
 export class Connections {
   readonly #limits: ConnectionLimits
   readonly #all = new Map<Socket, Connection>()
-  /** Those of strangers, by peer, the oldest first. */
+  /** The connections of strangers, by peer, the oldest first. */
   readonly #strangers = new Groups<Connection>()
-  /** Those of clients that are at rest, by project, the one that rests longest first. */
+  /** The connections of clients at rest, by project, the longest resting first. */
   readonly #resting = new Groups<Connection>()
-  /** Requests of all connections that wait for those before them. */
+  /** The number of requests of all connections that wait for earlier ones. */
   #waiting = 0
   readonly #rota = new Rota()
   readonly #hooks: ConnectionHooks
@@ -100,32 +107,32 @@ export class Connections {
     server.once('close', () => clearInterval(this.#timer))
   }
 
-  /** How many there are. */
+  /** The number of connections. */
   get size(): number {
     return this.#all.size
   }
 
-  /** How many there are of each kind. */
+  /** The numbers of connections of each kind. */
   get counts(): ConnectionCounts {
     const [stranger, resting] = [this.#strangers.size, this.#resting.size]
     return { stranger, resting, busy: this.size - stranger - resting }
   }
 
   /**
-   * Answers a request when those before it on its connection have been answered, and taken. Node
-   * tells of all that come in one breath at once; answered at once, a client that reads nothing
-   * would have them all kept for it. A connection on which more wait than anybody needs is cut, and
-   * what else came with them is read no further.
+   * Answers a request when the earlier ones on its connection have been answered and their answers
+   * read. Node emits all requests that arrive in one read at once. If they were answered at once,
+   * the answers for a client that reads nothing would all be kept. A connection with too many
+   * waiting requests is cut, and its remaining input is not parsed.
    */
   inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request
     const connection = this.#all.get(socket)
-    // It was cut, or had its last answer: what comes after that is nobody's any more.
+    // The connection was cut or had its last answer. Later requests on it are ignored.
     if (connection === undefined || hadLastAnswer(socket)) return
     connection.requests += 1
     connection.movedAt = performance.now()
     this.#stir(connection)
-    // Many parts of the service want to know when an answer is over.
+    // Many parts of the service listen for the end of an answer.
     response.setMaxListeners(32).once('close', () => this.#end(connection, response.shouldKeepAlive))
     if (connection.requests > this.#maxPipelined) {
       this.#drop(connection, 'requests')
@@ -137,8 +144,9 @@ export class Connections {
   }
 
   /**
-   * How many requests a connection may have under way: where very many wait in all, few. So what
-   * they take is bounded, and who sends some at once is served.
+   * The number of requests that a connection may have under way. It is small if very many wait in
+   * all. This bounds the memory of waiting requests, and still serves a client that sends some at
+   * once.
    */
   get #maxPipelined(): number {
     const { maxPipelined, maxPipelinedInCrowd, maxWaiting } = this.#limits
@@ -146,7 +154,8 @@ export class Connections {
   }
 
   /**
-   * Leaves a connection to others until its request is answered. It counts, and is not taken away.
+   * Leaves a connection to other code until its request is answered. It still counts, but is not
+   * dropped.
    */
   lend(socket: Socket): void {
     const connection = this.#all.get(socket)
@@ -155,7 +164,7 @@ export class Connections {
     this.#place(connection)
   }
 
-  /** Leaves a connection to whoever speaks its new protocol, until it ends. */
+  /** Leaves a connection to the code that speaks its new protocol, until it ends. */
   #upgrade(socket: Socket): void {
     const connection = this.#all.get(socket)
     if (connection === undefined) return
@@ -189,8 +198,7 @@ export class Connections {
   }
 
   #end(connection: Connection, goesOn: boolean): void {
-    // After an answer that says it is the last there is none, whatever was read along with its
-    // request.
+    // No request follows the last answer, even if one was read together with its request.
     if (!goesOn) {
       over.add(connection.socket)
       this.#forgetWaiting(connection)
@@ -211,10 +219,10 @@ export class Connections {
   }
 
   /**
-   * Answers at once, or in a crowd when it is its client's turn: over a connection of which nobody
-   * knows yet whose it is, that of the project whose key it seems to have, for at the same address
-   * there may be a stranger with any number of them. Who has left by then costs next to nothing,
-   * also by the thousand.
+   * Answers at once, or in a crowd when it is the owner's turn. The owner is the project of the
+   * connection. If that is unknown, it is the project of the key that the request seems to have.
+   * The address alone would not do: a stranger with any number of connections may share it. A
+   * client that has left meanwhile costs almost nothing, even among thousands.
    */
   #answer(connection: Connection, { request, answer }: Asked): void {
     if (this.#all.size < crowd) {
@@ -235,8 +243,8 @@ export class Connections {
   }
 
   /**
-   * The oldest of the peer that has most, but for the one that has just come where there is
-   * another.
+   * Returns the oldest connection of the peer with most strangers. Avoids the newest connection if
+   * that peer has another one.
    */
   #oldestStranger(newest: Connection): Connection {
     const [first = newest, second] = this.#strangers.largest
@@ -256,7 +264,7 @@ export class Connections {
     this.#strangers.delete(connection.peer, connection)
   }
 
-  /** Puts a connection where it belongs: among strangers, among those at rest, or nowhere. */
+  /** Puts a connection into its group: strangers, those at rest, or none. */
   #place(connection: Connection): void {
     const { project, requests, peer } = connection
     const lent = connection.lent || connection.upgraded
@@ -269,12 +277,12 @@ export class Connections {
     if (project !== null && !lent && requests === 0) this.#resting.add(project, connection)
   }
 
-  /** Takes a connection from those at rest, if it is one. */
+  /** Removes a connection from those at rest. */
   #stir(connection: Connection): void {
     if (connection.project !== null) this.#resting.delete(connection.project, connection)
   }
 
-  /** Cuts connections whose client has taken nothing for too long of what there is for it. */
+  /** Drops connections whose client has read nothing of its output for too long. */
   #sweep(): void {
     const now = performance.now()
     for (const connection of this.#all.values()) {
@@ -289,9 +297,9 @@ export class Connections {
 }
 
 /**
- * Has Node make no more requests of the bytes that have come already: a piece of 64 KiB may have
- * two thousand, and each is kept until the event loop comes round to close the connection. Node has
- * no call for that. Its parser stops where its owner says that another protocol begins, by a 2
+ * Stops Node from making more requests of the bytes that have already arrived. A chunk of 64 KiB
+ * may hold two thousand, and each is kept until the event loop closes the connection. Node has no
+ * API for that. Its parser stops if its owner returns 2, which means that another protocol begins
  * (`parserOnIncoming` of `lib/_http_server.js`).
  */
 function stopParsing(socket: Socket): void {

@@ -19,8 +19,8 @@ import { answerOnSocket, sendError, standingHeaders } from './send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeDoor } from './upgrades.ts'
 
 /**
- * Makes the HTTP application: every route of the table, and an answer of the contract for
- * everything else.
+ * Makes the HTTP application: every route of the table, and an error of the contract for every
+ * other request.
  */
 export function createApp(service: Service, handlers: Handlers): FastifyInstance {
   const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
@@ -41,8 +41,8 @@ export function createApp(service: Service, handlers: Handlers): FastifyInstance
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   observeRequests(app, service)
   app.addHook('onRequest', async (request, reply) => {
-    // The key's, the audit's and the stream's watchers listen for its end, beside those of the
-    // framework; each once.
+    // The watchers of the key, the audit and the stream listen for its end, as does the framework.
+    // Each listens once.
     reply.raw.setMaxListeners(30)
     reply.headers(standingHeaders(request.id))
     if (hasOneFraming(request.raw)) return
@@ -74,7 +74,7 @@ function makeHttpServer(
     connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
     shouldUpgradeCallback: claimsUpgrade(doors),
   })
-  // Node drops headers past a number of them without a word; their bytes are bounded.
+  // Node silently drops headers above a number of them. Their bytes are bounded instead.
   server.maxHeadersCount = 0
   const connections = new Connections(server, limits, {
     onDrop: (why) => metrics.http.noteDrop(why),
@@ -82,7 +82,7 @@ function makeHttpServer(
   })
   metrics.http.watchConnections(() => connections.counts)
   const answerForPort = portRequests(service)
-  // Requests for ports are not the API's: they go to the program before any route sees them.
+  // Requests for ports are not the API's. They go to the program before any route sees them.
   server.on('request', (request, response) => {
     mergePieces(request)
     dropRestOfBody(request, response)
@@ -95,8 +95,8 @@ function makeHttpServer(
 }
 
 /**
- * A transfer coding that is not undone here could be read in another way by whoever stands before
- * the service (RFC 9112, 6.1).
+ * Returns true if the request has no transfer coding or only `chunked`. A proxy in front of the
+ * service could read a coding that is not decoded here in another way (RFC 9112, 6.1).
  */
 function hasOneFraming({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
@@ -128,7 +128,7 @@ function brokenRequests(service: Service): (error: ParseFailure, socket: Socket)
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     else if (hadLastAnswer(socket)) socket.end()
     else if (http2.has(socket)) {
-      // It is served by another, with a time limit of its own.
+      // `serveHttp2` serves it, with a time limit of its own.
     } else {
       const first = http2Start(error)
       if (first === null) return answerOnSocket(socket, { error: brokenRequest(error) })
@@ -143,7 +143,7 @@ function brokenRequest({ code }: { code?: string }): HoltError {
   return new HoltError('invalid_request', 'This is not a valid HTTP request.')
 }
 
-/** CONNECT is not a route: nothing is tunnelled, with or without a key. */
+/** Refuses CONNECT, which is not a route. Nothing is tunnelled, with or without a key. */
 function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
   answerOnSocket(socket, { error: new HoltError('method_not_allowed', 'This service does not take CONNECT.') })
 }

@@ -1,28 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** How long a client whose body nobody wants has to read the answer. */
+/** The time in which a client whose body is not read can read the answer, in milliseconds. */
 const lingerMs = 5_000
 
 /**
- * So much of a body that nobody wants is taken in, so that the connection can be used again. Of a
- * longer one the rest waits with the client.
+ * The bytes of an unwanted body that are read, so that the connection can be used again. The rest
+ * of a longer body stays with the client.
  */
 const maxDroppedBytes = 2 ** 20
 
 /**
- * Before the head of an answer is written: makes it the connection's last where more of the body
- * may be to come than is taken in. A client whose system keeps the rest for it takes the body for
- * sent, and its next request would wait behind it.
+ * Makes an answer the last one of its connection if more of the body may follow than is read.
+ * Called before the head of the answer is written. A client whose system buffers the rest takes the
+ * body for sent, and its next request would wait behind it.
  */
 export function closeAfterLongBody(request: IncomingMessage, response: ServerResponse): void {
   const declaredBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
   if (!request.complete && declaredBytes > maxDroppedBytes) response.shouldKeepAlive = false
 }
 
-/** When a request is answered takes in what is left of its body for a while, and then hangs up. */
+/**
+ * Reads the rest of a request's body for a while after its answer, and then closes the connection.
+ */
 export function dropRestOfBody(request: IncomingMessage, response: ServerResponse): void {
-  // Before Node's own listener: it takes in the whole body, however long, where nobody has read of
-  // it.
+  // This listener runs before Node's own, which reads the whole body, however long, if none of it
+  // was read.
   response.prependOnceListener('finish', () => dropRest(request, response))
 }
 
@@ -34,18 +36,18 @@ function dropRest(request: IncomingMessage, { shouldKeepAlive }: ServerResponse)
     droppedBytes += chunk.length
     if (droppedBytes > maxDroppedBytes) request.pause()
   })
-  request.unpipe() // Whoever has it flow elsewhere lets go of it only now, which pauses it.
-  request.read(0) // From here on it counts as read.
+  request.unpipe() // A consumer that is still attached is detached here, which pauses the request.
+  request.read(0) // After this call the body counts as read.
   request.resume()
-  // Node hangs up after the last answer. With bytes unread that is a reset, which may take the
-  // answer from its client (RFC 9112, 9.6).
+  // Node closes the connection after the last answer. With unread bytes that is a reset, which may
+  // take the answer from its client (RFC 9112, 9.6).
   if (!shouldKeepAlive) {
     socket.destroySoon = () => {}
     request.once('end', () => socket.end())
   }
   const hangUp = () => {
-    // What has come to its end though some of it waits here holds up nobody, and another request
-    // may be under way.
+    // A complete request blocks no other, even if some of its body is still buffered here. Another
+    // request may be under way.
     if (!shouldKeepAlive || !request.complete) socket.destroy()
   }
   const timer = setTimeout(hangUp, lingerMs).unref()

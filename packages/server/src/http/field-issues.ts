@@ -1,7 +1,7 @@
 import { type ErrorCode, type FieldIssue, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 
-/** The most wrong fields that one answer names. */
+/** The most wrong fields that one error names. */
 const maxIssues = 100
 const maxPointerLength = 300
 
@@ -21,8 +21,8 @@ function fieldIssues(errors: Parameters<typeof invalidRequest>[0]): readonly Fie
 }
 
 /**
- * The one answer for everything wrong with a request. Only wrong paths: `invalid_path`, else
- * `invalid_request`.
+ * Returns the one error for everything wrong in a request. Its code is `invalid_path` if only paths
+ * are wrong, and `invalid_request` otherwise.
  */
 export function invalidRequest(
   errors: readonly { readonly error: z.ZodError; readonly prefix: '' | '/query' | '/path' }[],
@@ -35,7 +35,7 @@ export function invalidRequest(
   return new HoltError(code, `The request is not valid: ${named.slice(0, 2000)}.`, { details: { issues } })
 }
 
-/** The answer for a single wrong field. */
+/** Returns the error for a single wrong field. */
 export function invalidField(pointer: string, message: string): HoltError {
   return new HoltError('invalid_request', `The request is not valid: ${pointer || 'the body'} ${message}.`, {
     details: { issues: [{ pointer, message }] },
@@ -100,7 +100,7 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
-/** A JSON pointer (RFC 6901). */
+/** Returns a JSON pointer (RFC 6901). */
 function pointerOf(prefix: string, path: readonly PropertyKey[]): string {
   const pointer = path
     .map((part) => `/${String(part).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`)

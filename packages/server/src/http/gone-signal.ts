@@ -3,16 +3,16 @@ import type { Credential } from '../auth/open-streams.ts'
 import type { Service } from '../service.ts'
 
 /**
- * Why a request is given up: nobody is there to read the answer. It is no failure of the service.
+ * The reason why a request is abandoned: its client is gone. It is not a failure of the service.
  */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
 
 /**
- * A signal that ends when the client of a response has left before its end, when its key is no
- * longer valid, or when the service closes. Made when first asked for. `credential` is null where
- * the route takes no key.
+ * Returns a function that makes the signal on its first call. The signal aborts when the client
+ * leaves before the end of the response, its key becomes invalid, or the service closes.
+ * `credential` is null if the route takes no key.
  */
 export function goneSignal(
   service: Service,

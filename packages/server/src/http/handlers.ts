@@ -21,7 +21,7 @@ import { usageHandlers } from '../usage/usage-handlers.ts'
 import { webhookHandlers } from '../webhooks/webhook-handlers.ts'
 import type { Handlers } from './call.ts'
 
-/** What answers each route. A route without a handler is a type error here. */
+/** The handlers of all routes. A route without a handler is a type error here. */
 export const handlers: Handlers = {
   ...runtimeHandlers,
   ...snapshotHandlers,

@@ -1,20 +1,20 @@
 import type { z } from 'zod'
 
-/** What a text or a list has a number of. */
+/** The units in which the length of a text or a list is counted. */
 const units: Readonly<Record<string, readonly [one: string, more: string]>> = {
   string: ['character', 'characters'],
   array: ['item', 'items'],
 }
 
-/** What values of a format are called. */
+/** The words for values of a format. */
 const formats: Readonly<Record<string, string>> = {
   datetime: 'a time such as 2030-01-01T12:00:00Z',
   url: 'a URL',
 }
 
 /**
- * What is wrong with a value, said after its pointer: `must be at least 0.1`. Undefined where the
- * schema or its issue says it already.
+ * Returns the fault of a value, as it follows its pointer: `must be at least 0.1`. Returns
+ * undefined if the schema or its issue has a message already.
  */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
@@ -46,7 +46,7 @@ function mustBe(bound: string, limit: number | bigint, origin: string): string {
 }
 
 /**
- * How requests are parsed: in these words where a schema has none of its own, and with the value
- * that an issue is about, which tells a missing field from one of a wrong type.
+ * The options with which requests are parsed. Messages are in these words if a schema has none of
+ * its own. Issues carry their value, which distinguishes a missing field from one of a wrong type.
  */
 export const requestParsing = { reportInput: true, error: wordsOf } as const

@@ -7,19 +7,19 @@ import type { RequestEnd } from './request-end.ts'
 const mib = 2 ** 20
 
 /**
- * What a piece may have that is not counted. So a command with little to say is whole, and a small
- * request is taken, however much others keep.
+ * The bytes of each kept part (a body, an output or an answer) that are not counted. A command with
+ * little output is therefore kept whole, and a small request is accepted, however much others keep.
  */
 export const freeBytes = 16 * 1024
 
 /**
- * What requests under way keep in memory until they are over: their bodies, the output of commands
- * that they wait for, and their answers.
+ * The memory that requests keep until they end: their bodies, the output of commands that they wait
+ * for, and their answers.
  */
 export class KeptMemory {
   readonly #room = new ProjectRoom({ maxBytes: 256 * mib, maxBytesOfProject })
 
-  /** Opens the account of one request; all of it is given back when that is over. */
+  /** Opens the account of one request. All of it is released when the request ends. */
   open(projectId: string, end: RequestEnd): KeptByRequest {
     const account = new KeptByRequest(this.#room, projectId)
     end.once(() => account.close())
@@ -27,10 +27,10 @@ export class KeptMemory {
   }
 }
 
-/** What one request keeps. */
+/** The memory that one request keeps. */
 export class KeptByRequest {
   readonly #account: RoomAccount
-  /** What is counted of the answer already. */
+  /** The bytes of the answer that are counted already. */
   #ofAnswer = 0
 
   constructor(room: ProjectRoom, projectId: string) {
@@ -38,16 +38,16 @@ export class KeptByRequest {
   }
 
   /**
-   * Keeps more bytes for the answer. False where there is no room for them: then they are not to be
-   * kept.
+   * Keeps more bytes for the answer. Returns false if there is no room. The caller must not keep
+   * them then.
    */
   take(bytes: number): boolean {
     return this.#takeOfAnswer(bytes) === null
   }
 
   /**
-   * Keeps a body. Throws `rate_limited` where the project has its part, `unavailable` where there
-   * is no room.
+   * Keeps a body. Throws `rate_limited` if the project has used its part, `unavailable` if there is
+   * no room.
    */
   takeBody(bytes: number): void {
     const full = this.#account.take(Math.max(0, bytes - freeBytes))
@@ -55,7 +55,7 @@ export class KeptByRequest {
   }
 
   /**
-   * Keeps an answer that can be asked for again, until its client has taken it. Throws as
+   * Keeps an answer that the client can request again, until the client has read it. Throws as
    * `takeBody` does.
    */
   takeAnswer(bytes: number): void {
@@ -64,14 +64,14 @@ export class KeptByRequest {
   }
 
   /**
-   * Keeps an answer that is given in any case; it takes room from those that can be asked for
+   * Keeps an answer that is sent in any case. It takes room from those that clients can request
    * again.
    */
   noteAnswer(bytes: number): void {
     this.#takeOfAnswer(this.#uncounted(bytes))
   }
 
-  /** Gives everything back; what comes later is for nobody, and finds no room. */
+  /** Releases everything. Later bytes find no room, because nobody waits for them. */
   close(): void {
     this.#account[Symbol.dispose]()
   }

@@ -1,14 +1,14 @@
 import { invalidField } from './field-issues.ts'
 
-/** A query as fields: a name that repeats has an array. */
+/** A query as fields. A name that repeats has an array. */
 export type Query = Readonly<Record<string, string | readonly string[]>>
 
 /** The most fields a query may have. */
 const maxFields = 200
 
 /**
- * Reads the query of a request's target, strictly: what is not percent-encoded UTF-8 is refused,
- * not guessed.
+ * Parses the query of a request's target strictly. Throws if it is not percent-encoded UTF-8, and
+ * never guesses.
  */
 export function parseQuery(target: string): Query {
   const start = target.indexOf('?')

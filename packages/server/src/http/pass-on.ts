@@ -2,11 +2,11 @@ import { IncomingMessage } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
 
 /**
- * Has a body flow into a stream. One that breaks off, or has before, breaks the stream: with its
- * own error, or with `brokenOff` where it has none. A stream that is broken leaves the body of a
- * request alone: `pipeline` would end the request with it and take its socket away (`destroyer` of
- * `lib/internal/streams/destroy.js`), after which nobody reads the rest, and the next request on
- * that connection is never seen.
+ * Pipes a body into a stream. If the body breaks off, or has done so before, the stream is
+ * destroyed with the body's error, or with `brokenOff`. A broken stream does not destroy the body
+ * of a request. `pipeline` would end the request, too, and detach its socket (`destroyer` of
+ * `lib/internal/streams/destroy.js`). The rest would stay unread then, and the next request on that
+ * connection would never be seen.
  */
 export function passOn<Target extends Duplex>(
   body: Readable,
@@ -19,7 +19,8 @@ export function passOn<Target extends Duplex>(
   body.once('error', (error) => target.destroy(error))
   if (body.closed) breakOff()
   else body.once('close', breakOff)
-  // What stands between a request and the stream goes with it, and lets go of the request.
+  // A stream between the request and the target is destroyed with the target, and releases the
+  // request.
   target.once('close', () => {
     if (!(body instanceof IncomingMessage)) body.destroy()
   })

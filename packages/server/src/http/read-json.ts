@@ -20,13 +20,13 @@ const bytesPerTurn = 128 * 1024
 const maxFields = maxBuildArgs
 
 /**
- * On whose account a body is kept until it is whole, and then until its request is answered; and
- * how long it may take to come.
+ * The accounts that pay for a body, and the time that it may take to arrive. One account keeps it
+ * until it is complete, and the other until its request is answered.
  */
 export interface KeptFor {
   readonly room: BodyRoom
   readonly turns: BodyTurns
-  /** The project, or nothing where a route takes no key. */
+  /** The project, or an empty text if a route takes no key. */
   readonly payer: string
   readonly request: KeptByRequest
   readonly timeoutMs: number
@@ -46,8 +46,8 @@ export async function readJson<Result>(
   requireJsonType(request.headers['content-type'])
   const pieces = await readPieces(request, kept)
   const read = () => {
-    // Nobody waits for the answer of a client that has left, and its project's turns are for
-    // others.
+    // A client that has left does not wait for the answer. Its project's turns are for other
+    // clients.
     if (request.socket.destroyed) throw brokeOff()
     return use(parse(pieces.take()))
   }
@@ -70,7 +70,7 @@ function requireJsonType(type: string | undefined): void {
 }
 
 /**
- * Returns the whole body. The caller takes it from there, or clears it: error listeners keep a
+ * Returns the whole body. The caller takes it from there, or clears it. Error listeners keep a
  * reference to it, and the request stays until its answer has left.
  */
 async function readPieces(request: IncomingMessage, { room, turns, payer, timeoutMs }: KeptFor): Promise<WholeBytes> {
@@ -120,7 +120,7 @@ async function readPieces(request: IncomingMessage, { room, turns, payer, timeou
   }
 }
 
-/** Returns the value of a body, which has a shape that a schema may take. */
+/** Parses a body whose shape a schema may accept. Throws for other shapes. */
 function parse(bytes: Buffer): unknown {
   refuseOddShape(bytes)
   const value = parseText(bytes)
@@ -137,8 +137,8 @@ function parseText(bytes: Buffer): unknown {
 }
 
 /**
- * Refuses the one name that has a meaning in JavaScript itself, and objects with more fields than
- * any schema takes, because each wrong field is an error of its own.
+ * Throws if an object has the one name that has a meaning in JavaScript itself, or more fields than
+ * any schema takes. Each wrong field is an error of its own.
  */
 function refuseOddObjects(root: unknown): void {
   const open: unknown[] = [root]

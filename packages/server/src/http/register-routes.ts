@@ -94,13 +94,13 @@ function callerOf(service: Service, { headers, socket }: FastifyRequest, reply: 
   return admitCaller(service, claim, (told) => void reply.headers(told))
 }
 
-/** Who sent each request, from the check before its body was read. */
+/** The sender of each request, from the check before its body was read. */
 const callers = new WeakMap<FastifyRequest, Caller>()
 
-/** When each request is over, where that is counted. */
+/** The end of each request, if it is counted. */
 const ends = new WeakMap<FastifyRequest, RequestEnd>()
 
-/** Where each request is written down, if it is. */
+/** The audit entry of each request, if it has one. */
 const entries = new WeakMap<FastifyRequest, OpenEntry | null>()
 
 interface Incoming {
@@ -113,8 +113,8 @@ interface Incoming {
 }
 
 /**
- * Whether a route takes HEAD beside GET: what anyone may read is asked for by probes, caches and
- * browsers.
+ * Returns true if a route takes HEAD besides GET. Probes, caches and browsers send HEAD for things
+ * that anyone may read.
  */
 export function answersHead({ method, scope }: Route): boolean {
   return method === 'GET' && scope === null
@@ -131,7 +131,7 @@ async function answerRequest(
   const caller = callers.get(request) ?? null
   const entry = entries.get(request) ?? null
   const parsed = await parseRequest(route, request, memory)
-  // A body may take its time, and its key may have ended meanwhile.
+  // A body may arrive slowly, and its key may have become invalid meanwhile.
   if (caller !== null && route.body.type === 'json') await authenticate(service, request.headers.authorization)
   const gone = goneSignal(service, reply.raw, caller)
   const callWith = ({ newId, operation }: RequestIds, body: unknown): AnyCall =>
@@ -180,27 +180,27 @@ function isDryRun({ hasDryRun }: Route, body: unknown): boolean {
   return hasDryRun === true && (body as { readonly dry_run?: boolean }).dry_run === true
 }
 
-/** Whether a success is a stream where the client asks for one. */
+/** Returns true if a success may be a stream for a client that asks for one. */
 function mayStream({ answers }: Route, status: number): boolean {
   const success = answers[status]
   return success?.type === 'json' && success.stream !== undefined
 }
 
 /**
- * What names a thing in a path, as every store can be asked for it: nothing has a name with NUL,
- * nor one with what stands for it here.
+ * Returns path parameters that every store can be queried for. U+FFFD replaces NUL, and no name has
+ * either of them.
  */
 function storable(params: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.replaceAll('\0', '\uFFFD')]))
 }
 
-/** Reads a JSON body and compares it with the schema of its route. */
+/** Reads a JSON body and validates it with the schema of its route. */
 async function readBody({ body }: Route, { raw }: FastifyRequest, kept: KeptFor) {
   if (body.type !== 'json') return { json: undefined, body: null }
   return readJson(raw, kept, (json) => ({ json, body: body.schema.safeParse(json, requestParsing) }))
 }
 
-/** Parses everything of a request; all that is wrong with it is one error. */
+/** Parses all parts of a request. Throws one error for everything that is wrong. */
 async function parseRequest(route: Route, request: FastifyRequest, kept: KeptFor) {
   const params = route.params?.safeParse(storable(request.params as Readonly<Record<string, string>>), requestParsing)
   const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'), requestParsing)

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Tells when a request is over: its answer has ended or its client is gone, and nothing works for
- * it any more. What is counted for it counts until then: whoever sends much, hangs up and sends
- * again would else have as much kept as there are requests that wait for something.
+ * The end of a request: its answer has ended or its client is gone, and no work for it is left.
+ * Everything that is counted for a request counts until then. Otherwise a client could send much,
+ * disconnect and send again, and the service would keep all of it.
  */
 export class RequestEnd {
   #parts: number
@@ -14,13 +14,13 @@ export class RequestEnd {
     if (!response.destroyed) response.once('close', () => this.#leave())
   }
 
-  /** Works for the request until it is disposed of. */
+  /** Keeps the request from ending until the returned object is disposed. */
   work(): Disposable {
     this.#parts += 1
     return { [Symbol.dispose]: () => this.#leave() }
   }
 
-  /** Calls `listener` when it is over, at once where it is. */
+  /** Calls `listener` when the request ends, or at once if it has ended. */
   once(listener: () => void): void {
     if (this.#parts === 0) listener()
     else this.#listeners.push(listener)

@@ -2,8 +2,8 @@ import { limitReached } from '../limits/limit-reached.ts'
 import type { RequestEnd } from './request-end.ts'
 
 /**
- * The requests and streams of each project that are under way: one project does not take every
- * connection there is.
+ * The requests and streams of each project that are under way. Their limit keeps one project from
+ * taking all connections.
  */
 export class RequestsInFlight {
   readonly #most: number
@@ -13,7 +13,7 @@ export class RequestsInFlight {
     this.#most = most
   }
 
-  /** Counts a request until it is over. Throws `rate_limited` where there are too many. */
+  /** Counts a request until it ends. Throws `rate_limited` if there are too many. */
   enter(projectId: string, end: RequestEnd): void {
     const before = this.#byProject.get(projectId) ?? 0
     if (before >= this.#most)

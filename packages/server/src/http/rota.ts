@@ -1,19 +1,21 @@
-/** The number of things that are begun in one turn of the event loop, unless told otherwise. */
+/** The number of things that begin in one turn of the event loop, by default. */
 const usuallyPerTurn = 8
 
-/** So long what has come waits for more that comes. */
+/** The longest time that waiting work is held back while connections arrive, in milliseconds. */
 const maxArrivingMs = 20
 
-/** Something to begin. Answers false where that is no longer of use, which costs nobody's turn. */
+/** Begins something. Returns false if that is no longer of use. It takes no turn then. */
 type Begin = () => boolean
 
 /**
- * Begins things a few in each turn of the event loop, those of each owner in their order and the
- * owners in rotation: however much somebody asks for at once, the loop comes round soon, and
- * whoever asks for one thing is next. Nothing is begun while connections come in: the loop takes in
- * one a turn (libuv's `uv__server_io`), and those that the kernel has no more room for come back
- * after a second or more (RFC 6298, 5). What has happened to clients meanwhile is known when their
- * turn comes.
+ * A fair queue that begins a few things in each turn of the event loop. The things of one owner
+ * begin in their order, and owners take turns. However much one owner asks for, each turn stays
+ * short, and an owner that asks for one thing is next.
+ *
+ * While connections arrive, nothing begins for at most `maxArrivingMs`. The loop accepts one
+ * connection in each turn (libuv's `uv__server_io`). Clients above the kernel's backlog try again
+ * after a second or more (RFC 6298, 5). A client may leave while it waits, and that is known when
+ * its turn comes.
  */
 export class Rota {
   readonly #waiting = new Map<string, Begin[]>()
@@ -28,7 +30,7 @@ export class Rota {
     this.#now = now
   }
 
-  /** Notes that a connection has come in. */
+  /** Notes that a connection has arrived. */
   noteArrival(): void {
     this.#arrived = true
   }
@@ -58,7 +60,10 @@ export class Rota {
     this.#begunAt = this.#now()
   }
 
-  /** The oldest of the owner that has waited longest, who is the last one then. */
+  /**
+   * Removes and returns the oldest thing of the owner that has waited longest. That owner is the
+   * last one then.
+   */
   #take(): Begin | undefined {
     for (const [owner, begins] of this.#waiting) {
       this.#waiting.delete(owner)

@@ -11,18 +11,18 @@ interface Outgoing {
   readonly reply: FastifyReply
   readonly answer: Answer
   readonly caller: Caller | null
-  /** Whether the same can be asked for again: what was done is told in any case. */
+  /** True if the client can request the same answer again. Otherwise it is sent in any case. */
   readonly isRepeatable: boolean
-  /** Where an answer counts until it has left. */
+  /** The account of an answer until it has left. */
   readonly kept: KeptByRequest
 }
 
-/** The headers of an answer that is JSON. */
+/** The headers of a JSON answer. */
 export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' } as const
 
 /**
- * Writes a handler's answer. Throws `rate_limited` or `unavailable` where too many others wait for
- * their clients.
+ * Writes a handler's answer. Throws `rate_limited` or `unavailable` if too many other answers wait
+ * for their clients.
  */
 export function sendAnswer(
   service: Service,
@@ -53,7 +53,7 @@ export function sendAnswer(
   return reply.headers('headers' in answer ? answer.headers : {}).send()
 }
 
-/** A body that is cut when its key is revoked, and let go of when its reader leaves. */
+/** Returns the body. It is cut when its key is revoked, and destroyed when its reader leaves. */
 function watched(
   service: Service,
   { reply, caller, body }: { reply: FastifyReply; caller: Caller | null; body: Readable },

@@ -10,7 +10,7 @@ import { isDiskFull } from '../store/disk-full.ts'
 import { isUnstorableText } from '../store/unstorable-text.ts'
 import { ClientGone } from './gone-signal.ts'
 
-/** What fastify itself refuses, as errors of the catalogue. */
+/** The errors of fastify itself, as errors of the catalogue. */
 const frameworkErrors: Readonly<Record<string, () => HoltError>> = {
   FST_ERR_BAD_URL: () => new HoltError('invalid_request', 'The path is not percent-encoded UTF-8.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
@@ -21,8 +21,8 @@ const frameworkErrors: Readonly<Record<string, () => HoltError>> = {
 }
 
 /**
- * The error that a client sees for whatever was thrown. What nobody expected is logged and becomes
- * `internal`.
+ * Returns the error that a client sees for a thrown value. An unexpected value is logged and
+ * becomes `internal`.
  */
 export function toHoltError(error: unknown, log: Log, requestId: string): HoltError {
   if (error instanceof HoltError) return error
@@ -49,25 +49,25 @@ export function toHoltError(error: unknown, log: Log, requestId: string): HoltEr
 }
 
 /**
- * Whether a request failed since nobody waits for it. Streams of Node's that were told so have it
- * as the cause of their AbortError.
+ * Returns true if a request failed because its client is gone. Node's streams that were aborted for
+ * that have it as the cause of their AbortError.
  */
 function isClientGone(error: unknown): boolean {
   return error instanceof ClientGone || (error instanceof Error && error.cause instanceof ClientGone)
 }
 
-/** An error as it stands in an answer. */
+/** Returns an error as the body of an answer. */
 export function errorBody(error: HoltError, requestId: string): ErrorBody {
   const { code, message, hint, details } = error
   return { error: { code, message, hint, ...(details === undefined ? {} : { details }), request_id: requestId } }
 }
 
-/** What every answer has. */
+/** Returns the headers of every answer. */
 export function standingHeaders(requestId: string): Record<string, string> {
   return { 'x-request-id': requestId, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 }
 
-/** The headers of an answer that is an error. */
+/** Returns the headers of an error. */
 export function errorHeaders(error: HoltError, requestId: string): Record<string, string> {
   const { status, details } = error
   return {
@@ -86,7 +86,7 @@ export function sendError(
   reply: FastifyReply,
   { error, log }: { error: unknown; log: Log },
 ): FastifyReply {
-  // The body's own error is that its connection broke.
+  // An error of the body itself means that its connection broke.
   const isBroken = error === request.raw.errored && !(error instanceof HoltError)
   const cause = isBroken ? new ClientGone('the client is gone', { cause: error }) : error
   const failure = toHoltError(cause, log, request.id)
@@ -97,8 +97,8 @@ export function sendError(
 }
 
 /**
- * Answers with an error where there is no reply to write to, and hangs up. `headers` are what the
- * answer has besides those of every error.
+ * Writes an error to a socket that has no reply, and closes the socket. `headers` are added to
+ * those of every error.
  */
 export function answerOnSocket(
   socket: Duplex,

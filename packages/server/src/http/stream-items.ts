@@ -2,16 +2,18 @@ import { Readable } from 'node:stream'
 import { News } from '../news.ts'
 import type { StreamItem } from './call.ts'
 
-/** How a stream's items are written. */
+/** The format in which a stream's items are written. */
 export type StreamFormat = 'text/event-stream' | 'application/x-ndjson'
 
 /**
- * A quiet event stream says something this often, so that proxies keep it open and a dead client is
- * noticed.
+ * The interval at which a quiet event stream sends a comment, in milliseconds. Proxies keep the
+ * stream open then, and a dead client is noticed.
  */
 const heartbeatMs = 15_000
 
-/** The format a client asks for by its `Accept` header; null where it asks for neither. */
+/**
+ * Returns the format that a client asks for by its `Accept` header; null if it asks for neither.
+ */
 export function acceptedFormat(accept: string | undefined): StreamFormat | null {
   if (accept === undefined) return null
   if (/\btext\/event-stream\b/i.test(accept)) return 'text/event-stream'
@@ -20,8 +22,8 @@ export function acceptedFormat(accept: string | undefined): StreamFormat | null 
 }
 
 /**
- * Writes items as they come and no faster than they are read. The stream ends after the last item,
- * and breaks where the items break.
+ * Writes items as they arrive, and no faster than they are read. The stream ends after the last
+ * item, and fails if the items fail.
  */
 export function writeItems(items: AsyncIterable<StreamItem>, format: StreamFormat): Readable {
   const texts = format === 'text/event-stream' ? withHeartbeat(items) : lines(items)
@@ -29,9 +31,9 @@ export function writeItems(items: AsyncIterable<StreamItem>, format: StreamForma
 }
 
 /**
- * The empty text at first has the answer's head go out before there is an item. A stream that
- * breaks drops what it has buffered: an empty text before the break is asked for only when all
- * before it has been read.
+ * Adds empty texts at the start and before a failure. The first one sends the head of the answer
+ * before there is an item. A stream that fails drops its buffer. The last one is requested only
+ * when everything before it has been read.
  */
 async function* readBeforeBreak(texts: AsyncIterable<string>): AsyncGenerator<string> {
   yield ''
@@ -63,8 +65,8 @@ async function* withHeartbeat(items: AsyncIterable<StreamItem>): AsyncGenerator<
 }
 
 /**
- * A promise that is looked at again and again until it settles. A promise keeps all that have
- * waited for it, and a stream may be quiet for months.
+ * A promise whose state can be polled until it settles. A promise keeps all its waiters, and a
+ * stream may be quiet for months.
  */
 class Coming<Value> {
   readonly promise: Promise<Value>
@@ -77,11 +79,11 @@ class Coming<Value> {
       this.#settled = true
       this.#news.come()
     }
-    // Whoever awaits it sees the failure; where the reader left first, nobody is to be told.
+    // A caller that awaits the promise gets the failure. If the reader left first, nobody needs it.
     promise.then(settle, settle)
   }
 
-  /** Whether it has settled, looked at after so long at the latest. */
+  /** Returns true if the promise has settled. Waits for that, for at most `ms` milliseconds. */
   async isThere(ms: number): Promise<boolean> {
     if (!this.#settled) await this.#news.wait(ms)
     return this.#settled

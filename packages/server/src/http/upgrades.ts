@@ -9,31 +9,33 @@ import { answerOnSocket, toHoltError } from './send-error.ts'
 export interface Upgrade {
   readonly request: IncomingMessage
   readonly socket: Duplex
-  /** What came after the request's headers. */
+  /** The bytes that followed the request's headers. */
   readonly head: Buffer
   readonly requestId: string
-  /** Takes headers that an answer with an error has besides its own. */
+  /** Adds headers to the answer if that is an error. */
   readonly tell: (headers: Readonly<Record<string, string>>) => void
 }
 
 /**
- * Something that takes connections over from HTTP (RFC 9110, 7.8). Upgrades pass no route, so a
- * door authenticates, authorises and bounds what it lets in by itself.
+ * A handler that takes connections over from HTTP (RFC 9110, 7.8). Upgrades pass no route, so a
+ * door itself authenticates, authorises and limits its clients.
  */
 export interface UpgradeDoor {
   /**
-   * Whether the request is for this door. What no door claims is answered as an ordinary request.
+   * Returns true if the request is for this door. A request that no door claims is answered as an
+   * ordinary one.
    */
   claims(request: IncomingMessage): boolean
   /**
-   * Takes the connection over. Until it has written to the socket it may reject: that is answered
-   * as an error of the contract, and the connection is closed.
+   * Takes the connection over. It may reject until it has written to the socket. The client then
+   * gets an error of the contract, and the connection is closed.
    */
   open(upgrade: Upgrade): Promise<void>
 }
 
 /**
- * Whether an upgrade is one: Node asks this for each request that names a protocol to change to.
+ * Returns a function that decides if a request is an upgrade. Node calls it for each request that
+ * names a protocol to change to.
  */
 export function claimsUpgrade(doors: readonly UpgradeDoor[]): (request: IncomingMessage) => boolean {
   return (request) => doors.some((door) => door.claims(request))

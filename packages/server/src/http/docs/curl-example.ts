@@ -2,9 +2,9 @@ import type { LocatedOperation, Schema } from './document.ts'
 import { exampleValue } from './example-value.ts'
 
 /**
- * A call of an operation by curl, for a shell that has the service's address and a key in
- * `HOLT_URL` and `HOLT_API_KEY`, and what the path names in variables of their names. Null for a
- * WebSocket, which curl does not open everywhere.
+ * Returns a curl command that calls an operation. It is for a shell with the service's address and
+ * a key in `HOLT_URL` and `HOLT_API_KEY`, and the path parameters in variables of their names.
+ * Returns null for a WebSocket, which curl does not open everywhere.
  */
 export function curlExample(operation: LocatedOperation, schemas: Readonly<Record<string, Schema>>): string | null {
   const { method, path, parameters, requestBody, responses } = operation
@@ -24,7 +24,7 @@ export function curlExample(operation: LocatedOperation, schemas: Readonly<Recor
   ].join(' \\\n  ')
 }
 
-/** One word of a shell. */
+/** Returns a text as one word of a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -6,8 +6,9 @@ import { renderPage } from './render-page.ts'
 import { style } from './style.ts'
 
 /**
- * Answers with the page of a document, or that the reader has it. The page is made when somebody
- * first asks, so that no start waits for it, and sent from the same memory to everybody.
+ * Returns a handler that sends the page of a document, or 304 if the reader has it. The page is
+ * made on the first request, so that no start waits for it. All readers get it from the same
+ * memory.
  */
 export function docsPage(document: ApiDocument): (headers: IncomingHttpHeaders) => Answer {
   let page: Page | null = null
@@ -16,7 +17,7 @@ export function docsPage(document: ApiDocument): (headers: IncomingHttpHeaders) 
     const { written, etag } = page
     const headers = {
       etag,
-      // Kept by the reader, and asked about each time: another version of the service has another
+      // The reader keeps the page and asks each time. Another version of the service has another
       // page.
       'cache-control': 'no-cache',
       'content-security-policy': policy,
@@ -37,7 +38,10 @@ function makePage(document: ApiDocument): Page {
   return { written, etag: `"${createHash('sha256').update(written).digest('base64url')}"` }
 }
 
-/** The page has a stylesheet, and may load, run, send and be framed by nothing. */
+/**
+ * The policy of the page. It has a stylesheet. Nothing may be loaded, run or sent by it, and
+ * nothing may frame it.
+ */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
@@ -47,7 +51,7 @@ const policy = [
 ].join('; ')
 
 /**
- * Whether `If-None-Match` names a tag (RFC 9110, 13.1.2: any, or one of a list, by weak
+ * Returns true if `If-None-Match` names a tag (RFC 9110, 13.1.2: any, or one of a list, by weak
  * comparison).
  */
 function isNamed(etag: string, header: string | undefined): boolean {

@@ -35,12 +35,12 @@ export interface Parameter {
   readonly schema: Schema
 }
 
-/** What a request or an answer carries, by media type. */
+/** The content of a request or an answer, by media type. */
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>
 
 /**
- * An answer by its status: a success, or a failure, of which `$ref` or the codes in the description
- * tell which.
+ * An answer by its status: a success or a failure. A failure has `$ref`, or its codes in the
+ * description.
  */
 export interface Response {
   readonly $ref?: string
@@ -49,20 +49,20 @@ export interface Response {
   readonly 'x-websocket'?: { readonly server: Schema; readonly client: Schema }
 }
 
-/** A route as OpenAPI has it. */
+/** A route in OpenAPI. */
 interface Operation {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary: string
   readonly description?: string
-  /** Absent: the route is open. */
+  /** The scope of the key. Absent if the route is open. */
   readonly 'x-scope'?: string
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly description?: string; readonly content: Content }
   readonly responses: Readonly<Record<string, Response>>
 }
 
-/** The part of the OpenAPI document that the page is made of. */
+/** The part of the OpenAPI document that the page needs. */
 export interface ApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string }[]
@@ -73,20 +73,20 @@ export interface ApiDocument {
   }
 }
 
-/** An operation with where it is. */
+/** An operation with its method and path. */
 export interface LocatedOperation extends Operation {
   readonly method: string
   readonly path: string
 }
 
-/** All operations, in the order of the document. */
+/** Returns all operations, in the order of the document. */
 export function operationsOf({ paths }: ApiDocument): readonly LocatedOperation[] {
   return Object.entries(paths).flatMap(([path, byMethod]) =>
     Object.entries(byMethod).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   )
 }
 
-/** The last part of a reference: the name of what it leads to. */
+/** Returns the last part of a reference, which is the name of its target. */
 export function nameIn(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }

@@ -1,6 +1,6 @@
 import { nameIn, type Schema } from './document.ts'
 
-/** A small value of a schema: its example, or no more than it requires. */
+/** Returns a small value of a schema: its example, or only its required parts. */
 export function exampleValue(schema: Schema, schemas: Readonly<Record<string, Schema>>): unknown {
   if (schema.$ref !== undefined) return exampleValue(schemas[nameIn(schema.$ref)] ?? {}, schemas)
   if (schema.examples !== undefined) return schema.examples[0]

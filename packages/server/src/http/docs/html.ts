@@ -1,5 +1,5 @@
 /**
- * Text that is HTML. Only `html` makes it of what is not: nothing that was not escaped gets into a
+ * Text that is HTML. Only `html` makes it of other values, so unescaped text never gets into a
  * page.
  */
 export interface Html {
@@ -7,8 +7,8 @@ export interface Html {
 }
 
 /**
- * What may stand in a template: HTML as it is, text escaped, lists one after another, null as
- * nothing.
+ * A value in a template. HTML stays as it is, and text is escaped. Lists are joined, and null is
+ * empty.
  */
 type Part = Html | string | number | null | readonly Part[]
 
@@ -21,14 +21,17 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /**
- * A piece of a page. Every value is escaped, so that it can stand between tags and within a quoted
- * attribute.
+ * Returns a piece of a page. Every value is escaped, so that it can stand between tags and in a
+ * quoted attribute.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: strings.map((text, index) => text + markupOf(parts[index] ?? null)).join('') }
 }
 
-/** Text in which what stands in backquotes is code, as descriptions are written. */
+/**
+ * Returns text as HTML, with code in place of the parts in backquotes. Descriptions are written
+ * that way.
+ */
 export function prose(text: string): Html {
   return html`${text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
 }

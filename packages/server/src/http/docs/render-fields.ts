@@ -10,8 +10,8 @@ interface Field {
 }
 
 /**
- * A schema: its fields, or each of its choices, or in one line what it is. Fields of named schemas
- * are told where those are.
+ * Renders a schema: its fields, each of its choices, or its type in one line. Fields of named
+ * schemas are described at those schemas.
  */
 export function renderSchema(schema: Schema): Html {
   if (schema.properties !== undefined) return renderFields(fieldsOf(schema))
@@ -22,7 +22,7 @@ export function renderSchema(schema: Schema): Html {
 <ul class="choices">${choices.map((choice) => html`<li>${renderSchema(choice)}</li>`)}</ul>`
 }
 
-/** The parameters of an operation. */
+/** Renders the parameters of an operation. */
 export function renderParameters(parameters: readonly Parameter[]): Html {
   return renderFields(
     parameters.map(({ name, required, description, schema }) => ({ name, isRequired: required, description, schema })),
@@ -31,7 +31,7 @@ export function renderParameters(parameters: readonly Parameter[]): Html {
 
 function fieldsOf({ properties = {}, required = [] }: Schema): readonly Field[] {
   return Object.entries(properties).map(([name, schema]) => {
-    // A field with a default may be left out, whatever answers have.
+    // A field with a default may be left out, even if answers always have it.
     const isRequired = required.includes(name) && schema.default === undefined
     return { name, isRequired, description: schema.description, schema }
   })

@@ -4,7 +4,7 @@ import { type Html, html, prose } from './html.ts'
 import { renderParameters, renderSchema } from './render-fields.ts'
 import { schemaLink, typeText } from './type-text.ts'
 
-/** One route: where it is, what it needs, what it takes and what it answers. */
+/** Renders one route: its path, scope, parameters, body and answers. */
 export function renderOperation(operation: LocatedOperation, { components: { schemas } }: ApiDocument): Html {
   const { operationId, method, path, summary, description, parameters } = operation
   const curl = curlExample(operation, schemas)
@@ -62,7 +62,7 @@ function renderAnswers({ responses }: LocatedOperation): Html {
   }`
 }
 
-/** What a success carries, for each media type. */
+/** Renders the content of a success, for each media type. */
 function carried({ content = {}, 'x-websocket': socket }: Response): Html {
   if (socket !== undefined)
     return html`WebSocket: the service sends ${typeText(socket.server)}, the client ${typeText(socket.client)}`
@@ -73,14 +73,14 @@ function carried({ content = {}, 'x-websocket': socket }: Response): Html {
 }
 
 /**
- * Whether an answer is an error of the catalogue. One with 503 may also be the state of the
- * service.
+ * Returns true if an answer is an error of the catalogue. An answer with 503 may also be the state
+ * of the service.
  */
 function isFailure({ $ref, content }: Response): boolean {
   return $ref !== undefined || content?.['application/json']?.schema?.$ref === '#/components/schemas/Error'
 }
 
-/** The error codes that an answer may have: what it refers to, or what its description names. */
+/** Returns the error codes that an answer may have, from its reference or its description. */
 export function codesOf(response: Response): readonly string[] {
   const { $ref, description = '' } = response
   if (!isFailure(response)) return []

@@ -5,8 +5,8 @@ import { codesOf, renderOperation } from './render-operation.ts'
 import { style } from './style.ts'
 
 /**
- * The whole description of the API as one page of HTML, without scripts and without anything from
- * elsewhere.
+ * Returns the whole description of the API as one page of HTML. It has no scripts and loads nothing
+ * from elsewhere.
  */
 export function renderPage(document: ApiDocument): string {
   const { info, tags, components } = document
@@ -63,7 +63,7 @@ function renderContents(groups: readonly Group[]): Html {
 <p><a href="#schemas">Schemas</a></p>`
 }
 
-/** What holds for every route, and no single one says. */
+/** The conventions of all routes, which no single route describes. */
 const conventions = html`<section id="conventions"><h2>Conventions</h2>
 <p>Send a key as <code>Authorization: Bearer KEY</code>, and JSON as <code>Content-Type: application/json</code>. Unknown fields are refused, and all that is wrong is named at once.</p>
 <p>A list has <code>data</code>, newest first, and a <code>next_cursor</code> for the next page, which is null at the end. Times are RFC 3339 in UTC; durations end in <code>_secs</code>, sizes in <code>_mib</code> or <code>_bytes</code>.</p>
@@ -74,7 +74,7 @@ const conventions = html`<section id="conventions"><h2>Conventions</h2>
 <p>The examples expect the service's address in <code>HOLT_URL</code> and a key in <code>HOLT_API_KEY</code>.</p>
 </section>`
 
-/** The catalogue of errors: what each says to do, and with which status it comes. */
+/** Renders the catalogue of errors: the advice of each, and its status. */
 function renderErrors({ components }: ApiDocument, operations: readonly LocatedOperation[]): Html {
   const statuses = new Map(
     operations.flatMap(({ responses }) =>

@@ -1,6 +1,6 @@
 /**
- * The page's stylesheet: one column on a phone, the contents beside it where there is room, and the
- * colours that the reader's system has.
+ * The page's stylesheet. It has one column on a phone, and the contents beside it on a wide screen.
+ * The colours follow the reader's system.
  */
 export const style = `
 :root { color-scheme: light dark; --line: light-dark(#d8dce0, #3a3f45); --soft: light-dark(#f3f5f7, #202327); --faint: light-dark(#56606a, #a2abb4); --link: light-dark(#0b57b0, #7db7ff); --alert: light-dark(#9a3412, #ffb086); }

@@ -1,7 +1,10 @@
 import { nameIn, type Schema } from './document.ts'
 import { type Html, html } from './html.ts'
 
-/** What a value may be, in words: `integer (1 to 100)`, `one of "a", "b"`, a link to a schema. */
+/**
+ * Returns the type of a value in words: `integer (1 to 100)`, `one of "a", "b"`, a link to a
+ * schema.
+ */
 export function typeText(schema: Schema): Html {
   if (schema.$ref !== undefined) return schemaLink(nameIn(schema.$ref))
   if ('const' in schema) return html`<code>${JSON.stringify(schema.const)}</code>`
@@ -15,12 +18,14 @@ export function typeText(schema: Schema): Html {
   return html`${nounOf(schema)}${limits.length === 0 ? null : html` (${listed(limits, ', ')})`}`
 }
 
-/** A link to where a schema is described. */
+/** Returns a link to the description of a schema. */
 export function schemaLink(name: string): Html {
   return html`<a href="#schema-${name}">${name}</a>`
 }
 
-/** The schema of an object whose fields are told one by one; null for everything else. */
+/**
+ * Returns the schema of an object whose fields are described one by one; null for everything else.
+ */
 export function fieldsIn(schema: Schema): Schema | null {
   if (schema.properties !== undefined) return schema
   return schema.items === undefined ? null : fieldsIn(schema.items)
@@ -35,9 +40,7 @@ function nounOf(schema: Schema): Html {
   return html`${typeof type === 'string' ? type : type.join(' or ')}`
 }
 
-/**
- * Integers are bounded by what a number of JavaScript holds exactly, which nobody has to be told.
- */
+/** Returns true if a limit is worth showing. The limits of JavaScript's exact integers are not. */
 function isBound(limit: number | undefined): limit is number {
   return limit !== undefined && Math.abs(limit) < Number.MAX_SAFE_INTEGER
 }
@@ -53,7 +56,7 @@ function limitsOf(schema: Schema): readonly (Html | string)[] {
     rangeText(minLength, maxLength, ' characters'),
     rangeText(minItems, maxItems, ' items'),
     format ?? null,
-    // The pattern of a format is the format once more, at length.
+    // The pattern of a format only repeats the format, at length.
     pattern === undefined || format !== undefined ? null : html`like <code>${pattern}</code>`,
     names === undefined ? null : html`names like <code>${names}</code>`,
   ].filter((limit) => limit !== null)
