@@ -15,8 +15,8 @@ const path = z.string().regex(/^\/[^\0]*$/, 'must be an absolute path')
 const program = z.string().regex(/^(?:\/[^\0]*|[\w.+-]+)$/, 'must be an absolute path, or the name of a program')
 
 /**
- * The characters are those that `mount(8)` and overlayfs take as separators or quotes in their
- * options; escapes differ by version.
+ * The state directory. The excluded characters are those that `mount(8)` and overlayfs take as
+ * separators or quotes in their options. Escapes differ by version.
  */
 const statePath = z
   .string()
@@ -33,7 +33,7 @@ const issuer = z
     'must be an address without a path, such as https://holt.example.com',
   )
 
-/** What is wrong is said without the address: there may be a password in it. */
+/** The message leaves out the address, because it may contain a password. */
 const databaseUrl = z
   .string()
   .max(4096)
@@ -62,7 +62,7 @@ const amount = z.string().transform((text, context) => {
 
 const domainName = /^(?=.{1,200}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i
 
-/** A domain, or the address of it where a proxy stands before the service. */
+/** A domain, or the address of the proxy that stands before the service. */
 const portDomain = z.string().transform((text, context): PortDomain => {
   const [, scheme, name = '', port] = /^(?:(https?):\/\/)?([^:/]*)(?::(\d{1,5}))?\/?$/.exec(text) ?? []
   if (domainName.test(name) && (scheme !== undefined || port === undefined) && Number(port ?? 1) <= 65_535) {
@@ -80,8 +80,8 @@ const portDomain = z.string().transform((text, context): PortDomain => {
 })
 
 /**
- * The schema of the environment. What one variable allows another is told before, so that all that
- * is wrong is found at once.
+ * Returns the schema of the environment. `allowRemote` is known beforehand, although it is a
+ * variable itself, so that all wrong values are found at once.
  */
 const environment = ({ allowRemote }: { allowRemote: boolean }) =>
   z.object({
@@ -220,56 +220,56 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
  */
 export const settings: Readonly<Record<string, z.ZodType>> = environment({ allowRemote: true }).shape
 
-/** The variables that are settings. */
+/** The names of the settings. */
 export const settingNames: readonly string[] = Object.keys(settings)
 
-/** Where and how the service runs. */
+/** The configuration of the service. */
 export interface ServerConfig {
   readonly stateDir: string
-  /** Null: `/run/holt/` and the installation's id. */
+  /** The directory of the sockets; null: `/run/holt/` and the installation's id. */
   readonly runDir: string | null
   readonly host: string
-  /** The domain that the host form of ports is below. */
+  /** The domain below which the host form of ports is. */
   readonly portDomain: PortDomain
-  /** 0: any free port. */
+  /** The port; 0: any free port. */
   readonly port: number
-  /** What a create without `isolation` gets; null: `gvisor`. */
+  /** The class of a create without `isolation`; null: `gvisor`. */
   readonly isolation: Isolation | null
-  /** A container image to make the base templates from; null: distribution packages. */
+  /** The container image from which the base templates are made; null: distribution packages. */
   readonly baseImage: string | null
   readonly logLevel: string
   readonly cloud: string
   readonly region: string
   readonly runsc: string | null
   /**
-   * How gVisor intercepts system calls: `systrap` is faster at them, `ptrace` at starting processes
-   * where there are few cores.
+   * The way in which gVisor intercepts system calls. `systrap` is faster at them, and `ptrace` is
+   * faster at starting processes on few cores.
    */
   readonly gvisorPlatform: 'systrap' | 'ptrace'
   /** The guest program; null: the one built beside this package. */
   readonly guest: string | null
   /**
-   * How many times the host's memory the limits of all runtimes may add up to; a runtime uses a
-   * fraction of its limit.
+   * The largest sum of the limits of all runtimes, as a multiple of the host's memory. A runtime
+   * uses a fraction of its limit.
    */
   readonly memoryOvercommit: number
-  /** How many runtimes wait to be claimed. */
+  /** The numbers of runtimes that wait for a claim. */
   readonly pools: PoolLimits
-  /** How many builds run at the same time. */
+  /** The number of builds that run at the same time. */
   readonly buildsAtOnce: number
-  /** What may be kept of earlier builds so that later ones are quicker. */
+  /** The size of the cache of earlier builds, which makes later ones faster. */
   readonly buildCacheBytes: number
-  /** What the uploaded build contexts of a project may take, unpacked. */
+  /** The size of the uploaded build contexts of a project, unpacked. */
   readonly buildContextsBytes: number
   readonly egress: EgressConfig
   readonly registries: RegistryConfig
-  /** Null: nothing is traced. */
+  /** The settings of traces; null: no request is traced. */
   readonly tracing: TracingConfig | null
-  /** What of the host runtimes may not have. */
+  /** The resources of the host that runtimes must leave free. */
   readonly reserve: ReserveSettings
-  /** The quotas of a project of which nothing else is said. */
+  /** The quotas of a project that has none of its own. */
   readonly projectQuotas: Quotas
-  /** The address under which verifiers find this service; null: the one it listens on. */
+  /** The address at which verifiers find this service; null: the address it listens on. */
   readonly issuer: string | null
   /**
    * The PostgreSQL database that is the store, with its password; null: `holt.db` in the state
@@ -277,20 +277,20 @@ export interface ServerConfig {
    */
   readonly databaseUrl: string | null
   /**
-   * Whether a store that does not know what is in the state directory is taken all the same; what
-   * it does not know is removed then.
+   * True if a store is adopted that does not match the state directory. Everything there that the
+   * store does not list is deleted then.
    */
   readonly adoptStore: boolean
 }
 
-/** Settings that are wrong, one line each. */
+/** The error for wrong settings, with one line for each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 /**
- * Reads the configuration from the environment. An empty variable counts as absent. Names every
- * wrong one at once.
+ * Reads the configuration from the environment. An empty variable counts as absent. The error names
+ * every wrong variable.
  */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))

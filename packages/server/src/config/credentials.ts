@@ -5,21 +5,21 @@ import { writeDurably } from './write-durably.ts'
 
 const Credentials = z.object({ url: z.string(), key: z.string() })
 
-/** What CLI and SDK read on this machine: where the service is and a key to it. */
+/** The credentials that CLI and SDK read on this machine: the address of the service and a key. */
 export type Credentials = z.infer<typeof Credentials>
 
-/** The credentials of an earlier start; null where there are none that can be read. */
+/** Returns the credentials of an earlier start; null if there are none that can be read. */
 export async function readCredentials(stateDir: string): Promise<Credentials | null> {
   const text = await readIfThere(credentialsPath(stateDir))
   if (text === null) return null
   try {
     return Credentials.parse(JSON.parse(text))
   } catch {
-    return null // A file that is not credentials is written anew.
+    return null // A file without valid credentials is written anew.
   }
 }
 
-/** Writes the credentials unless they are there already. */
+/** Writes the credentials unless the file has them already. */
 export async function writeCredentials(stateDir: string, credentials: Credentials): Promise<void> {
   const current = await readCredentials(stateDir)
   if (current?.url === credentials.url && current.key === credentials.key) return

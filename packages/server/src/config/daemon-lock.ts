@@ -14,13 +14,13 @@ const Holder = z.object({
 })
 
 /**
- * A process that holds the state directory: its pid, its start time in clock ticks since boot, so
- * that a reused pid is not mistaken for it, and the unit of systemd that starts it again when it
- * ends.
+ * A process that holds the state directory. Its start time, in clock ticks since boot,
+ * distinguishes it from a process that reuses its pid. `unit` is the unit of systemd that starts it
+ * again when it ends.
  */
 export type LockHolder = z.infer<typeof Holder>
 
-/** The daemon that runs over this state directory; null when none does. */
+/** Returns the daemon that runs over this state directory; null if there is none. */
 export async function findDaemon(stateDir: string): Promise<LockHolder | null> {
   const holder = await readHolder(stateDir)
   if (holder === null) return null
@@ -28,33 +28,31 @@ export async function findDaemon(stateDir: string): Promise<LockHolder | null> {
 }
 
 /**
- * The unit of systemd that runs the daemon of this state directory, or that has run the last one
- * where that did not end in order: such a unit may start the next one any moment. Null: there is
- * none.
+ * Returns the unit of systemd that runs the daemon of this state directory; null if there is none.
+ * It may also be the unit of an earlier daemon that was not stopped in order. Such a unit may start
+ * the next daemon at any moment.
  */
 export async function findUnit(stateDir: string): Promise<string | null> {
   return (await readHolder(stateDir))?.unit ?? null
 }
 
 /**
- * What to type so that no daemon runs over a state directory. What a unit runs, the unit starts
- * again, so that has to be stopped.
+ * Returns the command that stops the daemon of a state directory. A unit starts its daemon again,
+ * so the unit has to be stopped.
  */
 export function stopCommand(unit: string | null | undefined): string {
   return unit == null ? 'holt down' : `systemctl stop ${unit}`
 }
 
-/**
- * What to type so that a daemon runs over a state directory: what has run it last starts it again.
- */
+/** Returns the command that starts the daemon of a state directory, in the way it was last run. */
 export function startCommand(unit: string | null): string {
   return unit === null ? 'holt up' : `systemctl start ${unit}`
 }
 
 /**
- * Takes the state directory for this process, which a unit of systemd may run. Fails while another
- * daemon holds it. Where the disk is full it gives up what the store has in reserve, so that a
- * service can be started by which room is made.
+ * Takes the lock of the state directory for this process, which a unit of systemd may run. Throws
+ * while another daemon holds it. On a full disk it removes the store's reserve, so that a service
+ * can start and room can be freed.
  */
 export async function takeLock(stateDir: string, unit: string | null = null): Promise<void> {
   const holder = await findDaemon(stateDir)
@@ -75,8 +73,8 @@ export async function takeLock(stateDir: string, unit: string | null = null): Pr
 }
 
 /**
- * Writes over the lock that an earlier daemon has left, which has its room already. One that is cut
- * off half-way names nobody.
+ * Overwrites the lock file of an earlier daemon, whose room is already allocated. A file that is
+ * cut off halfway names no process.
  */
 async function overwrite(path: string, text: string): Promise<void> {
   await using file = await open(path, 'r+')
@@ -85,13 +83,13 @@ async function overwrite(path: string, text: string): Promise<void> {
   await file.sync()
 }
 
-/** Why a daemon cannot start where there is no room left, and what to do. */
+/** Returns the error for a daemon that cannot start on a full disk. It says what to do. */
 export function fullDisk(stateDir: string, cause: unknown): Error {
   const why = `the file system of ${stateDir} is full, or has no inode left`
   return new Error(`${why}: make some room there first; runtimes go on meanwhile`, { cause })
 }
 
-/** Lets go of the state directory. */
+/** Releases the lock of the state directory. */
 export async function releaseLock(stateDir: string): Promise<void> {
   const holder = await findDaemon(stateDir)
   if (holder?.pid === process.pid) await rm(lockPath(stateDir), { force: true })
@@ -103,8 +101,8 @@ async function readHolder(stateDir: string): Promise<LockHolder | null> {
 }
 
 /**
- * Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null when there is no such process, or only a
- * zombie that nobody has waited for.
+ * Returns field 22 of `/proc/PID/stat` (proc_pid_stat(5)). Returns null if there is no such
+ * process, or only a zombie that its parent has not waited for.
  */
 async function startTimeOf(pid: number): Promise<string | null> {
   try {
@@ -112,7 +110,7 @@ async function startTimeOf(pid: number): Promise<string | null> {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null)
   } catch {
-    return null // The process has ended, which is what is asked.
+    return null // The process has ended, and the caller asks for that.
   }
 }
 

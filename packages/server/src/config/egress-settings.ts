@@ -2,38 +2,35 @@ import { isIP } from 'node:net'
 import { hostForm, isHostName, isNetwork } from '@holt/protocol'
 import { list } from './list-setting.ts'
 
-/** What the operator says of the way out of every runtime. */
+/** The operator's settings for the outgoing connections of every runtime. */
 export interface EgressConfig {
   /** DNS servers, `ip` or `ip:port`; empty: the host's own. */
   readonly resolvers: readonly string[]
-  /**
-   * Networks that are not public and may be reached all the same where a policy allows a name in
-   * them.
-   */
+  /** Networks that are not public and may still be reached, if a policy allows a name in them. */
   readonly allowedNetworks: readonly string[]
-  /** Where connections to a host really go. */
+  /** The real targets of connections to a host. */
   readonly overrides: readonly { host: string; port: number; toHost: string; toPort: number }[]
-  /** A file of certificates that are trusted besides the system's; null: none. */
+  /** The file of certificates that are trusted besides those of the system; null: none. */
   readonly caFile: string | null
 }
 
-/** Names and addresses are the same in capital letters. */
+/** Returns a list setting that ignores case, as names and addresses do. */
 const smallList = <Item>(parse: (text: string) => Item | null, message: string) =>
   list((text) => parse(text.toLowerCase()), message)
 
-/** Addresses of DNS servers. */
+/** The addresses of DNS servers. */
 export const Resolvers = smallList(
   (text) => (endpointOf(text, isAddress) ?? (isAddress(text) ? text : null)) && text,
   'must be addresses with or without a port (10.0.0.2, 10.0.0.2:5353, [fd00::2]:53), separated by commas',
 )
 
-/** Networks. */
+/** The networks that may be reached. */
 export const AllowedNetworks = smallList(
   (text) => (isNetwork(text) ? text : null),
   'must be networks such as 10.1.0.0/16, separated by commas',
 )
 
-/** Upstream overrides: `host:port=host:port`. */
+/** The upstream overrides: `host:port=host:port`. */
 export const Overrides = smallList((text) => {
   const [from = '', to = '', ...more] = text.split('=')
   const source = endpointOf(from, (host) => hostForm(host) === 'name')

@@ -7,8 +7,8 @@ import { writeDurably } from './write-durably.ts'
 const Installation = z.object({ id: z.string().regex(/^[a-z0-9]{8}$/) })
 
 /**
- * Makes the state directory where it is missing and answers the installation's id, which every
- * kernel object of it carries.
+ * Makes the state directory if it is missing. Returns the installation's id, which all its kernel
+ * objects carry.
  */
 export async function openInstallation(stateDir: string): Promise<string> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
@@ -21,7 +21,7 @@ export async function openInstallation(stateDir: string): Promise<string> {
 }
 
 /**
- * The id of the installation that has this state directory; null where none has been opened there.
+ * Returns the id of the installation that has this state directory; null if none was opened there.
  */
 export async function findInstallation(stateDir: string): Promise<string | null> {
   const text = await readIfThere(pathOf(stateDir))
@@ -36,14 +36,14 @@ function idIn(text: string): string {
   try {
     return Installation.parse(JSON.parse(text)).id
   } catch {
-    // With another id it would not know its own runtimes.
+    // With another id the service would not recognise its own runtimes.
     throw new Error(
       'installation.json in the state directory is not readable; restore it from a backup, or write {"id":"ID"} where ID is the name of the directory below /run/holt',
     )
   }
 }
 
-/** A file's text; null where there is none. */
+/** Returns a file's text; null if the file does not exist. */
 export async function readIfThere(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
@@ -54,8 +54,8 @@ export async function readIfThere(path: string): Promise<string | null> {
 }
 
 /**
- * What a file of JSON has; null where there is none, or one that is no JSON. Any other failure
- * throws.
+ * Returns the value of a JSON file; null if the file does not exist or is not JSON. Throws for any
+ * other failure.
  */
 export async function readJsonIfThere(path: string): Promise<unknown> {
   const text = await readIfThere(path)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A setting that is a list of items separated by commas; every item that `parse` answers null for
- * is named.
+ * Returns a setting that is a list of items, separated by commas. `parse` returns null for a wrong
+ * item. The error names all wrong items.
  */
 export const list = <Item>(parse: (text: string) => Item | null, message: string) =>
   z

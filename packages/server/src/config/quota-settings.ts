@@ -2,7 +2,9 @@ import { type QuotaName, type Quotas, quotaNames, quotaSchemas } from '@holt/pro
 import { noQuotas } from '../projects/stored-quotas.ts'
 import { list } from './list-setting.ts'
 
-/** Quotas as a setting: `runtimes=20,requests_per_sec=100`. What is not named is not limited. */
+/**
+ * Quotas as a setting: `runtimes=20,requests_per_sec=100`. A quota that is not named has no limit.
+ */
 export const ProjectQuotasSetting = list(
   quotaOf,
   `must be NAME=NUMBER, separated by commas, where NAME is one of ${quotaNames.join(', ')}`,

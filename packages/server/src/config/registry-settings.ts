@@ -4,21 +4,21 @@ import { isHostName } from '@holt/protocol'
 import { list } from './list-setting.ts'
 
 /**
- * `docker.io=https://mirror.example.com,docker.io=http://127.0.0.1:5000/prefix`: asked in this
- * order before the registry itself.
+ * The mirrors, which are asked in this order before the registry itself:
+ * `docker.io=https://mirror.example.com,docker.io=http://127.0.0.1:5000/prefix`.
  */
 export const RegistryMirrors = list(
   parseMirror,
   'must be REGISTRY=ADDRESS such as docker.io=https://mirror.example.com, separated by commas',
 )
 
-/** `registry.lan:5000,127.0.0.1:*`: spoken to without TLS, whatever their address is. */
+/** The registries without TLS, whatever their address: `registry.lan:5000,127.0.0.1:*`. */
 export const InsecureRegistries = list(
   parseInsecure,
   'must be HOST:PORT or HOST:* such as registry.lan:5000, separated by commas',
 )
 
-/** Which registries images come from. */
+/** The registries that images come from. */
 export type RegistryConfig = RegistrySettings
 
 function parseMirror(text: string): RegistryMirror | null {
@@ -37,10 +37,13 @@ function parseInsecure(given: string): string | null {
   return host !== undefined && isRegistry(host) && isRegistry(text.replace(/:\*$/, '')) ? text : null
 }
 
-/** A name of one part, which only means something on this machine: `localhost`. */
+/** A name of one part, which only has a meaning on this machine: `localhost`. */
 const ownName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** A host with or without a port: `docker.io`, `registry.lan:5000`, `[fd00::1]:5000`. */
+/**
+ * Returns true for a host with or without a port: `docker.io`, `registry.lan:5000`,
+ * `[fd00::1]:5000`.
+ */
 function isRegistry(text: string): boolean {
   const [, six, plain, port = '1'] = /^(?:\[([0-9a-f:.]+)\]|([^[\]:]+))(?::(\d{1,5}))?$/.exec(text) ?? []
   const isName = plain !== undefined && (isHostName(plain) || isIP(plain) === 4 || ownName.test(plain))

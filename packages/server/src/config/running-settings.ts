@@ -7,12 +7,12 @@ import { findDaemon } from './daemon-lock.ts'
 import { readJsonIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
 
-/** An environment, of which the settings alone are looked at. */
+/** An environment. Only its settings are used. */
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The settings that a daemon was started with, its pid, and the unit of systemd that has started
- * it. What may have a password in it is there as a digest.
+ * The settings of a daemon, its pid, and the unit of systemd that has started it. A value that may
+ * contain a password is stored as a digest.
  */
 const RunningSettings = z.object({
   pid: z.number(),
@@ -23,12 +23,13 @@ const RunningSettings = z.object({
 /** Settings that may have a password in them. */
 const mayBeSecret = /^HOLT_DATABASE_URL$|^OTEL_/
 
-/** What holds for one start, or is the same by itself where the state directory is. */
+/**
+ * The settings that are not compared. The state directory is the same by definition, and
+ * `HOLT_ADOPT_STORE` holds for one start.
+ */
 const notCompared = ['HOLT_STATE_DIR', 'HOLT_ADOPT_STORE']
 
-/**
- * A setting that is not as it was when the daemon was started; null: not set, and so the default.
- */
+/** A setting that differs from that of the running daemon; null: not set, so the default. */
 export interface ChangedSetting {
   readonly name: string
   readonly running: string | null
@@ -36,8 +37,8 @@ export interface ChangedSetting {
 }
 
 /**
- * Notes what this daemon was started with, for those who ask later whether that is what they want.
- * On a full disk it is not noted, and they are told nothing.
+ * Stores the settings of this daemon, so that later commands can compare theirs. On a full disk
+ * nothing is stored, and later commands report no difference.
  */
 export async function noteSettings(stateDir: string, env: Environment, unit: string | null = null): Promise<void> {
   const text = `${JSON.stringify({ pid: process.pid, unit, settings: settingsOf(env) })}\n`
@@ -47,17 +48,17 @@ export async function noteSettings(stateDir: string, env: Environment, unit: str
 }
 
 /**
- * The unit of systemd that has run the last daemon of a state directory, also where that was
- * stopped in order; null: none has.
+ * Returns the unit of systemd that ran the last daemon of a state directory, even if that was
+ * stopped in order. Returns null if no unit did.
  */
 export async function lastUnit(stateDir: string): Promise<string | null> {
   return (await readNoted(stateDir))?.unit ?? null
 }
 
 /**
- * The settings of an environment that are others than those of the daemon which runs over the state
- * directory; none where no daemon runs. What systemd runs has its settings from its unit, so that
- * only those count that are set here. Throws `ConfigError` where the settings here are wrong.
+ * Returns the settings of an environment that differ from those of the running daemon. Returns none
+ * if no daemon runs. A daemon of systemd has its settings from its unit, so only settings that are
+ * set here count. Throws `ConfigError` if the settings here are wrong.
  */
 export async function changedSettings(stateDir: string, env: Environment): Promise<readonly ChangedSetting[]> {
   const daemon = await findDaemon(stateDir)
@@ -68,8 +69,8 @@ export async function changedSettings(stateDir: string, env: Environment): Promi
 }
 
 /**
- * The settings of an environment that are others than those of the last daemon, which has ended;
- * none where one runs, and where there was none. Throws `ConfigError` as above.
+ * Returns the settings of an environment that differ from those of the last daemon. Returns none if
+ * a daemon runs, or if there never was one. Throws `ConfigError` as above.
  */
 export async function changedSinceLastStart(stateDir: string, env: Environment): Promise<readonly ChangedSetting[]> {
   const noted = await readNoted(stateDir)
@@ -97,7 +98,9 @@ function settingsOf(env: Environment): Readonly<Record<string, string>> {
   )
 }
 
-/** Whether a setting means the same: also where one of both says what is the default. */
+/**
+ * Returns true if a setting means the same in both, for example if one of them states the default.
+ */
 function isSame(name: string, running: Environment, here: Environment): boolean {
   if (running[name] === here[name]) return true
   if (mayBeSecret.test(name)) return false

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 
-/** Names that stand in a command line as they are. */
+/** The names of units that need no quotes in a command line. */
 const unitName = /\/([\w:.@-]+\.service)$/m
 
-/** What systemd and the kernel say of a process. */
+/** The facts that systemd and the kernel have about a process. */
 export interface StartedHow {
   readonly pid: number
   /**
-   * `SYSTEMD_EXEC_PID` (systemd.exec(5)): the process that systemd itself has started; whatever
-   * that one starts inherits the variable.
+   * `SYSTEMD_EXEC_PID` (systemd.exec(5)): the process that systemd itself has started. Its children
+   * inherit the variable.
    */
   readonly execPid: string | undefined
   /** `/proc/PID/cgroup` (cgroups(7)). */
@@ -16,16 +16,17 @@ export interface StartedHow {
 }
 
 /**
- * The unit of systemd that a process is the program of, and that starts it again when it ends;
- * null: none. A service's group alone says too little: what cron or a runner of jobs starts is in
- * that service's group, and nobody starts it again.
+ * Returns the unit of systemd whose program a process is, and which starts it again when it ends;
+ * null if there is none. The service's cgroup alone is not enough. A process that cron or a job
+ * runner starts is in the cgroup of that service, and nothing starts it again.
  */
 export function unitOf({ pid, execPid, cgroup }: StartedHow): string | null {
   return execPid === String(pid) ? (unitName.exec(cgroup)?.[1] ?? null) : null
 }
 
-/** The unit of systemd that this process is the program of; null: none. */
+/** Returns the unit of systemd whose program this process is; null if there is none. */
 export async function ownUnit(): Promise<string | null> {
-  const cgroup = await readFile('/proc/self/cgroup', 'utf8').catch(() => '') // A kernel without groups has no unit.
+  // A kernel without cgroups has no unit.
+  const cgroup = await readFile('/proc/self/cgroup', 'utf8').catch(() => '')
   return unitOf({ pid: process.pid, execPid: process.env.SYSTEMD_EXEC_PID, cgroup })
 }

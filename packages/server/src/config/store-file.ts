@@ -3,15 +3,15 @@ import { readIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
 
 /**
- * The id of the store that a state directory belongs to; null where none is known yet. It lies
- * beside what it is about, so that a copy of the directory has it as well.
+ * Returns the id of the store that a state directory belongs to; null if it is not known yet. The
+ * file is in the state directory, so that a copy of the directory has it as well.
  */
 export async function readStoreId(stateDir: string): Promise<string | null> {
   const text = await readIfThere(pathOf(stateDir))
   return /^\{"id":"([a-z0-9]{20})"\}\n$/.exec(text ?? '')?.[1] ?? null
 }
 
-/** Notes which store the state directory belongs to. */
+/** Stores the id of the store that the state directory belongs to. */
 export async function writeStoreId(stateDir: string, id: string): Promise<void> {
   await writeDurably(pathOf(stateDir), `${JSON.stringify({ id })}\n`)
 }

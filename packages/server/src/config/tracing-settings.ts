@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-/** How requests are traced. */
+/** The settings of traces. */
 export interface TracingConfig {
-  /** The share of requests that are traced where their client does not say. */
+  /** The share of requests that are traced if their client does not decide. */
   readonly sampleRatio: number
 }
 
@@ -12,9 +12,9 @@ const endpoint = z
   .optional()
 
 /**
- * OpenTelemetry's own variables
- * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/); its library
- * reads those about the way to the collector itself.
+ * The variables of OpenTelemetry itself
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). Its library
+ * reads those about the connection to the collector.
  */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.describe(
@@ -34,7 +34,7 @@ export const tracingSettings = {
     ),
 }
 
-/** What the variables say; null where there is no collector. */
+/** Returns the configuration of traces; null if there is no collector or traces are off. */
 export function tracingOf(data: z.output<z.ZodObject<typeof tracingSettings>>): TracingConfig | null {
   const endpoint = data.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? data.OTEL_EXPORTER_OTLP_ENDPOINT
   if (endpoint === undefined || data.OTEL_SDK_DISABLED === 'true') return null

@@ -3,8 +3,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Writes a file of mode 0600 so that a reader or a crash sees the old content or the new, never a
- * part.
+ * Writes a file of mode 0600. A reader or a crash sees the old content or the new, never a part.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
