@@ -6,14 +6,14 @@ import type { OciConfig } from './oci-config.ts'
 export interface BundleInput {
   readonly spec: RuntimeSpec
   readonly paths: RuntimePaths
-  /** The image as one file (`gvisor`), or unused where the root is mounted by the host. */
+  /** The image as one file (`gvisor`). Unused if the host mounts the root. */
   readonly image: string
   /** The guest binary on the host. */
   readonly guest: string
-  /** Directory on the runtime's disk that takes what it writes. */
+  /** The directory on the runtime's disk that receives its writes. */
   readonly upper: string
   readonly cgroupsPath: string
-  /** False where the host has no swap and no way to limit it. */
+  /** False if the host has no swap and no way to limit it. */
   readonly limitsSwap: boolean
   /** The most open files the engine may allow a process. */
   readonly openFilesMax: number
@@ -27,26 +27,26 @@ export interface BundleInput {
   readonly arch: string
 }
 
-/** The path at which the guest finds itself and its socket. */
+/** The paths at which the guest finds itself and its socket. */
 const GUEST_PATH = '/run/holt-guest'
 const SOCKET_DIR = '/run/holt'
 
-/** The guest's own environment; commands get theirs from `bind`. */
+/** The guest's own environment. Commands get theirs from `bind`. */
 const GUEST_ENV = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root']
 
 /**
- * Files a process may have open: what programs find at their start, and the most they may raise it
- * to.
+ * The number of files that a process may open: the soft limit at its start, and the hard limit up
+ * to which it may raise it.
  */
 const OPEN_FILES = 65_536
 const OPEN_FILES_MAX = 1_048_576
 
-/** Limits of each process, as OCI has them. */
+/** The limits of each process, in OCI's form. */
 type Rlimits = OciConfig['process']['rlimits']
 
 /**
- * Returns the most files that a process of a runtime may open, bounded by the limit of the engine
- * itself.
+ * Returns the most files that a process of a runtime may open. The limit of the engine itself
+ * bounds it.
  */
 export function openFilesOf(openFilesMax: number): { readonly soft: number; readonly hard: number } {
   const hard = Math.min(OPEN_FILES_MAX, openFilesMax)
@@ -61,10 +61,15 @@ export function runnerLimits(openFilesMax: number): Rlimits {
   ]
 }
 
-/** When the whole host is out of memory, a runtime goes before the daemon does. */
+/**
+ * The score with which the kernel kills a runtime before the daemon if the host is out of memory.
+ */
 const OOM_SCORE_ADJ = 100
 
-/** The first process of every runtime: the guest, as root, with what its class lets root do. */
+/**
+ * Returns the first process of every runtime: the guest, as root, with the capabilities of its
+ * class.
+ */
 export function guestProcess({
   capabilities,
   rlimits,
@@ -90,8 +95,8 @@ export function guestProcess({
 }
 
 /**
- * The two things of the host a runtime sees, both read-only: the guest's binary and the directory
- * with its socket.
+ * Returns the two mounts of the host that a runtime sees, both read-only. They are the guest's
+ * binary and the directory with its socket.
  */
 export function guestMounts(input: BundleInput) {
   const options = ['ro', 'nosuid', 'nodev']
@@ -101,7 +106,7 @@ export function guestMounts(input: BundleInput) {
   ]
 }
 
-/** Size of `/dev/shm`: half the memory, as Linux gives a tmpfs. */
+/** Returns the mount of `/dev/shm`. Its size is half the memory, the default of a Linux tmpfs. */
 export function shmMount(memoryMiB: number) {
   const size = Math.max(1, Math.floor(memoryMiB / 2))
   return {

@@ -6,8 +6,8 @@ import type { OciConfig } from './oci-config.ts'
 import { seccompProfile } from './seccomp-profile.ts'
 
 /**
- * The capabilities that a package manager and a multi-user system need. None reaches past the
- * container.
+ * The capabilities that a package manager and a multi-user system need. None has an effect outside
+ * the container.
  */
 export const CONTAINER_CAPABILITIES = [
   'CAP_CHOWN',
@@ -23,18 +23,18 @@ export const CONTAINER_CAPABILITIES = [
 ] as const
 
 /**
- * Paths that programs may read and nobody may write. With cgroup v1 the runner mounts cgroups below
- * a tmpfs that root could write to.
+ * Paths that are read-only for every program. With cgroup v1 the runner mounts cgroups below a
+ * tmpfs that root could write to.
  */
 const READONLY_PATHS = ['/proc/sys', '/proc/sysrq-trigger', '/sys/fs/cgroup'] as const
 
 /**
- * Terminals of one runtime. The kernel has 3,072 for all (`kernel.pty.max` less
+ * The terminals of one runtime. The kernel has 3,072 in total (`kernel.pty.max` less
  * `kernel.pty.reserve`), so twelve runtimes at their limit leave none for a thirteenth.
  */
 const TERMINALS_MAX = 256
 
-/** The bundle of a container: its root is an overlay that the host has mounted. */
+/** Returns the bundle of a container. Its root is an overlay that the host has mounted. */
 export function containerConfig(input: BundleInput): OciConfig {
   const { spec } = input
   const ids = [{ containerID: 0, hostID: input.firstId, size: IDS_OF_RUNTIME }]

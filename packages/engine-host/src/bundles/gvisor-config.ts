@@ -3,8 +3,8 @@ import { cgroupResources } from './limits.ts'
 import type { OciConfig } from './oci-config.ts'
 
 /**
- * Capabilities of root inside gVisor. They act on gVisor's own kernel, none is held on the host, so
- * sudo, package managers, debuggers, loopback networks and mounts work.
+ * The capabilities of root inside gVisor. They act on gVisor's own kernel, and none is held on the
+ * host. Sudo, package managers, debuggers, loopback networks and mounts work.
  */
 const GVISOR_CAPABILITIES = [
   'CAP_AUDIT_WRITE',
@@ -35,8 +35,9 @@ const GVISOR_CAPABILITIES = [
 ] as const
 
 /**
- * The bundle of a gVisor runtime. The root is the EROFS image itself, read by the sentry, with an
- * overlay kept in a file on the runtime's disk (annotations: gVisor, `runsc/boot/mount_hints.go`).
+ * Returns the bundle of a gVisor runtime. The root is the EROFS image itself, which the sentry
+ * reads. Its overlay is in a file on the runtime's disk (annotations: gVisor,
+ * `runsc/boot/mount_hints.go`).
  */
 export function gvisorConfig(input: BundleInput): OciConfig {
   const { spec } = input
@@ -71,8 +72,9 @@ export function gvisorConfig(input: BundleInput): OciConfig {
 }
 
 /**
- * What the host must allow so that the guest's own limit comes first: each thread inside has a stub
- * thread and may have a goroutine's thread in the sentry, and the sentry has some of its own.
+ * Returns the number of threads that the host must allow so that the guest's own limit applies
+ * first. Each thread inside has a stub thread and may have a goroutine's thread in the sentry. The
+ * sentry has some more of its own.
  */
 function gvisorThreads(pidsMax: number): number {
   return 4 * pidsMax + 512

@@ -53,8 +53,8 @@ const PROC = [
 ] as const
 
 /**
- * Directories of `/sys` of which a runtime keeps only the named entries. Programs size themselves
- * by processors, memory nodes and huge pages, and find network devices in `class/net`, a link into
+ * Directories of `/sys` in which a runtime keeps only the named entries. Programs size themselves
+ * by processors, memory nodes and huge pages. They find network devices in `class/net`, a link into
  * `devices/virtual/net`.
  */
 const KEPT: Readonly<Record<string, readonly string[]>> = {
@@ -72,8 +72,8 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
 const PROCESSOR_COUNTERS = ['cpuidle', 'thermal_throttle'] as const
 
 /**
- * Returns the paths that a container may not see, in order. The list names what is kept, so a
- * directory that a new kernel, module or device adds is hidden. Rejects if `/sys` cannot be read.
+ * Returns the paths that a container may not see, in order. The list names the visible entries, so
+ * a directory that a new kernel, module or device adds is hidden. Rejects if `/sys` cannot be read.
  */
 export async function kernelMasks(sys = '/sys'): Promise<readonly string[]> {
   const hidden = await Promise.all(

@@ -46,7 +46,7 @@ interface OciMount {
   readonly options?: readonly string[]
 }
 
-/** Limits, as the cgroup takes them. */
+/** The limits of a cgroup. */
 export interface OciResources {
   readonly memory: { readonly limit: number; readonly swap?: number }
   readonly cpu: { readonly quota: number; readonly period: number; readonly shares: number }
@@ -54,7 +54,7 @@ export interface OciResources {
   readonly devices: readonly { readonly allow: boolean; readonly access: string }[]
 }
 
-/** System call filter. */
+/** A system call filter. */
 export interface OciSeccomp {
   readonly defaultAction: 'SCMP_ACT_ERRNO'
   readonly defaultErrnoRet: number
@@ -62,7 +62,7 @@ export interface OciSeccomp {
   readonly syscalls: readonly OciSyscallRule[]
 }
 
-/** Calls that are let through, or refused with an errno of their own. */
+/** System calls that are allowed, or refused with an errno of their own. */
 interface OciSyscallRule {
   readonly names: readonly string[]
   readonly action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO'

@@ -2,9 +2,9 @@ import { EngineError } from '@holt/engine'
 import type { OciSeccomp } from './oci-config.ts'
 
 /**
- * System calls a container may make, whatever the arguments. What is not here is refused with
- * EPERM: everything about mounts, namespaces, modules, keys, BPF, performance counters, user
- * faults, `io_uring`, file handles, quotas, swap, the clock and restarting the host.
+ * The system calls that a container may make with any arguments. All others fail with EPERM:
+ * everything about mounts, namespaces, modules, keys, BPF, performance counters, user faults,
+ * `io_uring`, opening file handles, quotas, swap, setting the clock and restarting the host.
  */
 // biome-ignore format: a list of words
 export const ALLOWED_SYSCALLS = [
@@ -53,15 +53,15 @@ export const ALLOWED_SYSCALLS = [
 const NEW_NAMESPACES = 0x7e02_0000
 
 /**
- * `personality(2)` values that change nothing of security: PER_LINUX, PER_LINUX32, UNAME26,
- * ADDR_NO_RANDOMIZE (debuggers), and asking for the current one.
+ * The `personality(2)` values that do not change security: PER_LINUX, PER_LINUX32, UNAME26,
+ * ADDR_NO_RANDOMIZE (debuggers) and the query of the current one.
  */
 const PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, 0xffff_ffff]
 
 /**
- * `socket(2)` families and protocols. Others load kernel modules (SCTP, DCCP, SMC, TIPC), or reach
- * past the container's network: VSOCK to the hypervisor, ALG into kernel crypto, netlink's
- * KOBJECT_UEVENT to the host's devices.
+ * The `socket(2)` families and protocols that are allowed. Others load kernel modules (SCTP, DCCP,
+ * SMC, TIPC) or reach beyond the container's network. VSOCK reaches the hypervisor, ALG the
+ * kernel's crypto, and netlink's KOBJECT_UEVENT the host's devices.
  */
 const AF_UNIX = 1
 const AF_INET = 2
@@ -85,9 +85,9 @@ const EPROTONOSUPPORT = 93
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' }
 
 /**
- * The container's system call filter: an allow-list. Only the host's own architecture, since a
- * second one (32 bit, x32) is a second, less tested door. `clone3` takes its flags from memory,
- * where no filter sees them: ENOSYS makes libraries fall back to `clone`.
+ * Returns the container's system call filter, an allowlist. It covers only the host's own
+ * architecture: a second one (32 bit, x32) is less tested and adds attack surface. `clone3` takes
+ * its flags from memory, which a filter cannot read. ENOSYS makes libraries fall back to `clone`.
  */
 export function seccompProfile(arch: string): OciSeccomp {
   const architecture = ARCHITECTURES[arch]
@@ -133,8 +133,8 @@ function socketRule(family: number, protocol: number) {
 }
 
 /**
- * Allows only the routes of netlink. The errno for the rest is that of a kernel without it:
- * `useradd` and others fail if the audit protocol is refused with EPERM (shadow,
+ * Returns rules that allow only netlink's routes. The errno for the rest is that of a kernel
+ * without it. `useradd` and others fail if the audit protocol is refused with EPERM (shadow,
  * `lib/audit_help.c`).
  */
 function netlinkRules() {
