@@ -7,28 +7,28 @@ import { hasCode } from '../tools/durable-files.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 
 /**
- * Freezing takes a millisecond; a process in uninterruptible sleep is waited for as long as a
- * healthy disk takes.
+ * The time for a freeze, in milliseconds. It takes a millisecond, but a process in uninterruptible
+ * sleep takes as long as a healthy disk.
  */
 const SETTLE_TIMEOUT_MS = 5_000
 
 /**
- * The files with which one kind of cgroups freezes: what is written, and what says that it has
- * happened.
+ * The files with which one kind of cgroups freezes: the control file with its values, and the state
+ * file that confirms the change.
  */
 interface Interface {
   readonly control: string
   readonly frozen: string
   readonly thawed: string
-  /** Where the state stands, and the text that is in it when all stand still. */
+  /** The file with the state, and the patterns of the two final states. */
   readonly state: string
   readonly isFrozen: RegExp
   readonly isThawed: RegExp
 }
 
 /**
- * Linux `Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst`: a third state, FREEZING, is on
- * the way.
+ * The files of version 1 (Linux `Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst`). A
+ * third state, FREEZING, comes in between.
  */
 const V1: Interface = {
   control: 'freezer.state',
@@ -39,7 +39,7 @@ const V1: Interface = {
   isThawed: /^THAWED$/m,
 }
 
-/** Linux `Documentation/admin-guide/cgroup-v2.rst`, `cgroup.freeze`. */
+/** The files of version 2 (Linux `Documentation/admin-guide/cgroup-v2.rst`, `cgroup.freeze`). */
 const V2: Interface = {
   control: 'cgroup.freeze',
   frozen: '1',
@@ -49,15 +49,15 @@ const V2: Interface = {
   isThawed: /^frozen 0$/m,
 }
 
-/** Where this host freezes groups of processes. */
+/** The hierarchy in which this host freezes groups of processes. */
 export interface FreezerPlace {
   readonly point: string
   readonly version: 'v1' | 'v2'
 }
 
 /**
- * The hierarchy that freezes on this host; null when none does. A version 2 tree beside version 1
- * controllers has no runtimes in it.
+ * Returns the hierarchy that freezes on this host, or null if there is none. A version 2 tree
+ * beside version 1 controllers has no runtimes in it.
  */
 export async function findFreezer(host: CgroupHost): Promise<FreezerPlace | null> {
   const v1 = host.controllers.get('freezer')
@@ -72,9 +72,8 @@ export async function findFreezer(host: CgroupHost): Promise<FreezerPlace | null
 }
 
 /**
- * The freezer of one cgroup. Its files are read and written at once: no disk is behind them, while
- * the threads that files are else used in may all wait for one, and who wants a runtime to go on
- * with them.
+ * The freezer of one cgroup. Its files are read and written synchronously: no disk is behind them.
+ * The threads of asynchronous file access may all wait for a disk, and a thaw would wait with them.
  */
 export class CgroupFreezer {
   readonly #interface: Interface
@@ -85,18 +84,18 @@ export class CgroupFreezer {
     this.#dir = join(point, path)
   }
 
-  /** Whether everything in it stands still. No cgroup does not. */
+  /** True if every process in the cgroup is frozen. False if there is no cgroup. */
   async isFrozen(): Promise<boolean> {
     return this.#interface.isFrozen.test(this.#read())
   }
 
   /**
-   * Has everything in it stand still, and waits until it does. Kind `failed` when it does not, and
-   * then all goes on.
+   * Freezes every process in the cgroup, and waits until that has happened. If it does not happen,
+   * thaws all and rejects with kind `failed`.
    */
   async freeze(): Promise<void> {
     try {
-      // What forks just then is missed: version 1 looks again with each write.
+      // A process that forks at this moment is missed: version 1 looks again with each write.
       await this.#settle(this.#interface.frozen, this.#interface.isFrozen)
     } catch (error) {
       await this.release()
@@ -104,20 +103,20 @@ export class CgroupFreezer {
     }
   }
 
-  /** Has everything in it go on. */
+  /** Thaws every process in the cgroup, and waits until that has happened. */
   async thaw(): Promise<void> {
     await this.#settle(this.#interface.thawed, this.#interface.isThawed)
   }
 
   /**
-   * Has everything in it go on, a cgroup that is not there included. For those about to be killed:
-   * a frozen process does not die.
+   * Thaws every process without waiting, and accepts a cgroup that does not exist. It is for
+   * processes that are about to be killed: a frozen process does not die.
    */
   async release(): Promise<void> {
     try {
       this.#write(this.#interface.thawed)
     } catch {
-      // It is gone, or on its way.
+      // The cgroup is gone, or is being removed.
     }
   }
 

@@ -5,20 +5,23 @@ import { hasCode } from '../tools/durable-files.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 import { parseMemoryInUse } from './runtime-cgroup.ts'
 
-/** Where this host accounts for what a group of processes takes. */
+/** The files in which this host accounts for the usage of a group of processes. */
 export interface UsageFiles {
   readonly cpu: { readonly point: string; readonly file: string; readonly parse: (text: string) => number }
   readonly memory: string
 }
 
-/** What a cgroup takes. */
+/** The usage of a cgroup. */
 export interface CgroupUsage {
   readonly cpuUsec: number
   readonly memoryBytes: number
   readonly processes: number
 }
 
-/** Finds where this host accounts; null where it does not for both, processor time and memory. */
+/**
+ * Returns the accounting files of this host, or null if it does not account for both processor time
+ * and memory.
+ */
 export function usageFilesOf(host: CgroupHost): UsageFiles | null {
   const memory = host.controllers.get('memory')
   const account = host.controllers.get('cpuacct')
@@ -30,8 +33,9 @@ export function usageFilesOf(host: CgroupHost): UsageFiles | null {
 }
 
 /**
- * Reads what a cgroup takes. Its files are read at once: no disk is behind them, while the threads
- * that files are else read in may all wait for one. Kind `gone` where there is no such cgroup.
+ * Reads the usage of a cgroup. Its files are read synchronously: no disk is behind them. The
+ * threads of asynchronous reads may all wait for a disk. Throws kind `gone` if there is no such
+ * cgroup.
  */
 export function readCgroupUsage({ cpu, memory }: UsageFiles, path: string): CgroupUsage {
   try {
@@ -46,12 +50,14 @@ export function readCgroupUsage({ cpu, memory }: UsageFiles, path: string): Cgro
   }
 }
 
-/** Linux `Documentation/admin-guide/cgroup-v1/cpuacct.rst`: nanoseconds. */
+/**
+ * Parses nanoseconds into microseconds (Linux `Documentation/admin-guide/cgroup-v1/cpuacct.rst`).
+ */
 function parseCpuAccount(text: string): number {
   return Math.floor(Number(text) / 1000)
 }
 
-/** Linux `Documentation/admin-guide/cgroup-v2.rst`, `cpu.stat`: microseconds. */
+/** Parses microseconds (Linux `Documentation/admin-guide/cgroup-v2.rst`, `cpu.stat`). */
 function parseCpuStat(text: string): number {
   return Number(/^usage_usec (\d+)$/m.exec(text)?.[1] ?? 0)
 }

@@ -3,13 +3,16 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CgroupHost, LIMIT_CONTROLLERS } from './detect-cgroups.ts'
 
-/** A limit this host cannot enforce, and the command that changes that; null where none does. */
+/**
+ * A limit this host cannot enforce, and the command that changes that. The command is null if there
+ * is none.
+ */
 export interface MissingLimit {
   readonly reason: string
   readonly fix: string | null
 }
 
-/** The first limit this host cannot enforce; null when it can enforce all. */
+/** Returns the first limit this host cannot enforce, or null if it can enforce all. */
 export async function findMissingLimit(host: CgroupHost): Promise<MissingLimit | null> {
   for (const controller of LIMIT_CONTROLLERS) {
     const point = host.controllers.get(controller)
@@ -28,7 +31,7 @@ export async function findMissingLimit(host: CgroupHost): Promise<MissingLimit |
     : { reason: 'swap cannot be limited unless the kernel is booted with swapaccount=1', fix: 'swapoff -a' }
 }
 
-/** Memory that may be swapped without bound is not limited. */
+/** True if swap is bounded. Memory that may be swapped without bound is not limited. */
 async function swapIsBounded(host: CgroupHost): Promise<boolean> {
   const memory = host.controllers.get('memory')
   if (memory === undefined) return false
@@ -38,7 +41,7 @@ async function swapIsBounded(host: CgroupHost): Promise<boolean> {
   return swaps.trim().split('\n').length <= 1
 }
 
-/** True when swap has a limit of its own to set. */
+/** True if swap has a limit of its own to set. */
 export async function hasSwapLimit(host: CgroupHost): Promise<boolean> {
   const memory = host.controllers.get('memory')
   if (memory === undefined) return false
@@ -50,6 +53,6 @@ async function isAccessible(path: string, mode: number): Promise<boolean> {
     await access(path, mode)
     return true
   } catch {
-    return false // Absent, read-only and forbidden are the same answer here.
+    return false // Absent, read-only and forbidden paths have the same result here.
   }
 }

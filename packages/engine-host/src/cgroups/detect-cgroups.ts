@@ -6,20 +6,20 @@ import { type Mount, readMounts } from '../mounts/mount-table.ts'
 export const LIMIT_CONTROLLERS = ['cpu', 'memory', 'pids'] as const
 
 /**
- * How this host does cgroups. In `hybrid` the controllers are version 1 and a version 2 tree holds
+ * The cgroups of this host. In `hybrid` the controllers are version 1, and a version 2 tree holds
  * none.
  */
 export interface CgroupHost {
   readonly version: 'v1' | 'v2' | 'hybrid' | 'none'
-  /** Where each limit's controller is mounted; the same place for all in version 2. */
+  /** The mount point of each limit's controller; in version 2 all have the same one. */
   readonly controllers: ReadonlyMap<string, string>
-  /** Every mounted hierarchy, the ones without limits included: runners make a group in each. */
+  /** Every mounted hierarchy, including those without limits: runners make a group in each. */
   readonly hierarchies: readonly string[]
 }
 
 /**
- * Decides from the mounts, and from what the version 2 tree says it has (`cgroup.controllers`),
- * which kind of host this is.
+ * Returns the kind of host from its mounts and the controllers of the version 2 tree
+ * (`cgroup.controllers`).
  */
 export function cgroupHostOf(
   mounts: readonly Mount[],
@@ -43,7 +43,7 @@ export function cgroupHostOf(
   return { version, controllers, hierarchies }
 }
 
-/** Reads which kind of host this is. */
+/** Reads the kind of this host. */
 export async function detectCgroups(): Promise<CgroupHost> {
   const mounts = await readMounts()
   const unified = new Map<string, readonly string[]>()

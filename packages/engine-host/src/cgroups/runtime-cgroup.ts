@@ -8,17 +8,17 @@ import { CgroupFreezer, type FreezerPlace } from './cgroup-freezer.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 
 /**
- * How long killed processes may take to leave. A process in uninterruptible sleep takes as long as
- * its disk.
+ * The time in which killed processes have to end, in milliseconds. A process in uninterruptible
+ * sleep takes as long as its disk.
  */
 const EMPTY_TIMEOUT_MS = 20_000
 
 /**
- * The cgroups of one runtime, one for each hierarchy of the host. What is in them is the runtime:
- * nothing else is ever put there.
+ * The cgroups of one runtime, one for each hierarchy of the host. The processes in them are exactly
+ * those of the runtime: nothing else is ever put there.
  */
 export class RuntimeCgroup {
-  /** As OCI's `cgroupsPath` has it. */
+  /** The path in the form of OCI's `cgroupsPath`. */
   readonly path: string
   readonly #host: CgroupHost
   readonly #freezer: CgroupFreezer | null
@@ -34,35 +34,38 @@ export class RuntimeCgroup {
   }
 
   /**
-   * Whether `kill` was begun, be it by a process that was killed itself: nothing in here can fork
-   * from then on, which the first program that is started dies of.
+   * True if `kill` has begun, even in a process that has since been killed. From then on no process
+   * in here can fork, and the first program that is started dies of that.
    */
   async isEnding(): Promise<boolean> {
     const pids = this.#host.controllers.get('pids')
     return pids !== undefined && (await readOrEmpty(join(pids, this.path, 'pids.max'))).trim() === '0'
   }
 
-  /** Kills every process of the runtime and waits until none is left. No cgroup is success. */
+  /**
+   * Kills every process of the runtime and waits until none is left. Succeeds if there is no
+   * cgroup.
+   */
   async kill(): Promise<void> {
     const deadline = performance.now() + EMPTY_TIMEOUT_MS
     await this.#forbidForks()
-    // A large memory takes tens of milliseconds to go, and a pause is not answered before: a wait
-    // that doubles would overshoot by as much.
+    // Freeing a large memory takes tens of milliseconds, and a pause is answered only after that. A
+    // wait that doubles would overshoot by as much.
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 1.5, 50)) {
       const pids = await this.processes()
       if (pids.length === 0) return
       if (performance.now() > deadline)
         throw new EngineError('failed', `processes of ${this.path} do not end: ${pids.join(', ')}`)
       for (const pid of pids) killNow(pid)
-      // What is frozen dies when it goes on, with the signal first of all.
+      // A frozen process dies when it is thawed: it handles the signal first.
       await this.#freezer?.release()
       await sleep(waitMs)
     }
   }
 
   /**
-   * The numbers of the runtime's processes, from all hierarchies: on its way in a process joins one
-   * after the other.
+   * Returns the ids of the runtime's processes from all hierarchies. A process that is being added
+   * joins one after the other.
    */
   async processes(): Promise<number[]> {
     const pids = new Set<number>()
@@ -72,18 +75,21 @@ export class RuntimeCgroup {
     return [...pids]
   }
 
-  /** Removes the cgroups; they must be empty. Gone is success. */
+  /** Removes the cgroups, which must be empty. Succeeds if they are gone. */
   async remove(): Promise<void> {
     await Promise.all(this.#dirs().map(removeGroup))
   }
 
-  /** Bytes of memory in use, what the kernel could give back left out. 0 where it does not say. */
+  /**
+   * Returns the bytes of memory in use, without memory that the kernel can reclaim. Returns 0 if
+   * the host does not account for it.
+   */
   async memoryInUse(): Promise<number> {
     const memory = this.#host.controllers.get('memory')
     return memory === undefined ? 0 : parseMemoryInUse(await readOrEmpty(join(memory, this.path, 'memory.stat')))
   }
 
-  /** How many processes the kernel has killed for the runtime's memory limit. */
+  /** Returns the number of processes that the kernel has killed for the runtime's memory limit. */
   async oomKills(): Promise<number> {
     const memory = this.#host.controllers.get('memory')
     if (memory === undefined) return 0
@@ -92,8 +98,8 @@ export class RuntimeCgroup {
   }
 
   /**
-   * A fork bomb must not outrun the kill. It stays forbidden, and so tells who comes later that the
-   * end was begun.
+   * Forbids forks, so that a fork bomb cannot outrun the kill. The limit stays and tells later
+   * processes that the end has begun.
    */
   async #forbidForks(): Promise<void> {
     const pids = this.#host.controllers.get('pids')
@@ -106,7 +112,7 @@ export class RuntimeCgroup {
   }
 }
 
-/** The cgroup that holds the cgroups of an installation's runtimes. */
+/** Returns the cgroup that holds the cgroups of an installation's runtimes. */
 export function cgroupParentOf({
   installationId,
   cgroupParent = `/holt-${installationId}`,
@@ -114,27 +120,25 @@ export function cgroupParentOf({
   return cgroupParent
 }
 
-/** Removes the cgroup that held the runtimes, where it is empty. */
+/** Removes the cgroup that held the runtimes, if it is empty. */
 export async function removeParentCgroup(host: CgroupHost, parent: string): Promise<void> {
   await Promise.all(
     host.hierarchies.map((point) =>
       rmdir(join(point, parent)).catch(() => {
-        // Runtimes go on in it, or it never was.
+        // Runtimes still run in it, or it never existed.
       }),
     ),
   )
 }
 
-/**
- * `oom_kill N` stands in `memory.events` (version 2) and in `memory.oom_control` (version 1) alike.
- */
+/** Returns `oom_kill N` of `memory.events` (version 2) or `memory.oom_control` (version 1). */
 export function parseOomKills(text: string): number {
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
 /**
- * What is nobody's file in `memory.stat`: `rss` in version 1 is `anon` in version 2; the memory of
- * a gVisor runtime is `shmem`.
+ * Returns the memory in `memory.stat` that is not file cache: `rss` in version 1 is `anon` in
+ * version 2. The memory of a gVisor runtime is `shmem`.
  */
 export function parseMemoryInUse(text: string): number {
   return [...text.matchAll(/^(?:rss|anon|shmem) (\d+)$/gm)].reduce((sum, [, bytes]) => sum + Number(bytes), 0)
@@ -144,7 +148,7 @@ function killNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended in between.
+    // The process has ended meanwhile.
   }
 }
 
