@@ -7,7 +7,7 @@ import type { CheckpointManifest } from './manifest.ts'
 
 type Files = CheckpointManifest['files']
 
-/** Makes what the runner has written in a directory durable, and lists it. */
+/** Makes the runner's files in a directory durable, and returns their list. */
 export async function sealFiles(dir: string): Promise<Files> {
   const names = (await readdir(dir)).sort()
   return Promise.all(
@@ -20,8 +20,8 @@ export async function sealFiles(dir: string): Promise<Files> {
 }
 
 /**
- * What tells that files are still those that were looked at before: a write moves the time of
- * change, and that cannot be set.
+ * Returns a stamp that changes if the files change. A write moves the time of change, which no
+ * program can set.
  */
 export async function stampOf(dir: string, files: Files): Promise<string> {
   const stats = await Promise.all(files.map(({ name }) => lookAt(join(dir, name))))
@@ -29,14 +29,18 @@ export async function stampOf(dir: string, files: Files): Promise<string> {
 }
 
 /**
- * Why the files in a directory are not those of the list; null when they are. All of each is read.
+ * Returns the reason why the files in a directory differ from the list, or null if they match.
+ * Reads every file completely.
  */
 export async function findDamage(dir: string, files: Files): Promise<string | null> {
   const found = await Promise.all(files.map((file) => findDamageOf(dir, file)))
   return found.find((why) => why !== null) ?? null
 }
 
-/** Files of a runner that are not in the list: it would read them without being told. */
+/**
+ * Returns the reason if a runner's file is not in the list, or null. A runner would read such a
+ * file without being asked to.
+ */
 export async function findForeign(dir: string, files: Files): Promise<string | null> {
   const known = new Set(files.map(({ name }) => name))
   const foreign = (await readdir(dir)).find((name) => name.endsWith('.img') && !known.has(name))

@@ -19,10 +19,10 @@ import { type CheckpointMaker, type CheckpointManifest, findDifference, infoOf, 
 
 const MANIFEST = 'manifest.json'
 
-/** Why a checkpoint cannot be restored. */
+/** The reason why a checkpoint cannot be restored. */
 export type Objection = Pick<Extract<Usability, { usable: false }>, 'problem' | 'why'>
 
-/** A checkpoint that can be restored: its files, and the guest that is in it. */
+/** A checkpoint that can be restored: its files, and the guest in its memory. */
 export interface Source {
   readonly dir: string
   readonly sizeBytes: number
@@ -30,26 +30,28 @@ export interface Source {
   readonly guest: string
 }
 
-/** A checkpoint that is being written, and has no name yet. */
+/** A checkpoint that is being written and has no name yet. */
 export interface Draft {
-  /** Empty at first; a runner writes into it. */
+  /** The directory that a runner writes into. It is empty at first. */
   readonly dir: string
-  /** Makes what is in it durable and gives it its name, or leaves nothing. */
+  /** Makes the files durable and gives the checkpoint its name. A failure leaves nothing. */
   publish(): Promise<CheckpointInfo>
-  /** Leaves nothing. */
+  /** Removes the draft. */
   discard(): Promise<void>
 }
 
-/** What this process has found the files of a checkpoint to be. */
+/** The result of this process's check of a checkpoint's files. */
 interface Finding {
   readonly stamp: string
   readonly damage: Promise<string | null>
 }
 
-/** After this long the removal of a directory is tried again that failed. */
+/** The time after which a failed removal of a directory is tried again, in milliseconds. */
 const retryMs = 5_000
 
-/** A killed runner leaves when its disk lets it. */
+/**
+ * The time in which a killed runner has to end, in milliseconds. A runner on a slow disk ends late.
+ */
 const runnerGoneMs = 5_000
 
 function removeLater(dir: string): void {
@@ -57,13 +59,13 @@ function removeLater(dir: string): void {
   setTimeout(remove, retryMs).unref()
 }
 
-/** Checkpoints at rest: a directory each, whole as soon as it has its name. */
+/** The stored checkpoints: one directory each, complete as soon as it has its name. */
 export class HostCheckpoints {
   readonly #layout: Layout
   readonly #maker: CheckpointMaker
   readonly #hasImage: (digest: ImageDigest) => Promise<boolean>
   readonly #findings = new Map<string, Finding>()
-  /** One writer at a time for each checkpoint. */
+  /** Allows one writer at a time for each checkpoint. */
   readonly locks = new KeyedLock()
 
   constructor(layout: Layout, maker: CheckpointMaker, hasImage: (digest: ImageDigest) => Promise<boolean>) {
@@ -98,15 +100,15 @@ export class HostCheckpoints {
     return { dir, publish, discard }
   }
 
-  /** The checkpoint's facts; null when there is none. */
+  /** Returns the checkpoint's facts, or null if there is none. */
   async find(checkpointId: string): Promise<CheckpointInfo | null> {
     const manifest = await this.#read(checkpointId)
     return manifest === null ? null : infoOf(manifest)
   }
 
   /**
-   * Whether this host can restore it now. All of its files are read unless this process has done so
-   * and they are the same since.
+   * Returns whether this host can restore the checkpoint now. Reads all of its files unless this
+   * process has done so and they are unchanged since.
    */
   async usable(checkpointId: string, { restoreOnly = false } = {}): Promise<Usability> {
     const manifest = await this.#read(checkpointId)
@@ -115,15 +117,17 @@ export class HostCheckpoints {
     return objection === null ? { usable: true } : { usable: false, ...objection }
   }
 
-  /** The directory to restore this spec from and what is in it, or why that cannot be. */
+  /**
+   * Returns the directory from which to restore this spec, or the reason why that is impossible.
+   */
   async directoryFor(spec: RuntimeSpec, checkpointId: string): Promise<Source | Objection> {
     const manifest = await this.#read(checkpointId)
     if (manifest === null) return { problem: 'absent', why: 'there is no such checkpoint' }
     for (const key of ['isolation', 'imageDigest', 'cpu', 'memoryMiB'] as const) {
       if (manifest[key] !== spec[key]) return { problem: 'incompatible', why: `its ${key} is ${manifest[key]}` }
     }
-    // What a template has written fits on smaller disks too; of what a tenant has written all must
-    // have room.
+    // The content of a template's checkpoint fits on smaller disks, too. A tenant's checkpoint
+    // needs the whole size.
     if (spec.restoreOnly === true && spec.diskMiB < manifest.diskMiB)
       return { problem: 'incompatible', why: `its disk has ${manifest.diskMiB} MiB` }
     const { sizeBytes } = infoOf(manifest)
@@ -135,15 +139,15 @@ export class HostCheckpoints {
     return (await this.#manifests()).map(infoOf)
   }
 
-  /** The guests that are in checkpoints: as long as one is, its binary has to be there. */
+  /** Returns the guests of all checkpoints. The binary of each must be kept. */
   async guests(): Promise<ReadonlySet<string>> {
     const manifests = await this.#manifests()
     return new Set(manifests.map(({ maker }) => maker.guest))
   }
 
   /**
-   * Gone is success. It leaves by a rename, so that half of one is never seen; where the rest fails
-   * it is tried again until it is done.
+   * Removes a checkpoint. Succeeds if it is gone. The directory is renamed first, so that no
+   * incomplete checkpoint is visible. If its removal fails, it is retried until it succeeds.
    */
   async remove(checkpointId: string): Promise<void> {
     const temporary = this.#temporary()
@@ -164,17 +168,18 @@ export class HostCheckpoints {
   }
 
   /**
-   * Removes what an earlier process was about to publish or to remove. A runner that it has left at
-   * work is ended first: it would write what is removed anew, with its runtime standing still.
+   * Removes the drafts and half-removed checkpoints of an earlier process. Its runner is killed
+   * first if it still works: it would recreate the removed files while its runtime stands still.
    */
   async removeTemporaries(): Promise<void> {
     const drafts = imageFlag(join(this.#layout.checkpoints, '.tmp-'))
-    // By what it is told, not by its program: an upgrade may have put that elsewhere. Whoever else
-    // names a draft, a backup or a search say, is let be.
+    // A runner is found by its arguments, not by its program, whose path an upgrade may change.
+    // Other programs that name a draft, such as a backup or a search, are left alone.
     const runners = await findByArgument((argument) => argument.startsWith(drafts))
     for (const runner of runners) await killProcess(runner)
     await waitGone(runners, runnerGoneMs).catch(() => {
-      // It waits for a disk, as this start would. What it still writes goes with the next one.
+      // The runner waits for a disk, and this start would, too. The next start removes the files
+      // that it still writes.
     })
     await removeTemporaries(this.#layout.checkpoints)
   }
@@ -225,8 +230,9 @@ export class HostCheckpoints {
   }
 
   /**
-   * With `anyGuest` it may have another guest than the one of today, where that is still there:
-   * what somebody has put aside outlives an upgrade.
+   * Returns the reason why a checkpoint cannot be restored, or null. With `anyGuest` it may have
+   * another guest than the current one if that binary is still there: a client's checkpoint
+   * outlives an upgrade.
    */
   async #objection(manifest: CheckpointManifest, anyGuest: boolean): Promise<Objection | null> {
     const difference = findDifference(manifest.maker, this.#maker, anyGuest)
@@ -241,8 +247,8 @@ export class HostCheckpoints {
   }
 
   /**
-   * As `findDamage`, but what has been read once is read again only when it has changed, and once
-   * for all who ask meanwhile.
+   * Does the same as `findDamage`, but reads unchanged files only once. Concurrent callers share
+   * one read.
    */
   async #findDamage(dir: string, { checkpointId, files }: CheckpointManifest): Promise<string | null> {
     const stamp = await stampOf(dir, files)
@@ -253,14 +259,14 @@ export class HostCheckpoints {
     try {
       return await finding.damage
     } catch (error) {
-      // It could not be read, which may be over soon.
+      // The files could not be read, which may be temporary.
       if (this.#findings.get(checkpointId) === finding) this.#findings.delete(checkpointId)
       throw error
     }
   }
 }
 
-/** What a failure to write a checkpoint is. */
+/** Returns the error for a failure to write a checkpoint. */
 function noSpaceFor(checkpointId: string, error: unknown): unknown {
   if (!hasCode(error, 'ENOSPC', 'EDQUOT')) return error
   return new EngineError('no_space', `no space for checkpoint ${checkpointId}`, { cause: error })

@@ -2,14 +2,15 @@ import type { CheckpointInfo, ImageDigest } from '@holt/engine'
 import { z } from 'zod'
 
 /**
- * What the state in a checkpoint depends on: a host that differs in any of it cannot restore it.
+ * The dependencies of the state in a checkpoint. A host that differs in any of them cannot restore
+ * it.
  */
 export interface CheckpointMaker {
   /** Runner and version. */
   readonly runner: string
   readonly platform: string
   readonly arch: string
-  /** SHA-256 of the sorted CPU features: programs have chosen their code by them. */
+  /** SHA-256 of the sorted CPU features. Programs have chosen their code by them. */
   readonly cpuFeatures: string
   /** SHA-256 of the guest binary whose memory is in it. */
   readonly guest: string
@@ -33,10 +34,10 @@ const Schema = z.object({
     .max(16),
 })
 
-/** The page that goes with a checkpoint's files. */
+/** The manifest that is stored with a checkpoint's files. */
 export type CheckpointManifest = Readonly<z.infer<typeof Schema>>
 
-/** Reads a manifest; null when it is not one of this format. */
+/** Parses a manifest. Returns null if it is not one of this format. */
 export function parseManifest(text: string): CheckpointManifest | null {
   try {
     const parsed = Schema.safeParse(JSON.parse(text))
@@ -46,12 +47,12 @@ export function parseManifest(text: string): CheckpointManifest | null {
   }
 }
 
-/** What has to be the same where a checkpoint is restored, whichever guest is in it. */
+/** The properties that must match on the restoring host, with any guest. */
 const HOST_KEYS = ['runner', 'platform', 'arch', 'cpuFeatures'] as const
 
 /**
- * Why a checkpoint made by `made` cannot be restored by `here`; null when it can. With `anyGuest`
- * its own guest need not be the one of today.
+ * Returns the reason why a checkpoint made by `made` cannot be restored by `here`, or null if it
+ * can. With `anyGuest` the guests may differ.
  */
 export function findDifference(made: CheckpointMaker, here: CheckpointMaker, anyGuest = false): string | null {
   for (const key of anyGuest ? HOST_KEYS : ([...HOST_KEYS, 'guest'] as const)) {
@@ -60,14 +61,16 @@ export function findDifference(made: CheckpointMaker, here: CheckpointMaker, any
   return null
 }
 
-/** A manifest as the contract shows it. */
+/** Returns a manifest in the form of the contract. */
 export function infoOf(manifest: CheckpointManifest): CheckpointInfo {
   const { checkpointId, imageDigest, isolation, cpu, memoryMiB, diskMiB, files } = manifest
   const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
   return { checkpointId, imageDigest, isolation, cpu, memoryMiB, diskMiB, sizeBytes }
 }
 
-/** The features in `/proc/cpuinfo`, each once, sorted: `flags` on x86, `Features` on Arm. */
+/**
+ * Returns the features in `/proc/cpuinfo`, each once, sorted: `flags` on x86, `Features` on Arm.
+ */
 export function cpuFeaturesOf(cpuinfo: string): string {
   const line = /^(?:flags|Features)\s*:(.*)$/m.exec(cpuinfo)?.[1] ?? ''
   return [...new Set(line.trim().split(/\s+/))].sort().join(' ')
