@@ -6,19 +6,19 @@ import type { Log } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { mustRun } from '../tools/run-tool.ts'
 
-/** Sizes that are kept formatted ahead; the ones asked for longest ago make room. */
+/** The number of sizes with spare disks. The least recently used size is dropped. */
 const SIZES_KEPT = 4
 
-/** Formatting writes about a MiB; longer means a broken disk. */
+/** The time for one format, in milliseconds. It writes about a MiB; longer means a broken disk. */
 const FORMAT_TIMEOUT_MS = 60_000
 
 /**
- * Counts the ways in which disks have been formatted. A spare of another way is thrown away: it may
- * not take today's mount options.
+ * The version of the disk format. A spare of another version is removed, because it may not accept
+ * the current mount options.
  */
 const FORMAT = 3
 
-/** Sparse files with a fresh ext4, some of them formatted before somebody asks. */
+/** Sparse files with a fresh ext4. Some are formatted in advance. */
 export class DiskPool {
   readonly #dir: string
   readonly #spares: number
@@ -35,13 +35,13 @@ export class DiskPool {
   }
 
   /**
-   * Finds the disks an earlier process formatted, and throws away what it left half-made. Call
+   * Finds the disks that an earlier process formatted, and removes its incomplete ones. Call it
    * once, before `take`.
    */
   async open(): Promise<void> {
     for (const name of await readdir(this.#dir)) {
       const [, format, size] = /^(?:\.tmp-)?f(\d+)-(\d+)-[0-9a-f]{16}\.img$/.exec(name) ?? []
-      if (format === undefined) continue // Not one of ours.
+      if (format === undefined) continue // Not a spare disk.
       if (Number(format) === FORMAT && !name.startsWith('.')) this.#readyOf(Number(size)).push(name)
       else await rm(join(this.#dir, name), { force: true })
     }
@@ -56,15 +56,15 @@ export class DiskPool {
         await rename(join(this.#dir, spare), target)
         return
       } catch (error) {
-        if (!hasCode(error, 'ENOENT')) throw error // Somebody removed the spare: format one instead.
+        if (!hasCode(error, 'ENOENT')) throw error // The spare was removed: format one instead.
       }
     }
     await formatDisk(target, sizeMiB, signal)
   }
 
   /**
-   * Formats what is missing, in the background. Called when nobody waits for a disk, so that it
-   * does not slow a creation.
+   * Formats missing spares in the background. It is called when no request waits for a disk, so
+   * that it does not slow a creation.
    */
   refill(): void {
     if (this.#refilling !== null || this.#closed) return
@@ -75,7 +75,7 @@ export class DiskPool {
       })
   }
 
-  /** Waits for a formatting in progress; starts no other. */
+  /** Waits for a format in progress and starts no other. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#refilling
@@ -111,19 +111,22 @@ export class DiskPool {
 }
 
 /**
- * Size of the journal. It is small because no disk outlives the boot it was made in; mkfs.ext4
- * takes no less than 4 MiB.
+ * The size of the journal, in MiB. It is small because no disk outlives the boot it was made in.
+ * mkfs.ext4 requires at least 4 MiB.
  */
 const JOURNAL_MIB = 4
 
 /**
- * Makes a sparse file with an ext4 in it. It has a journal although nothing is ever recovered:
- * without one ext4 does not use the inode of a deleted file for minutes, and walks past each of
- * them whenever it makes a file (`recently_deleted`, Linux `fs/ext4/ialloc.c`). Nothing reserved
- * for root, who is the tenant. Inode tables and journal are not zeroed: what they would hold is a
- * hole already. Group descriptors lie among their groups (`meta_bg`), not in blocks reserved for
- * them at the front: so a disk can grow to any size, and the steps of that fit into the small
- * journal.
+ * Makes a sparse file with an ext4 in it.
+ *
+ * It has a journal although nothing is ever recovered. Without one, ext4 does not reuse the inode
+ * of a deleted file for minutes. It then skips each of them whenever it creates a file
+ * (`recently_deleted`, Linux `fs/ext4/ialloc.c`).
+ *
+ * No blocks are reserved for root, because root is the tenant. Inode tables and journal are not
+ * zeroed, because the file is sparse and reads as zeros there. Group descriptors lie among their
+ * groups (`meta_bg`), not in reserved blocks at the front. So a disk can grow to any size, and each
+ * step of growth fits into the small journal.
  */
 async function formatDisk(path: string, sizeMiB: number, signal?: AbortSignal): Promise<void> {
   const handle = await open(path, 'wx', 0o600)

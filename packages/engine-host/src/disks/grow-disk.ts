@@ -7,16 +7,19 @@ import { hasCode } from '../tools/durable-files.ts'
 import { findProgram } from '../tools/find-program.ts'
 import { mustRun } from '../tools/run-tool.ts'
 
-/** Each is some system calls and little writing; longer means a broken disk. */
+/**
+ * The time for each program, in milliseconds. It makes some system calls and writes little; longer
+ * means a broken disk.
+ */
 const TOOL_TIMEOUT_MS = 60_000
 
 /**
- * The number of the capability without which the kernel resizes no mounted ext4 (`capabilities(7)`,
- * Linux `fs/ext4/resize.c`).
+ * The number of the capability that the kernel requires to resize a mounted ext4
+ * (`capabilities(7)`, Linux `fs/ext4/resize.c`).
  */
 const CAP_SYS_RESOURCE = 24n
 
-/** Whether this process may make a mounted disk larger, and has the programs for it. */
+/** True if this process may make a mounted disk larger and has the programs for it. */
 export async function canResizeMounted(): Promise<boolean> {
   const hex = /^CapEff:\s*([0-9a-f]+)$/m.exec(await readFile('/proc/self/status', 'utf8'))?.[1] ?? '0'
   if (((BigInt(`0x${hex}`) >> CAP_SYS_RESOURCE) & 1n) === 0n) return false
@@ -25,9 +28,9 @@ export async function canResizeMounted(): Promise<boolean> {
 }
 
 /**
- * Makes the mounted disk of a runtime `sizeMiB` large while it is written to: the file, the loop
- * device, the filesystem, in this order. Each step that is done already does nothing, so one that
- * died half-way is finished by the next. Kind `no_space` when the host's disk is full.
+ * Makes the mounted disk of a runtime `sizeMiB` large while it is in use: the file, the loop
+ * device, the filesystem, in this order. A step that is already done does nothing, so a repeated
+ * call completes an interrupted one. Rejects with kind `no_space` if the host's disk is full.
  */
 export async function growDisk(paths: RuntimePaths, sizeMiB: number, signal: AbortSignal): Promise<void> {
   const device = (await readMounts()).find((mount) => mount.point === paths.diskMount)?.source
@@ -35,11 +38,11 @@ export async function growDisk(paths: RuntimePaths, sizeMiB: number, signal: Abo
   await checkRoom(paths.dir)
   await extendFile(paths.diskImage, sizeMiB * 2 ** 20)
   await mustRun(['losetup', '--set-capacity', device], { timeoutMs: TOOL_TIMEOUT_MS, signal })
-  // Not to be ended half-way by an impatient caller: the kernel would finish it all the same.
+  // An impatient caller must not interrupt this: the kernel would finish it all the same.
   await mustRun(['resize2fs', device], { timeoutMs: TOOL_TIMEOUT_MS })
 }
 
-/** Never shorter: a grow that died may have been further. */
+/** Extends a file. Never makes it shorter: an interrupted grow may have been further. */
 async function extendFile(path: string, sizeBytes: number): Promise<void> {
   if ((await stat(path)).size >= sizeBytes) return
   await using file = await open(path, 'r+')

@@ -5,8 +5,8 @@ import { withRunning } from '../runtimes/with-running.ts'
 import { growDisk } from './grow-disk.ts'
 
 /**
- * The ability `disks` of this host. A disk is a file system of its own, so that its size is one
- * call and no name in it is looked at. Only of a runtime that runs is it certain that it is
+ * Returns the ability `disks` of this host. A disk is a file system of its own, so one call returns
+ * its size without reading any name in it. Only the disk of a running runtime is certain to be
  * mounted.
  */
 export function disksOf(host: Host): Disks {
@@ -28,7 +28,7 @@ export function disksOf(host: Host): Disks {
   }
 }
 
-/** Bytes that a mounted disk holds. */
+/** Returns the used bytes of a mounted disk. */
 export async function usedBytesOf(diskMount: string): Promise<number> {
   const { blocks, bfree, bsize } = await statfs(diskMount)
   return (blocks - bfree) * bsize

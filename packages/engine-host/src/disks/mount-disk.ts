@@ -3,23 +3,23 @@ import { join } from 'node:path'
 import type { RuntimePaths } from '../layout.ts'
 import { mount } from '../mounts/mount.ts'
 
-/** Where on a runtime's disk the writable layer lies. */
+/** The directories of the writable layer on a runtime's disk. */
 export interface DiskDirs {
   readonly upper: string
-  /** Work directory of the kernel's overlay. */
+  /** The work directory of the kernel's overlay. */
   readonly work: string
 }
 
-/** The two directories on a runtime's disk. */
+/** Returns the two directories on a runtime's disk. */
 export function diskDirs(paths: RuntimePaths): DiskDirs {
   return { upper: join(paths.diskMount, 'upper'), work: join(paths.diskMount, 'work') }
 }
 
 /**
- * Mounts a runtime's disk on the host and makes its directories. It is fresh, so nothing of the
- * tenant is on it yet; the host looks into it never again. `noinit_itable` keeps the kernel from
- * writing zeros into the sparse file in the background; `data=writeback` and `barrier=0` leave out
- * what only matters after a crash of the host, which no runtime outlives (`ext4(5)`).
+ * Mounts a runtime's disk on the host and makes its directories. The disk is fresh, so it holds no
+ * tenant data yet. The host never reads it again. `noinit_itable` keeps the kernel from writing
+ * zeros into the sparse file in the background. `data=writeback` and `barrier=0` omit work that
+ * only matters after a crash of the host, which no runtime outlives (`ext4(5)`).
  */
 export async function mountDisk(paths: RuntimePaths, signal: AbortSignal): Promise<void> {
   await mkdir(paths.diskMount, { mode: 0o700, recursive: true })
