@@ -5,7 +5,7 @@ import { mustRun } from '../tools/run-tool.ts'
 import type { Bundle, Driver } from './driver.ts'
 import { rootFlag, runRunner, startedProcess } from './run-runner.ts'
 
-/** Two programs that make one system call each. */
+/** The time for two programs that make one system call each, in milliseconds. */
 const LOOPBACK_TIMEOUT_MS = 10_000
 
 /** The programs that start containers. */
@@ -57,8 +57,8 @@ export class ContainerDriver implements Driver {
 }
 
 /**
- * A new network namespace has its loopback down, and the container may not raise it. The host does,
- * in that namespace but with its own programs, before anybody gets to know the guest.
+ * Raises the loopback of a new network namespace, which the container may not do. The host does it
+ * in that namespace, with its own programs, before the guest is reachable.
  */
 async function raiseLoopback(process: ProcessId, signal: AbortSignal): Promise<void> {
   const argv = ['nsenter', `--net=/proc/${process.pid}/ns/net`, '--', 'ip', 'link', 'set', 'lo', 'up']

@@ -11,29 +11,29 @@ export interface Bundle {
 }
 
 /**
- * How one class of isolation starts a bundle. Ending one needs no driver: a runtime is its cgroups,
- * its mounts and its runner's state directory, and those are taken away in the same way whatever
- * started it and however far it came.
+ * The way in which one class of isolation starts a bundle. Ending one needs no driver: a runtime is
+ * its cgroups, its mounts and its runner's state directory. They are removed in the same way for
+ * every class and every stage of a start.
  */
 export interface Driver {
   /**
-   * Starts the bundle in `paths.dir` from nothing. Answers the process whose end is the runtime's
+   * Starts the bundle in `paths.dir` from nothing. Returns the process whose end is the runtime's
    * end.
    */
   boot(bundle: Bundle, signal: AbortSignal): Promise<ProcessId>
 }
 
-/** A driver that can write a runtime's memory down and start from it. */
+/** A driver that can checkpoint a runtime's memory and start from it. */
 export interface CheckpointDriver extends Driver {
-  /** Starts the bundle in `paths.dir` from what `checkpoint` has written. */
+  /** Starts the bundle in `paths.dir` from the files that `checkpoint` has written. */
   restore(paths: RuntimePaths, image: ImageFiles, signal: AbortSignal): Promise<ProcessId>
-  /** Writes the runtime into an empty directory. It goes on, whatever becomes of that. */
+  /** Writes the runtime into an empty directory. The runtime continues, even if this fails. */
   checkpoint(paths: RuntimePaths, image: ImageFiles, signal: AbortSignal): Promise<void>
 }
 
 /**
- * The path of a runtime's stored memory, and its approximate size: a slow disk takes long for much
- * of it.
+ * The path of a runtime's stored memory, and its approximate size. A slow disk needs long for a
+ * large one.
  */
 export interface ImageFiles {
   readonly dir: string

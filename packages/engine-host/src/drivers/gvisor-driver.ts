@@ -39,8 +39,11 @@ export class GvisorDriver implements CheckpointDriver {
   }
 
   /**
-   * Writes a checkpoint. `leave-running` is set even when the runtime ends afterwards: without it,
-   * a checkpoint that fails (on a full disk, for example) ends the runtime.
+   * Writes a checkpoint.
+   *
+   * `leave-running` is set even if the runtime ends afterwards. Without it, a checkpoint that fails
+   * (on a full disk, for example) ends the runtime.
+   *
    * `exclude-committed-zero-pages`: by default gVisor looks for zeros only in pages that it does
    * not yet count as committed (`pgalloc.SaveOpts`). Each page that an earlier checkpoint wrote
    * counts.
@@ -56,13 +59,17 @@ export class GvisorDriver implements CheckpointDriver {
 }
 
 /**
- * `network=none`: loopback only. `host-uds=open`: the guest may connect to its socket and make none
- * on the host. `overlay2`: the one overlay is the root, as the bundle's annotation says too.
- * `directfs=false`: the sentry opens nothing of the host by itself; the gofer does, for the two
- * read-only mounts. `allow-suid`: a program with the setuid bit runs as its owner, as on Linux.
- * Root inside has no rights on the host. `restore-spec-validation=ignore`: the bundle of a restore
- * names other paths than that of the checkpoint. Image, processor, memory and disk are compared
- * here (`../checkpoints`).
+ * Returns the flags of every verb.
+ *
+ * - `network=none`: loopback only.
+ * - `host-uds=open`: the guest may connect to its socket, but makes none on the host.
+ * - `overlay2`: the one overlay is the root, as in the bundle's annotation.
+ * - `directfs=false`: the sentry opens no file of the host itself. The gofer does, for the two
+ *   read-only mounts.
+ * - `allow-suid`: a program with the setuid bit runs as its owner, as on Linux. Root inside has no
+ *   rights on the host.
+ * - `restore-spec-validation=ignore`: the bundle of a restore names other paths than that of the
+ *   checkpoint. Image, processor, memory and disk are compared here (`../checkpoints`).
  */
 function globalFlags(paths: RuntimePaths, platform: GvisorPlatform): string[] {
   return [

@@ -4,29 +4,31 @@ import type { RuntimePaths } from '../layout.ts'
 import { identifyProcess, type ProcessId } from '../tools/process-table.ts'
 import { runTool } from '../tools/run-tool.ts'
 
-/** A runner's verb takes tenths of a second; on a host with a hundred at work, some seconds. */
+/**
+ * The time for a runner's verb, in milliseconds. It takes tenths of a second, or some seconds on a
+ * host with a hundred at work.
+ */
 const RUNNER_TIMEOUT_MS = 60_000
 
-/**
- * What memory is read and written with at least: 8 MiB a second, a disk that has much else to do.
- */
+/** The lowest assumed speed of reading and writing memory: 8 MiB a second, for a busy disk. */
 const SLOWEST_BYTES_PER_MS = 8 * 1024
 
-/** What a message of a failed runner is cut to. */
+/** The most characters of a failed runner's message. */
 const WORDS_MAX = 2_000
 
 /**
- * Where a runner of this runtime keeps its state, as both are told. Its own processes (gVisor's
- * gofer, say) have the flag as well, and by that are known.
+ * Returns the flag with the state directory of this runtime's runner, the same for runsc and runc.
+ * The runner's own processes (gVisor's gofer, for example) also have the flag and are recognized by
+ * it.
  */
 export function rootFlag({ runnerState }: RuntimePaths): string {
   return `--root=${runnerState}`
 }
 
 /**
- * Runs runsc or runc. Its output goes nowhere, since the runtime inherits it: a file would let the
- * tenant fill the host's disk, and a pipe would never end. What it has to say of a failure stands
- * in its log. `sizeBytes` is how much memory it reads or writes.
+ * Runs runsc or runc. Its output is discarded, because the runtime inherits it: a file would let
+ * the tenant fill the host's disk, and a pipe would never end. Its log has the reason for a
+ * failure. `sizeBytes` is the amount of memory that it reads or writes.
  */
 export async function runRunner(
   argv: readonly string[],
@@ -36,7 +38,7 @@ export async function runRunner(
   const timeoutMs = RUNNER_TIMEOUT_MS + sizeBytes / SLOWEST_BYTES_PER_MS
   const result = await runTool(argv, { timeoutMs, signal, output: 'discard' })
   if (result.code === 0) return
-  const log = await readFile(paths.runnerLog, 'utf8').catch(() => '') // Nothing was said.
+  const log = await readFile(paths.runnerLog, 'utf8').catch(() => '') // The runner logged nothing.
   const words = log.slice(-WORDS_MAX).trim()
   throw new EngineError(
     /no space left/i.test(words) ? 'no_space' : 'failed',
@@ -45,7 +47,8 @@ export async function runRunner(
 }
 
 /**
- * The process that a runner has written into its pid file. Kind `failed` when it has ended already.
+ * Returns the process that a runner has written into its pid file. Rejects with kind `failed` if it
+ * has already ended.
  */
 export async function startedProcess(paths: RuntimePaths): Promise<ProcessId> {
   const pid = Number((await readFile(paths.pidFile, 'utf8')).trim())
