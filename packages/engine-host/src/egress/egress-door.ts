@@ -3,18 +3,21 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { RuntimePaths } from '../layout.ts'
 import type { Log } from '../options.ts'
 
-/** A guest keeps one or two connections; those it has left may take a moment to go. */
+/**
+ * The most connections of one runtime. A guest keeps one or two, and closed ones may take a moment
+ * to disappear.
+ */
 const CONNECTIONS_MAX = 16
 
 /**
- * A guest dials again when a connection broke. One that dials more often than this in a second is
- * not let in until the second is over.
+ * The most dials in a second. A guest dials again if a connection broke. Further dials in the same
+ * second are cut a second later.
  */
 const DIALS_PER_SECOND_MAX = 50
 
 /**
- * The way out of one runtime: a Unix socket that its guest dials when it has something to carry.
- * The socket's place tells whose traffic it is. While it is closed there is no file to dial, so
+ * The egress socket of one runtime. Its guest dials this Unix socket to send traffic out. The
+ * socket's path identifies the runtime. While the door is closed there is no socket file, so
  * everything inside is refused.
  */
 export class EgressDoor {
@@ -28,7 +31,7 @@ export class EgressDoor {
   /** True while it is closed temporarily. */
   #away = false
 
-  /** `owner` is the host's id of the user who dials. */
+  /** Makes a closed door. `owner` is the host's id of the user who dials. */
   constructor(paths: RuntimePaths, log: Log, owner: number) {
     this.#owner = owner
     this.#paths = paths
@@ -36,8 +39,8 @@ export class EgressDoor {
   }
 
   /**
-   * Listens, or goes on to; connections go to `accept` from now on. A socket file of an earlier
-   * process is replaced.
+   * Listens, or continues to listen, and passes new connections to `accept`. Replaces the socket
+   * file of an earlier process.
    */
   async open(accept: (connection: Socket) => void): Promise<void> {
     this.#accept = accept
@@ -64,19 +67,19 @@ export class EgressDoor {
     }
   }
 
-  /** Closes it until `comeBack`. */
+  /** Closes the door until `comeBack`. */
   async leave(): Promise<void> {
     const listened = this.#server !== null
     await this.close()
     this.#away = listened
   }
 
-  /** Listens again, for whom it did before, where it was left open. */
+  /** Listens again for the same receiver, if `leave` closed an open door. */
   async comeBack(): Promise<void> {
     if (this.#away) await this.open(this.#accept)
   }
 
-  /** Stops listening and cuts what is connected. */
+  /** Stops listening and cuts the open connections. */
   async close(): Promise<void> {
     this.#away = false
     const server = this.#server
@@ -92,8 +95,8 @@ export class EgressDoor {
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('error', () => {
-      // The code that accepted it gets the error too. A guest that leaves is no failure of the
-      // daemon.
+      // The code that accepted it gets the error, too. A guest that disconnects is no failure of
+      // the daemon.
     })
     if (this.#dials.count > DIALS_PER_SECOND_MAX) setTimeout(() => socket.destroy(), 1_000).unref()
     else this.#accept(socket)

@@ -5,8 +5,8 @@ import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { offerTun } from './offer-tun.ts'
 
 /**
- * The ability `egress` of this host: the door of each runtime, and tun devices for those that may
- * make none.
+ * Returns the ability `egress` of this host: the door of each runtime, and tun devices for runtimes
+ * that cannot make one.
  */
 export function egressOf(host: Host): Egress {
   return {
@@ -26,7 +26,7 @@ export function egressOf(host: Host): Egress {
   }
 }
 
-/** Does something with a runtime that runs, while nothing else happens to it. */
+/** Runs `work` on a running runtime, while no other verb works on it. */
 function locked<T>(host: Host, id: RuntimeId, work: (runtime: Runtime) => Promise<T>): Promise<T> {
   return host.locks.run(id, async () => {
     const runtime = host.runtimes.get(id)
@@ -37,15 +37,13 @@ function locked<T>(host: Host, id: RuntimeId, work: (runtime: Runtime) => Promis
   })
 }
 
-/** Closes a runtime's way out: its door, and the offer of a tun device if one waits. */
+/** Closes a runtime's egress: its door, and the offer of a tun device if there is one. */
 export async function closeEgress(runtime: Runtime): Promise<void> {
   await Promise.all([runtime.egress.close(), runtime.tunOffer?.end()])
   runtime.tunOffer = null
 }
 
-/**
- * Closes a runtime's way out for a while; `EgressDoor.comeBack` opens it again where it was open.
- */
+/** Closes a runtime's egress temporarily. `EgressDoor.comeBack` opens it again if it was open. */
 export async function leaveEgress(runtime: Runtime): Promise<void> {
   await Promise.all([runtime.egress.leave(), runtime.tunOffer?.end()])
   runtime.tunOffer = null

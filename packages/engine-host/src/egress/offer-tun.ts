@@ -7,33 +7,35 @@ import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { TOOL_ENV } from '../tools/run-tool.ts'
 
 /**
- * The network of every runtime that has one. Its gateway is the egress socket, so all of them have
- * the same.
+ * The network of every runtime that has one. Its gateway is the egress socket, so all runtimes use
+ * the same addresses.
  */
 const TUN = { name: 'tun0', address: '198.18.0.2', mtu: 65_000 } as const
 
-/** Making a device takes milliseconds. */
+/**
+ * The time in which the program has to listen, in milliseconds. Making a device takes milliseconds.
+ */
 const READY_TIMEOUT_MS = 10_000
 
 /**
- * The time for which the program waits for the guest to fetch the descriptor. It then ends by
- * itself, with or without this process.
+ * The time for which the program waits for the guest to fetch the descriptor, in milliseconds. It
+ * then ends by itself, with or without this process.
  */
 const FETCH_TIMEOUT_MS = 10_000
 
 /** The most characters kept of a failed program's output. */
 const WORDS_MAX = 2_000
 
-/** A tun device that waits to be fetched. */
+/** A tun device that is offered to the guest. */
 export interface TunOffer {
-  /** Takes the offer back, if nobody has fetched it. */
+  /** Withdraws the offer if it has not been fetched. */
   end(): Promise<void>
 }
 
 /**
- * Makes a tun device in a runtime's network namespace and offers its descriptor once at `tun.sock`,
- * through the guest's binary run on the host: root in a container has no CAP_NET_ADMIN and gets
- * none. Resolves when the program listens.
+ * Makes a tun device in a runtime's network namespace and offers its descriptor once at `tun.sock`.
+ * The guest's binary does it on the host: root in a container has no CAP_NET_ADMIN and gets none.
+ * Resolves when the program listens.
  */
 export async function offerTun(host: Host, { paths, record }: Runtime, signal: AbortSignal): Promise<TunOffer> {
   if (record.process === null) throw new EngineError('unavailable', `runtime ${paths.id} has no process`)
@@ -73,8 +75,8 @@ export async function offerTun(host: Host, { paths, record }: Runtime, signal: A
 }
 
 /**
- * Resolves when the program says `ready`, which it does once; rejects with its own words when it
- * ends before.
+ * Resolves when the program prints `ready`, which it does once. Rejects with the program's own
+ * message if it ends before that.
  */
 function listening(child: ChildProcess, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
