@@ -1,22 +1,22 @@
 import type { EngineFacts } from '@holt/engine'
 
 /**
- * A host changes slowly, and callers ask for each request: older facts are looked at anew, and
- * nobody waits for that.
+ * The age from which facts are refreshed in the background, in milliseconds. A host changes slowly,
+ * and callers ask for each request.
  */
 const FACTS_AGE_MS = 2_000
 
-/** Facts that are older than this are not answered any more. */
+/** The age from which facts are not returned any more, in milliseconds. */
 const FACTS_MAX_AGE_MS = 10_000
 
-/** The facts of a host, looked at no more often than every other second. */
+/** The facts of a host, read at most every other second. */
 export class AgedFacts {
   readonly #look: () => Promise<EngineFacts>
   readonly #onFailure: (error: unknown) => void
   #refreshing = false
   #facts: { readonly at: number; readonly value: Promise<EngineFacts> } | null = null
 
-  /** `onFailure` gets the error of a look that nobody waits for. */
+  /** `onFailure` gets the error of a background refresh. */
   constructor(look: () => Promise<EngineFacts>, onFailure: (error: unknown) => void) {
     this.#look = look
     this.#onFailure = onFailure
@@ -30,7 +30,7 @@ export class AgedFacts {
     }
     const facts = { at: performance.now(), value: this.#look() }
     facts.value.catch(() => {
-      // The caller sees the reason. The next caller has it looked at again.
+      // The caller gets the reason. The next caller causes a new read.
       if (this.#facts === facts) this.#facts = null
     })
     this.#facts = facts
@@ -42,14 +42,14 @@ export class AgedFacts {
     this.#facts = null
   }
 
-  /** Looks at the host beside callers, who get the facts of before. */
+  /** Reads the host in the background, while callers get the earlier facts. */
   async #refresh(): Promise<void> {
     const at = performance.now()
     this.#refreshing = true
     try {
       this.#facts = { at, value: Promise.resolve(await this.#look()) }
     } catch (error) {
-      // The facts of before hold until they are too old; then the caller sees the reason.
+      // The earlier facts are valid until they are too old. Then the caller gets the reason.
       this.#onFailure(error)
     } finally {
       this.#refreshing = false

@@ -6,11 +6,15 @@ import type { HostEngineOptions } from '../options.ts'
 import { removeRunDir } from '../runtimes/run-dir-owner.ts'
 
 /**
- * The one runtime of a trial. A fixed id, so that the next trial finds what a killed process left.
+ * The one runtime of a trial. Its id is fixed, so that the next trial finds the leftovers of a
+ * killed process.
  */
 export const trialId: RuntimeId = 'trial00000000000000000'
 
-/** Killing the runtime and detaching its disk takes a fraction of a second. */
+/**
+ * The time for a removal, in milliseconds. Killing the runtime and detaching its disk takes a
+ * fraction of a second.
+ */
 const removeTimeoutMs = 30_000
 
 /** A place that only the trials of one class use, and the way to open an engine there. */
@@ -21,7 +25,7 @@ export interface TrialPlace {
 
 /** Returns the options of an engine for the trials of a class, beside the installation's own. */
 export function trialOptions(options: HostEngineOptions, isolation: Isolation): HostEngineOptions {
-  // Short, as the paths of sockets are (`unix(7)`).
+  // Short, because the paths of sockets are limited (`unix(7)`).
   const short = isolation.slice(0, 1)
   const installationId = `${options.installationId.slice(0, 24)}-try-${short}`
   return {
@@ -36,8 +40,8 @@ export function trialOptions(options: HostEngineOptions, isolation: Isolation): 
 
 /**
  * Boots a runtime of a class, waits for its guest, and removes everything of it. Rejects with the
- * reason of a failure. An engine of its own does it, by the same steps as for any runtime, so that
- * nobody observes the runtime or counts it.
+ * reason of a failure. A separate engine does it, by the same steps as for any runtime, so that the
+ * runtime is never observed or counted.
  */
 export async function bootTrial(place: TrialPlace, isolation: Isolation, signal: AbortSignal): Promise<void> {
   await withEngine(place, async (engine) => {
@@ -51,12 +55,12 @@ export async function bootTrial(place: TrialPlace, isolation: Isolation, signal:
   })
 }
 
-/** Removes what a process that was killed has left of a trial. */
+/** Removes the leftovers of a trial in a killed process. */
 export async function clearTrial(place: TrialPlace): Promise<void> {
   await withEngine({ ...place, options: { ...place.options, guestBinary: null } }, async () => {})
 }
 
-/** Nothing of a trial is there before `use`, and nothing is left after it. */
+/** Runs `use` with an engine in an empty place, and removes everything of the trial afterwards. */
 async function withEngine({ options, open }: TrialPlace, use: (engine: Engine) => Promise<void>): Promise<void> {
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
@@ -73,8 +77,8 @@ async function withEngine({ options, open }: TrialPlace, use: (engine: Engine) =
 }
 
 /**
- * An image without files: two blocks of zeros end an archive (`tar(5)`). The guest is mounted into
- * it.
+ * Yields an image without files: two blocks of zeros end an archive (`tar(5)`). The guest is
+ * mounted into it.
  */
 async function* emptyTar(): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(1024)

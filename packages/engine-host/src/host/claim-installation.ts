@@ -6,12 +6,12 @@ import type { HostEngineOptions } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 
 /**
- * A killed process lives on as long as a child of it that was just being started: how long to wait
- * for that.
+ * The time to wait for a killed process, in milliseconds. It lives as long as a child that it was
+ * just starting.
  */
 const PREDECESSOR_TIMEOUT_MS = 2_000
 
-/** What of an installation no two engines may have at once. */
+/** The parts of an installation that only one engine may have at a time. */
 type Claimed = Pick<HostEngineOptions, 'stateDir' | 'runDir' | 'installationId'>
 
 /** An installation that no other engine may use. */
@@ -20,10 +20,11 @@ export interface Claim {
 }
 
 /**
- * Takes an installation for this process: its state directory, its run directory and its id, after
- * which its cgroups are named. Each claim is a socket in the abstract namespace (`unix(7)`), a
- * directory's named after its inode: the kernel gives it to one process and takes it back when that
- * ends, however it ends. Kind `conflict` when another has one of them.
+ * Claims an installation for this process: its state directory, its run directory and its id, after
+ * which its cgroups are named. Each claim is a socket in the abstract namespace (`unix(7)`). That
+ * of a directory is named after its inode. The kernel gives the socket to one process and frees it
+ * when that process ends in any way. Rejects with kind `conflict` if another process has one of
+ * them.
  */
 export async function claimInstallation({ stateDir, runDir, installationId }: Claimed): Promise<Claim> {
   const wanted = [
@@ -52,13 +53,13 @@ export async function claimInstallation({ stateDir, runDir, installationId }: Cl
   return { release }
 }
 
-/** What a directory is called whatever path leads to it. */
+/** Returns an id of a directory that is the same for every path to it. */
 export async function directoryId(dir: string): Promise<string> {
   const { dev, ino } = await stat(dir)
   return `${dev}-${ino}`
 }
 
-/** False when another process has the name. */
+/** Returns false if another process has the name. */
 function tryListen(server: Server, path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const settle = (then: () => void) => {

@@ -14,8 +14,8 @@ import type { Trials } from './trials.ts'
 const ENGINE = 'host 0.2.0'
 
 /**
- * A start is mostly work for a processor. Three at the least: where pools make two at a time, a
- * create has a place of its own.
+ * The number of starts at once. A start mostly uses a processor. The minimum is three: pools make
+ * two at a time, so a create has a slot of its own.
  */
 export const startsAtOnce = Math.max(3, availableParallelism())
 
@@ -25,19 +25,20 @@ export interface DescribeInput {
   readonly cgroups: CgroupHost
   readonly runsc: string | null
   readonly runc: string | null
-  /** Where a runner of containers finds their roots. */
+  /** The directory in which a runner of containers finds their roots. */
   readonly rootPlace: string | null
   readonly platform: GvisorPlatform
-  /** SHA-256 of the guest. Null where the engine makes no runtimes. */
+  /** SHA-256 of the guest. Null if the engine makes no runtimes. */
   readonly guest: string | null
 }
 
-/** Returns why no runtime of a class can be booted with a runner; null if one can. */
+/** Returns the reason why no runtime of a class can be booted with a runner, or null if one can. */
 type Try = (isolation: Isolation, key: string) => Promise<Lack | null>
 
 /**
- * Looks at the host: what is there, and for what is not, why and what to do. With `trials` a class
- * is available only if a runtime of it has booted here; without, if its parts are there.
+ * Describes the host: its available classes, and for each missing one the reason and the remedy.
+ * With `trials` a class is available only if a runtime of it has booted here. Without, it is
+ * available if its parts exist.
  */
 export async function describeHost(input: DescribeInput, trials: Trials | null): Promise<EngineFacts> {
   const common = await findLack(input.cgroups)
@@ -60,8 +61,8 @@ export async function describeHost(input: DescribeInput, trials: Trials | null):
 }
 
 /**
- * Tries a class after a start of it has failed. Returns why it cannot be had any more; null if it
- * can.
+ * Tries a class after a start of it has failed. Returns the reason why it is not available any
+ * more, or null if it is.
  */
 export async function tryClassAgain(input: DescribeInput, isolation: Isolation, trials: Trials): Promise<Lack | null> {
   const common = await findLack(input.cgroups)
@@ -69,7 +70,7 @@ export async function tryClassAgain(input: DescribeInput, isolation: Isolation, 
   return 'reason' in found ? found : null
 }
 
-/** Finds the parts of a class, and tries it where they are all there. */
+/** Finds the parts of a class, and tries the class if they all exist. */
 async function findClass(input: DescribeInput, isolation: Isolation, tried: Try): Promise<Runner | Lack> {
   const runner = await (isolation === 'gvisor' ? describeGvisor(input.runsc) : describeContainer(input))
   if ('reason' in runner || input.guest === null) return runner
@@ -78,7 +79,8 @@ async function findClass(input: DescribeInput, isolation: Isolation, tried: Try)
 }
 
 /**
- * Everything that a trial depends on: with another kernel, runner, guest or flags it is made again.
+ * Returns a key of everything that a trial depends on. With another kernel, runner, guest or flags
+ * the trial is repeated.
  */
 function keyOf({ guest, platform, rootPlace }: DescribeInput, isolation: Isolation, runner: Runner): string {
   const own = isolation === 'gvisor' ? [platform] : [rootPlace]
@@ -113,8 +115,8 @@ async function describeContainer({ runc: path, rootPlace }: DescribeInput): Prom
 }
 
 /**
- * Returns why this kernel cannot give a container its own users. Overlays accept layers with mapped
- * ids since Linux 5.19.
+ * Returns the reason why this kernel cannot give a container its own users, or null. Overlays
+ * accept layers with mapped ids since Linux 5.19.
  */
 export function findUserLack({ release, namespacesMax }: { release: string; namespacesMax: number }): Lack | null {
   const [major = 0, minor = 0] = release.split(/[.-]/).map(Number)
@@ -127,7 +129,7 @@ export function findUserLack({ release, namespacesMax }: { release: string; name
   return { reason: 'the kernel makes no user namespaces', fix: 'sysctl -w user.max_user_namespaces=65536' }
 }
 
-/** Returns what this host lacks for every class: root, limits, disks. */
+/** Returns the first thing that this host lacks for every class, or null: root, limits, disks. */
 async function findLack(cgroups: CgroupHost): Promise<Lack | null> {
   if (process.platform !== 'linux') return { reason: 'this is not Linux', fix: null }
   if (process.geteuid?.() !== 0) return { reason: 'the engine does not run as root', fix: 'sudo -i' }

@@ -1,7 +1,7 @@
 import type { Isolation } from '@holt/engine'
 import type { Lack } from './lack.ts'
 
-/** A line of a terminal or two. */
+/** The most characters of the message: a line or two of a terminal. */
 const wordsMax = 300
 
 const remedies: Readonly<Record<Isolation, string>> = {
@@ -10,7 +10,7 @@ const remedies: Readonly<Record<Isolation, string>> = {
   container: 'a container or a security profile around the service may forbid it',
 }
 
-/** Returns a trial start that failed in words: the last words of it, and the remedy. */
+/** Describes a trial start that failed: its last message and the remedy. */
 export function explainTrial(isolation: Isolation, error: unknown): Lack {
   const words =
     error instanceof DOMException && error.name === 'TimeoutError'
@@ -19,7 +19,10 @@ export function explainTrial(isolation: Isolation, error: unknown): Lack {
   return { reason: `a trial start of a runtime fails (${words}): ${remedies[isolation]}`, fix: null }
 }
 
-/** The innermost message. A runner logs a JSON object in each line, whose `msg` is for people. */
+/**
+ * Returns the innermost message. A runner logs a JSON object in each line, and its `msg` is for
+ * people.
+ */
 function lastWords(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
   if (cause instanceof Error) return lastWords(cause)

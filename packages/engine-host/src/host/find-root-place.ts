@@ -2,15 +2,15 @@ import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 
 /**
- * Directories that every host has, every user may enter, and in which hosts keep little (Filesystem
- * Hierarchy Standard 3.0).
+ * The candidate directories. Every host has them, every user may enter them, and hosts keep little
+ * in them (Filesystem Hierarchy Standard 3.0).
  */
 export const ROOT_PLACES = ['/mnt', '/media', '/srv', '/opt'] as const
 
 /**
  * Returns the directory over which a runner, in mounts of its own, finds the root of a container.
- * What lies in it is hidden from that runner alone, so it is none in which one of `needed` is, or a
- * link to it. Null where there is none.
+ * Its content is hidden from that runner alone. So it must not contain one of `needed` or the
+ * target of such a link. Returns null if there is no such directory.
  */
 export async function findRootPlace(
   needed: readonly string[],

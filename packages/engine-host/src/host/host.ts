@@ -14,7 +14,7 @@ import type { RuntimeRegistry } from '../runtimes/runtime-registry.ts'
 import type { Gate } from '../tools/gate.ts'
 import type { KeyedLock } from '../tools/keyed-lock.ts'
 
-/** The parts that the verbs share. Made once, by `createHostEngine`. */
+/** The parts that the verbs share. `createHostEngine` makes them once. */
 export interface Host {
   readonly layout: Layout
   readonly log: Log
@@ -27,11 +27,11 @@ export interface Host {
   /** True if a mounted disk can be made larger. */
   readonly canGrowDisks: boolean
   /**
-   * Where runners of containers find root and users, in mounts of their own. Null where the host
-   * has no directory for that.
+   * The directory in which runners of containers find root and users, in mounts of their own. Null
+   * if the host has no directory for that.
    */
   readonly rootPlace: string | null
-  /** Null where the engine makes no runtimes. */
+  /** Null if the engine makes no runtimes. */
   readonly guest: GuestFile | null
   readonly gvisor: CheckpointDriver | null
   readonly container: Driver | null
@@ -41,38 +41,40 @@ export interface Host {
   readonly checkpoints: HostCheckpoints
   readonly runtimes: RuntimeRegistry
   readonly observers: Observers
-  /** One verb at a time for each runtime. */
+  /** Allows one verb at a time for each runtime. */
   readonly locks: KeyedLock
   /** Bounds the runtimes that start at once: more would only take turns on the same cores. */
   readonly starts: Gate
   /**
-   * Bounds the runtimes that are removed at once. A hundred that end together would starve each
-   * other, and the work that waits for them.
+   * Bounds the runtimes that are removed at once. A hundred removals at once would starve each
+   * other and the work that waits for them.
    */
   readonly removals: Gate
 }
 
 /**
- * The guest binary in the state directory, which stays what it is while a checkpoint may refer to
- * it.
+ * The guest binary in the state directory. It does not change while a checkpoint may refer to it.
  */
 export interface GuestFile {
   readonly path: string
   readonly sha256: string
 }
 
-/** The guest that runtimes get. Kind `not_supported` where the engine was opened without. */
+/**
+ * Returns the guest of new runtimes. Throws kind `not_supported` if the engine was opened without
+ * one.
+ */
 export function guestOf(host: Host): GuestFile {
   if (host.guest === null) throw new EngineError('not_supported', 'this engine was opened without a guest')
   return host.guest
 }
 
-/** The cgroups of one runtime. */
+/** Returns the cgroups of one runtime. */
 export function cgroupOf(host: Host, id: RuntimeId): RuntimeCgroup {
   return new RuntimeCgroup(host, host.cgroupParent, id)
 }
 
-/** The driver of a class. Kind `not_supported` where its runner is missing. */
+/** Returns the driver of a class. Throws kind `not_supported` if its runner is missing. */
 export function driverOf(host: Host, isolation: Isolation): Driver {
   const driver = host[isolation]
   if (driver === null) throw new EngineError('not_supported', `no runner for the class ${isolation} on this host`)

@@ -5,19 +5,19 @@ import type { Layout } from '../layout.ts'
 import type { GuestFile } from './host.ts'
 
 /**
- * Every copy has this time of modification: gVisor refuses a checkpoint when a file it had open has
- * another (`vfs.CompleteRestoreOptions`).
+ * The time of modification of every copy. gVisor refuses a checkpoint if a file that it had open
+ * has another one (`vfs.CompleteRestoreOptions`).
  */
 const MODIFIED_SECS = 1
 
 /**
- * Users inside run it too (`sudo` leads to it in images of earlier versions), whatever the umask of
- * this process is.
+ * The mode of every copy, independent of the umask of this process. Users inside run it, too: in
+ * images of earlier versions `sudo` leads to it.
  */
 const MODE = 0o555
 
 /**
- * Puts the guest binary under its digest, so that a new version never changes the file that
+ * Installs the guest binary under its digest, so that a new version never changes the file that
  * runtimes and checkpoints refer to.
  */
 export async function installGuest(layout: Layout, source: string): Promise<GuestFile> {
@@ -35,7 +35,7 @@ export async function installGuest(layout: Layout, source: string): Promise<Gues
   return { path, sha256 }
 }
 
-/** Removes the guests that no runtime is made with, and no checkpoint. */
+/** Removes the guests that no runtime and no checkpoint uses. */
 export async function removeOldGuests(layout: Layout, used: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(layout.guests)) {
     if (/^[0-9a-f]{64}$/.test(name) && !used.has(name))

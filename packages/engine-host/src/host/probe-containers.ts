@@ -5,7 +5,7 @@ import type { Lack } from './lack.ts'
 
 /** The input of a probe. */
 export interface ProbeInput {
-  /** The guest's binary, whose verb `contain probe` tries the steps (`guest/internal/contain`). */
+  /** The guest's binary. Its verb `contain probe` tries the steps (`guest/internal/contain`). */
   readonly guest: string
   readonly stateDir: string
   readonly rootPlace: string
@@ -25,13 +25,14 @@ export interface ProbeSurroundings {
   readonly restrictsUsers: boolean
 }
 
-/** A probe takes some 20 ms. On a host under load it may take seconds. */
+/** The time for a probe, in milliseconds. It takes some 20 ms, or seconds on a host under load. */
 const PROBE_TIMEOUT_MS = 10_000
 
 /**
- * Returns the step that this host refuses to a container; null if it refuses none. Does what a
- * start needs: users with mapped ids, a mount with mapped ids, mounts and devices of its own, and
- * proc in a new process namespace. It explains a trial start that failed (`trials.ts`).
+ * Returns the step that this host refuses to a container, or null if it refuses none. The probe
+ * makes what a start needs: users with mapped ids, a mount with mapped ids, mounts and devices of
+ * its own, and proc in a new process namespace. It explains a trial start that failed
+ * (`trials.ts`).
  */
 export async function probeContainers({ guest, stateDir, rootPlace }: ProbeInput): Promise<Lack | null> {
   try {
@@ -49,11 +50,11 @@ function findingIn(stdout: string): ProbeFinding | null {
   try {
     return JSON.parse(stdout) as ProbeFinding
   } catch {
-    return null // The program ended before it could tell.
+    return null // The program ended before it could report.
   }
 }
 
-/** Returns a lack in words: what is refused, and what to do. */
+/** Describes a lack: the refused step and the remedy. */
 export function explainFinding(
   { step, errno, message }: ProbeFinding,
   { isChroot, restrictsUsers }: ProbeSurroundings,

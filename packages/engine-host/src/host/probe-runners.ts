@@ -2,21 +2,24 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { mustRun } from '../tools/run-tool.ts'
 
-/** A runner that is there and good enough. */
+/** A runner that exists and is new enough. */
 export interface Runner {
   readonly name: string
   readonly version: string
-  /** Another program at the same path has another one. */
+  /** The identity of the program's file. Another program at the same path has another one. */
   readonly file: string
 }
 
-/** The oldest runsc whose flags the driver gives and whose checkpoints are tested, by date. */
+/**
+ * The oldest supported runsc, by date: it has the flags of the driver, and its checkpoints are
+ * tested.
+ */
 const RUNSC_MIN = 20_260_701
 
-/** A program prints its version in milliseconds. */
+/** The time for printing a version, in milliseconds. It takes milliseconds. */
 const VERSION_TIMEOUT_MS = 10_000
 
-/** Asks runsc for its version. */
+/** Asks runsc for its version. Returns a reason if it has none or is too old. */
 export async function probeRunsc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
   const { version, file } = await versionOf(path)
   const date = parseRunscDate(version)
@@ -28,7 +31,7 @@ export async function probeRunsc(path: string): Promise<Runner | { reason: strin
   return { name: 'runsc', version, file }
 }
 
-/** Asks runc or crun for its version. */
+/** Asks runc or crun for its version. Returns a reason if it has none. */
 export async function probeRunc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
   const { version, file } = await versionOf(path)
   if (version === '') return { reason: `${path} does not tell its version`, fix: null }
@@ -36,8 +39,8 @@ export async function probeRunc(path: string): Promise<Runner | { reason: string
 }
 
 /**
- * The date in a version such as `release-20260706.0` or `20260701.69c2d17aea96`; null when there is
- * none.
+ * Returns the date in a version such as `release-20260706.0` or `20260701.69c2d17aea96`, or null if
+ * there is none.
  */
 export function parseRunscDate(version: string): number | null {
   const date = /(?<!\d)(20\d{6})(?!\d)/.exec(version)?.[1]
@@ -45,14 +48,14 @@ export function parseRunscDate(version: string): number | null {
 }
 
 /**
- * What programs have answered, by path, for as long as the file is the same: starting one takes a
- * hundred times as long as looking at it.
+ * The known versions of programs by path, each valid while the file is the same. Starting a program
+ * takes a hundred times as long as reading its metadata.
  */
 const known = new Map<string, { readonly file: string; readonly version: string }>()
 
 /**
- * The last word of the first line: `runc version 1.1.5`, `runsc version 20260701.69c2d17aea96`.
- * Empty when the program does not run.
+ * Returns the last word of the first line: `runc version 1.1.5`, `runsc version
+ * 20260701.69c2d17aea96`. It is empty if the program does not run.
  */
 async function versionOf(path: string): Promise<Pick<Runner, 'version' | 'file'>> {
   try {
@@ -65,6 +68,6 @@ async function versionOf(path: string): Promise<Pick<Runner, 'version' | 'file'>
     if (version !== '') known.set(path, { file, version })
     return { version, file }
   } catch {
-    return { version: '', file: '' } // What does not run is as good as not there, and the reason says so.
+    return { version: '', file: '' } // A program that does not run counts as missing, and the reason says so.
   }
 }

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises'
 import { EngineError } from '@holt/engine'
 
-/** Below this the host's disk counts as full: what runs needs room to go on. */
+/** The free space below which the host's disk counts as full. Running runtimes need it. */
 const DISK_RESERVE_BYTES = 256 * 2 ** 20
 
 /**
- * Kind `no_space` unless `bytes` can be written in a directory and what runs still has room to go
- * on.
+ * Rejects with kind `no_space` unless a directory has room for `bytes` and the reserve of running
+ * runtimes.
  */
 export async function checkRoom(dir: string, bytes = 0): Promise<void> {
   const { bavail, bsize } = await statfs(dir)

@@ -4,12 +4,15 @@ import type { Log } from '../options.ts'
 import { hasCode, replaceFile } from '../tools/durable-files.ts'
 import type { Lack } from './lack.ts'
 
-/** A boot takes half a second. A machine under heavy load takes many times that. */
+/**
+ * The time for a boot, in milliseconds. It takes half a second, and many times that on a machine
+ * under heavy load.
+ */
 const TRIAL_TIMEOUT_MS = 45_000
 
 /**
- * An outcome holds for this time. A lack is tried again then, because the operator may have mended
- * it.
+ * The time for which an outcome is valid, in milliseconds. Then a lack is tried again, because the
+ * operator may have fixed it.
  */
 const OUTCOME_AGE_MS = 30_000
 
@@ -21,24 +24,24 @@ interface Outcome {
   readonly key: string
   readonly at: number
   readonly lack: Lack | null
-  /** False where the trial failed for a reason that says nothing about the class. */
+  /** False if the trial failed for a reason that says nothing about the class. */
   readonly isSure: boolean
 }
 
 /** The parts of trials. */
 export interface TrialsOptions {
-  /** Keeps the successes, so that the next start is ready at once. */
+  /** The file that keeps the successes, so that the next start is ready at once. */
   readonly file: string
   readonly log: Log
-  /** Boots a runtime of the class and removes it; rejects with the reason of a failure. */
+  /** Boots a runtime of the class and removes it. Rejects with the reason of a failure. */
   readonly boot: (isolation: Isolation, signal: AbortSignal) => Promise<void>
-  /** Returns a failure in words: the reason and the remedy. */
+  /** Describes a failure: the reason and the remedy. */
   readonly explain: (isolation: Isolation, error: unknown) => Promise<Lack>
 }
 
 /**
  * Decides whether a class of isolation is available: whether a runtime of it has booted on this
- * host. A success holds for as long as its key, which names the versions that it depends on.
+ * host. A success is valid as long as its key, which names the versions that it depends on.
  */
 export class Trials {
   readonly #options: TrialsOptions
@@ -53,8 +56,9 @@ export class Trials {
   }
 
   /**
-   * Returns why no runtime of the class can be booted; null if one has been. Only the first trial
-   * of a key is waited for: later ones run beside callers, who get the outcome before.
+   * Returns the reason why no runtime of the class can be booted, or null if one has been. Callers
+   * wait only for the first trial of a key. Later trials run in the background, and callers get the
+   * earlier outcome.
    */
   async lackOf(isolation: Isolation, key: string): Promise<Lack | null> {
     const stored = await this.#read()
@@ -69,8 +73,8 @@ export class Trials {
   }
 
   /**
-   * Tries a class again, after a start of it has failed. Returns the outcome of a trial within the
-   * last seconds instead, if there was one: starts may fail often.
+   * Tries a class again after a start of it has failed. Starts may fail often, so the outcome of a
+   * trial within the last seconds is returned instead, if there is one.
    */
   async tryAgain(isolation: Isolation, key: string): Promise<Lack | null> {
     const last = this.#outcomes.get(isolation)
@@ -78,7 +82,7 @@ export class Trials {
     return isFresh ? last.lack : this.#begin(isolation, key)
   }
 
-  /** Ends a trial that runs, and removes what it has made. */
+  /** Stops a running trial and removes everything that it has made. */
   async close(): Promise<void> {
     this.#stop.abort()
     await Promise.all(this.#running.values())
@@ -131,7 +135,9 @@ export class Trials {
   }
 }
 
-/** A file that is absent or damaged holds nothing: the classes are tried again. */
+/**
+ * Reads the stored successes. An absent or damaged file holds none: the classes are tried again.
+ */
 async function readStored(file: string): Promise<Map<string, string>> {
   try {
     const stored: unknown = JSON.parse(await readFile(file, 'utf8'))
