@@ -7,15 +7,15 @@ import { hasCode, isThere } from '../tools/durable-files.ts'
 type ImagePaths = Pick<Layout, 'image' | 'imageBase'>
 
 /**
- * True if an image's file is a delta and that of its base is not there: the image is damaged.
- * ENOENT where there is no image.
+ * True if an image's file is a delta and its base is missing: the image is damaged. Rejects with
+ * ENOENT if there is no image.
  */
 export async function lacksBase(paths: ImagePaths, digest: ImageDigest): Promise<boolean> {
-  // The image first: it gets its name after its base, and loses it before.
+  // The image is checked first: it gets its name after its base, and loses it before.
   return (await isDelta(paths.image(digest))) && !(await isThere(paths.imageBase(digest)))
 }
 
-/** True if an image is there, with its base where it is a delta. */
+/** True if an image exists, including its base if it is a delta. */
 export async function hasImage(paths: ImagePaths, digest: ImageDigest): Promise<boolean> {
   try {
     return !(await lacksBase(paths, digest))

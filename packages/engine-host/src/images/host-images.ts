@@ -29,37 +29,41 @@ import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'
 import { probeDeltas } from './probe-deltas.ts'
 
-/** A smaller base saves less than a delta costs: 200 KiB, and two loop devices while it is used. */
+/**
+ * The smallest base of a delta, in bytes. A smaller base saves less than a delta costs: 200 KiB,
+ * and two loop devices while it is used.
+ */
 const MIN_BASE_BYTES = 1 << 20
 
-/** The time after which a host that could not mount a delta is tried again. */
+/** The time after which a host that could not mount a delta is probed again, in milliseconds. */
 const PROBE_AGAIN_MS = 60_000
 
-/** What images need of the engine. */
+/** The parts of the engine that images need. */
 interface ImagesInput {
   readonly isUsed: (digest: ImageDigest) => boolean
   readonly log: Log
 }
 
-/** The image that an export is to be filled from. */
+/** The image whose files complete an export. */
 interface Below {
   readonly digest: ImageDigest
   readonly reader: ImageReader
 }
 
 /**
- * Images as EROFS files named by their digest. One that has its name is whole: it was synced under
- * another name before. What a runtime exports becomes a delta on the base of the runtime's image. A
- * hard link beside the delta holds the base, so no image depends on the name of another.
+ * Images as EROFS files named by their digest. An image with its name is complete, because it was
+ * synced under another name before. The export of a runtime becomes a delta on the base of the
+ * runtime's image. A hard link beside the delta holds the base, so no image depends on the name of
+ * another.
  */
 export class HostImages implements ImageStore {
   readonly format = `erofs ${WRITER_VERSION}`
   readonly #layout: Layout
   readonly #input: ImagesInput
   readonly #publishing = new KeyedLock()
-  /** Sizes of deltas, which their files do not tell by their own. */
+  /** The sizes of deltas, which their files alone do not tell. */
   readonly #deltaSizes = new Map<ImageDigest, number>()
-  /** Damaged images that the log has. */
+  /** The damaged images that the log already reports. */
   readonly #toldDamaged = new Set<ImageDigest>()
   #canMountDeltas: Promise<boolean> | null = null
   #probeAgainMs = Number.POSITIVE_INFINITY
@@ -86,7 +90,7 @@ export class HostImages implements ImageStore {
     )
   }
 
-  /** Removes what an earlier process has left half-made. */
+  /** Removes the incomplete images of an earlier process. */
   async repair(): Promise<void> {
     const { images } = this.#layout
     const names = await readdir(images)
@@ -147,7 +151,7 @@ export class HostImages implements ImageStore {
     const temporaryBase = `${temporary}.base`
     try {
       const isDelta = below !== undefined && (await this.#holdBase(below, temporaryBase))
-      // gVisor (release 20260701) answers "operation not supported" for each file that has an
+      // gVisor (release 20260701) fails with "operation not supported" for each file that has an
       // extended attribute in the image (pkg/erofs, Image.Inode).
       const limits: WriteImageOptions = { signal, xattrs: 'drop', ...(maxBytes === undefined ? {} : { maxBytes }) }
       const { digest, sizeBytes } = await write(temporary, limits, isDelta)
@@ -166,8 +170,8 @@ export class HostImages implements ImageStore {
   }
 
   /**
-   * Links the base that a delta on this image stands on. False where an image of its own file is
-   * better, or the only one.
+   * Links the base for a delta on this image. Returns false if a complete image is better, or the
+   * only possibility.
    */
   async #holdBase({ digest, reader }: Below, target: string): Promise<boolean> {
     if (reader.baseBytes < MIN_BASE_BYTES || !(await this.#mountsDeltas())) return false
@@ -176,13 +180,17 @@ export class HostImages implements ImageStore {
       return true
     } catch (error) {
       if (hasCode(error, 'ENOENT')) throw new EngineError('not_found', `there is no image ${digest}`)
-      // A file system without hard links, a file of another one, or the most links of a file.
+      // The file system has no hard links, the link would cross file systems, or the file has the
+      // most links already.
       if (hasCode(error, 'EPERM', 'EOPNOTSUPP', 'EXDEV', 'EMLINK')) return false
       throw error
     }
   }
 
-  /** Gives a delta its base first: an image that has its name is whole. */
+  /**
+   * Publishes an image. A delta gets its base first, because an image with its name must be
+   * complete.
+   */
   async #publish(
     digest: ImageDigest,
     { temporary, temporaryBase }: { readonly temporary: string; readonly temporaryBase: string | null },
@@ -215,7 +223,7 @@ export class HostImages implements ImageStore {
     } catch (error) {
       if (hasCode(error, 'ENOENT') || (error instanceof EngineError && error.kind === 'not_found')) return null
       if (!(error instanceof ErofsInputError)) throw error
-      // A damaged image must not hide the others, and must be found to be removed.
+      // A damaged image must not hide the others. It must be listed so that it can be removed.
       if (!this.#toldDamaged.has(digest)) this.#input.log.warn({ err: error, image: digest }, 'an image is damaged')
       this.#toldDamaged.add(digest)
       return await fileBytes(this.#layout.image(digest))
@@ -223,8 +231,8 @@ export class HostImages implements ImageStore {
   }
 
   /**
-   * Whether the kernel of this host mounts a delta with its base. A failure is tried again after a
-   * time: it may have had no space.
+   * True if the kernel of this host mounts a delta with its base. A failure is probed again after a
+   * time, because the host may have had no space.
    */
   #mountsDeltas(): Promise<boolean> {
     if (performance.now() >= this.#probeAgainMs) this.#canMountDeltas = null
@@ -232,7 +240,7 @@ export class HostImages implements ImageStore {
     return this.#canMountDeltas
   }
 
-  /** Never rejects. */
+  /** Probes whether deltas can be mounted. Never rejects. */
   async #probeDeltas(): Promise<boolean> {
     const why = await probeDeltas(join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)).catch(String)
     this.#probeAgainMs = why === null ? Number.POSITIVE_INFINITY : performance.now() + PROBE_AGAIN_MS
@@ -242,7 +250,7 @@ export class HostImages implements ImageStore {
   }
 }
 
-/** Bytes of a file; null where there is none. */
+/** Returns the bytes of a file, or null if there is none. */
 async function fileBytes(path: string): Promise<number | null> {
   try {
     return (await stat(path)).size

@@ -12,10 +12,10 @@ import { lacksBase } from './has-image.ts'
 import { mountDelta, mountImage } from './mount-images.ts'
 
 /**
- * Images as runtimes use them, each made once for all runtimes of it. `file` is the image as one
- * file, which gVisor reads. `tree` is that file, mounted read-only by the kernel: the lower layer
- * of a container's overlay. What is mounted is an image our own writer has written; no file system
- * that a stranger made ever reaches the kernel.
+ * The images in the form that runtimes use, each mounted once for all its runtimes. `file` is the
+ * image as one file, which gVisor reads. `tree` is that file, mounted read-only by the kernel: the
+ * lower layer of a container's overlay. Every mounted image was written by our own writer, so no
+ * foreign file system reaches the kernel.
  */
 export class ImageMounts {
   readonly #layout: Layout
@@ -30,14 +30,14 @@ export class ImageMounts {
   }
 
   /**
-   * Answers the path of the image as one file. A delta and its base are mounted as one unless they
-   * are.
+   * Returns the path of the image as one file. Mounts a delta and its base as one file unless they
+   * are mounted.
    */
   file(digest: ImageDigest, signal: AbortSignal): Promise<string> {
     return this.#locks.run(digest, () => this.#file(digest, signal))
   }
 
-  /** Mounts the image unless it is, and answers where. */
+  /** Mounts the image unless it is mounted, and returns the mount point. */
   tree(digest: ImageDigest, signal: AbortSignal): Promise<string> {
     const point = this.#layout.imageMount(digest)
     return this.#locks.run(digest, async () => {
@@ -49,7 +49,8 @@ export class ImageMounts {
   }
 
   /**
-   * Unmounts what no runtime uses of the image once it is this call's turn. Not mounted is success.
+   * Unmounts the mounts of the image that no runtime uses, as soon as earlier calls for it have
+   * finished. Succeeds if it is not mounted.
    */
   release(digest: ImageDigest): Promise<void> {
     return this.#locks.run(digest, async () => {
@@ -58,7 +59,7 @@ export class ImageMounts {
     })
   }
 
-  /** Unmounts what an earlier process has mounted and no runtime uses. */
+  /** Unmounts the images that an earlier process has mounted and no runtime uses. */
   async releaseUnused(): Promise<void> {
     const names = await readdir(this.#layout.imageMounts)
     const found = new Set(names.flatMap((name) => /^([0-9a-f]{64})(?:\.whole)?$/.exec(name)?.[1] ?? []))
@@ -89,9 +90,9 @@ async function isMounted(point: string): Promise<boolean> {
 }
 
 /**
- * Unmounts what is at a point and removes the point. A point that is not empty then has a copy of
- * what was mounted in another place: the state directory was copied while its images were mounted.
- * The copy stays, and the next mount covers it.
+ * Unmounts a mount point and removes it. A point that still has entries then holds a copy of the
+ * mounted content: the state directory was copied while its images were mounted. The copy stays,
+ * and the next mount covers it.
  */
 async function unmountPoint(point: string): Promise<void> {
   if (!(await isThere(point))) return

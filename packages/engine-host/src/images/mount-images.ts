@@ -6,7 +6,7 @@ import { mustRun, runTool } from '../tools/run-tool.ts'
 const LOSETUP_TIMEOUT_MS = 30_000
 
 /**
- * The answer of `losetup --json --list`. The kernel lets go of a device with `autoclear` by itself.
+ * The output of `losetup --json --list`. The kernel detaches a device with `autoclear` by itself.
  */
 const deviceList = z.object({
   loopdevices: z.array(z.object({ autoclear: z.boolean(), name: z.string(), 'back-file': z.string().nullable() })),
@@ -19,9 +19,9 @@ export interface DeltaFiles {
 }
 
 /**
- * Has the kernel make one file, `image` below `point`, of a delta and its base
- * (`packages/erofs/src/layout/delta-layout.ts`). Unmounting `point` lets go of the loop devices.
- * Without `noexec`: gVisor maps programs from the file.
+ * Mounts a delta and its base as one file, `image` below `point`
+ * (`packages/erofs/src/layout/delta-layout.ts`). Unmounting `point` detaches the loop devices. The
+ * mount has no `noexec`, because gVisor maps programs from the file.
  */
 export async function mountDelta({ delta, base }: DeltaFiles, point: string, signal?: AbortSignal): Promise<void> {
   await mkdir(point, { recursive: true, mode: 0o700 })
@@ -41,8 +41,8 @@ export async function mountImage(file: string, point: string, signal: AbortSigna
 }
 
 /**
- * Attaches a file to a loop device of its own. `mount -o loop` would take a device that has the
- * file already (mount(8)), which the kernel refuses where that is in use as the base of a delta.
+ * Attaches a file to a loop device of its own. `mount -o loop` would reuse a device that has the
+ * file (mount(8)). The kernel refuses that if the device is in use as the base of a delta.
  */
 async function withLoopDevice(file: string, use: (device: string) => Promise<void>): Promise<void> {
   const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
@@ -51,20 +51,20 @@ async function withLoopDevice(file: string, use: (device: string) => Promise<voi
   try {
     await use(device)
   } finally {
-    // The kernel keeps a device that is mounted until it is not (`LO_FLAGS_AUTOCLEAR`).
+    // The kernel keeps a mounted device until it is unmounted (`LO_FLAGS_AUTOCLEAR`).
     await mustRun(['losetup', '--detach', device], options)
   }
 }
 
 /**
- * Lets go of the loop devices on files below `dir` that a daemon has attached and not detached.
- * Those that are mounted stay until they are not.
+ * Detaches the loop devices on files below `dir` that a daemon has attached and not detached.
+ * Mounted ones stay until they are unmounted.
  */
 export async function detachLeftDevices(dir: string): Promise<void> {
   const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
   const argv = ['losetup', '--json', '--list', '--output', 'AUTOCLEAR,NAME,BACK-FILE']
   const { stdout } = await mustRun(argv, options)
-  if (stdout.trim() === '') return // there are none
+  if (stdout.trim() === '') return // No loop devices.
   const below = `${await realpath(dir)}/`
   for (const { autoclear, name, 'back-file': file } of deviceList.parse(JSON.parse(stdout)).loopdevices) {
     if (autoclear || !file?.startsWith(below)) continue

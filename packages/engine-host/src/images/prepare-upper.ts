@@ -5,7 +5,7 @@ import type { Runtime } from '../runtimes/runtime-registry.ts'
 
 /**
  * Gives the upper directory of a container's overlay the mode and owner of the image's root. The
- * root of the overlay takes them from there.
+ * root of the overlay takes them from the upper directory.
  */
 export async function prepareUpper(layout: Layout, { record, paths }: Runtime): Promise<void> {
   const { upper } = diskDirs(paths)

@@ -8,8 +8,8 @@ const PLAIN = { mode: 0o600, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 } as co
 const CONTENT = Buffer.alloc(1 << 18, 'x')
 
 /**
- * Tries whether this host makes one file of a delta and its base, in a directory that this call
- * makes and removes. Answers why not, or null.
+ * Tests whether this host can mount a delta and its base as one file. The test runs in a directory
+ * that this call creates and removes. Returns the reason for a failure, or null.
  */
 export async function probeDeltas(dir: string): Promise<string | null> {
   const [base, delta, point] = [join(dir, 'base'), join(dir, 'delta'), join(dir, 'whole')]
