@@ -8,26 +8,26 @@ import { openSession } from './guest-session.ts'
 import { type ItemAnswer, sendRequest } from './send-request.ts'
 
 /**
- * Connections of one runtime that may wait to become its session, or to be closed after they were
- * replaced.
+ * The most connections of one runtime: those that may become its session, and replaced ones that
+ * are not yet closed.
  */
 const CONNECTIONS_MAX = 4
 
 /**
- * A guest dials once in a while. One that dials more often than this in a second is not let in
- * until the second is over.
+ * The most dials in a second. A guest dials once in a while. Further dials in the same second are
+ * cut a second later.
  */
 const DIALS_PER_SECOND_MAX = 50
 
 /** The request after which the guest closes its connection. */
 const QUIESCE = '/v1/quiesce'
 
-/** The time for the guest to close its end before the host closes its own. */
+/** The time for the guest to close its end before the host closes its own, in milliseconds. */
 const FAREWELL_TIMEOUT_MS = 1_000
 
 /**
  * The door of one runtime: a Unix socket that its guest dials, and the newest connection as the
- * link. The socket's place tells whose guest it is; nothing the guest says does.
+ * link. Only the socket's path identifies the guest; its own messages do not.
  */
 export class GuestDoor implements GuestLink {
   readonly #paths: RuntimePaths
@@ -42,8 +42,8 @@ export class GuestDoor implements GuestLink {
   #dials = { second: 0, count: 0 }
 
   /**
-   * `owner` is the host's id of the user who dials. `onDrop` is called when the connection ends,
-   * because the runtime may have ended.
+   * Makes a closed door. `owner` is the host's id of the user who dials. `onDrop` is called when
+   * the connection ends, because the runtime may have ended.
    */
   constructor(
     paths: RuntimePaths,
@@ -57,14 +57,14 @@ export class GuestDoor implements GuestLink {
   }
 
   /**
-   * A session that its guest has said farewell to takes no request more, though its last streams
-   * may go on for long.
+   * True if requests can be sent. A session that its guest has closed accepts no further request,
+   * though its last streams may run for long.
    */
   get connected(): boolean {
     return this.#session !== null && !this.#session.closed && !this.#session.destroyed
   }
 
-  /** Listens. A socket file of an earlier process is replaced. */
+  /** Listens. Replaces the socket file of an earlier process. */
   async open(): Promise<void> {
     if (this.#server !== null) return
     await mkdir(this.#paths.socketDir, { recursive: true, mode: 0o700 })
@@ -84,7 +84,7 @@ export class GuestDoor implements GuestLink {
     await chown(this.#paths.socket, this.#owner, this.#owner)
   }
 
-  /** Resolves when a guest is connected, or rejects with what `close` or the signal says. */
+  /** Resolves when a guest is connected. Rejects with the reason of `close` or of the signal. */
   async whenConnected(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (!this.connected) await this.#waiting.wait(signal)
@@ -99,9 +99,9 @@ export class GuestDoor implements GuestLink {
   }
 
   /**
-   * After a `quiesce` the guest ends its streams and the connection. What it has sent by then must
-   * not wait for its reader in there, and no later request may go the same way: it waits for the
-   * guest to connect again.
+   * Sends a `quiesce`, after which the guest ends its streams and the connection. Items that it has
+   * sent by then must not wait in HTTP/2 for their reader. No later request may use this
+   * connection: it waits for the guest to connect again.
    */
   async #quiesce(session: ClientHttp2Session, request: GuestRequest): Promise<GuestResponse> {
     for (const each of this.#items) each.takeIn(true)
@@ -117,9 +117,9 @@ export class GuestDoor implements GuestLink {
   }
 
   /**
-   * Stops listening and lets the connection end from both sides, so that the guest holds no
-   * descriptor of the host's any more: gVisor cannot checkpoint one that does. Resolves when the
-   * guest has closed its end, or would not.
+   * Stops listening and ends the connection from both sides, so that the guest holds no descriptor
+   * of the host's any more. gVisor cannot checkpoint a runtime that does. Resolves when the guest
+   * has closed its end or has run out of time.
    */
   async leave(): Promise<void> {
     await this.#stopListening()
@@ -130,7 +130,7 @@ export class GuestDoor implements GuestLink {
     clearTimeout(timer)
   }
 
-  /** Stops listening and cuts the connection. Who waits for it is rejected with `reason`. */
+  /** Stops listening and cuts the connection. Rejects waiting callers with `reason`. */
   async close(reason: EngineError): Promise<void> {
     this.#waiting.reject(reason)
     this.#destroySockets()
@@ -156,8 +156,8 @@ export class GuestDoor implements GuestLink {
   }
 
   /**
-   * The newest connection is the guest: an older one is what a restore or a restart has left. One
-   * that was made while the door was left has to go as that one did.
+   * Makes the newest connection the session. An older one is a leftover of a restore or a restart.
+   * A connection that was made while the door was left is closed like the earlier one.
    */
   #adopt(session: ClientHttp2Session): void {
     if (session.closed || session.destroyed) return

@@ -2,18 +2,18 @@ import { type ClientHttp2Session, connect, constants, type SecureClientSessionOp
 import type { Socket } from 'node:net'
 
 /**
- * What one stream may send ahead of its reader, which is what an answer keeps here that nobody
- * reads. A bulk transfer is as quick as with four times of it, and with half of it slower.
+ * The bytes that one stream may send ahead of its reader. An unread answer keeps as much in this
+ * process. Four times the size makes a bulk transfer no faster, and half of it makes it slower.
  */
 const STREAM_WINDOW_BYTES = 2 ** 20
 
 /**
- * What a runtime may have on the way. It bounds nothing that is kept: Node gives this window back
- * as soon as bytes have come (`Http2Session::OnDataChunkReceived` of `src/node_http2.cc`).
+ * The bytes that a runtime may have in transit. It does not bound memory: Node returns this window
+ * as soon as bytes arrive (`Http2Session::OnDataChunkReceived` of `src/node_http2.cc`).
  */
 const SESSION_WINDOW_BYTES = 16 * 2 ** 20
 
-/** A guest that has connected speaks HTTP/2 within this time, or is not one. */
+/** The time in which a guest that has connected must speak HTTP/2, in milliseconds. */
 const PREFACE_TIMEOUT_MS = 5_000
 
 const OPTIONS: SecureClientSessionOptions = {
@@ -32,8 +32,8 @@ const OPTIONS: SecureClientSessionOptions = {
 }
 
 /**
- * Makes an HTTP/2 client of an accepted connection. Resolves when the other side has sent its
- * settings; on any failure the socket is destroyed and the promise rejects.
+ * Opens an HTTP/2 client session on an accepted connection. Resolves when the other side has sent
+ * its settings. On any failure the socket is destroyed and the promise rejects.
  */
 export function openSession(socket: Socket): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ export function openSession(socket: Socket): Promise<ClientHttp2Session> {
     const timer = setTimeout(() => fail(new Error('the guest does not speak HTTP/2')), PREFACE_TIMEOUT_MS)
     session.on('error', fail)
     session.once('close', () => fail(new Error('the guest closed its connection')))
-    // A guest opens no streams: what it pushes is refused.
+    // A guest opens no streams, so pushes are refused.
     session.on('stream', (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM))
     session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES))
     session.once('remoteSettings', () => {

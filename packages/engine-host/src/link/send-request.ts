@@ -4,23 +4,23 @@ import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine
 import { mergePieces } from '@holt/streams'
 
 /**
- * Items of a stream that a guest ends for a checkpoint: what may be sent ahead of their reader, and
- * the last write.
+ * The bytes of items that are read ahead if a guest ends the stream for a checkpoint: the items
+ * that may be sent ahead of their reader, and the last write.
  */
 const TAKE_IN_BYTES = 8 * 2 ** 20
 
-/** An answer that is a stream of items, while it is open. */
+/** An open answer that is a stream of items. */
 export interface ItemAnswer {
   /**
-   * Whether what the guest sends is taken in at once, up to a bound, however slowly it is read. A
-   * connection that ends takes with it what is unread in HTTP/2.
+   * Sets whether the guest's items are read at once, up to a bound, even if their reader is slow. A
+   * connection that ends discards the unread bytes in HTTP/2.
    */
   takeIn(ahead: boolean): void
 }
 
 /**
- * Sends one request over a session and resolves with the answer's headers and its body as a stream.
- * An answer that is a stream of items is among `open` for as long as it has not ended.
+ * Sends one request over a session. Resolves with the answer's headers and its body as a stream. An
+ * answer that is a stream of items is in `open` until it has ended.
  */
 export async function sendRequest(
   session: ClientHttp2Session,
@@ -62,8 +62,8 @@ export async function sendRequest(
 }
 
 /**
- * A session may have been closed by the other side a moment ago, or be out of stream numbers: it
- * refuses by throwing.
+ * Opens a stream for a request. A session throws if the other side has just closed it or if it has
+ * no stream numbers left.
  */
 function openStream(
   session: ClientHttp2Session,
@@ -91,8 +91,8 @@ function sendBody(stream: ClientHttp2Stream, body: GuestRequest['body'], fail: (
 }
 
 /**
- * The answer as a stream that ends only where the guest ended it: one that broke has an error of
- * kind `unavailable` (or the signal's reason) instead. Destroying it resets the HTTP/2 stream.
+ * Returns the answer as a stream that ends only if the guest ended it. A broken answer has an error
+ * of kind `unavailable` (or the signal's reason) instead. Destroying it resets the HTTP/2 stream.
  */
 function answerBody(stream: ClientHttp2Stream, failure: () => unknown): { body: Readable; answer: ItemAnswer } {
   let ahead = 0
@@ -109,7 +109,7 @@ function answerBody(stream: ClientHttp2Stream, failure: () => unknown): { body: 
     }),
   )
   body.on('error', () => {
-    // Whoever reads it sees it; nobody may be reading yet.
+    // The reader of the body gets the error. There may be none yet.
   })
   let ended = false
   stream.on('data', (part: Buffer) => {
@@ -117,7 +117,7 @@ function answerBody(stream: ClientHttp2Stream, failure: () => unknown): { body: 
     if (!body.push(part) && ahead <= 0) stream.pause()
   })
   stream.on('end', () => {
-    // A reset without an error ends the readable side too; only a clean end has rstCode 0 and was
+    // A reset without an error ends the readable side, too. Only a clean end has rstCode 0 and was
     // not aborted.
     if (stream.aborted || stream.rstCode !== 0) return
     ended = true
