@@ -10,7 +10,7 @@ export interface Mount {
   readonly superOptions: readonly string[]
 }
 
-/** Parses `/proc/self/mountinfo`. Lines that are not of its form are left out. */
+/** Parses `/proc/self/mountinfo`. Lines of another form are left out. */
 export function parseMountInfo(text: string): Mount[] {
   return text.split('\n').flatMap((line) => {
     const [head, tail] = line.split(' - ', 2)
@@ -33,12 +33,12 @@ export function parseMountInfo(text: string): Mount[] {
   })
 }
 
-/** The mounts this process sees. */
+/** Returns the mounts that this process sees. */
 export async function readMounts(): Promise<Mount[]> {
   return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'))
 }
 
-/** Space, tab, newline and backslash stand as three octal digits. */
+/** Decodes space, tab, newline and backslash, which are written as three octal digits. */
 function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }

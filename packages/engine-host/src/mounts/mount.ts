@@ -3,13 +3,16 @@ import { EngineError } from '@holt/engine'
 import { mustRun, runTool } from '../tools/run-tool.ts'
 import { readMounts } from './mount-table.ts'
 
-/** A mount takes milliseconds; one that takes this long hangs on a broken disk. */
+/**
+ * The time for a mount, in milliseconds. It takes milliseconds; one that takes this long hangs on a
+ * broken disk.
+ */
 const MOUNT_TIMEOUT_MS = 30_000
 
-/** How long to wait for the last process in a mount to let go. */
+/** The time in which the last process has to leave a mount, in milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000
 
-/** One `mount(8)`. */
+/** The arguments of one `mount(8)`. */
 export interface MountRequest {
   readonly type: string
   readonly source: string
@@ -18,8 +21,8 @@ export interface MountRequest {
 }
 
 /**
- * Mounts; with the option `loop` the kernel lets go of the loop device by itself when it is
- * unmounted.
+ * Mounts a file system. With the option `loop` the kernel detaches the loop device by itself after
+ * the unmount.
  */
 export async function mount(request: MountRequest, signal?: AbortSignal): Promise<void> {
   const argv = ['mount', '-n', '-t', request.type, '-o', request.options.join(','), '--', request.source, request.point]
@@ -27,8 +30,8 @@ export async function mount(request: MountRequest, signal?: AbortSignal): Promis
 }
 
 /**
- * Unmounts everything mounted at `dir` or below it, innermost first. Nothing mounted is success.
- * Never lazily: success means the mount is gone.
+ * Unmounts everything mounted at `dir` or below it, innermost first. Succeeds if nothing is
+ * mounted. Never lazily: success means that the mount is gone.
  */
 export async function unmountTree(dir: string): Promise<void> {
   const points = (await readMounts())
