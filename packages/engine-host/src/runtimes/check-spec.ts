@@ -1,10 +1,10 @@
 import { EngineError, type RuntimeSpec } from '@holt/engine'
 import { hexOf, isRuntimeId } from '../layout.ts'
 
-/** The smallest disk on which an ext4 and the two directories of the overlay have room. */
+/** The smallest disk with room for an ext4 and the two directories of the overlay. */
 const DISK_MIN_MIB = 16
 
-/** Less than this and gVisor's own kernel or the guest does not start. */
+/** The smallest memory with which gVisor's own kernel and the guest start. */
 const MEMORY_MIN_MIB = 32
 
 const FIELDS = ['id', 'isolation', 'imageDigest', 'cpu', 'memoryMiB', 'diskMiB', 'pidsMax', 'checkpointId'] as const
@@ -15,7 +15,7 @@ export function checkSpec(spec: RuntimeSpec): void {
   if (wrong !== null) throw new EngineError('invalid', `runtime ${JSON.stringify(spec.id)}: ${wrong}`)
 }
 
-/** True when both describe the same runtime. */
+/** True if both specs describe the same runtime. */
 export function sameSpec(one: RuntimeSpec, other: RuntimeSpec): boolean {
   return FIELDS.every((field) => one[field] === other[field])
 }

@@ -8,9 +8,9 @@ import { type RuntimeRecord, readRecord } from './runtime-record.ts'
 import { endRuntime } from './watch-runtimes.ts'
 
 /**
- * Finds the runtimes of an earlier engine: those that run get their door again, those that have
- * ended say why, those half made wait for `ensure` or `remove`. What cannot be identified is
- * reported and kept, and stops nothing.
+ * Finds the runtimes of an earlier engine. Running ones get their door again, and ended ones report
+ * the reason. Incomplete ones wait for `ensure` or `remove`. Unidentified entries are reported and
+ * kept, and do not stop the search.
  */
 export async function findRuntimes(
   host: Host,
@@ -32,8 +32,8 @@ export async function findRuntimes(
 }
 
 /**
- * Removes a directory that was made, or emptied, just when the engine died: the record comes first
- * and goes last, so without one nothing else is there. False when something is.
+ * Removes a directory that was just made or emptied when the engine died. The record is written
+ * first and removed last, so a directory without one is empty. Returns false if it is not.
  */
 async function removeHusk(paths: RuntimePaths): Promise<boolean> {
   await rm(`${paths.record}.tmp`, { force: true })
@@ -55,8 +55,8 @@ async function adoptRuntime(host: Host, record: RuntimeRecord, bootId: string): 
     return
   }
   if (record.state === 'preparing') return
-  // One whose end was begun has no use: what it was ended for, a checkpoint or a removal, was
-  // durable or asked for before.
+  // A runtime whose end has begun has no use. The checkpoint or removal that ends it was already
+  // durable or requested.
   const isEnding = await cgroupOf(host, record.spec.id).isEnding()
   if (record.process !== null && !isEnding && (await isAlive(record.process))) {
     await readFrozen(host, runtime)

@@ -4,15 +4,15 @@ import { usedBytesOf } from '../disks/host-disks.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
 import type { Runtime } from './runtime-registry.ts'
 
-/** The ability `usage` of this host; null where it accounts for nothing. */
+/** Returns the ability `usage` of this host, or null if it has no accounting. */
 export function usageOf(host: Host): Usage | null {
   const files = usageFilesOf(host.cgroups)
   return files === null ? null : { read: (id) => readUsage(host, files, id) }
 }
 
 /**
- * A pause or a removal may be at work and is not waited for: what was read while the runtime went
- * is not answered, as its disk may have been any directory by then.
+ * Reads the usage of a running runtime without waiting for a pause or removal in progress. If the
+ * runtime has ended meanwhile, it rejects: the disk's path may then have been any directory.
  */
 async function readUsage(host: Host, files: UsageFiles, id: RuntimeId): Promise<RuntimeUsage> {
   const runtime = runningOf(host, id)
@@ -23,8 +23,8 @@ async function readUsage(host: Host, files: UsageFiles, id: RuntimeId): Promise<
 }
 
 /**
- * What a mounted disk holds. Rejects with `EngineError` `gone` where its runtime has been removed,
- * `failed` where the disk does not answer.
+ * Returns the used bytes of a mounted disk. Rejects with `EngineError` `gone` if its runtime has
+ * been removed, `failed` if the disk cannot be read.
  */
 export async function readDisk(diskMount: string): Promise<number> {
   try {

@@ -2,12 +2,12 @@ import { mkdir, readdir, readlink, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasCode, isThere } from '../tools/durable-files.ts'
 
-/** The directory of all claims of a host. A reboot empties it, and ends the runtimes. */
+/** The directory of all claims of a host. A reboot empties it and ends the runtimes. */
 const CLAIMS_DIR = '/run/holt-ids'
 
 /**
- * Claims of ranges of user ids, which all installations of a host see. A claim is a symbolic link
- * from the first id to the record of the runtime: making one succeeds once (symlink(2)).
+ * The claims of ranges of user ids, which all installations of a host see. A claim is a symbolic
+ * link from the first id to the record of the runtime. Making one succeeds only once (symlink(2)).
  */
 export class IdClaims {
   readonly #runtimesDir: string
@@ -19,13 +19,13 @@ export class IdClaims {
     this.#dir = dir
   }
 
-  /** Claims a range for the runtime with this record. False if another runtime has it. */
+  /** Claims a range for the runtime with this record. Returns false if another runtime has it. */
   async claim(firstId: number, record: string): Promise<boolean> {
     const path = join(this.#dir, String(firstId))
     try {
       await mkdir(this.#dir, { recursive: true, mode: 0o700 })
     } catch {
-      return true // Without a writable /run, installations differ only by where they start.
+      return true // Without a writable /run, installations differ only in their first range.
     }
     try {
       await symlink(record, path)
@@ -36,16 +36,16 @@ export class IdClaims {
     }
   }
 
-  /** Gives back the range of the runtime with this record. */
+  /** Releases the range of the runtime with this record. */
   async release(firstId: number, record: string): Promise<void> {
     const path = join(this.#dir, String(firstId))
     if ((await targetOf(path)) === record) await rm(path, { force: true })
   }
 
   /**
-   * Gives back what an earlier engine of this installation has claimed for none of these records. A
-   * claim whose record is there stays: the engine may not have been able to read it, and its
-   * processes may still run.
+   * Releases the claims of earlier engines of this installation for all other records. A claim with
+   * an existing record stays: the engine may have failed to read it, and its processes may still
+   * run.
    */
   async releaseOthers(records: ReadonlySet<string>): Promise<void> {
     for (const name of await readdir(this.#dir).catch(() => [])) {
@@ -56,7 +56,7 @@ export class IdClaims {
   }
 }
 
-/** Returns what a claim is for; null without one. */
+/** Returns the record of a claim, or null if there is no claim. */
 async function targetOf(path: string): Promise<string | null> {
-  return readlink(path).catch(() => null) // Given back meanwhile.
+  return readlink(path).catch(() => null) // Released meanwhile.
 }

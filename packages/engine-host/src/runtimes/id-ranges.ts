@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import { EngineError } from '@holt/engine'
 
-/** The host's root. It maps to nobody in a container of this engine. */
+/** The host's root. No user in a container of this engine maps to it. */
 export const ROOT = 0
 
-/** Users, and groups, of one container. Its disk stores the same numbers as inside. */
+/**
+ * The number of users, and of groups, of one container. Its disk stores the same numbers as inside.
+ */
 export const IDS_OF_RUNTIME = 65_536
 
 /**
- * Host ids for containers. systemd, Docker and Podman use ids below, and systemd's foreign ids
+ * The host ids for containers. systemd, Docker and Podman use lower ids, and systemd's foreign ids
  * begin above (https://systemd.io/UIDS-GIDS/).
  */
 const FIRST_ID = 0x7000_0000
@@ -16,7 +18,7 @@ const END_ID = 0x7ffe_0000
 const RANGES = (END_ID - FIRST_ID) / IDS_OF_RUNTIME
 
 /**
- * Takes a range and returns its first id. `take` answers false for a range that another runtime of
+ * Takes a range and returns its first id. `take` returns false for a range that another runtime of
  * the host has. Installations start at different ranges. Throws kind `unavailable` if every range
  * is taken.
  */

@@ -1,13 +1,13 @@
 import type { Observation, Observed, RuntimeId } from '@holt/engine'
 
 /**
- * Tells everybody who observes. What is not read yet of a runtime is replaced by what is newer, so
- * a slow reader costs no more than the number of runtimes.
+ * Informs all observers. A newer observation replaces an unread one of the same runtime. So a slow
+ * reader costs no more than the number of runtimes.
  */
 export class Observers {
   readonly #queues = new Set<{ readonly pending: Map<RuntimeId, Observation>; wake: () => void }>()
 
-  /** Announces how a runtime is now. */
+  /** Announces the present state of a runtime. */
   tellPresent(observed: Observed): void {
     this.#tell(observed.id, { type: 'present', observed })
   }
@@ -18,8 +18,8 @@ export class Observers {
   }
 
   /**
-   * All that `existing` answers, then `listed`, then changes, until the signal ends it. Nothing
-   * between the listing and the first change is lost.
+   * Yields all runtimes that `existing` returns, then `listed`, then changes, until the signal ends
+   * it. No change between the listing and the first change is lost.
    */
   async *observe(existing: () => readonly Observed[], signal: AbortSignal): AsyncGenerator<Observation> {
     const queue = { pending: new Map<RuntimeId, Observation>(), wake: () => {} }

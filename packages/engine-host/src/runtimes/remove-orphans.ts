@@ -9,12 +9,15 @@ import { disownRunDir, ownRunDir, ownsRunDir } from './run-dir-owner.ts'
 import { readRecord } from './runtime-record.ts'
 
 /**
- * Takes away what is left of runtimes that have no record any more: processes, cgroups, mounts,
- * sockets and files. A record is there before all of these and goes after them, so without one
- * nobody wants them, if they are this installation's: what lies in the state directory alone is,
- * and what has a name in the run directory where its mark says so. All else is kept, for it may be
- * of another installation that shares the run directory, or of the one that this state was copied
- * from. So is what has a record that cannot be read.
+ * Removes the remains of runtimes that have no record: processes, cgroups, mounts, sockets and
+ * files.
+ *
+ * A record is written before all of these and removed after them. So remains without a record are
+ * useless if they belong to this installation. Those in the state directory alone do. Those in the
+ * run directory do if the directory has this installation's mark.
+ *
+ * All others are kept. They may belong to another installation that shares the run directory, or to
+ * the original of a copied state. Remains with an unreadable record are kept, too.
  */
 export async function removeOrphans(host: Host, installationId: string): Promise<void> {
   const { layout } = host
@@ -41,7 +44,7 @@ async function removeOrphan(host: Host, id: RuntimeId): Promise<void> {
   }
 }
 
-/** The names of runtimes that something carries, by where it lies. */
+/** The runtimes of all remains, by location. */
 interface NamesLeft {
   readonly inState: ReadonlySet<RuntimeId>
   readonly inRunDir: ReadonlySet<RuntimeId>

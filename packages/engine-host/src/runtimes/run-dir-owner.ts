@@ -5,8 +5,8 @@ import type { HostEngineOptions } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 
 /**
- * Whether all that carries a runtime's name in the run directory is this installation's: its mark
- * is there from a time when nothing of others was, and one engine at a time works there.
+ * True if every runtime in the run directory belongs to this installation. The mark was written
+ * when the directory held no foreign runtimes, and one engine at a time works there.
  */
 export async function ownsRunDir(layout: Layout, installationId: string): Promise<boolean> {
   try {
@@ -17,22 +17,22 @@ export async function ownsRunDir(layout: Layout, installationId: string): Promis
   }
 }
 
-/** Marks the run directory as this installation's, where nothing of others is in it. */
+/** Marks the run directory as this installation's. Requires that no foreign runtimes are in it. */
 export async function ownRunDir(layout: Layout, installationId: string): Promise<void> {
   if (await ownsRunDir(layout, installationId)) return
-  // Another's mark would be wrong from now on, also where a new one cannot be written.
+  // A foreign mark would be wrong from now on, even if a new one cannot be written.
   await disownRunDir(layout)
   await writeFile(layout.runDirOwner, await markOf(layout, installationId), { mode: 0o600 })
 }
 
-/** Takes the mark away, so that nobody takes what is there for his own. */
+/** Removes the mark, so that no installation takes the contents for its own. */
 export async function disownRunDir(layout: Layout): Promise<void> {
   await rm(layout.runDirOwner, { force: true })
 }
 
 /**
- * Removes the run directory of an installation that has no runtimes any more and is not open. What
- * is of others stays, and the directory with it.
+ * Removes the run directory of an installation that is not open and has no runtimes. Foreign
+ * content stays, and with it the directory.
  */
 export async function removeRunDir({
   stateDir,
@@ -47,7 +47,9 @@ export async function removeRunDir({
   }
 }
 
-/** A copy of the state has the same id, in another directory. */
+/**
+ * Returns the mark of an installation. A copy of the state has the same id, but another directory.
+ */
 async function markOf({ stateDir }: Layout, installationId: string): Promise<string> {
   return `${installationId} ${await directoryId(stateDir)}\n`
 }

@@ -23,7 +23,7 @@ const Record = z.object({
   installationId: z.string(),
   /** `/proc/sys/kernel/random/boot_id`: processes and mounts of another boot are gone. */
   bootId: z.string(),
-  /** SHA-256 of the guest binary it was made with. */
+  /** SHA-256 of the guest binary that the runtime was made with. */
   guest: z.string(),
   spec: Spec,
   /**
@@ -33,7 +33,7 @@ const Record = z.object({
   firstId: z.int().positive().nullable().default(null),
   state: z.enum(['preparing', 'running', 'ended']),
   restored: z.boolean(),
-  /** Null as well in a record of an engine that did not note it. */
+  /** Also null in a record of an engine that did not note it. */
   fallback: z
     .object({ reason: z.enum(['absent', 'incompatible', 'damaged', 'failed']), why: z.string() })
     .nullable()
@@ -44,19 +44,24 @@ const Record = z.object({
     .nullable(),
 })
 
-/** The stored record of a runtime, with all that a later daemon needs to find it again. */
+/**
+ * The stored record of a runtime. It holds everything that a later daemon needs to find the
+ * runtime.
+ */
 export type RuntimeRecord = Readonly<z.infer<typeof Record>>
 
-/** Writes a record as a whole. `durable` where it must survive a power cut. */
+/** Replaces a record as a whole. With `durable` it survives a power cut. */
 export function writeRecord(path: string, record: RuntimeRecord, durable: boolean): Promise<void> {
   return replaceFile(path, `${JSON.stringify(record)}\n`, durable)
 }
 
-/** Reads a record. `absent` when there is none, `unreadable` when it is not one of this format. */
+/**
+ * Reads a record. Returns `absent` if there is none, `unreadable` if it is not one of this format.
+ */
 export async function readRecord(path: string): Promise<RuntimeRecord | 'absent' | 'unreadable'> {
   let text: string
   try {
-    // Opening anything but a file, such as a FIFO, could wait without end.
+    // Opening another kind of file, such as a FIFO, could wait forever.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
     if (!(await file.stat()).isFile()) return 'unreadable'
     text = await file.readFile('utf8')
@@ -73,7 +78,7 @@ export async function readRecord(path: string): Promise<RuntimeRecord | 'absent'
   }
 }
 
-/** A runtime as the contract shows it. */
+/** Returns a runtime in the form of the contract. */
 export function observedOf({
   record,
   frozen,

@@ -11,23 +11,25 @@ import { pickIdRange, ROOT } from './id-ranges.ts'
 import type { Observers } from './observers.ts'
 import { observedOf, type RuntimeRecord, writeRecord } from './runtime-record.ts'
 
-/** A runtime this engine knows. Only the registry replaces `record`. */
+/** A runtime that this engine knows. Only the registry replaces `record`. */
 export interface Runtime {
   readonly paths: RuntimePaths
   readonly door: GuestDoor
   readonly egress: EgressDoor
-  /** The tun device that was made last for a guest to fetch. */
+  /** The tun device that was last offered to the guest. */
   tunOffer: TunOffer | null
   record: RuntimeRecord
-  /** True while it is frozen. Only its cgroup is frozen. */
+  /** True while the runtime is frozen. Only its cgroup is frozen. */
   frozen: boolean
-  /** The processes that were killed because it was out of memory. */
+  /** The processes that were killed because the runtime was out of memory. */
   memoryKills: MemoryKills
-  /** True while it uses more memory than it may have: an end then is for that. */
+  /**
+   * True while the runtime uses more memory than its limit. If it ends then, that is the reason.
+   */
   lacksMemory: boolean
   /**
-   * Ends an `ensure` or a `take` that is at work on it, for it is being removed. A removal that
-   * fails puts a new one in its place.
+   * Aborts a running `ensure` or `take` of the runtime when its removal begins. A removal that
+   * fails replaces it.
    */
   cancel: AbortController
 }
@@ -40,8 +42,8 @@ export interface RegistryIdentity {
 }
 
 /**
- * All runtimes of this engine, in memory and on disk. A record is on disk before anything else of
- * its runtime is, and goes last.
+ * The runtimes of this engine, in memory and on disk. A record is written before everything else of
+ * its runtime and removed last.
  */
 export class RuntimeRegistry {
   readonly #layout: Layout
@@ -50,11 +52,11 @@ export class RuntimeRegistry {
   readonly #log: Log
   readonly #runtimes = new Map<RuntimeId, Runtime>()
   readonly #claims: IdClaims
-  /** Ranges of ids of runtimes that are about to be adopted. */
+  /** The ranges of ids of runtimes that are about to be adopted. */
   readonly #picked = new Set<number>()
   /** Called when a runtime's connection ends. */
   onDrop: (id: RuntimeId) => void = () => {}
-  /** Called when a runtime begins to run, before anybody is told. */
+  /** Called when a runtime begins to run, before observers are informed. */
   onRunning: (runtime: Runtime) => Promise<void> = async () => {}
 
   constructor(layout: Layout, identity: RegistryIdentity, observers: Observers, log: Log) {
@@ -77,7 +79,7 @@ export class RuntimeRegistry {
     return this.all().map(observedOf)
   }
 
-  /** True while a runtime is made of this image, of this class where one is given. */
+  /** True if a runtime uses this image, in this class if one is given. */
   uses(digest: ImageDigest, isolation?: Isolation): boolean {
     return this.all().some(
       ({ record: { spec } }) =>
@@ -85,7 +87,7 @@ export class RuntimeRegistry {
     )
   }
 
-  /** Writes down that this runtime is to be made. */
+  /** Records a runtime that is to be made. */
   async admit(spec: RuntimeSpec): Promise<Runtime> {
     const earlier = this.get(spec.id)
     if (earlier !== undefined) await this.releaseIds(earlier)
@@ -122,8 +124,8 @@ export class RuntimeRegistry {
   }
 
   /**
-   * Claims the ranges of ids of runtimes that an earlier engine has left, and gives back what it
-   * has claimed for no runtime.
+   * Claims the ranges of ids for the runtimes of an earlier engine. Releases the claims that belong
+   * to no runtime.
    */
   async claimIds(): Promise<void> {
     for (const { record, paths } of this.all())
@@ -131,12 +133,12 @@ export class RuntimeRegistry {
     await this.#claims.releaseOthers(new Set(this.all().map(({ paths }) => paths.record)))
   }
 
-  /** Gives back the range of ids of a runtime whose files are gone. */
+  /** Releases the range of ids of a runtime whose files are gone. */
   async releaseIds({ record: { firstId }, paths }: Runtime): Promise<void> {
     if (firstId !== null) await this.#claims.release(firstId, paths.record)
   }
 
-  /** Takes in a runtime whose record is on disk already. */
+  /** Adds a runtime whose record is already on disk. */
   adopt(record: RuntimeRecord): Runtime {
     const { id } = record.spec
     const paths = this.#layout.runtime(id)
@@ -158,7 +160,7 @@ export class RuntimeRegistry {
     return runtime
   }
 
-  /** Writes down what has changed, and tells who observes. */
+  /** Records a change and informs the observers. */
   async change(runtime: Runtime, change: Partial<RuntimeRecord>): Promise<void> {
     runtime.record = { ...runtime.record, ...change }
     await writeRecord(runtime.paths.record, runtime.record, false)
@@ -166,13 +168,13 @@ export class RuntimeRegistry {
     this.#observers.tellPresent(observedOf(runtime))
   }
 
-  /** Notes that more of its processes were ended for memory, and tells who observes. */
+  /** Notes further processes that were killed for memory, and informs the observers. */
   noteMemoryKills(runtime: Runtime, more: number, last: MemoryKills['last']): void {
     runtime.memoryKills = { count: runtime.memoryKills.count + more, last }
     this.#observers.tellPresent(observedOf(runtime))
   }
 
-  /** Notes that a runtime stands still, or goes on, and tells who observes. */
+  /** Notes that a runtime is frozen or thawed, and informs the observers. */
   setFrozen(runtime: Runtime, frozen: boolean): void {
     if (runtime.frozen === frozen) return
     runtime.frozen = frozen
@@ -180,8 +182,8 @@ export class RuntimeRegistry {
   }
 
   /**
-   * Makes the record survive a power cut, so that a runtime which did not is reported as ended and
-   * not forgotten.
+   * Makes the record survive a power cut. A runtime that the power cut ends is then reported as
+   * ended, not forgotten.
    */
   async sync(runtime: Runtime): Promise<void> {
     await syncPath(runtime.paths.record)

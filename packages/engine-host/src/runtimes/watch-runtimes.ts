@@ -6,12 +6,15 @@ import { isAlive } from '../tools/process-table.ts'
 import type { Runtime } from './runtime-registry.ts'
 
 /**
- * How often every runtime is looked at: the net below the drop of a connection, which tells at
- * once.
+ * The pause between two checks of every runtime, in milliseconds. It is the fallback: the drop of a
+ * connection reports an end at once.
  */
 const SWEEP_MS = 2_000
 
-/** A runtime that dies cuts its connection some milliseconds before its process is gone. */
+/**
+ * The pauses before the checks after a drop, in milliseconds. A runtime that dies cuts its
+ * connection some milliseconds before its process is gone.
+ */
 const AFTER_DROP_MS = [0, 20, 100, 400]
 
 /** Notices runtimes that have ended by themselves. */
@@ -30,7 +33,7 @@ export class RuntimeWatch {
     host.runtimes.onDrop = (id) => this.#track(this.#checkAfterDrop(id))
   }
 
-  /** Looks at one runtime, and writes down its end if it has ended. */
+  /** Checks one runtime, and records its end if it has ended. */
   async #check(runtime: Runtime): Promise<void> {
     const { process, state } = runtime.record
     if (this.#closed || state !== 'running' || process === null || (await isAlive(process))) return
@@ -41,7 +44,7 @@ export class RuntimeWatch {
     })
   }
 
-  /** Stops looking, and waits for what it is at. */
+  /** Stops checking, and waits for checks in progress. */
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#timer)
@@ -66,8 +69,8 @@ export class RuntimeWatch {
 }
 
 /**
- * Writes down that a runtime has ended and why, and ends what it has left. Its files stay until it
- * is removed.
+ * Records the end of a runtime and its reason, and kills its remaining processes. Its files stay
+ * until it is removed.
  */
 export async function endRuntime(host: Host, runtime: Runtime): Promise<void> {
   const cgroup = cgroupOf(host, runtime.paths.id)

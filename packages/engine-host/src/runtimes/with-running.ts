@@ -3,8 +3,8 @@ import type { Host } from '../host/host.ts'
 import type { Runtime } from './runtime-registry.ts'
 
 /**
- * Does something with a runtime that runs, while nothing else happens to it. Kind `not_found` where
- * there is none, `gone` where it does not run.
+ * Runs `work` on a running runtime, while no other verb works on it. Rejects with kind `not_found`
+ * if there is none, `gone` if it does not run.
  */
 export function withRunning<Result>(
   host: Host,
