@@ -1,5 +1,5 @@
 /**
- * Waits until all have settled, then rejects with the first failure: nothing is still at work when
+ * Waits until all have settled, then rejects with the first failure. Nothing is in progress when
  * the caller cleans up.
  */
 export async function allDone(works: readonly (Promise<unknown> | null)[]): Promise<void> {

@@ -4,18 +4,18 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { EngineError } from '@holt/engine'
 
-/** Size of the parts that are hashed beside each other. Another size gives other digests. */
+/** The size of the parts that are hashed in parallel. Another size gives other digests. */
 const PART_BYTES = 2 ** 20
 
 /**
- * Parts in work at once: node's pool has four threads, and files are read and requests served by
- * them as well.
+ * The number of parts in progress at once. Node's pool has four threads, which also read files and
+ * serve requests.
  */
 const PARTS_AT_ONCE = Math.min(3, availableParallelism())
 
 /**
- * The digest of a file: SHA-256 of the SHA-256 of each MiB of it, as hex. The parts are hashed on
- * the threads of node's pool, so a large file neither blocks the event loop nor is bound to one
+ * Returns the digest of a file: SHA-256 of the SHA-256 of each MiB of it, as hex. The threads of
+ * Node's pool hash the parts, so a large file neither blocks the event loop nor is bound to one
  * core. Rejects for a symlink.
  */
 export async function digestFile(path: string): Promise<string> {

@@ -12,8 +12,8 @@ export async function syncPath(path: string): Promise<void> {
 }
 
 /**
- * Replaces a file as a whole: a reader sees the old content or the new. `durable` also survives a
- * power cut.
+ * Replaces a file as a whole: a reader sees either the old content or the new. With `durable` it
+ * survives a power cut.
  */
 export async function replaceFile(path: string, content: string, durable: boolean): Promise<void> {
   const temporary = `${path}.tmp`
@@ -22,14 +22,14 @@ export async function replaceFile(path: string, content: string, durable: boolea
   if (durable) await syncPath(dirname(path))
 }
 
-/** Removes what an earlier process left under temporary names (`.tmp-*`) in a directory of ours. */
+/** Removes an earlier process's temporary files (`.tmp-*`) from a directory of ours. */
 export async function removeTemporaries(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
     if (name.startsWith('.tmp-')) await rm(join(dir, name), { recursive: true, force: true })
   }
 }
 
-/** Whether something is at a path. */
+/** True if a file exists at a path. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await access(path)
@@ -40,7 +40,7 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** True for an error with this `code`. */
+/** True for an error with one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

@@ -2,12 +2,12 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 
-/** Where the distributions and an administrator put programs. */
+/** The directories in which distributions and administrators install programs. */
 const PROGRAM_DIRS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 
 /**
- * The first of `names` that exists as a program, as an absolute path; null when none does. An
- * absolute name is only checked.
+ * Returns the absolute path of the first of `names` that exists as a program, or null if none does.
+ * An absolute name is only checked.
  */
 export async function findProgram(...names: readonly string[]): Promise<string | null> {
   for (const name of names) {
@@ -24,6 +24,6 @@ async function isExecutable(path: string): Promise<boolean> {
     await access(path, constants.X_OK)
     return true
   } catch {
-    return false // Absent and not executable are the same answer here.
+    return false // Absent and not executable have the same result here.
   }
 }

@@ -1,4 +1,4 @@
-/** Lets at most `width` things run at once; the others wait in order. */
+/** Runs at most `width` works at once; the others wait in order. */
 export class Gate {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -7,7 +7,7 @@ export class Gate {
     this.#free = width
   }
 
-  /** Runs `work` when a place is free. Rejects with the signal's reason when it ends first. */
+  /** Runs `work` when a place is free. Rejects with the signal's reason if it aborts first. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#enter(signal)
     try {

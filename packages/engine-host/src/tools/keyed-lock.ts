@@ -1,8 +1,8 @@
-/** Runs one thing at a time for each key, in the order of asking. */
+/** Runs one work at a time for each key, in the order of the calls. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<void>>()
 
-  /** Runs `work` after everything asked before for the same key has settled. */
+  /** Runs `work` after all earlier work for the same key has settled. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve()
     const turn = Promise.withResolvers<void>()
@@ -17,7 +17,7 @@ export class KeyedLock {
     }
   }
 
-  /** Resolves when all that has been asked for so far has settled. */
+  /** Resolves when all earlier work has settled. */
   async settled(): Promise<void> {
     await Promise.all(this.#tails.values())
   }

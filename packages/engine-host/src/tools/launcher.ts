@@ -2,29 +2,30 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 
-/** How a program ended: with a code, by a signal, or not at all because it could not be started. */
+/** The end of a program: with a code, by a signal, or with the error of a start that failed. */
 export interface Launched {
   readonly code: number | null
   readonly signal: string
   readonly error: string
-  /** Base64 of what it said, where that was captured. */
+  /** Base64 of the output, if it was captured. */
   readonly stdout: string | null
   readonly stderr: string | null
 }
 
-/** A program that was asked for. */
+/** A program that was requested. */
 export interface Launch {
   readonly ended: Promise<Launched>
-  /** Ends it with SIGKILL. */
+  /** Kills it with SIGKILL. */
   kill(): void
 }
 
 /**
- * Starts programs by way of a small process. To start one, Node copies the page tables of its own,
- * and everything else stands still meanwhile: 5 ms for each 100 MiB that the service has grown to.
- * The small process (`guest/internal/launch`) copies nothing. It ends with this one; programs that
- * run then go on. It takes from itself, from this process and so from all programs the right to
- * leave their memory in a file when they crash (RLIMIT_CORE, core(5)): there may be secrets in it.
+ * Starts programs through a small process. To start a program itself, Node copies its own page
+ * tables. That blocks it for 5 ms for each 100 MiB that the service has grown to. The small process
+ * (`guest/internal/launch`) copies nothing.
+ *
+ * It ends with this process, and its running programs then continue. It disables core dumps of
+ * itself, of this process and so of all programs (RLIMIT_CORE, core(5)): they may hold secrets.
  */
 export class Launcher {
   readonly #child: ChildProcess & { readonly stdin: Writable; readonly stdout: Readable }
@@ -32,10 +33,13 @@ export class Launcher {
   #count = 0
   #lost: Error | null = null
 
-  /** `binary` is the guest's program. Its environment is that of all programs it starts. */
+  /**
+   * Starts the process. `binary` is the guest's program. Its environment is that of all programs it
+   * starts.
+   */
   constructor(binary: string, env: Readonly<Record<string, string>>) {
     this.#child = spawn(binary, ['launch', String(process.pid)], {
-      // The binary's path tells whose runtime a process is; this one is nobody's.
+      // The binary's path identifies the runtime of a process; this one belongs to no runtime.
       argv0: 'holt-launch',
       cwd: '/',
       env,
@@ -49,13 +53,13 @@ export class Launcher {
     this.#hold(false)
   }
 
-  /** False from when the process was lost. */
+  /** False after the process was lost. */
   get works(): boolean {
     return this.#lost === null
   }
 
   /**
-   * Starts a program. Rejects where the process is lost before it has told how the program ended.
+   * Starts a program. Rejects if the process is lost before it has reported the end of the program.
    */
   launch(argv: readonly string[], { capture }: { readonly capture: boolean }): Launch {
     const id = ++this.#count
@@ -89,7 +93,7 @@ export class Launcher {
     this.#waiting.clear()
   }
 
-  /** Only while somebody waits does the process keep this one from ending. */
+  /** Keeps this process alive only while a program's result is awaited. */
   #hold(held: boolean): void {
     for (const part of [this.#child, this.#child.stdin, this.#child.stdout] as unknown as NodeJS.ReadStream[])
       held ? part.ref() : part.unref()

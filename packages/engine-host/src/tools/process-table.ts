@@ -3,29 +3,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
 
 /**
- * A process that cannot be mistaken for a later one with the same number. `startTicks` is field 22
- * of `/proc/PID/stat` (`proc(5)`).
+ * A process, distinct from a later one with the same number. `startTicks` is field 22 of
+ * `/proc/PID/stat` (`proc(5)`).
  */
 export interface ProcessId {
   readonly pid: number
   readonly startTicks: number
 }
 
-/** Reads who has this number now; null when nobody has, or only a zombie. */
+/** Returns the process that has this number now, or null if there is none or only a zombie. */
 export async function identifyProcess(pid: number): Promise<ProcessId | null> {
   let stat: string
   try {
     stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   } catch {
-    return null // No such process, or it ended while being read.
+    return null // No such process, or it ended during the read.
   }
   const startTicks = parseStat(stat)
   return startTicks === null ? null : { pid, startTicks }
 }
 
 /**
- * Start time from a line of `/proc/PID/stat`; null for a zombie or a dead one. The name in brackets
- * may hold anything, `)` included.
+ * Returns the start time from a line of `/proc/PID/stat`, or null for a zombie or a dead process.
+ * The name in brackets may hold anything, including `)`.
  */
 export function parseStat(stat: string): number | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -47,12 +47,12 @@ export async function killProcess(target: ProcessId): Promise<void> {
   try {
     process.kill(target.pid, 'SIGKILL')
   } catch {
-    // It ended in between.
+    // It ended meanwhile.
   }
 }
 
 /**
- * Waits until none of these processes lives. Rejects with kind `failed` when one does after
+ * Waits until none of these processes lives. Rejects with kind `failed` if one still lives after
  * `timeoutMs`.
  */
 export async function waitGone(processes: readonly ProcessId[], timeoutMs: number): Promise<void> {
@@ -68,12 +68,12 @@ export async function waitGone(processes: readonly ProcessId[], timeoutMs: numbe
   }
 }
 
-/** Processes with an argument for which `isSuch` holds, without this one. */
+/** Returns the processes with an argument for which `isSuch` holds, except this one. */
 export async function findByArgument(isSuch: (argument: string) => boolean): Promise<ProcessId[]> {
   const found: ProcessId[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
-    const argv = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '') // It ended in between.
+    const argv = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '') // It ended meanwhile.
     if (!argv.split('\0').some(isSuch)) continue
     const identity = await identifyProcess(Number(name))
     if (identity !== null) found.push(identity)

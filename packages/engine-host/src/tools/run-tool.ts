@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import { EngineError } from '@holt/engine'
 import { Launcher } from './launcher.ts'
 
-/** How a tool of the host is run. */
+/** The options of a tool of the host. */
 export interface ToolOptions {
   readonly timeoutMs: number
   readonly signal?: AbortSignal
   /**
-   * With `discard` the tool's output goes to /dev/null: what outlives the tool and inherits a pipe
-   * would hold it open for ever.
+   * With `discard` the tool's output goes to /dev/null. A process that outlives the tool and
+   * inherits a pipe would hold it open forever.
    */
   readonly output?: 'capture' | 'discard'
 }
 
-/** How a tool ended. Exactly one of `code` and `killedBy` is set. */
+/** The end of a tool. Exactly one of `code` and `killedBy` is set. */
 export interface ToolResult {
   readonly code: number | null
   readonly killedBy: string | null
@@ -22,20 +22,20 @@ export interface ToolResult {
 }
 
 /**
- * More output than this is cut: tools of the host say little, and nobody bounds what a broken one
- * says.
+ * The most bytes of output that are kept. Tools of the host print little, but the output of a
+ * broken one is unbounded.
  */
 const OUTPUT_MAX_BYTES = 1 << 20
 
-/** The environment of every tool: nothing of the daemon's own leaks into it. */
+/** The environment of every tool. The daemon's own environment does not leak into it. */
 export const TOOL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
-/** What starts tools for every engine of this process, and how many there are. */
+/** The launcher of tools for every engine of this process, and the number of those engines. */
 let shared: { readonly launcher: Launcher; users: number } | null = null
 
 /**
- * Has tools started by way of a small process, `binary` being the guest's program, until what is
- * answered is called.
+ * Starts tools through a small process from now on, until the returned function is called. `binary`
+ * is the guest's program.
  */
 export function shareLauncher(binary: string): () => void {
   shared ??= { launcher: new Launcher(binary, TOOL_ENV), users: 0 }
@@ -51,17 +51,17 @@ export function shareLauncher(binary: string): () => void {
 
 /**
  * Runs a program by argument vector, never through a shell, in a session of its own. Resolves when
- * it has ended, however it ended; rejects when it cannot be started, takes longer than `timeoutMs`,
- * or the signal ends it (it is killed then).
+ * it has ended in any way. Rejects if it cannot be started. Kills it and rejects if it takes longer
+ * than `timeoutMs` or the signal aborts.
  */
 export function runTool(argv: readonly string[], options: ToolOptions): Promise<ToolResult> {
   options.signal?.throwIfAborted()
-  // One that was lost is not missed but for the time it saved.
+  // A lost launcher only costs time.
   const { ended, kill } = shared?.launcher.works ? launch(shared.launcher, argv, options) : start(argv, options)
   return bounded(argv, options, { ended, kill })
 }
 
-/** A tool at work. */
+/** A tool that runs. */
 interface Running {
   readonly ended: Promise<ToolResult>
   readonly kill: () => void
@@ -96,10 +96,7 @@ function start(argv: readonly string[], { output }: ToolOptions): Running {
   return { ended, kill: () => child.kill('SIGKILL') }
 }
 
-/**
- * Kills a tool that takes too long or that nobody waits for any more, and rejects when it has
- * ended.
- */
+/** Kills a tool that takes too long or whose caller has aborted. Rejects when it has ended. */
 async function bounded(
   argv: readonly string[],
   { timeoutMs, signal }: ToolOptions,
@@ -130,8 +127,8 @@ function cannotStart(argv: readonly string[], cause: unknown): EngineError {
 }
 
 /**
- * Like `runTool`, but an exit code other than 0 rejects with kind `failed` (`no_space` where the
- * tool says so) and the tool's own words.
+ * Does the same as `runTool`, but rejects with the tool's message if the exit code is not 0. The
+ * kind is `failed`, or `no_space` if the tool reports that.
  */
 export async function mustRun(argv: readonly string[], options: ToolOptions): Promise<ToolResult> {
   const result = await runTool(argv, options)
