@@ -38,17 +38,17 @@ import { KeyedLock } from './tools/keyed-lock.ts'
 import { shareLauncher } from './tools/run-tool.ts'
 
 /**
- * Opens the engine of an installation: claims it, repairs what an earlier process has left, finds
- * its runtimes again. Kind `conflict` while another engine has its state directory, run directory
- * or id.
+ * Opens the engine of an installation. It claims the installation, repairs the leftovers of an
+ * earlier process and finds its runtimes again. Rejects with kind `conflict` if another engine
+ * holds its state directory, run directory or id.
  */
 export function createHostEngine(options: HostEngineOptions): Promise<HostEngine> {
   return claimAndOpen(options, { tries: true })
 }
 
 /**
- * With `tries` a class is tried before it counts as available. The engine of a trial makes no
- * trials.
+ * Claims the installation and opens its engine. With `tries` a class counts as available only after
+ * a trial start. The engine of a trial makes no trials.
  */
 async function claimAndOpen(options: HostEngineOptions, { tries }: { tries: boolean }): Promise<HostEngine> {
   if (!/^[a-z0-9-]{1,32}$/.test(options.installationId)) {
@@ -129,7 +129,7 @@ async function openEngine(
   return new HostEngine(host, { input, claim: { release }, trials })
 }
 
-/** Trials boot in engines of their own, beside this one. */
+/** Returns the trial starts. They boot in engines of their own, beside this one. */
 function makeTrials(
   options: HostEngineOptions,
   layout: Layout,
@@ -153,13 +153,13 @@ function trialPlace(options: HostEngineOptions, isolation: Isolation): TrialPlac
   return { options: trialOptions(options, isolation), open: (own) => claimAndOpen(own, { tries: false }) }
 }
 
-/** Removes what a process that was killed during a trial has left. */
+/** Removes the leftovers of a process that was killed during a trial. */
 async function clearTrials(options: HostEngineOptions, layout: Layout): Promise<void> {
   for (const isolation of ['gvisor', 'container'] as const)
     if (await isThere(layout.trial(isolation))) await clearTrial(trialPlace(options, isolation))
 }
 
-/** Takes up or takes away what an earlier process has left. */
+/** Adopts or removes the leftovers of an earlier process. */
 async function repair(
   host: Host,
   identity: { readonly installationId: string; readonly bootId: string },
@@ -201,8 +201,8 @@ async function makeDirs(layout: Layout): Promise<void> {
 }
 
 /**
- * The engine's own hard limit of open files (`getrlimit(2)`): root in a container may not go over
- * it.
+ * Returns the engine's own hard limit of open files (`getrlimit(2)`). Root in a container cannot
+ * exceed it.
  */
 async function readOpenFilesMax(): Promise<number> {
   const hard = /^Max open files +\S+ +(\S+)/m.exec(await readFile('/proc/self/limits', 'utf8'))?.[1]

@@ -19,15 +19,16 @@ import { hasCode } from './tools/durable-files.ts'
 import type { ProcessId } from './tools/process-table.ts'
 
 /**
- * Makes a runtime exist and run. In order: write down what is wanted; at once the disk, the socket
- * and the image; the root; the bundle; the runner. A failure takes all of it away again.
+ * Ensures that a runtime exists and runs. The order is: record the spec; prepare the disk, the
+ * socket and the image at once; then the root, the bundle and the runner. A failure removes all of
+ * it again.
  */
 export async function ensureRuntime(host: Host, spec: RuntimeSpec, signal: AbortSignal): Promise<void> {
   checkSpec(spec)
   await host.locks.run(spec.id, async () => {
     signal.throwIfAborted()
     const runtime = await admitOnce(host, spec).catch(async (error) => {
-      // Its record needs room as well.
+      // The record itself needs space, too.
       const begun = host.runtimes.get(spec.id)
       if (begun?.record.state === 'preparing') await giveUp(host, begun)
       throw startFailure(error, signal)
@@ -45,8 +46,7 @@ export async function ensureRuntime(host: Host, spec: RuntimeSpec, signal: Abort
 }
 
 /**
- * Answers the runtime to start, or null when it runs. What an earlier attempt has left is taken
- * away.
+ * Returns the runtime to start, or null if it runs. Removes the leftovers of an earlier attempt.
  */
 async function admitOnce(host: Host, spec: RuntimeSpec): Promise<Runtime | null> {
   const known = host.runtimes.get(spec.id)
@@ -74,7 +74,7 @@ async function startRuntime(host: Host, runtime: Runtime, signal: AbortSignal): 
 async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal): Promise<void> {
   const { spec } = runtime.record
   const { paths } = runtime
-  // The files of a checkpoint are looked at while the rest is prepared.
+  // The files of a checkpoint are checked while the rest is prepared.
   const source = findSource(host, spec)
   const image =
     spec.isolation === 'container'
@@ -101,7 +101,7 @@ async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal)
   await failpoint('host.running')
 }
 
-/** How a runtime begins: with the memory of a checkpoint, or cold. */
+/** The way in which a runtime begins: with the memory of a checkpoint, or cold. */
 interface Beginning {
   /** Null for a cold boot. */
   readonly found: Source | null
@@ -109,7 +109,7 @@ interface Beginning {
   readonly fallback: Fallback | null
 }
 
-/** Restores the checkpoint that was found. Boots cold where there is none, or where that fails. */
+/** Restores the checkpoint that was found. Boots cold if there is none or if the restore fails. */
 async function runBundle(
   host: Host,
   runtime: Runtime,
@@ -139,8 +139,8 @@ async function runBundle(
 }
 
 /**
- * Finds the memory that a runtime begins with. Kinds `incompatible` and `damaged` where a cold boot
- * is not allowed.
+ * Finds the memory that a runtime begins with. Rejects with kind `incompatible` or `damaged` if the
+ * spec allows no cold boot.
  */
 async function findSource(host: Host, spec: RuntimeSpec): Promise<Beginning> {
   if (spec.checkpointId === null) return { found: null, fallback: null }
@@ -184,8 +184,8 @@ async function writeBundle(
 }
 
 /**
- * Undoes a start that failed. If even that fails the record stays, and the next `ensure` or
- * `remove` goes on.
+ * Undoes a start that failed. If that fails, too, the record stays and the next `ensure` or
+ * `remove` continues.
  */
 async function giveUp(host: Host, runtime: Runtime): Promise<void> {
   try {

@@ -4,7 +4,7 @@ import { cgroupOf, type Host } from './host/host.ts'
 import type { Runtime } from './runtimes/runtime-registry.ts'
 import { withRunning } from './runtimes/with-running.ts'
 
-/** The ability `freezer` of this host; null where it has no freezer. */
+/** Returns the ability `freezer` of this host, or null if it has no freezer. */
 export function freezerOf(host: Host): Freezer | null {
   if (host.freezer === null) return null
   return {
@@ -14,8 +14,8 @@ export function freezerOf(host: Host): Freezer | null {
 }
 
 /**
- * Reads whether a runtime that an earlier process has left stands still. One that was on its way
- * there goes on: nobody was told.
+ * Reads whether a runtime of an earlier process is frozen. A runtime that is only partly frozen is
+ * thawed, because its freeze was never reported to a client.
  */
 export async function readFrozen(host: Host, runtime: Runtime): Promise<void> {
   const freezer = freezerOfRuntime(host, runtime.paths.id)

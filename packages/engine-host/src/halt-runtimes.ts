@@ -9,9 +9,9 @@ import { hasCode } from './tools/durable-files.ts'
 type Installation = Pick<HostEngineOptions, 'stateDir' | 'runDir' | 'installationId' | 'cgroupParent'>
 
 /**
- * Ends the processes of all runtimes of an installation that no engine has open, those that stand
- * still among them, and leaves everything else: it is for a machine that is about to go down, whose
- * next start finds them as after a power failure. Answers what goes on, each with the reason.
+ * Kills the processes of all runtimes of an installation that no engine has open, including frozen
+ * ones. Everything else stays. It is for a machine that is about to shut down: the next start finds
+ * the runtimes as after a power failure. Returns the runtimes that still run, each with the reason.
  */
 export async function haltRuntimes(options: Installation): Promise<readonly string[]> {
   const cgroups = await detectCgroups()

@@ -42,10 +42,10 @@ export class HostEngine implements Engine {
   readonly #watch: RuntimeWatch
   readonly #memory: MemoryGuard | null
   readonly #abilities: Partial<Abilities>
-  /** Null where this engine makes no runtimes. */
+  /** Null if this engine makes no runtimes. */
   readonly #trials: Trials | null
   readonly #facts: AgedFacts
-  /** Without trials: a start is a trial itself. */
+  /** The facts without trials, because a start is a trial itself. */
   readonly #parts: AgedFacts
   #closed = false
 
@@ -87,8 +87,8 @@ export class HostEngine implements Engine {
   }
 
   /**
-   * Returns kind `not_supported` where a start failed and a trial of the class fails too: every
-   * start would, so a retry is of no use. What fails to restore says nothing of the class.
+   * Returns kind `not_supported` if a start failed and a trial of the class fails, too. Every start
+   * would then fail, so a retry is of no use. A failed restore proves nothing about the class.
    */
   async #lackBehind(error: unknown, spec: RuntimeSpec, signal: AbortSignal): Promise<EngineError | null> {
     const isStart = error instanceof EngineError && error.kind === 'failed' && spec.restoreOnly !== true
@@ -132,7 +132,8 @@ export class HostEngine implements Engine {
     await this.#trials?.close()
     await this.#watch.close()
     this.#memory?.close()
-    // Verbs that are at work come to their end: what they have begun would go on without its door.
+    // Verbs in progress finish first. The processes that they started would continue without a
+    // door.
     await this.#host.locks.settled()
     await this.#host.checkpoints.locks.settled()
     const reason = new EngineError('unavailable', 'the engine is closed')

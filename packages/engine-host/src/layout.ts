@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { EngineError, type ImageDigest, type Isolation, type RuntimeId } from '@holt/engine'
 
-/** Where everything of one installation lies. Paths only; nothing here touches the disk. */
+/** The paths of everything in one installation. Nothing here accesses the disk. */
 export interface Layout {
   readonly stateDir: string
   readonly runDir: string
-  /** Says whose the run directory is. */
+  /** The file that names the owner of the run directory. */
   readonly runDirOwner: string
   /** The runners' state roots. */
   readonly runners: string
@@ -14,17 +14,17 @@ export interface Layout {
   readonly checkpoints: string
   readonly disks: string
   readonly guests: string
-  /** The classes of which a runtime has booted, with the versions that it booted with. */
+  /** The classes in which a runtime has booted, with the versions that it booted with. */
   readonly booted: string
   readonly runtimes: string
   image(digest: ImageDigest): string
   /**
-   * The base of an image that is a delta: a hard link, so that it lives as long as the delta.
-   * Absent for an image in a file alone.
+   * The base of an image that is a delta: a hard link, so that it lives as long as the delta. It is
+   * absent for an image in a single file.
    */
   imageBase(digest: ImageDigest): string
   imageMount(digest: ImageDigest): string
-  /** Where a delta and its base are one file. */
+  /** The mount point at which a delta and its base are one file. */
   wholeMount(digest: ImageDigest): string
   checkpoint(checkpointId: string): string
   /** The guest binary with this SHA-256. */
@@ -37,7 +37,10 @@ export interface Layout {
 /** The files of one runtime. */
 export interface RuntimePaths {
   readonly id: RuntimeId
-  /** Holds everything below but the socket and the runner's state; it is the OCI bundle. */
+  /**
+   * The directory of everything below except the socket and the runner's state. It is the OCI
+   * bundle.
+   */
   readonly dir: string
   readonly record: string
   readonly config: string
@@ -47,15 +50,15 @@ export interface RuntimePaths {
   readonly diskImage: string
   readonly diskMount: string
   readonly rootfs: string
-  /** Mounted read-only into the runtime at `/run/holt`. */
+  /** The directory that is mounted read-only into the runtime at `/run/holt`. */
   readonly socketDir: string
   readonly socket: string
-  /** What leaves the runtime comes out here. */
+  /** The socket at which the runtime's egress connections arrive. */
   readonly egressSocket: string
-  /** Where a guest that makes no tun device fetches one. */
+  /** The socket from which a guest that makes no tun device fetches one. */
   readonly tunSocket: string
   /**
-   * State root of runsc or runc for this runtime alone, so that forgetting it is removing a
+   * The state root of runsc or runc for this runtime alone. Its state is forgotten by removing the
    * directory.
    */
   readonly runnerState: string
@@ -64,7 +67,10 @@ export interface RuntimePaths {
 /** The longest Unix socket path Linux takes, without the final NUL (`unix(7)`). */
 const SOCKET_PATH_MAX = 107
 
-/** Lays out an installation. Throws kind `invalid` when `runDir` is too long for a socket path. */
+/**
+ * Returns the layout of an installation. Throws kind `invalid` if `runDir` is too long for a socket
+ * path.
+ */
 export function layoutOf(stateDir: string, runDir: string): Layout {
   const images = join(stateDir, 'images')
   const checkpoints = join(stateDir, 'checkpoints')
@@ -118,14 +124,14 @@ function runtimePaths(dir: string, runDir: string, id: RuntimeId): RuntimePaths 
   }
 }
 
-/** The 64 hex digits of a digest. Throws kind `invalid` for anything else. */
+/** Returns the 64 hex digits of a digest. Throws kind `invalid` for anything else. */
 export function hexOf(digest: string): string {
   const hex = /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1]
   if (hex === undefined) throw new EngineError('invalid', `not an image digest: ${JSON.stringify(digest)}`)
   return hex
 }
 
-/** True for what may name a runtime. */
+/** True if `id` is a valid runtime id. */
 export function isRuntimeId(id: string): boolean {
   return /^[a-z0-9]{22}$/.test(id)
 }
@@ -135,7 +141,7 @@ function checkedRuntimeId(id: string): string {
   return id
 }
 
-/** True for what may name a checkpoint. */
+/** True if `id` is a valid checkpoint id. */
 export function isCheckpointId(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 }

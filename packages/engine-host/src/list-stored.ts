@@ -4,15 +4,15 @@ import { hasImage } from './images/has-image.ts'
 import { isCheckpointId, layoutOf } from './layout.ts'
 import { hasCode } from './tools/durable-files.ts'
 
-/** What a state directory has, by its name. */
+/** The contents of a state directory, by name. */
 export interface Stored {
   readonly images: readonly ImageDigest[]
   readonly checkpoints: readonly string[]
 }
 
 /**
- * The images and checkpoints in a state directory, for those who open no engine; no delta without
- * its base. A directory that was never used has none.
+ * Returns the images and checkpoints in a state directory without an engine. A delta without its
+ * base is left out. A directory that was never used has none.
  */
 export async function listStored(stateDir: string): Promise<Stored> {
   const layout = layoutOf(stateDir, '/')

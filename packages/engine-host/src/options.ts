@@ -1,4 +1,4 @@
-/** What the engine writes its log lines to; a pino logger fits. */
+/** The log of the engine; a pino logger fits. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -6,22 +6,22 @@ export interface Log {
   error(fields: object, message: string): void
 }
 
-/** How gVisor intercepts system calls. */
+/** The way in which gVisor intercepts system calls. */
 export type GvisorPlatform = 'systrap' | 'ptrace'
 
-/** Everything `createHostEngine` needs to know of its surroundings. */
+/** The options of `createHostEngine`. */
 export interface HostEngineOptions {
-  /** Survives a restart of the host: images, checkpoints, disks. */
+  /** The directory that survives a restart of the host: images, checkpoints, disks. */
   readonly stateDir: string
   /**
-   * Sockets and runner state; short, since a Unix socket's path has at most 107 bytes. A tmpfs is
-   * best.
+   * The directory of sockets and runner state. It must be short, because a Unix socket's path has
+   * at most 107 bytes. A tmpfs is best.
    */
   readonly runDir: string
-  /** Marks this installation's kernel objects: `[a-z0-9-]`, 1 to 32 characters. */
+  /** The mark of this installation's kernel objects: `[a-z0-9-]`, 1 to 32 characters. */
   readonly installationId: string
   /**
-   * Path of a static `holt-guest` for this architecture; null for an engine that only finds and
+   * Path of a static `holt-guest` for this architecture. Null for an engine that only finds and
    * removes.
    */
   readonly guestBinary: string | null
@@ -33,7 +33,7 @@ export interface HostEngineOptions {
   readonly platform?: GvisorPlatform
   /** The cgroup that holds one child for each runtime. Default `/holt-<installationId>`. */
   readonly cgroupParent?: string
-  /** Formatted disks kept ahead for each size in use. Default 4; 0 keeps none. */
+  /** The number of spare formatted disks for each size in use. Default 4; 0 keeps none. */
   readonly spareDisks?: number
   readonly log: Log
 }

@@ -12,13 +12,19 @@ import type { Runtime } from './runtimes/runtime-registry.ts'
 import { hasCode } from './tools/durable-files.ts'
 import { findByArgument, killProcess, waitGone } from './tools/process-table.ts'
 
-/** A killed process leaves when its disk lets it. */
+/**
+ * The time in which killed processes have to end, in milliseconds. A process on a slow disk ends
+ * late.
+ */
 const GONE_TIMEOUT_MS = 20_000
 
-/** What of a record tells which processes are the runtime's. */
+/** The part of a record that identifies the runtime's processes. */
 type Recorded = Pick<RuntimeRecord, 'state' | 'process'>
 
-/** Ends a runtime and removes everything of it, from wherever it is. Gone is success. */
+/**
+ * Ends a runtime and removes everything of it, in any state. Succeeds if the runtime is already
+ * gone.
+ */
 export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSignal): Promise<void> {
   host.layout.runtime(id)
   host.runtimes.get(id)?.cancel.abort(new EngineError('gone', `runtime ${id} is being removed`))
@@ -31,8 +37,7 @@ export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSign
         await forgetRuntime(host, runtime)
       })
     } catch (error) {
-      // It is still there, and what is begun with it from now on is not part of what the removal
-      // ended.
+      // The runtime is still there. Work that begins from now on is not part of the removal.
       runtime.cancel = new AbortController()
       throw error
     }
@@ -40,7 +45,7 @@ export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSign
   })
 }
 
-/** Takes away what a runtime is on this host: its connections first, then all that lies there. */
+/** Removes a runtime from this host: its connections first, then all its processes and files. */
 export async function clearRuntime(host: Host, runtime: Runtime): Promise<void> {
   const { paths } = runtime
   await runtime.door.close(new EngineError('gone', `runtime ${paths.id} is gone`))
@@ -50,8 +55,8 @@ export async function clearRuntime(host: Host, runtime: Runtime): Promise<void> 
 }
 
 /**
- * Takes away what lies on this host of a runtime: processes, cgroups, mounts, files, in this order,
- * each proven gone before the next. The record goes last, so that whatever stops this half-way is
+ * Removes the processes, cgroups, mounts and files of a runtime from this host, in this order. Each
+ * is proven gone before the next. The record is removed last, so that an interrupted removal is
  * found again.
  */
 export async function clearPaths(host: Host, paths: RuntimePaths, record: Recorded): Promise<void> {
@@ -62,7 +67,8 @@ export async function clearPaths(host: Host, paths: RuntimePaths, record: Record
   await unmountTree(paths.dir)
   await failpoint('host.unmounted')
   await rm(paths.socketDir, { recursive: true, force: true })
-  // Never recursively: a mount point that is not empty is a mount, and its content the tenant's.
+  // Never recursively: a mount point with entries is still mounted, and its content is the
+  // tenant's.
   await removeEmpty(paths.rootfs)
   await removeEmpty(paths.diskMount)
   await removeFiles(paths)
@@ -72,9 +78,7 @@ export async function clearPaths(host: Host, paths: RuntimePaths, record: Record
   await removeEmpty(paths.dir)
 }
 
-/**
- * Forgets a runtime that is cleared, and lets go of its image with the last one that is made of it.
- */
+/** Forgets a runtime that is cleared. Releases its image if no other runtime uses it. */
 export async function forgetRuntime(host: Host, runtime: Runtime): Promise<void> {
   const { paths, record } = runtime
   const { spec } = record
@@ -84,15 +88,15 @@ export async function forgetRuntime(host: Host, runtime: Runtime): Promise<void>
 }
 
 /**
- * Ends every process of a runtime, a runner still at work on it included, and forgets the runner's
- * state.
+ * Kills every process of a runtime, including a runner that still works on it. Then removes the
+ * runner's state.
  */
 export async function endProcesses(
   host: Host,
   { paths, record }: { readonly paths: RuntimePaths; readonly record: Recorded },
 ): Promise<void> {
-  // While it runs, all that belongs to it is in its cgroups. Before that, a runner of an earlier
-  // daemon may be on its way there.
+  // The processes of a running runtime are all in its cgroups. Before that, a runner of an earlier
+  // daemon may still be outside.
   const ofRunner = (argument: string) => argument === rootFlag(paths)
   const runners = record.state === 'preparing' ? await findByArgument(ofRunner) : []
   for (const runner of runners) await killProcess(runner)
@@ -102,8 +106,8 @@ export async function endProcesses(
 }
 
 /**
- * Removes every file of a runtime's directory but its record. Programs that were killed leave files
- * under names of their own (runc's `.pid`), so the names are not listed here.
+ * Removes every file of a runtime's directory except its record. Killed programs leave files under
+ * their own names (runc's `.pid`), so the names are not listed here.
  */
 async function removeFiles({ dir, record }: RuntimePaths): Promise<void> {
   let entries: Dirent[]

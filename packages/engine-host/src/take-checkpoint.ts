@@ -8,17 +8,17 @@ import { checkRoom } from './host/room.ts'
 import { clearRuntime, forgetRuntime } from './remove-runtime.ts'
 import type { Runtime } from './runtimes/runtime-registry.ts'
 
-/** What is to be written, and what becomes of the runtime. */
+/** The checkpoint to write, and whether the runtime continues. */
 interface Taking extends TakeOptions {
   readonly checkpointId: string
 }
 
 /**
- * Writes a runtime down, and ends it unless it is to go on. It ends only when what was written is
- * durable: until then a failure, or the end of this process, leaves the runtime as it was. One that
- * goes on stands still for the runner alone; it is in use again while what was written is hashed
- * and made durable. A removal does not wait for the runner: what it writes is given up, with kind
- * `gone`.
+ * Takes a checkpoint of a runtime, and ends the runtime unless `goOn` is set. The runtime ends only
+ * when the checkpoint is durable. Until then a failure, or the end of this process, leaves the
+ * runtime as it was. A runtime that continues is paused only while the runner writes. It is usable
+ * again while the checkpoint is hashed and made durable. A removal does not wait for the runner: it
+ * abandons the checkpoint with kind `gone`.
  */
 export function takeCheckpoint(
   host: Host,
@@ -62,9 +62,9 @@ interface Writing {
 }
 
 /**
- * Has the runner write. The door closes first, from both sides, and so does the way out, for gVisor
- * refuses to write a runtime that holds a connection to the host. They open again when the runtime
- * goes on; its guest finds them at once.
+ * Lets the runner write the checkpoint. The door is closed first, from both sides, and so is the
+ * egress: gVisor refuses to checkpoint a runtime that holds a connection to the host. Both open
+ * again when the runtime continues, and its guest finds them at once.
  */
 async function writeDraft(
   host: Host,
@@ -91,8 +91,8 @@ async function writeDraft(
 }
 
 /**
- * Makes the checkpoint durable and ends the runtime. What it does meanwhile, nobody sees: its door
- * is closed, and so is its way out.
+ * Makes the checkpoint durable and ends the runtime. The runtime's activity meanwhile is invisible,
+ * because its door and its egress are closed.
  */
 async function endWith(host: Host, runtime: Runtime, draft: Draft): Promise<CheckpointInfo> {
   let info: CheckpointInfo
@@ -106,7 +106,7 @@ async function endWith(host: Host, runtime: Runtime, draft: Draft): Promise<Chec
     await clearRuntime(host, runtime)
     await forgetRuntime(host, runtime)
   } catch (err) {
-    // It is written down all the same. What is left is taken away by the next `ensure` or `remove`.
+    // The checkpoint is durable all the same. The next `ensure` or `remove` removes the rest.
     host.log.error({ err, runtime: runtime.paths.id }, 'cannot take away a runtime that is written down')
     await host.runtimes.change(runtime, { state: 'preparing' })
   }
