@@ -1,6 +1,6 @@
 import { type Address, addressOf, contains, type Network, parseAddress, parseNetwork } from './parse-address.ts'
 
-/** A special range, and where an IPv4 address hides in its addresses. */
+/** A special range, and the position of an IPv4 address in its addresses. */
 interface SpecialRange {
   readonly network: Network
   readonly kind: string
@@ -13,9 +13,9 @@ const at =
   (offset: number): Extract =>
   (bytes) =>
     bytes.slice(offset, offset + 4)
-/** RFC 6052, 2.2: a /48 prefix has the address around byte 8. */
+/** Extracts the address of a /48 prefix, which is around byte 8 (RFC 6052, 2.2). */
 const around8: Extract = (bytes) => Uint8Array.of(bytes[6] ?? 0, bytes[7] ?? 0, bytes[9] ?? 0, bytes[10] ?? 0)
-/** RFC 4380, 4: the client's address is stored inverted. */
+/** Extracts the client's address, which is stored inverted (RFC 4380, 4). */
 const inverted: Extract = (bytes) => bytes.slice(12).map((byte) => byte ^ 0xff)
 
 const range = (cidr: string, kind: string, ...embedded: Extract[]): SpecialRange => {
@@ -25,10 +25,10 @@ const range = (cidr: string, kind: string, ...embedded: Extract[]): SpecialRange
 }
 
 /**
- * What is not public: the IANA special-purpose registries (RFC 6890 and its updates), multicast,
- * and the ranges that carry an IPv4 address. Of IPv6 only 2000::/3 is given out for the public
- * Internet (RFC 4291, 2.4), so all the rest is refused whatever it may become. The first range that
- * fits counts, so a part stands before its whole.
+ * The ranges that are not public: the IANA special-purpose registries (RFC 6890 and its updates),
+ * multicast, and the ranges that carry an IPv4 address. Of IPv6, only 2000::/3 is allocated for the
+ * public Internet (RFC 4291, 2.4), so all the rest is refused. The first match counts, so a part is
+ * listed before its whole.
  */
 const specialRanges: readonly SpecialRange[] = [
   range('0.0.0.0/8', 'this network'),
@@ -71,10 +71,7 @@ const specialRanges: readonly SpecialRange[] = [
 
 const globalUnicast = range('2000::/3', 'global unicast').network
 
-/**
- * Addresses at which clouds hand out credentials and configuration to whoever asks from the
- * machine.
- */
+/** Addresses at which clouds give credentials and configuration to any process on the machine. */
 const metadataAddresses: ReadonlySet<string> = new Set(
   [
     '169.254.169.254', // most clouds
@@ -98,7 +95,7 @@ const metadataAddresses: ReadonlySet<string> = new Set(
   ].map((text) => parseAddress(text)?.text ?? text),
 )
 
-/** Why an address is not public; null when it is. */
+/** Returns the reason why an address is not public, or null if it is public. */
 export function nonPublicKind(address: Address): string | null {
   if (metadataAddresses.has(address.text)) return 'cloud metadata'
   const special = specialRanges.find(({ network }) => contains(network, address))
@@ -108,9 +105,9 @@ export function nonPublicKind(address: Address): string | null {
 }
 
 /**
- * True when the gateway may dial the address: it is public, or the operator listed it. A metadata
- * address has to be listed by itself. An address that carries an IPv4 address is only as good as
- * that one.
+ * True if the gateway may dial the address: it is public, or the operator listed it. A metadata
+ * address has to be listed by itself. An address that carries an IPv4 address is allowed only if
+ * that one is.
  */
 export function mayDial(address: Address, allowed: readonly Network[]): boolean {
   const kind = nonPublicKind(address)
@@ -122,7 +119,7 @@ export function mayDial(address: Address, allowed: readonly Network[]): boolean 
   return embeddedAddresses(address).every((embedded) => mayDial(embedded, allowed))
 }
 
-/** The IPv4 addresses that an IPv6 address stands for. */
+/** Returns the IPv4 addresses that an IPv6 address stands for. */
 export function embeddedAddresses(address: Address): readonly Address[] {
   if (address.family === 4) return []
   const special = specialRanges.find(({ network }) => contains(network, address))
@@ -130,7 +127,7 @@ export function embeddedAddresses(address: Address): readonly Address[] {
   return extracts.map((extract) => addressOf(extract(address.bytes)))
 }
 
-/** RFC 5214, 6.1: an interface identifier that ends in an IPv4 address. */
+/** True for an interface identifier that ends in an IPv4 address (RFC 5214, 6.1). */
 function isIsatap({ family, bytes }: Address): boolean {
   return family === 6 && ((bytes[8] ?? 0) & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
 }

@@ -1,4 +1,4 @@
-/** An IP address as the one value that everything is decided on: its bytes. */
+/** An IP address. Every decision uses its bytes. */
 export interface Address {
   readonly family: 4 | 6
   readonly bytes: Uint8Array
@@ -18,7 +18,7 @@ const group = /^[0-9a-f]{1,4}$/i
 
 /**
  * Parses an address strictly: four decimal octets without leading zeros, or RFC 4291 text without a
- * zone. Null for anything else.
+ * zone. Returns null for anything else.
  */
 export function parseAddress(text: string): Address | null {
   if (text.length > 45) return null
@@ -26,14 +26,14 @@ export function parseAddress(text: string): Address | null {
   return bytes === null ? null : addressOf(bytes)
 }
 
-/** The address that 4 or 16 bytes are. */
+/** Returns the address of 4 or 16 bytes. */
 export function addressOf(bytes: Uint8Array): Address {
   if (bytes.length === 4) return { family: 4, bytes, text: bytes.join('.') }
   if (bytes.length !== 16) throw new RangeError(`an address has 4 or 16 bytes, not ${bytes.length}`)
   return { family: 6, bytes, text: textOfV6(bytes) }
 }
 
-/** Parses `address/length`; null for anything else. Bits after the prefix are ignored. */
+/** Parses `address/length`. Returns null for anything else. Bits after the prefix are ignored. */
 export function parseNetwork(text: string): Network | null {
   const [prefix = '', length = '', more] = text.split('/')
   const address = parseAddress(prefix)
@@ -43,8 +43,8 @@ export function parseNetwork(text: string): Network | null {
 }
 
 /**
- * True when the address lies in the network. An IPv4 address never lies in an IPv6 network, mapped
- * or not.
+ * True if the address is in the network. An IPv4 address is never in an IPv6 network, mapped or
+ * not.
  */
 export function contains(network: Network, address: Address): boolean {
   if (network.family !== address.family) return false
@@ -75,7 +75,8 @@ function bytesOfV6(text: string): Uint8Array | null {
 }
 
 /**
- * The bytes of groups between colons; the last group may be an IPv4 address where the text ends.
+ * Returns the bytes of groups between colons, or null. The last group may be an IPv4 address if the
+ * text ends there.
  */
 function groupsOf(text: string, endsHere: boolean): number[] | null {
   if (text === '') return []

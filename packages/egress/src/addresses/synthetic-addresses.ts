@@ -3,7 +3,7 @@ import type { SyntheticAddress } from '../contract.ts'
 import { type Address, addressOf, contains, parseAddress, parseNetwork } from './parse-address.ts'
 
 /**
- * First and last address that is handed out: 198.18.1.0 and 198.19.255.254. What is before is the
+ * The first and last synthetic address: 198.18.1.0 and 198.19.255.254. The addresses before are the
  * runtime's own and its resolver's.
  */
 const firstAddress = 0xc6120100
@@ -11,15 +11,15 @@ const lastAddress = 0xc613fffe
 const rangeSize = lastAddress - firstAddress + 1
 
 /**
- * Names that a runtime has addresses for at once; far more than programs use, and a few MiB at
- * most.
+ * The most names of a runtime with addresses at once. Programs use far fewer, and they take a few
+ * MiB at most.
  */
 const maxNames = 4096
 
-/** The range that synthetic addresses come from (RFC 2544 keeps it from the Internet). */
+/** The range of synthetic addresses (RFC 2544 reserves it, so the Internet does not use it). */
 const syntheticNetwork = parseNetwork('198.18.0.0/15')
 
-/** True for an address that can only be a synthetic one, handed out or not. */
+/** True for an address in the synthetic range, assigned or not. */
 export function isSynthetic(address: Address): boolean {
   return syntheticNetwork !== null && contains(syntheticNetwork, address)
 }
@@ -27,18 +27,17 @@ export function isSynthetic(address: Address): boolean {
 interface Entry {
   readonly name: string
   readonly index: number
-  /** Open connections to it. */
+  /** The number of open connections to it. */
   uses: number
 }
 
 /**
- * The addresses that stand for names in one runtime: one for each name, the same as long as it is
- * kept. When the table is full the name that was not used for longest loses its place. Its address
- * stays unused until all others have had their turn, so that a program that remembers it finds
- * nothing there rather than another name.
+ * The synthetic addresses of one runtime: one for each name, the same as long as it is kept. If the
+ * table is full, the least recently used name is removed. Its address stays unused until all others
+ * have had their turn. So a program that remembers it finds no name there rather than another one.
  */
 export class SyntheticAddresses {
-  /** In the order of their last use. */
+  /** The entries in the order of their last use. */
   readonly #byName = new Map<string, Entry>()
   readonly #byIndex = new Map<number, Entry>()
   readonly #onAssigned: (assigned: SyntheticAddress) => void
@@ -56,8 +55,8 @@ export class SyntheticAddresses {
   }
 
   /**
-   * The address of a canonical name, handed out now if it has none; null when every place is in
-   * use.
+   * Returns the address of a canonical name, and assigns one if it has none. Returns null if every
+   * place is in use.
    */
   assign(name: string): string | null {
     const known = this.#byName.get(name)
@@ -72,7 +71,7 @@ export class SyntheticAddresses {
     return address
   }
 
-  /** The name that an address stands for. */
+  /** Returns the name that an address stands for, or null. */
   nameOf(address: Address): string | null {
     if (address.family !== 4 || !isSynthetic(address)) return null
     return this.#byIndex.get(indexOf(address))?.name ?? null
