@@ -1,9 +1,9 @@
-// The certificate library finds its parts by reflection metadata, which has to be there before it.
+// The certificate library finds its parts by reflection metadata, which must be loaded before it.
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { PemConverter } from '@peculiar/x509'
 
-/** A private key as PKCS #8 in PEM (RFC 7468, 10). */
+/** Returns a private key as PKCS #8 in PEM (RFC 7468, 10). */
 export async function pemOfPrivateKey(key: webcrypto.CryptoKey): Promise<string> {
   return `${PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }

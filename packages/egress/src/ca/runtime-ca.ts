@@ -1,4 +1,4 @@
-// The certificate library finds its parts by reflection metadata, which has to be there before it.
+// The certificate library finds its parts by reflection metadata, which must be loaded before it.
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import {
@@ -13,18 +13,24 @@ import { pemOfPrivateKey } from './private-key-pem.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Longer than any runtime lives, shorter than a key should. */
+/**
+ * The validity of a certificate, in milliseconds. It is longer than any runtime lives, and short
+ * enough for a key.
+ */
 const validMs = 3 * 365 * dayMs
 
-/** A runtime's clock may be behind the host's. */
+/**
+ * The time by which a certificate is backdated, in milliseconds. A runtime's clock may be behind
+ * the host's.
+ */
 const backdatedMs = dayMs
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
 /**
- * Makes the certificate authority of one runtime (P-256, self-signed, no authority below it).
- * `name` stands in its subject, for people who look at a certificate inside: letters, digits,
- * spaces, `-`, `_` and `.`, at most 64.
+ * Makes the certificate authority of one runtime (P-256, self-signed, no authority below it). Its
+ * subject is `name`, for people who read a certificate inside: letters, digits, spaces, `-`, `_`
+ * and `.`, at most 64.
  */
 export async function makeRuntimeCa(name: string): Promise<RuntimeCa> {
   if (!/^[\w .-]{1,64}$/.test(name)) throw new Error(`not a name for a certificate authority: ${JSON.stringify(name)}`)
