@@ -6,24 +6,28 @@ import type { LookupResult } from '../resolver/resolver.ts'
 import { type DnsQuery, readQuery } from './read-query.ts'
 import { type DnsAnswer, rcode, recordType, writeAnswer, writeMalformed } from './write-answer.ts'
 
-/** What answering queries needs of a runtime. */
+/** The parts of a runtime that answer queries. */
 export interface NameService {
   readonly policy: EffectivePolicy
   readonly addresses: SyntheticAddresses
-  /** Asks upstream; only called for names that a rule allows. */
+  /** Resolves a name upstream. It is called only for names that a rule allows. */
   lookup(name: string): Promise<LookupResult>
   log(decision: Pick<Decision, 'name' | 'allowed' | 'rule'>): void
 }
 
 const internetClass = 1
 
-/** RFC 8914, 4.16: the server is unable to respond because the domain is on a list. */
+/**
+ * The refusal of a name: the server is unable to respond because the domain is on a list (RFC 8914,
+ * 4.16).
+ */
 const blocked: DnsAnswer = { code: rcode.refused, extendedError: 15 }
 
 /**
- * Answers one DNS message. A name that no rule allows is refused without anybody being asked. An
- * allowed one has one synthetic IPv4 address and no other record: no IPv6, and no HTTPS record,
- * whose keys would encrypt the server name.
+ * Answers one DNS message. A name that no rule allows is refused without an upstream query. An
+ * allowed name has one synthetic IPv4 address and no other record. There is no IPv6, and no HTTPS
+ * record, because its keys would encrypt the server name. Returns null for a message without a
+ * header.
  */
 export async function answerQuery(message: Buffer, service: NameService): Promise<Buffer | null> {
   const query = readQuery(message)
@@ -69,7 +73,7 @@ async function addressAnswer(name: string, rule: string, service: NameService): 
   return { code: rcode.ok, record: { type: 'A', address } }
 }
 
-/** The IPv4 address that a name under in-addr.arpa is about (RFC 1035, 3.5). */
+/** Returns the IPv4 address of a name under in-addr.arpa (RFC 1035, 3.5), or null. */
 function reverseAddress(name: string | null): Address | null {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.in-addr\.arpa$/.exec(name ?? '')
   if (match === null) return null

@@ -4,33 +4,32 @@ import { canonicalName } from '../names/canonical-name.ts'
 export interface DnsQuery {
   readonly id: number
   readonly recursionDesired: boolean
-  /** The question section as it came, to be sent back as it came. */
+  /** The question section as received. The answer repeats it unchanged. */
   readonly question: Buffer
-  /** The name in its canonical form; null when it is no host name. */
+  /** The name in its canonical form. Null if it is not a host name. */
   readonly name: string | null
-  /** The name for people: odd bytes and dots inside labels as `\DDD`. */
+  /** The name for people. Odd bytes and dots inside labels are escaped as `\DDD`. */
   readonly shownName: string
   readonly type: number
   readonly class: number
-  /** The EDNS version; null without EDNS (RFC 6891). */
+  /** The EDNS version. Null without EDNS (RFC 6891). */
   readonly ednsVersion: number | null
 }
 
-/** A query that is not well formed: `id` is what can still be said of it. */
+/** A query that is not well formed. Only its `id` is known. */
 export interface MalformedQuery {
   readonly id: number
   readonly malformed: string
 }
 
 const headerLength = 12
-/** RFC 1035, 2.3.4: with the length bytes and the root. */
+/** The most bytes of a name with the length bytes and the root (RFC 1035, 2.3.4). */
 const maxNameLength = 255
 const optType = 41
 
 /**
- * Reads a DNS message as one query (RFC 1035, 4.1) and takes nothing for granted: one question, no
- * records besides EDNS, no compression, no bytes after the end. Null when there is not even a
- * header.
+ * Reads a DNS message as one query (RFC 1035, 4.1), strictly: one question, no records besides
+ * EDNS, no compression, no bytes after the end. Returns null if there is no complete header.
  */
 export function readQuery(message: Buffer): DnsQuery | MalformedQuery | null {
   if (message.length < headerLength) return null
@@ -62,8 +61,8 @@ export function readQuery(message: Buffer): DnsQuery | MalformedQuery | null {
 }
 
 /**
- * The labels from an offset up to the root. A pointer has nothing before it to point to, so it is
- * not well formed here.
+ * Returns the labels from an offset up to the root, or null. A pointer is not well formed here,
+ * because there is no earlier name to point to.
  */
 function readLabels(message: Buffer, start: number): { labels: Buffer[]; end: number } | null {
   const labels: Buffer[] = []
@@ -78,7 +77,8 @@ function readLabels(message: Buffer, start: number): { labels: Buffer[]; end: nu
 }
 
 /**
- * A label with a dot in it would become two in a string, so bytes are checked before there is one.
+ * Returns the canonical name of labels, or null. A label with a dot in it would become two in a
+ * string, so the bytes are checked first.
  */
 function nameOf(labels: readonly Buffer[]): string | null {
   const odd = labels.some((label) => label.some((byte) => !isNameByte(byte)))
@@ -96,7 +96,9 @@ function showLabel(label: Buffer): string {
   ).join('')
 }
 
-/** The OPT record (RFC 6891, 6.1.2): the root's name, a type, and options that are passed over. */
+/**
+ * Reads the OPT record (RFC 6891, 6.1.2): the root's name, a type, and options, which are skipped.
+ */
 function readOpt(message: Buffer, start: number): { version: number; end: number } | null {
   if (start + 11 > message.length || message[start] !== 0) return null
   if (message.readUInt16BE(start + 1) !== optType) return null

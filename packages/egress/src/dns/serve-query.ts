@@ -1,7 +1,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { answerQuery, type NameService } from './answer-query.ts'
 
-/** The largest message that is taken. Queries of programs have some 100 bytes. */
+/** The largest message that is accepted. Queries of programs have some 100 bytes. */
 const maxMessageBytes = 4096
 const bodyTimeoutMs = 10_000
 const messageType = 'application/dns-message'
@@ -22,7 +22,7 @@ export async function serveQuery(
   stream.end(answer)
 }
 
-/** The whole body; null when it did not come to its end. */
+/** Returns the whole body, or null if it ended early. */
 async function readBody(stream: ServerHttp2Stream): Promise<Buffer | 'too_large' | null> {
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), bodyTimeoutMs)
   const chunks: Buffer[] = []
@@ -35,7 +35,7 @@ async function readBody(stream: ServerHttp2Stream): Promise<Buffer | 'too_large'
     }
     return Buffer.concat(chunks)
   } catch {
-    // The guest gave up, or was too slow.
+    // The guest aborted or was too slow.
     return null
   } finally {
     clearTimeout(timer)

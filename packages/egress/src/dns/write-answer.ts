@@ -7,7 +7,9 @@ export const rcode = { ok: 0, malformed: 1, failed: 2, noSuchName: 3, refused: 5
 /** Record types (RFC 1035, 3.2.2). */
 export const recordType = { A: 1, PTR: 12 } as const
 
-/** What an answer says: a code, with EDNS an extended error (RFC 8914), and at most one record. */
+/**
+ * The content of an answer: a code, with EDNS an extended error (RFC 8914), and at most one record.
+ */
 export interface DnsAnswer {
   readonly code: number
   readonly extendedError?: number
@@ -15,12 +17,12 @@ export interface DnsAnswer {
 }
 
 /**
- * Seconds that a program may remember an answer. The address stays longer, but whether the name
- * exists may change.
+ * The seconds for which a program may cache an answer. The address stays longer, but the existence
+ * of the name may change.
  */
 const ttlSecs = 60
 
-/** The size of UDP messages that is announced; the guest decides what fits its programs. */
+/** The announced size of UDP messages. The guest decides which size fits its programs. */
 const udpPayloadSize = 1232
 
 /** Writes the answer to a query. */
@@ -36,7 +38,7 @@ export function writeAnswer(query: DnsQuery, answer: DnsAnswer): Buffer {
   return Buffer.concat([header, query.question, ...records, ...opt])
 }
 
-/** Writes the answer to what is no query: a code and nothing else. */
+/** Writes the answer to a malformed query: a code and nothing else. */
 export function writeMalformed({ id }: MalformedQuery): Buffer {
   return writeHeader(id, 0x8080 | rcode.malformed, [0, 0, 0, 0])
 }
@@ -47,7 +49,10 @@ function writeHeader(id: number, flags: number, counts: readonly number[]): Buff
   return header
 }
 
-/** The owner is a pointer to the question's name (RFC 1035, 4.1.4), which begins at byte 12. */
+/**
+ * Writes a record. Its owner is a pointer to the question's name (RFC 1035, 4.1.4), which begins at
+ * byte 12.
+ */
 function writeRecord(record: NonNullable<DnsAnswer['record']>): Buffer {
   const data = record.type === 'A' ? Buffer.from(record.address.bytes) : writeName(record.name)
   const head = Buffer.alloc(12)
