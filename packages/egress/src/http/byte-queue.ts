@@ -1,9 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/**
- * Takes bytes off the front of a stream as they are wanted, so that the stream waits when they are
- * not.
- */
+/** Takes bytes off the front of a stream on demand. The stream waits meanwhile. */
 export class ByteQueue {
   readonly #chunks: AsyncIterator<Buffer, undefined>
   #buffered: Buffer = Buffer.alloc(0)
@@ -12,14 +9,14 @@ export class ByteQueue {
     this.#chunks = stream.iterator({ destroyOnReturn: false })
   }
 
-  /** Waits for bytes; false at the stream's end. */
+  /** Waits for bytes. Returns false at the stream's end. */
   async hasMore(): Promise<boolean> {
     return this.#buffered.length > 0 || this.#fill()
   }
 
   /**
-   * Everything before a delimiter, which is taken off too. Null when it does not come within
-   * `maxBytes`, or the stream ends before.
+   * Returns everything before a delimiter, and removes both. Returns null if the delimiter does not
+   * arrive within `maxBytes` or the stream ends before.
    */
   async until(delimiter: string, maxBytes: number): Promise<Buffer | null> {
     for (let searched = 0; ; ) {
@@ -35,7 +32,7 @@ export class ByteQueue {
     }
   }
 
-  /** At least one byte and at most `maxBytes`; null at the end. */
+  /** Returns at least one byte and at most `maxBytes`, or null at the end. */
   async some(maxBytes: number): Promise<Buffer | null> {
     if (!(await this.hasMore())) return null
     const taken = this.#buffered.subarray(0, maxBytes)
@@ -43,7 +40,7 @@ export class ByteQueue {
     return taken
   }
 
-  /** Lets go of the stream, and answers what has been read off it and not been taken. */
+  /** Releases the stream and returns the bytes that were read but not taken. */
   async release(): Promise<Buffer> {
     await this.#chunks.return?.()
     return this.#buffered

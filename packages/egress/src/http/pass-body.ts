@@ -1,16 +1,16 @@
 import type { ByteQueue } from './byte-queue.ts'
 import type { BodyFraming } from './request-head.ts'
 
-/** How much of a body is in hand at once. */
+/** The most bytes of a body that are processed at once. */
 const maxPieceBytes = 64 * 1024
-/** A chunk's size and what may stand behind it (extensions, which are dropped). */
+/** The most bytes of a chunk's size with its extensions, which are dropped. */
 const maxChunkLine = 256
 const maxTrailers = 100
 const maxTrailerLine = 8 * 1024
 
 /**
- * Passes one body on, framed anew. Trailers are dropped. False when it ended too early or is not
- * well formed: then what was passed on is not whole, and nothing may follow it.
+ * Forwards one body with new framing. Trailers are dropped. Returns false if the body ended too
+ * early or is not well formed. The forwarded body is then incomplete, and nothing may follow it.
  */
 export async function passBody(
   queue: ByteQueue,

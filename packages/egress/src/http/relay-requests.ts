@@ -24,47 +24,48 @@ import { readResponseStart } from './response-start.ts'
 export interface RelayedConnection {
   readonly guest: Duplex
   readonly upstream: Socket
-  /** The Host that each request has to have: the canonical name, or the address. */
+  /** The required Host of each request: the canonical name, or the address. */
   readonly host: string
   readonly port: number
   /** Resolves when the next request may be read. */
   pace(): Promise<void>
-  /** The verdict on a request whose Host is right; it is logged there. */
+  /** Returns the verdict on a request whose Host is right, and logs it. */
   decide(method: string, path: string): RequestVerdict
-  /** Logs a request that never got as far as `decide`. */
+  /** Logs a request that is refused before `decide`. */
   onRefused(reason: DenialReason, request: { method?: string; path?: string }): void
   readonly signal: AbortSignal
 }
 
 /**
- * How the relay ended: with the requests, with a switch to WebSocket, with a request that was
- * refused, or with a request or an answer that was cut off.
+ * The end of the relay: all requests are done, a switch to WebSocket, a refused request, or a
+ * request or response that was cut off.
  */
 export type RelayEnd = 'ended' | 'switched' | 'refused' | 'cut_off'
 
 /**
- * A head has to be there this long after its first byte. Between requests the connection may be
+ * The time for a head after its first byte, in milliseconds. Between requests the connection may be
  * idle.
  */
 const headTimeoutMs = 30_000
-/** Responses that are under way when a later request is refused may take this long. */
+/** The time for pending responses when a later request is refused, in milliseconds. */
 const drainTimeoutMs = 10_000
-/** A server may take its time to answer an offer to switch. */
+/** The time for a server to answer an offer to switch, in milliseconds. */
 const switchTimeoutMs = 120_000
 const maxInterimBytes = 16 * 1024
 /**
- * What a refused client still sends is read for so long and so much, so that it gets its answer
- * before the connection is gone.
+ * The time and bytes for which a refused client's further data is read. It then gets its response
+ * before the connection is closed.
  */
 const lingerMs = 2000
 const lingerBytes = 1024 * 1024
 
 /**
- * Carries plain HTTP: each request is read, decided, and written anew from what was understood;
- * responses pass as they are, and the guest's side is ended when the upstream's is. Returns when
- * the guest has ended, when a request was refused (it has its answer then), or when the two
- * switched to WebSocket: then `rest` is what the guest has sent already, and all that follows is
- * for the caller to pass on.
+ * Relays plain HTTP. Each request is read, decided, and written anew from its parsed form.
+ * Responses pass unchanged, and the guest's side ends when the upstream's does.
+ *
+ * Returns when the guest has ended, when a request was refused (it already has its response), or
+ * when both sides switched to WebSocket. In that case `rest` holds the bytes that the guest has
+ * already sent, and the caller forwards all that follows.
  */
 export async function relayRequests(connection: RelayedConnection): Promise<{ end: RelayEnd; rest?: Buffer }> {
   const { guest, upstream } = connection
@@ -96,7 +97,7 @@ export async function relayRequests(connection: RelayedConnection): Promise<{ en
     if (!maySwitch) continue
     const start = await startOfAnswer(connection)
     if (start.type === 'ended' && !start.whole) {
-      // Without the end, by which an answer may say that it is whole.
+      // Without the end, because it may mark a response as complete.
       guest.write(start.bytes)
       return { end: 'cut_off' }
     }
@@ -105,7 +106,7 @@ export async function relayRequests(connection: RelayedConnection): Promise<{ en
   }
 }
 
-/** The way back: bytes as they come, and the end. */
+/** The responses: bytes as they arrive, and the end. */
 class Responses {
   readonly #connection: RelayedConnection
   #refusing = false
@@ -114,7 +115,7 @@ class Responses {
     this.#connection = connection
   }
 
-  /** `all` is what came of an upstream that has ended. */
+  /** Begins to forward responses. `all` is the complete output of an upstream that has ended. */
   begin(all?: Buffer): void {
     const { guest, upstream } = this.#connection
     if (all !== undefined) {
@@ -128,8 +129,8 @@ class Responses {
   }
 
   /**
-   * Lets the upstream answer what it was asked, as long as that takes a decent time, and keeps the
-   * guest's side open.
+   * Lets the upstream answer the pending requests within a time limit, and keeps the guest's side
+   * open.
    */
   async finish(): Promise<void> {
     const { upstream, guest, signal } = this.#connection
@@ -141,7 +142,10 @@ class Responses {
   }
 }
 
-/** The next head, after at most two empty lines (RFC 9112, 2.2); null when the guest has ended. */
+/**
+ * Returns the next head, after at most two empty lines (RFC 9112, 2.2), or null if the guest has
+ * ended.
+ */
 async function nextHead(queue: ByteQueue, guest: Duplex): Promise<RequestHead | BadHead | null> {
   if (!(await queue.hasMore())) return null
   const timer = setTimeout(() => guest.destroy(new Error('no whole request head in time')), headTimeoutMs)
@@ -157,7 +161,7 @@ async function nextHead(queue: ByteQueue, guest: Duplex): Promise<RequestHead | 
   }
 }
 
-/** Why a request is refused; null when it is allowed. */
+/** Returns the reason why a request is refused, or null if it is allowed. */
 function judge(head: RequestHead | BadHead, connection: RelayedConnection): DenialReason | null {
   if (head.type === 'bad') {
     connection.onRefused('bad_http', {})
@@ -193,8 +197,8 @@ async function refuse({ guest }: RelayedConnection, queue: ByteQueue, reason: De
 }
 
 /**
- * How the upstream answers the offer to switch. Until it has said so, nothing that the guest sends
- * is passed on.
+ * Returns the upstream's answer to the offer to switch. Before that answer, no further bytes of the
+ * guest are forwarded.
  */
 function startOfAnswer({ upstream, signal }: RelayedConnection): Promise<Peeked<'switched' | 'stayed'>> {
   return peek(upstream, { timeoutMs: switchTimeoutMs, signal }, (bytes) => {

@@ -1,51 +1,51 @@
-/** A request head, understood in the only way that it can be. */
+/** A request head with exactly one meaning. */
 export interface RequestHead {
   readonly type: 'request'
   readonly method: string
-  /** Origin form or `*`, as it is sent on. */
+  /** Origin form or `*`, as it is forwarded. */
   readonly target: string
   /** The target without the query. */
   readonly path: string
   readonly version: '1.0' | '1.1'
-  /** The Host field, or the authority of an absolute target, which then are the same. */
+  /** The Host field. It equals the authority of an absolute target. */
   readonly host: string
-  /** All fields but Host, in their order. */
+  /** All fields except Host, in their order. */
   readonly headers: readonly HeaderField[]
   readonly body: BodyFraming
-  /** Asks for a switch to WebSocket, the one switch that is carried. */
+  /** True if it asks for a switch to WebSocket, the only one that is forwarded. */
   readonly wantsWebSocket: boolean
 }
 
-/** One header field, the name as it was written. */
+/** One header field, with its name as written. */
 export interface HeaderField {
   readonly name: string
   readonly value: string
 }
 
-/** How a request's body ends. */
+/** The way in which a request's body ends. */
 export type BodyFraming = { readonly type: 'length'; readonly bytes: number } | { readonly type: 'chunked' }
 
-/** Why a head is not passed on. */
+/** The reason why a head is refused. */
 export interface BadHead {
   readonly type: 'bad'
   readonly why: string
 }
 
-/** More than servers accept by default. */
+/** The most bytes of a head. It is more than servers accept by default. */
 export const maxHeadBytes = 32 * 1024
 const maxFields = 100
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /**
- * RFC 9110, 5.5: visible characters, spaces, tabs and bytes above ASCII. No CR, LF, NUL or other
- * control.
+ * Visible characters, spaces, tabs and bytes above ASCII (RFC 9110, 5.5). No CR, LF, NUL or other
+ * control characters.
  */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 const requestLine = /^([A-Z][A-Z-]{0,31}) ([\x21-\x7e]{1,16384}) HTTP\/1\.([01])$/
 
 /**
- * Reads the head of a request (RFC 9112), without the empty line at its end. Nothing that two
- * servers read differently gets through: bare CR or LF, folded lines, spaces before the colon, two
+ * Reads the head of a request (RFC 9112), without the empty line at its end. Refuses everything
+ * that two servers may read differently: bare CR or LF, folded lines, spaces before the colon, two
  * lengths, a length beside chunks, two Hosts, a Host that is not the target's.
  */
 export function readRequestHead(bytes: Buffer): RequestHead | BadHead {
@@ -71,7 +71,7 @@ export function readRequestHead(bytes: Buffer): RequestHead | BadHead {
   return { type: 'request', method, target: aim.target, path, version, host, body, ...withoutSwitch(rest) }
 }
 
-/** Writes a head as it was understood, for the host that was decided on. */
+/** Writes a parsed head for the host that was decided on. */
 export function writeRequestHead(head: RequestHead, host: string): Buffer {
   const lines = [
     `${head.method} ${head.target} HTTP/${head.version}`,
@@ -81,7 +81,7 @@ export function writeRequestHead(head: RequestHead, host: string): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
-/** The members of a comma-separated field, in small letters. */
+/** Returns the members of a comma-separated field, in lower case. */
 function membersOf(headers: readonly HeaderField[], name: string): string[] {
   return valuesOf(headers, name)
     .flatMap((value) => value.split(','))
@@ -101,8 +101,8 @@ function readField(line: string): HeaderField | null {
 }
 
 /**
- * The value without blanks around it (RFC 9112, 5.1). An expression for those at its end would try
- * each blank in the middle as their first.
+ * Returns the value without blanks around it (RFC 9112, 5.1). A regular expression for those at its
+ * end would also start at each blank in the middle.
  */
 function withoutBlanks(value: string): string {
   let [start, end] = [0, value.length]
@@ -116,8 +116,8 @@ function isBlank(value: string, at: number): boolean {
 }
 
 /**
- * Origin form, absolute form of plain HTTP, or `*` for OPTIONS (RFC 9112, 3.2). A fragment is never
- * sent, so none is understood.
+ * Reads origin form, absolute form of plain HTTP, or `*` for OPTIONS (RFC 9112, 3.2). Returns null
+ * for anything else. A fragment is never sent, so it is refused.
  */
 function readTarget(method: string, target: string): { authority: string | null; target: string } | null {
   if (method === 'CONNECT' || target.includes('#')) return null
@@ -129,8 +129,8 @@ function readTarget(method: string, target: string): { authority: string | null;
 }
 
 /**
- * Fields that a proxy on the way would drop if Connection named them: then the request would end
- * elsewhere, or be for another host.
+ * Fields that Connection must not name. A proxy on the way would drop them, and the request would
+ * then end elsewhere or go to another host.
  */
 const lasting = ['host', 'content-length', 'transfer-encoding']
 
@@ -151,8 +151,8 @@ function readFraming(headers: readonly HeaderField[], version: string): BodyFram
 }
 
 /**
- * A switch to anything but WebSocket (h2c, say) would take later requests out of sight, so the
- * offer is not passed on.
+ * Removes an offer to switch to anything but WebSocket (h2c, for example). Such a switch would hide
+ * later requests.
  */
 function withoutSwitch(headers: readonly HeaderField[]): Pick<RequestHead, 'headers' | 'wantsWebSocket'> {
   const offers = membersOf(headers, 'upgrade')
@@ -161,7 +161,7 @@ function withoutSwitch(headers: readonly HeaderField[]): Pick<RequestHead, 'head
   return { headers: withoutUpgrade(headers), wantsWebSocket: false }
 }
 
-/** The fields without an offer to switch protocols. */
+/** Returns the fields without an offer to switch protocols. */
 export function withoutUpgrade(headers: readonly HeaderField[]): readonly HeaderField[] {
   return headers.flatMap((field) => {
     const name = field.name.toLowerCase()

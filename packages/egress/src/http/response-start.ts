@@ -1,9 +1,9 @@
-/** How a server answers an offer to switch protocols. */
+/** A server's answer to an offer to switch protocols. */
 export type ReadStart = { readonly type: 'switched' } | { readonly type: 'stayed' } | { readonly type: 'incomplete' }
 
 /**
- * Reads past interim answers to the status that counts (RFC 9110, 15.2). What is no answer of
- * HTTP/1 has switched nothing.
+ * Skips interim responses up to the final status (RFC 9110, 15.2). Bytes that are not an HTTP/1
+ * response count as no switch.
  */
 export function readResponseStart(bytes: Buffer): ReadStart {
   const text = bytes.toString('latin1')
