@@ -1,19 +1,19 @@
 import { isHostName } from '@holt/protocol'
 
 /**
- * The one form of a host name that is decided on and passed on: small ASCII letters, no final dot.
- * Null for what is no host name; then nothing that was written there is passed on at all.
+ * Returns the one form of a host name that is decided on and forwarded: lower case ASCII, no final
+ * dot. Returns null for anything else, so none of it is forwarded.
  */
 export function canonicalName(text: string): string | null {
-  // Only ASCII gets as far as toLowerCase, which would turn the Kelvin sign into a k.
+  // Only ASCII reaches toLowerCase, which would turn the Kelvin sign into a k.
   if (text.length > 254 || !/^[\w.-]+$/.test(text)) return null
   const name = text.toLowerCase().replace(/\.$/, '')
   return isHostName(name) ? name : null
 }
 
 /**
- * What a client called a host or wrote as an authority, split: `name`, `1.2.3.4`, `[::1]`, each
- * with an optional port in canonical decimal.
+ * Splits a host or authority of a client: `name`, `1.2.3.4`, `[::1]`, each with an optional port in
+ * canonical decimal. Returns null for anything else.
  */
 export function splitAuthority(text: string): { readonly host: string; readonly port: number | null } | null {
   const match = /^(\[[0-9a-f:.]{2,45}\]|[^[\]:@/\\?#]{1,254})(?::(0|[1-9]\d{0,4}))?$/i.exec(text)
