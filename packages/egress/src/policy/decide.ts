@@ -4,12 +4,12 @@ import type { RequestVerdict } from '../terminate/terminator.ts'
 import { coversName, needsRequests, protocolAt } from './match-host.ts'
 import { matchesPath } from './match-path.ts'
 
-/** What a connection is for: a canonical name, or an address that was dialled as such. */
+/** The target of a connection: a canonical name, or an address that was dialled as such. */
 export type Target =
   | { readonly name: string; readonly port: number }
   | { readonly name: null; readonly address: Address; readonly port: number }
 
-/** The rules that allow a connection, by how they read it. At least one of them has a rule. */
+/** The rules that allow a connection, by protocol. At least one of the lists has a rule. */
 export interface Plan {
   readonly tcp: readonly NamedRule[]
   readonly tls: readonly NamedRule[]
@@ -17,16 +17,16 @@ export interface Plan {
 }
 
 /**
- * The first rule that allows a name at some port: then the name has an address. Null: it is refused
- * without a query.
+ * Returns the first rule that allows a name at some port; the name then has an address. Returns
+ * null if the name is refused without a query.
  */
 export function ruleForName(policy: EffectivePolicy, name: string): NamedRule | null {
   return policy.rules.find((rule) => coversName(rule.host, name)) ?? null
 }
 
 /**
- * The rules that allow a connection; null when there is none. A rule only ever allows: it takes
- * nothing away that another one gives.
+ * Returns the rules that allow a connection, or null if there is none. A rule only ever allows: it
+ * never revokes another one.
  */
 export function planConnection(policy: EffectivePolicy, target: Target): Plan | null {
   const rules = policy.rules.filter((rule) => rule.ports.includes(target.port) && coversTarget(rule, target))
@@ -35,7 +35,7 @@ export function planConnection(policy: EffectivePolicy, target: Target): Plan | 
   return { tcp: read('tcp'), tls: read('tls'), http: read('http') }
 }
 
-/** The verdict on one request: allowed by the first rule whose methods and paths it fits. */
+/** Returns the verdict on one request. The first rule with matching methods and paths allows it. */
 export function decideRequest(rules: readonly NamedRule[], method: string, path: string): RequestVerdict {
   const fitting = rules.find(
     ({ methods, paths }) =>
@@ -45,12 +45,12 @@ export function decideRequest(rules: readonly NamedRule[], method: string, path:
   return { allowed: true, rule: fitting.name }
 }
 
-/** The first of the rules that allows every request, so that nothing has to be read. */
+/** Returns the first of the rules that allows every request, so that requests need not be read. */
 export function wholeRule(rules: readonly NamedRule[]): NamedRule | null {
   return rules.find((rule) => !needsRequests(rule)) ?? null
 }
 
-/** The secrets that are for a name. */
+/** Returns the secrets for a name. */
 export function secretsFor(secrets: readonly AttachedSecret[], name: string | null): readonly AttachedSecret[] {
   if (name === null) return []
   return secrets.filter((secret) => secret.hosts.some((host) => host !== '*' && coversName(host, name)))

@@ -2,14 +2,13 @@ import type { PolicyBody, PolicyRule } from '@holt/protocol'
 import type { EffectivePolicy, NamedRule } from '../contract.ts'
 import { presets } from './presets.ts'
 
-/** The most characters of a rule's name; what is longer ends in its ordinal. */
+/** The most characters of a rule's name. A longer name is cut and ends in its ordinal. */
 const maxNameLength = 200
 
 /**
- * Resolves the presets of a policy and names its rules. A rule's name is what it allows:
- * `api.example.com:443`, with the methods and paths where it has some, and
- * `npm/registry.npmjs.org:443` where a preset brought it. A rule that stands there twice is there
- * once.
+ * Resolves the presets of a policy and names its rules. The name says what the rule allows:
+ * `api.example.com:443`, with the methods and paths if it has some. A preset's rule has its prefix,
+ * such as `npm/registry.npmjs.org:443`. Duplicate rules are merged.
  */
 export function makeEffectivePolicy(body: PolicyBody): EffectivePolicy {
   const own = body.allow.map((rule) => nameRule('', rule))

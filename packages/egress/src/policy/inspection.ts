@@ -1,16 +1,16 @@
 import type { AttachedSecret, EffectivePolicy, Inspection, NamedRule } from '../contract.ts'
 import { coversHost, hostsOverlap, isForNames, needsRequests, protocolAt } from './match-host.ts'
 
-/** How closely the gateway looks at what one rule allows, and what it cannot see there. */
+/** The inspection of a rule's connections, and its limits. */
 export interface RuleInspection {
   readonly rule: string
   /** The rule's host, or the narrower host of a secret below it. */
   readonly host: string
   readonly ports: readonly number[]
   readonly inspection: Inspection
-  /** Secrets that are put in there. */
+  /** The secrets that are inserted there. */
   readonly secrets: readonly string[]
-  /** One sentence: what cannot be seen. */
+  /** One sentence about the parts that the gateway cannot see. */
   readonly unseen: string
 }
 
@@ -22,13 +22,13 @@ const sentences: Readonly<Record<Inspection, string>> = {
     'TLS is ended at the gateway, and each request is checked: name, Host, method and path, so fronting is refused. What the server there does with a request, and bytes after a switch to WebSocket, cannot be seen.',
 }
 
-/** TLS to an address has no name that a certificate could be made for. */
+/** TLS to an address has no name for a certificate. */
 const unreadableNetwork =
   'TLS to an address cannot be ended at the gateway, so that requests cannot be checked: such connections are refused.'
 
 /**
- * Says for each rule how the gateway looks at what the rule allows. A rule whose ports are read
- * differently has an entry for each way, and so has a rule with secrets for a part of its hosts.
+ * Returns the inspection of each rule's connections. A rule whose ports are inspected differently
+ * has an entry for each way. So has a rule with secrets for a part of its hosts.
  */
 export function inspectionOf(
   policy: EffectivePolicy,
@@ -62,8 +62,8 @@ interface Way {
 }
 
 /**
- * A secret for all of the rule's names makes the rule terminated; one for some of them is an entry
- * for those.
+ * Returns the entries of a rule for one way. A secret for all of the rule's names makes the rule
+ * terminated. A secret for some of them gets an entry of its own.
  */
 function entriesOf({ rule, inspection, ports, secrets }: Way): RuleInspection[] {
   const entry = (host: string, seen: Inspection, names: readonly string[]): RuleInspection => {

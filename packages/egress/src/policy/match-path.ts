@@ -1,9 +1,8 @@
-/** How often a path may be percent-encoded on top of itself before nobody can say what it means. */
+/** The most nested percent-encodings of a path. With more, its meaning is ambiguous. */
 const maxEncodings = 3
 
 /**
- * True when a request path is one of the patterns: the same, or beginning with what stands before a
- * final `*`.
+ * True if a request path equals one of the patterns, or begins with the part before a final `*`.
  */
 export function matchesPath(patterns: readonly string[], path: string): boolean {
   if (isAmbiguous(path)) return false
@@ -11,9 +10,9 @@ export function matchesPath(patterns: readonly string[], path: string): boolean 
 }
 
 /**
- * True when some server may read the path as another one, outside of a prefix that it begins with:
- * dot segments in any encoding, with parameters (`..;`), with backslashes; control characters. Such
- * a path fits no pattern.
+ * True if some server may read the path as another one, outside of its prefix. Causes are dot
+ * segments in any encoding, with parameters (`..;`), with backslashes, and control characters. Such
+ * a path matches no pattern.
  */
 export function isAmbiguous(path: string): boolean {
   let text = path

@@ -3,7 +3,7 @@ import type { PolicyBody } from '@holt/protocol'
 /** The name of a preset. */
 export type PresetName = PolicyBody['include'][number]
 
-/** One host of a preset, and why it is in there. */
+/** One host of a preset, and the reason for it. */
 export interface PresetHost {
   readonly host: string
   readonly ports: readonly number[]
@@ -13,14 +13,14 @@ export interface PresetHost {
 const https = (host: string, why: string): PresetHost => ({ host, ports: [443], why })
 const web = (host: string, why: string): PresetHost => ({ host, ports: [80, 443], why })
 
-/** The command line tools of the model vendors come from there. */
+/** The source of the model vendors' command line tools. */
 const npmRegistry = https('registry.npmjs.org', 'metadata and tarballs of npm packages, and advisories')
 
 /**
- * The presets: every host that a preset allows, and why. A host stands here only when its vendor
- * documents it, or its own client asks for it, and when it is the vendor's alone: no shared storage
- * or CDN name on which anybody can publish. A registry that takes uploads is still a way out for
- * whoever brings a token of their own: that is said in SECURITY.md.
+ * The presets: every host that a preset allows, with the reason. A host is listed only if its
+ * vendor documents it or its own client uses it. It must be the vendor's alone: no shared storage
+ * or CDN name on which anybody can publish. A registry that accepts uploads is still a way out for
+ * a program with its own token: SECURITY.md says so.
  */
 export const presets: Readonly<Record<PresetName, readonly PresetHost[]>> = {
   npm: [
