@@ -4,16 +4,18 @@ import { GatheredBytes } from '@holt/streams'
 import { type ReceivedAnswer, readAnswer, type SentQuery } from './messages.ts'
 import type { DnsServer } from './servers.ts'
 
-/** The most time for one server over UDP before the next is asked, and over TCP. */
+/**
+ * The most time for one server over UDP before the next is asked, and over TCP, in milliseconds.
+ */
 const udpTimeoutMs = 1500
 const tcpTimeoutMs = 3000
 
-/** Messages that are passed over while waiting for the one that belongs to the query. */
+/** The most messages that are skipped before the answer to the query. */
 const maxStrayMessages = 100
 
 /**
- * Asks one server, over TCP when the answer over UDP cannot be relied on. Rejects when no answer
- * came.
+ * Asks one server. Asks again over TCP if the answer over UDP is unreliable. Rejects if no answer
+ * arrives.
  */
 export async function askServer(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
   const answer = await askOverUdp(server, query, AbortSignal.any([signal, AbortSignal.timeout(udpTimeoutMs)]))
@@ -22,8 +24,8 @@ export async function askServer(server: DnsServer, query: SentQuery, signal: Abo
 }
 
 /**
- * From a port of its own that the kernel picks at random, and connected, so that only the server's
- * messages come in.
+ * Asks over UDP from a port that the kernel picks at random. The socket is connected, so it
+ * receives only the server's messages.
  */
 function askOverUdp(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedAnswer>()
@@ -42,7 +44,7 @@ function askOverUdp(server: DnsServer, query: SentQuery, signal: AbortSignal): P
       reject(error)
     }
   })
-  // Node's types do not tell that the callback hears of a failure, too.
+  // Node's types do not declare that the callback also gets an error.
   socket.connect(server.port, server.address.text, ((error?: Error) => {
     if (error !== undefined && error !== null) reject(error)
     else if (!signal.aborted) socket.send(query.message, (error) => error && reject(error))
@@ -53,7 +55,7 @@ function askOverUdp(server: DnsServer, query: SentQuery, signal: AbortSignal): P
   })
 }
 
-/** RFC 1035, 4.2.2: each message behind its length. */
+/** Asks over TCP. Each message follows its length (RFC 1035, 4.2.2). */
 function askOverTcp(server: DnsServer, query: SentQuery, signal: AbortSignal): Promise<ReceivedAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedAnswer>()
   const socket = connect({ host: server.address.text, port: server.port, signal })

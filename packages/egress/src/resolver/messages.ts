@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import packet from 'dns-packet'
 import { type AnswerRecord, readRecords } from './read-records.ts'
 
-/** A query as it is sent: what an answer has to match. */
+/** A query as it is sent. An answer has to match it. */
 export interface SentQuery {
   readonly id: number
   readonly message: Buffer
@@ -12,18 +12,24 @@ export interface SentQuery {
 /** An answer that belongs to the query. */
 export interface ReceivedAnswer {
   readonly code: number
-  /** Cut off, or with the name in other letters than asked: to be asked again over TCP. */
+  /**
+   * True if the answer is truncated or repeats the name in other letters. It is asked again over
+   * TCP.
+   */
   readonly unsure: boolean
   readonly records: readonly AnswerRecord[]
 }
 
-/** RFC 9715: fits every path, so that answers are not fragmented. */
+/**
+ * The announced size of UDP messages (RFC 9715). It fits every path, so that answers are not
+ * fragmented.
+ */
 const udpPayloadSize = 1232
 const headerLength = 12
 
 /**
- * Makes a query with an unguessable id and the name in random letters (draft-vixie-dnsext-dns0x20),
- * which an answer repeats.
+ * Makes a query with an unguessable id and the name in random letter case
+ * (draft-vixie-dnsext-dns0x20), which an answer repeats.
  */
 export function makeQuery(name: string, type: 'A' | 'AAAA'): SentQuery {
   const id = randomInt(0x1_0000)
@@ -49,15 +55,16 @@ export function makeQuery(name: string, type: 'A' | 'AAAA'): SentQuery {
   return { id, message, name }
 }
 
-/** Reads what came back; null for what is not an answer to this query, and is passed over. */
+/**
+ * Reads a received message. Returns null if it is not an answer to this query; it is then skipped.
+ */
 export function readAnswer(query: SentQuery, message: Buffer): ReceivedAnswer | null {
   if (message.length < headerLength || message.readUInt16BE(0) !== query.id) return null
   const flags = message.readUInt16BE(2)
   if ((flags & 0xf800) !== 0x8000) return null
   const code = flags & 0xf
   if (message.readUInt16BE(4) !== 1) {
-    // Some servers leave the question out of an error; that says nothing but that they did not
-    // answer.
+    // Some servers leave the question out of an error. That only shows that they did not answer.
     return code === 0 ? null : { code: code === 3 ? 2 : code, unsure: false, records: [] }
   }
   const question = query.message.subarray(headerLength, headerLength + query.name.length + 6)

@@ -2,11 +2,11 @@ import { addressOf } from '../addresses/parse-address.ts'
 
 /** A record of the answer section. Records of other types are left out. */
 export interface AnswerRecord {
-  /** In small letters. */
+  /** The owner's name in lower case. */
   readonly owner: string
   readonly type: 'A' | 'AAAA' | 'CNAME'
   readonly ttlSecs: number
-  /** An address, or a name in small letters. */
+  /** An address, or a name in lower case. */
   readonly data: string
 }
 
@@ -15,11 +15,11 @@ const addressBytes = { A: 4, AAAA: 16 } as const
 const classIn = 1
 
 /**
- * The most records that are read: enough for 16 aliases and as many addresses, with a signature
- * each.
+ * The most records that are read. It is enough for 16 aliases and as many addresses, with a
+ * signature each.
  */
 const maxRecords = 128
-/** RFC 1035, 2.3.4. */
+/** The most bytes of a name (RFC 1035, 2.3.4). */
 const maxNameBytes = 255
 /**
  * The most pointers in one name. No name has more labels, and each pointer costs a step for each
@@ -63,7 +63,7 @@ function dataOf(message: Buffer, type: AnswerRecord['type'], { start, end }: { s
 
 /**
  * Reads a name, through pointers (RFC 1035, 4.1.4). Each pointer must lead to a place before its
- * own part, so that none form a loop.
+ * own part, so that they form no loop.
  */
 function readName(message: Buffer, start: number): { name: string; end: number } {
   const labels: string[] = []

@@ -21,19 +21,19 @@ interface Resolved {
 const noError = 0
 const noSuchName = 3
 
-/** All servers together may take this long, twice round. */
+/** The time for all servers together, in milliseconds. Each is asked twice. */
 const lookupTimeoutMs = 6000
 const rounds = 2
 /**
- * Aliases of aliases, within one answer and by asking again (RFC 1034 has no bound; servers use
- * about as many).
+ * The most aliases of aliases in one answer, and the most repeated questions. RFC 1034 has no
+ * bound; servers use about as many.
  */
 const maxAliases = 16
 const maxQuestions = 8
 const maxAddresses = 16
 /**
- * The time for which IPv4 addresses wait for IPv6 ones (RFC 8305, 3, the other way around: most
- * hosts have no IPv6).
+ * The time for which IPv4 addresses wait for IPv6 ones, in milliseconds (RFC 8305, 3, in reverse:
+ * most hosts have no IPv6).
  */
 const secondFamilyMs = 50
 
@@ -44,12 +44,13 @@ const maxCached = 512
 const maxAtOnce = 64
 
 /**
- * The gateway's own resolver, one for each runtime, so that no runtime fills another's. A stub: it
- * asks recursive servers. It never reads `/etc/hosts`, and it only knows canonical names.
+ * The gateway's own resolver, one for each runtime, so that no runtime fills another's cache. It is
+ * a stub resolver that asks recursive servers. It never reads `/etc/hosts`, and it resolves only
+ * canonical names.
  */
 export class Resolver {
   readonly #servers: () => Promise<readonly DnsServer[]>
-  /** In the order of their last use. */
+  /** The entries in the order of their last use. */
   readonly #cache = new Map<string, { readonly result: LookupResult; readonly expiresAt: number }>()
   readonly #running = new Map<string, Promise<LookupResult>>()
   readonly #closed = new AbortController()
@@ -58,7 +59,7 @@ export class Resolver {
     this.#servers = servers
   }
 
-  /** Resolves a canonical name, from memory as long as the records live. Never rejects. */
+  /** Resolves a canonical name, from the cache while the records are valid. Never rejects. */
   async lookup(name: string): Promise<LookupResult> {
     const cached = this.#cache.get(name)
     if (cached !== undefined && cached.expiresAt > performance.now()) return cached.result
@@ -70,7 +71,7 @@ export class Resolver {
     return lookup
   }
 
-  /** Ends what is under way. */
+  /** Aborts the lookups in progress. */
   close(): void {
     this.#closed.abort(new Error('the runtime is detached'))
   }
@@ -87,8 +88,8 @@ export class Resolver {
   }
 
   /**
-   * The other family's addresses: not waited for when there is no such name, and not for long when
-   * there are some already.
+   * Returns the other family's addresses. Does not wait if the name does not exist, and only
+   * briefly if the first family has addresses.
    */
   async #second(first: LookupResult['type'], six: Promise<Resolved>): Promise<Resolved | null> {
     if (first === 'no_such_name') return null
@@ -103,7 +104,7 @@ export class Resolver {
     this.#cache.set(name, { result, expiresAt: performance.now() + seconds * 1000 })
   }
 
-  /** The addresses of one family, through aliases. */
+  /** Returns the addresses of one family, through aliases. */
   async #resolve(name: string, type: 'A' | 'AAAA', signal: AbortSignal): Promise<Resolved> {
     let wanted = name
     let ttlSecs = maxTtlSecs
@@ -121,13 +122,13 @@ export class Resolver {
     return failed
   }
 
-  /** Asks one server after the other until one knows. */
+  /** Asks one server after the other until one has an answer. */
   async #question(name: string, type: 'A' | 'AAAA', signal: AbortSignal) {
     const servers = await this.#servers()
     for (let round = 0; round < rounds; round++)
       for (const server of servers) {
         if (signal.aborted) return null
-        // A server that is down, slow or broken is why there are others.
+        // A server that is down, slow or broken is skipped for the next one.
         const answer = await askServer(server, makeQuery(name, type), signal).catch(() => null)
         if (answer !== null && (answer.code === noError || answer.code === noSuchName)) return answer
       }
@@ -138,8 +139,8 @@ export class Resolver {
 const failed: Resolved = { result: { type: 'failed' }, ttlSecs: 0 }
 
 /**
- * Follows the aliases that an answer has for a name. Null when they go round, on for too long, or
- * to what is no name.
+ * Follows the aliases that an answer has for a name. Returns null if they form a loop, are too
+ * many, or lead to an invalid name.
  */
 function follow(records: readonly AnswerRecord[], start: string, type: 'A' | 'AAAA') {
   let name = start

@@ -8,12 +8,12 @@ export interface DnsServer {
   readonly port: number
 }
 
-/** How long what `/etc/resolv.conf` said is believed. */
+/** The time after which `/etc/resolv.conf` is read again, in milliseconds. */
 const rereadMs = 10_000
 
 const maxServers = 4
 
-/** Parses `ip`, `ip:port` or `[ipv6]:port`; null for anything else. */
+/** Parses `ip`, `ip:port` or `[ipv6]:port`. Returns null for anything else. */
 export function parseServer(text: string): DnsServer | null {
   const bare = parseAddress(text)
   if (bare !== null) return { address: bare, port: 53 }
@@ -23,8 +23,7 @@ export function parseServer(text: string): DnsServer | null {
 }
 
 /**
- * The servers in the text of a `resolv.conf` (resolv.conf(5)); lines that are not understood are
- * passed over.
+ * Returns the servers in the text of a `resolv.conf` (resolv.conf(5)). Unknown lines are skipped.
  */
 export function serversOf(resolvConf: string): readonly DnsServer[] {
   return resolvConf
@@ -35,8 +34,8 @@ export function serversOf(resolvConf: string): readonly DnsServer[] {
 }
 
 /**
- * Answers the DNS servers to ask: the operator's, or the host's own, which may change while the
- * service runs.
+ * Returns a function that returns the DNS servers to ask: the operator's, or the host's own, which
+ * may change while the service runs.
  */
 export function makeServerList(resolvers: readonly string[]): () => Promise<readonly DnsServer[]> {
   if (resolvers.length > 0) {
@@ -55,7 +54,7 @@ export function makeServerList(resolvers: readonly string[]): () => Promise<read
   }
 }
 
-/** Without a readable file there is no server, and so no name resolves. */
+/** Reads the servers of the host. Without a readable file there are none, so no name resolves. */
 async function readHostServers(): Promise<readonly DnsServer[]> {
   return serversOf(await readFile('/etc/resolv.conf', 'utf8').catch(() => ''))
 }
