@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AskingProcess } from '../contract.ts'
 
-/** The whole header, in characters. */
+/** The most characters of the whole header. */
 const maxHeader = 1024
 
 const Process = z.object({
@@ -9,14 +9,15 @@ const Process = z.object({
   name: z
     .string()
     .max(64)
-    // Made for logs and terminals: nothing that moves the cursor or turns the text around.
+    // Safe for logs and terminals: no characters that move the cursor or change the direction of
+    // text.
     .transform((name) => name.replace(/[^\x20-\x7e]/g, '?')),
   uid: z.number().int().min(0).max(0xffff_ffff),
 })
 
 /**
- * Reads what the guest says of the process that asked; null for what is missing or not of the form.
- * It is never decided on.
+ * Reads the guest's report of the process that made the request. Returns null if it is missing or
+ * malformed. No decision uses it.
  */
 export function readProcess(header: string | string[] | undefined): AskingProcess | null {
   if (typeof header !== 'string' || header.length > maxHeader) return null

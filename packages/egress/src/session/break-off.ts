@@ -1,9 +1,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 
 /**
- * Resets a stream. Not within the handling of what just came in on its session: there Node sends
- * the stream's end before the reset, and drops the reset, so that what was broken off would look
- * whole.
+ * Resets a stream, later than the handling of the session's current input. Within it, Node sends
+ * the stream's end first and drops the reset. The aborted stream would then look complete.
  */
 export function breakOff(stream: ServerHttp2Stream, code: number): void {
   setImmediate(() => {

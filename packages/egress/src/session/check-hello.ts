@@ -3,15 +3,15 @@ import { canonicalName } from '../names/canonical-name.ts'
 import { type ClientHello, handshakeRecord, readClientHello } from '../tls/client-hello.ts'
 import type { Look } from './peek.ts'
 
-/** What the first bytes of a connection say. */
+/** The protocol of a connection's first bytes. */
 export type Opening =
   | { readonly type: 'tls'; readonly hello: ClientHello }
   | { readonly type: 'bad_tls' }
   | { readonly type: 'other' }
 
 /**
- * Looks at the first bytes: TLS is told by its first byte, and is then read as far as the end of
- * its ClientHello.
+ * Inspects the first bytes. The first byte identifies TLS, which is then read up to the end of its
+ * ClientHello.
  */
 export function lookAtOpening(bytes: Buffer): Look<Opening> {
   if (bytes[0] !== handshakeRecord) return { type: 'enough', value: { type: 'other' } }
@@ -21,10 +21,10 @@ export function lookAtOpening(bytes: Buffer): Look<Opening> {
 }
 
 /**
- * What is wrong with the server name of a ClientHello; null when nothing is. It has to be the name
- * that the address was handed out for, without a final dot (RFC 6066, 3). With an encrypted client
- * hello the outer name has to be, since that is whom the server answers for. An address that was
- * dialled as such has no name to compare.
+ * Returns the problem with the server name of a ClientHello, or null. The name must be the one that
+ * the address was assigned for, without a final dot (RFC 6066, 3). With an encrypted client hello
+ * this applies to the outer name, because the server answers for that. An address that was dialled
+ * as such has no name to compare.
  */
 export function refuseHello(hello: ClientHello, name: string | null): DenialReason | null {
   if (name === null) return null

@@ -7,26 +7,32 @@ import { lookAtOpening, type Opening, refuseHello } from './check-hello.ts'
 import { peek } from './peek.ts'
 import { blindWay, type Way, wayOf } from './ways.ts'
 
-/** Clients of TLS and HTTP speak first, though some open a connection before they need it. */
+/**
+ * The time for the first bytes, in milliseconds. Clients of TLS and HTTP speak first, though some
+ * open a connection before they need it.
+ */
 const firstBytesTimeoutMs = 60_000
 
 /**
- * A connection whose way is not chosen yet. What holds may change meanwhile, so it is asked for
- * each time.
+ * A connection whose way is not chosen yet. The policy and secrets may change meanwhile, so they
+ * are read each time.
  */
 export interface UndecidedConnection {
   readonly stream: Readable
-  /** The name that it is for; null for an address. */
+  /** The name of the target. Null for an address. */
   readonly name: string | null
   readonly signal: AbortSignal
-  /** Throws a `RefusedConnection` when nothing allows the connection any more. */
+  /**
+   * Returns the present plan. Throws a `RefusedConnection` if no rule allows the connection any
+   * more.
+   */
   plan(): Plan
   secrets(): readonly AttachedSecret[]
 }
 
 /**
- * Chooses how a connection is carried, by its first bytes where rules need that. Throws a
- * `RefusedConnection` when no rule carries what they are.
+ * Chooses the way of a connection, by its first bytes if the rules need them. Throws a
+ * `RefusedConnection` if no rule allows those bytes.
  */
 export async function chooseWay(connection: UndecidedConnection): Promise<{ way: Way; hello: ClientHello | null }> {
   const before = connection.plan()

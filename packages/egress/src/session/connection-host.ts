@@ -3,7 +3,7 @@ import type { Target } from '../policy/decide.ts'
 import type { Terminator } from '../terminate/terminator.ts'
 import type { Upstream } from '../upstream/find-upstream.ts'
 
-/** What a connection needs of its runtime. */
+/** The parts of its runtime that a connection needs. */
 export interface ConnectionHost {
   readonly policy: EffectivePolicy
   readonly secrets: readonly AttachedSecret[]
@@ -13,6 +13,6 @@ export interface ConnectionHost {
   /** Resolves when the next request may be read. */
   pace(): Promise<void>
   log(decision: Omit<Decision, 'at'>): void
-  /** Something of ours went wrong. */
+  /** Reports an internal error. */
   onFault(error: unknown): void
 }

@@ -19,13 +19,13 @@ import { refuseStream } from './refuse-stream.ts'
 import { RequestRecord } from './request-record.ts'
 import { stillAllows, type Way } from './ways.ts'
 
-/** Characters of a request's path that are logged. */
+/** The most characters of a request's path that are logged. */
 const maxLoggedPath = 1024
 
 /**
- * One TCP connection of a runtime, from its CONNECT to its end: decided, resolved, dialled,
- * answered, looked at as closely as its rule needs, and carried. An end of one side passes as an
- * end, a reset as a reset.
+ * One TCP connection of a runtime, from its CONNECT to its end. It is decided, resolved, dialled,
+ * answered, inspected as its rule requires, and forwarded. An end of one side passes as an end, a
+ * reset as a reset.
  */
 export class Connection {
   readonly #target: Target
@@ -56,7 +56,7 @@ export class Connection {
     this.#streamClosed = new Promise((resolve) => this.#stream.once('close', resolve))
   }
 
-  /** Bytes out of the runtime and into it so far. */
+  /** The bytes out of the runtime and into it so far. */
   get bytes(): { readonly sent: number; readonly received: number } {
     return {
       sent: this.#sockets.reduce((sum, { socket }) => sum + socket.bytesWritten, this.#closedBytes.sent),
@@ -64,20 +64,20 @@ export class Connection {
     }
   }
 
-  /** True when one side has ended. */
+  /** True if one side has ended. */
   get isHalfClosed(): boolean {
     return this.#stream.readableEnded || this.#stream.writableEnded
   }
 
-  /** Carries the connection to its end. Never rejects. */
+  /** Serves the connection to its end. Never rejects. */
   async run(): Promise<void> {
-    // A stream that closes in order has been read and written to its end; its socket then ends by
+    // A stream that closes in order has been read and written to its end. Its socket then ends by
     // itself.
     const endBroken = () => {
       if (this.#isAborted) this.#end()
     }
-    // One that is reset without an error is not closed before what waits in it was read and
-    // written, which may be never.
+    // A stream that is reset without an error closes only after its waiting bytes were read and
+    // written. That may never happen.
     this.#stream.once('close', endBroken).once('aborted', endBroken)
     try {
       const socket = await this.#open()
@@ -91,7 +91,8 @@ export class Connection {
   }
 
   /**
-   * Ends the connection at once when the policy and secrets in force no longer allow it as it is.
+   * Ends the connection at once if the current policy and secrets no longer allow it in its present
+   * form.
    */
   recheck(): void {
     const plan = this.#plan()
@@ -100,7 +101,7 @@ export class Connection {
     if (!allowed || !this.#requests.areAllowed(rules)) this.cut('policy_changed')
   }
 
-  /** Ends the connection at once; without a reason when nothing was wrong with it. */
+  /** Ends the connection at once. The reason is null if nothing was wrong with it. */
   cut(reason: DenialReason | null): void {
     if (this.#ended.signal.aborted) return
     this.#cutFor = reason
@@ -114,8 +115,8 @@ export class Connection {
     this.#requirePlan()
     const socket = await this.#dial()
     this.#ended.signal.throwIfAborted()
-    // Without this the end of the stream goes out before its reset, and what was broken off would
-    // look whole.
+    // Without this, the end of the stream is sent before its reset, and an aborted stream would
+    // look complete.
     this.#stream.once('wantTrailers', () => {
       if (!this.#isAborted) this.#stream.sendTrailers({})
     })
@@ -140,7 +141,9 @@ export class Connection {
     return socket
   }
 
-  /** An upstream that ends connection after connection leaves no list of them behind. */
+  /**
+   * Removes a closed socket, so that an upstream that ends many connections leaves no growing list.
+   */
   #noteClosed(entry: { readonly socket: Socket; readonly closed: Promise<void> }): void {
     const at = this.#sockets.indexOf(entry)
     if (at >= 0) this.#sockets.splice(at, 1)
@@ -198,8 +201,8 @@ export class Connection {
   }
 
   /**
-   * Passes on what the guest sends. A stream that was broken off ends too: that must not arrive as
-   * a whole message's end.
+   * Forwards the guest's bytes. An aborted stream ends, too, and that must not look like the end of
+   * a complete message.
    */
   #passOn(socket: Socket): void {
     const passEnd = () => (this.#isAborted ? this.#end() : socket.end())
@@ -262,7 +265,7 @@ export class Connection {
     return secretsFor(this.#host.secrets, this.#target.name)
   }
 
-  /** Refuses what has no answer yet, and resets what has. */
+  /** Refuses a CONNECT without a response, and resets one that has a response. */
   #fail(error: unknown): void {
     const ownReason = error instanceof RefusedConnection || error instanceof DialError ? error.reason : null
     const refusal = this.#way === null ? (this.#cutFor ?? ownReason) : ownReason
@@ -298,7 +301,7 @@ function inLog(verdict: RequestVerdict): Pick<Decision, 'allowed' | 'rule'> {
   return { allowed: verdict.allowed, rule: verdict.allowed ? verdict.rule : verdict.reason }
 }
 
-/** True for what streams and sockets say when the other side is gone: no fault of ours. */
+/** True for errors of streams and sockets whose other side is gone: no internal fault. */
 function isBroken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
 }

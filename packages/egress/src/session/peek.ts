@@ -1,25 +1,28 @@
 import type { Readable } from 'node:stream'
 import { GatheredBytes } from '@holt/streams'
 
-/** What a look at the first bytes says: enough, or how many bytes it takes to say more. */
+/**
+ * The result of a look at the first bytes: a value, or the number of bytes that the next look
+ * needs.
+ */
 export type Look<T> =
   | { readonly type: 'enough'; readonly value: T }
   | { readonly type: 'more'; readonly needed: number }
 
-/** How peeking ended: by a verdict, or with the stream, the time or the signal. */
+/** The result of peeking: a value, or the end of the stream or the time. */
 export type Peeked<T> =
   | { readonly type: 'enough'; readonly value: T }
   /**
-   * With all that came of the stream: to one that has ended nothing can be put back. One that was
-   * broken off is not whole.
+   * Holds all bytes of the stream, because bytes cannot be put back into an ended one. `whole` is
+   * false if the stream was aborted.
    */
   | { readonly type: 'ended'; readonly bytes: Buffer; readonly whole: boolean }
   | { readonly type: 'timeout' }
 
 /**
  * Reads the first bytes of a stream until `look` has seen enough or the time is over, and puts all
- * of them back. `look` is not asked again before there are as many bytes as it needs, so that bytes
- * that trickle in cost no more than others.
+ * of them back. `look` is called again only when it has the bytes that it needs. So bytes that
+ * arrive one by one cost no more than others.
  */
 export async function peek<T>(
   stream: Readable,

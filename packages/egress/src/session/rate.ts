@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Streams of one runtime: so many at once, and so many in a second for ever. Package managers stay
+ * The most streams of one runtime in a burst, and per second in the long run. Package managers stay
  * far below.
  */
 const streamBurst = 2000
 const streamsPerSecond = 200
-/** A guest that goes on this far beyond is not a busy program. */
+/** The refused streams above which a guest counts as flooding, not as a busy program. */
 const patience = 2000
 
-/** Requests that are read on connections: so many at once, and so many in a second for ever. */
+/** The most requests on connections in a burst, and per second in the long run. */
 const requestBurst = 2000
 const requestsPerSecond = 500
 
-/** Tokens that come back with time. */
+/** A token bucket. */
 class Bucket {
   readonly #capacity: number
   readonly #perSecond: number
@@ -26,7 +26,7 @@ class Bucket {
     this.#tokens = capacity
   }
 
-  /** How many there are; below zero when more were taken than there were. */
+  /** The present number of tokens. It is negative after more were taken than there were. */
   get tokens(): number {
     const now = performance.now()
     this.#tokens = Math.min(this.#capacity, this.#tokens + ((now - this.#filledAt) / 1000) * this.#perSecond)
@@ -40,20 +40,20 @@ class Bucket {
   }
 }
 
-/** How much one runtime may ask, so that neither the service nor its log is flooded. */
+/** The rate limit of one runtime, which protects the service and its log from floods. */
 export class RequestRate {
   readonly #streams = new Bucket(streamBurst, streamsPerSecond)
   readonly #requests = new Bucket(requestBurst, requestsPerSecond)
 
-  /** Takes a stream: it goes on, is refused, or shows a flood. What is refused counts as well. */
+  /** Takes a stream: it is served, refused, or part of a flood. Refused streams count, too. */
   takeStream(): 'ok' | 'refused' | 'flood' {
     if (this.#streams.tokens < -patience) return 'flood'
     return this.#streams.take() >= 0 ? 'ok' : 'refused'
   }
 
   /**
-   * Takes a request on a connection: one too many waits for its turn, and with it all that follows
-   * on that connection.
+   * Takes a request on a connection. Above the limit it waits for its turn, and so do all later
+   * ones on that connection.
    */
   async pace(): Promise<void> {
     const left = this.#requests.take()

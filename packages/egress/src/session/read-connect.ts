@@ -5,7 +5,7 @@ import type { DenialReason } from '../contract.ts'
 import { splitAuthority } from '../names/canonical-name.ts'
 import type { Target } from '../policy/decide.ts'
 
-/** What a CONNECT is for, or why it is for nothing. */
+/** The target of a CONNECT, or the reason why it is refused. */
 export type ReadConnect =
   | { readonly type: 'target'; readonly target: Target; readonly address: Address }
   | {
@@ -17,8 +17,7 @@ export type ReadConnect =
 
 /**
  * Reads the authority of a CONNECT: the address that a program dialled, never a name. A synthetic
- * address becomes the name that it was handed out for, and only that; any other address is a
- * literal.
+ * address becomes exactly the name that it was assigned for. Any other address is a literal.
  */
 export function readConnect(headers: IncomingHttpHeaders, addresses: SyntheticAddresses): ReadConnect {
   const refused = (reason: DenialReason, address: string | null = null, port: number | null = null): ReadConnect => {

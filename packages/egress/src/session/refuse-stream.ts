@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { DenialReason } from '../contract.ts'
 
-/** HTTP status of a CONNECT that is not carried, by the reason; others are 403. */
+/** The HTTP status of a refused CONNECT, by the reason. Others are 403. */
 const statuses: Partial<Readonly<Record<DenialReason, number>>> = {
   bad_request: 400,
   limit: 503,
@@ -12,10 +12,10 @@ const statuses: Partial<Readonly<Record<DenialReason, number>>> = {
   upstream_unreachable: 504,
 }
 
-/** Refuses a CONNECT that has not been answered yet, and says why in `x-holt-reason`. */
+/** Refuses a CONNECT that has no response yet. The reason is in `x-holt-reason`. */
 export function refuseStream(stream: ServerHttp2Stream, reason: DenialReason): void {
   if (stream.destroyed || stream.closed || stream.headersSent) return
   stream.respond({ ':status': statuses[reason] ?? 403, 'x-holt-reason': reason }, { endStream: true })
-  // What the guest has sent already is read, so that the stream ends.
+  // The bytes that the guest has already sent are read, so that the stream ends.
   stream.resume()
 }

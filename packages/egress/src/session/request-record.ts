@@ -2,10 +2,10 @@ import { ownText } from '@holt/streams'
 import type { NamedRule } from '../contract.ts'
 import { decideRequest, wholeRule } from '../policy/decide.ts'
 
-/** Characters of the different requests of a connection that are remembered. */
+/** The most characters of a connection's different requests that are remembered. */
 const maxKeptLength = 32 * 1024
 
-/** What has been asked on a connection, so that a new policy can be held against it. */
+/** The requests of a connection, against which a new policy is checked. */
 export class RequestRecord {
   readonly #kept = new Map<string, { readonly method: string; readonly path: string }>()
   #keptLength = 0
@@ -19,14 +19,14 @@ export class RequestRecord {
       this.#hasMore = true
       return
     }
-    // Without the rest of the head that it came in.
+    // A copy, which does not keep the rest of the head in memory.
     const own = ownText(key)
     this.#kept.set(own, { method: own.slice(0, method.length), path: own.slice(method.length + 1) })
   }
 
   /**
-   * True when rules allow everything that was asked. What could not be remembered counts as asked
-   * for anything.
+   * True if rules allow all requests so far. If some could not be remembered, the rules must allow
+   * every request.
    */
   areAllowed(rules: readonly NamedRule[]): boolean {
     if (this.#hasMore && wholeRule(rules) === null) return false

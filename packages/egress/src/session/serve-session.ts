@@ -8,20 +8,20 @@ import {
 import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/streams'
 
-/** What a session hands on. */
+/** The receiver of a session's requests. */
 export interface SessionHandler {
   onQuery(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
   onConnect(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
 }
 
 /**
- * Bytes of one connection that may wait in memory. Larger is no faster: the guest is as near as a
- * Unix socket.
+ * The bytes of one connection that may wait in memory. A larger window is no faster: the guest is
+ * as near as a Unix socket.
  */
 const streamWindowBytes = 128 * 1024
-/** Larger frames are fewer to handle. */
+/** The largest frame. Larger frames are fewer to process. */
 const maxFrameBytes = 64 * 1024
-/** Connections that one guest connection carries at once. */
+/** The most connections over one guest connection at once. */
 export const maxStreams = 512
 
 const sessionOptions = {
@@ -37,21 +37,24 @@ const sessionOptions = {
   maxOutstandingPings: 2,
   maxSessionInvalidFrames: 20,
   maxSessionRejectedStreams: 100,
-  /** MB of frames and headers that wait; more streams are refused then. */
+  /** The most MB of waiting frames and headers. Above that, further streams are refused. */
   maxSessionMemory: 16,
-  /** Streams that are opened only to be reset (CVE-2023-44487) end the session at this rate. */
+  /**
+   * The rate of streams that are opened only to be reset (CVE-2023-44487). Above it the session
+   * ends.
+   */
   streamResetBurst: 500,
   streamResetRate: 50,
 }
 
 /**
- * Serves HTTP/2 on a connection of the guest. The limits of the protocol hold whatever the guest
- * sends: what goes beyond costs it the session.
+ * Serves HTTP/2 on a connection of the guest. The limits of the protocol apply to any input:
+ * exceeding them ends the session.
  */
 export function serveSession(connection: Duplex, handler: SessionHandler): ServerHttp2Session {
   const session = performServerHandshake(connection, sessionOptions)
   connection.on('error', () => undefined)
-  // Breaking the protocol ends the session; its connections hear of that themselves.
+  // A protocol violation ends the session. Its connections get the error themselves.
   session.on('error', () => undefined)
   session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     mergePieces(stream).on('error', () => undefined)

@@ -1,7 +1,7 @@
 import type { AttachedSecret, NamedRule } from '../contract.ts'
 import { type Plan, wholeRule } from '../policy/decide.ts'
 
-/** How a connection is carried, and by which rule. */
+/** The way in which a connection is forwarded, and its rule. */
 export type Way =
   /** Bytes pass unread. */
   | { readonly type: 'tcp'; readonly rule: NamedRule }
@@ -10,19 +10,22 @@ export type Way =
   /** Each request is read. */
   | { readonly type: 'http' | 'terminated'; readonly rules: readonly NamedRule[]; readonly rule: NamedRule }
 
-/** What the first bytes of a connection turned out to be. */
+/** The protocol of a connection's first bytes. */
 export type FirstBytes = 'tls' | 'other'
 
-/** The way of a connection whose bytes need not be looked at. Null: the first bytes tell. */
+/**
+ * Returns the way of a connection whose bytes need not be inspected. Returns null if the first
+ * bytes decide.
+ */
 export function blindWay(plan: Plan, secrets: readonly AttachedSecret[]): Way | null {
   const [rule] = plan.tcp
   return rule === undefined || (plan.tls.length > 0 && secrets.length > 0) ? null : { type: 'tcp', rule }
 }
 
 /**
- * The way of a connection by what its first bytes are; null when no rule carries that. Rules that
- * allow more go first, since a rule takes nothing away that another one gives; only a secret makes
- * TLS be read that could have passed.
+ * Returns the way of a connection by its first bytes, or null if no rule allows it. Rules that
+ * allow more come first, because a rule never revokes another one. TLS that could pass unread is
+ * read only for a secret.
  */
 export function wayOf(plan: Plan, secrets: readonly AttachedSecret[], first: FirstBytes): Way | null {
   const blind = blindWay(plan, secrets)
@@ -40,10 +43,7 @@ export function wayOf(plan: Plan, secrets: readonly AttachedSecret[], first: Fir
   return tcp === undefined ? null : { type: 'tcp', rule: tcp }
 }
 
-/**
- * True when a plan still allows a connection that is carried in some way, with these requests so
- * far.
- */
+/** True if a plan still allows a connection that is forwarded in this way. */
 export function stillAllows(plan: Plan | null, secrets: readonly AttachedSecret[], way: Way): boolean {
   if (plan === null) return false
   switch (way.type) {
