@@ -3,7 +3,7 @@ import type { Field } from './secrets/put-in.ts'
 
 const hopByHop: ReadonlySet<string> = new Set(hopByHopHeaders)
 
-/** A flat list of names and values, as Node gives them, as fields. */
+/** Returns the fields of a flat list of names and values, Node's form. */
 export function fieldsOf(raw: readonly string[]): Field[] {
   const fields: Field[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) fields.push([raw[at] ?? '', raw[at + 1] ?? ''])
@@ -11,7 +11,7 @@ export function fieldsOf(raw: readonly string[]): Field[] {
 }
 
 /**
- * The fields that go on to the other side: without those for this connection, and without what
+ * Returns the fields for the other side: without those for this connection, and without those that
  * `Connection` names.
  */
 export function endToEnd(fields: readonly Field[]): Field[] {
@@ -20,22 +20,22 @@ export function endToEnd(fields: readonly Field[]): Field[] {
   )
   return fields.filter(([name]) => {
     const lower = name.toLowerCase()
-    // A length is the message's own, whatever Connection says of it.
+    // A length is the message's own, even if Connection names it.
     return !hopByHop.has(lower) && (lower === 'content-length' || !named.includes(lower))
   })
 }
 
-/** Returns the fields without those of the given names, which are in small letters. */
+/** Returns the fields without those of the given names, which are in lower case. */
 export function withoutFields(fields: readonly Field[], names: readonly string[]): Field[] {
   return fields.filter(([name]) => !names.includes(name.toLowerCase()))
 }
 
-/** All values of a field. */
+/** Returns all values of a field. The name is in lower case. */
 export function valuesOf(fields: readonly Field[], name: string): string[] {
   return fields.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value)
 }
 
-/** Fields as Node takes them for a request or an HTTP/2 stream: repeated ones are a list. */
+/** Returns fields in Node's form for a request or an HTTP/2 stream: repeated ones are a list. */
 export function headersOf(fields: readonly Field[]): Record<string, string | string[]> {
   const headers = new Map<string, { name: string; values: string[] }>()
   for (const [name, value] of fields) {

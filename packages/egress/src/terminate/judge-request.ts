@@ -4,7 +4,7 @@ import { type Field, putIn } from './secrets/put-in.ts'
 import { redactionOf, redactionsFor } from './secrets/redact.ts'
 import type { ConnectionToTerminate } from './terminator.ts'
 
-/** A request as its program sent it, whatever carried it. */
+/** A request as its program sent it, over any protocol. */
 export interface InsideRequest {
   readonly method: string
   /** Path and query, or `*`. */
@@ -21,20 +21,20 @@ export type Judgement =
   | {
       readonly type: 'forward'
       readonly fields: readonly Field[]
-      /** Values that must not come back. */
+      /** The values that must not be returned to the runtime. */
       readonly redactions: readonly Redaction[]
-      /** Names of the secrets that go out with it. */
+      /** The names of the secrets that are sent with it. */
       readonly secrets: readonly string[]
     }
 
 const method = /^[A-Z][A-Z-]{0,31}$/
 /**
- * Visible ASCII without a fragment (RFC 9112, 3.2): whatever else a server made of it, nobody could
- * have decided on it.
+ * Visible ASCII without a fragment (RFC 9112, 3.2). A server might read other characters in a way
+ * that no decision covers.
  */
 const originForm = /^\/[\x21\x22\x24-\x7e]{0,16383}$/
 
-/** Decides on one request, logs the decision, and puts secrets in. */
+/** Decides on one request, logs the decision, and inserts secrets. */
 export async function judgeRequest(connection: ConnectionToTerminate, request: InsideRequest): Promise<Judgement> {
   await connection.pace()
   const [path = ''] = request.target.split('?', 1)
@@ -79,7 +79,8 @@ function namesOnly({ name, port }: ConnectionToTerminate, authorities: readonly 
 }
 
 /**
- * Answers that can be searched: not encoded, and not in parts between which a value could be cut.
+ * Returns fields that ask for a searchable response: not encoded, and not in ranges that could
+ * split a value.
  */
 function withWholeAnswers(fields: readonly Field[]): readonly Field[] {
   const hiding = ['accept-encoding', 'sec-websocket-extensions', 'range', 'if-range']

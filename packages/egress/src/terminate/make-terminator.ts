@@ -6,14 +6,14 @@ import { LeafCertificates } from './tls/leaf-certificates.ts'
 import { UpstreamTls } from './tls/upstream-tls.ts'
 import { Upstream } from './upstream.ts'
 
-/** What can be read here, most wanted first. */
+/** The protocols that can be read here, in order of preference. */
 const readable = ['h2', 'http/1.1']
 
 /**
  * Makes the part of the gateway that reads requests inside TLS. Both sides of a connection speak
- * the same protocol: the upstream is asked first, with what the program offers, and the program
- * then gets what the upstream has chosen. `extraCaPem` is trusted for upstreams besides the
- * system's authorities.
+ * the same protocol. The upstream is asked first, with the program's offer, and the program then
+ * gets the upstream's choice. `extraCaPem` is trusted for upstreams besides the system's
+ * authorities.
  */
 export function makeTerminator(extraCaPem: string | null): Terminator {
   const leaves = new LeafCertificates()

@@ -15,16 +15,16 @@ const decoders = {
   zstd: createZstdDecompress,
 } as const
 
-/** An answer that is free of secrets. */
+/** A response without secrets. */
 export interface PlainAnswer {
   readonly fields: readonly Field[]
-  /** The body as the runtime gets it. */
+  /** Returns the body for the runtime. */
   body(from: Readable): Readable
 }
 
 /**
- * Takes the secrets out of an answer. One that is encoded though none was asked for is decoded,
- * since its bytes cannot be searched; null when nobody here can decode it.
+ * Removes the secrets from a response. An encoded response is decoded, although no encoding was
+ * requested, because encoded bytes cannot be searched. Returns null if the encoding is unknown.
  */
 export function plainAnswer(fields: readonly Field[], redactions: readonly Redaction[]): PlainAnswer | null {
   if (redactions.length === 0) return { fields, body: (from) => from }
@@ -32,7 +32,7 @@ export function plainAnswer(fields: readonly Field[], redactions: readonly Redac
   const decode = coding === '' || coding === 'identity' ? null : decoderOf(coding)
   if (decode === undefined) return null
   const clean = redactFields(fields, redactions)
-  // A length says that the answer is one whole; without one, parts of it may be messages that a
+  // A length shows that the response is one whole. Without one, parts of it may be messages that a
   // program answers (SSE, gRPC).
   const isWhole = valuesOf(fields, 'content-length').length > 0
   const redactor = () => new Redactor(new Masker(redactions), { isWhole })
@@ -45,7 +45,7 @@ function decoderOf(coding: string) {
   return Object.hasOwn(decoders, coding) ? decoders[coding as keyof typeof decoders] : undefined
 }
 
-/** Pipes on, failures included. */
+/** Pipes into a stream, and forwards failures. */
 function chain<To extends Readable & NodeJS.WritableStream>(from: Readable, to: To): To {
   from.once('error', (error) => to.destroy(error))
   to.once('close', () => from.destroy())

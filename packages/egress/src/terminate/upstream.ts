@@ -5,15 +5,18 @@ import { currentValue } from './secrets/put-in.ts'
 import { type ConnectionToTerminate, RefusedConnection } from './terminator.ts'
 import type { UpstreamTls } from './tls/upstream-tls.ts'
 
-/** How often it is looked whether secrets that are on their way still are the runtime's. */
+/**
+ * The pause between two checks that the secrets in use still belong to the runtime, in
+ * milliseconds.
+ */
 const secretCheckMs = 1_000
 
-/** The upstream cannot be used, in a sentence for the program inside. */
+/** The failure to use the upstream, as a sentence for the program inside. */
 export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure'
 }
 
-/** What a connection to the upstream has become. */
+/** An open connection to the upstream. */
 type Reached =
   | { readonly protocol: 'http/1.1'; readonly socket: TLSSocket }
   | { readonly protocol: 'h2'; readonly session: ClientHttp2Session }
@@ -24,8 +27,8 @@ const sessionSettings = {
 }
 
 /**
- * The verified other side of one connection: dialled once at its beginning, and again when that one
- * has ended.
+ * The verified upstream of one connection. It is dialled once at its beginning, and again after
+ * that connection has ended.
  */
 export class Upstream {
   readonly #connection: ConnectionToTerminate
@@ -46,8 +49,8 @@ export class Upstream {
   }
 
   /**
-   * Makes the first connection; answers what it speaks, or null when there is none: then each
-   * request is told why.
+   * Opens the first connection. Returns its protocol, or null if it failed; each request then gets
+   * the reason.
    */
   async begin(protocols: readonly string[]): Promise<Reached['protocol'] | null> {
     this.#reached = this.#open(protocols)
@@ -55,12 +58,12 @@ export class Upstream {
       return (await this.#reached).protocol
     } catch {
       this.#connection.signal.throwIfAborted()
-      return null // `connect` and `session` say why.
+      return null // `connect` and `session` report the reason.
     }
   }
 
   /**
-   * The connection that `begin` has made, the first time, or else a new one. Rejects with an
+   * Returns the connection of `begin` the first time, and a new one later. Rejects with an
    * `UpstreamFailure`.
    */
   async connect(): Promise<TLSSocket> {
@@ -76,15 +79,15 @@ export class Upstream {
   }
 
   /**
-   * The session that new requests go to: the one there is, while it takes any. Rejects with an
+   * Returns the session for new requests: the present one while it accepts any. Rejects with an
    * `UpstreamFailure`.
    */
   async session(): Promise<ClientHttp2Session> {
     const seen = this.#reached
     const current = await seen?.catch(() => null)
     if (current?.protocol === 'h2' && !current.session.closed && !current.session.destroyed) return current.session
-    // One dials for all that wait; and where there never was a connection, the reason stays what it
-    // was.
+    // One caller dials for all that wait. If the first connection failed, the original reason
+    // stays.
     if (current !== null && this.#reached === seen) this.#reached = this.#open(['h2'])
     const again = await this.#reached
     if (again === null) throw new UpstreamFailure(`${this.#connection.name} cannot be reached.`)
@@ -94,8 +97,8 @@ export class Upstream {
   }
 
   /**
-   * Something that these secrets were put into is under way: it is cut when one of them is taken
-   * from the runtime. Answers how to say that it is over.
+   * Registers a request in progress that contains these secrets. It is cut if one of them is
+   * removed from the runtime. Returns a function to call when the request has ended.
    */
   holdSecrets(names: readonly string[]): () => void {
     if (names.length === 0 || this.#closed) return () => {}
@@ -108,12 +111,12 @@ export class Upstream {
     }
   }
 
-  /** Ends what is open. */
+  /** Closes the open connection or session. */
   close(): void {
     this.#closed = true
     this.#reached
       ?.then((reached) => (reached.protocol === 'h2' ? reached.session : reached.socket).destroy())
-      .catch(() => {}) // There is none to end.
+      .catch(() => {}) // There is no connection to close.
     this.#stopChecking()
   }
 
@@ -153,13 +156,13 @@ function reachedOver(socket: TLSSocket, name: string): Reached {
   return { protocol: 'h2', session }
 }
 
-/** True where there was no connection to speak TLS over. */
+/** True if there was no connection for TLS. */
 function isUnreached(error: unknown): boolean {
   return error instanceof DialError || error instanceof RefusedConnection
 }
 
 /**
- * Codes of OpenSSL and Node for certificates that do not hold (Node, `tls`: X509 certificate error
+ * The codes of OpenSSL and Node for invalid certificates (Node, `tls`: X509 certificate error
  * codes).
  */
 const certificateProblems: Readonly<Record<string, string>> = {

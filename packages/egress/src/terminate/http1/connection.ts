@@ -5,23 +5,23 @@ import type { ConnectionToTerminate } from '../terminator.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Turns } from './turns.ts'
 
-/** One connection of a runtime that speaks HTTP/1.1, and what is on its other side. */
+/** One connection of a runtime that speaks HTTP/1.1, and its upstream. */
 export interface Http1Connection {
   readonly connection: ConnectionToTerminate
   readonly upstream: Upstream
   readonly agent: Agent
   /**
-   * Requests that wait for those before them: answers keep their order, and one upstream connection
-   * is enough.
+   * The queue of requests. It keeps the order of the responses, and one upstream connection is
+   * enough.
    */
   readonly turns: Turns
 }
 
-/** A way to answer what has been taken over from HTTP. */
+/** Returns a response on a socket that was taken over from HTTP. */
 export function responseOn(socket: Duplex, request: IncomingMessage): ServerResponse {
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
-  // A response takes any duplex stream; its type names the usual one.
+  // A response accepts any duplex stream, but its type names the usual one.
   response.assignSocket(socket as TLSSocket)
   response.once('finish', () => socket.end())
   return response

@@ -15,10 +15,10 @@ import { redactFields, redactText } from '../secrets/redact.ts'
 import { UpstreamFailure } from '../upstream.ts'
 import type { Http1Connection } from './connection.ts'
 
-/** A request that may go on. */
+/** A request that may be forwarded. */
 export type Forwarded = Extract<Judgement, { type: 'forward' }>
 
-/** Judges a request, sends it to the upstream and its answer back, as both come. */
+/** Decides on a request, and streams it to the upstream and its response back. */
 export async function forwardRequest(
   served: Http1Connection,
   request: IncomingMessage,
@@ -26,19 +26,19 @@ export async function forwardRequest(
 ): Promise<void> {
   const judgement = await judge(served, request)
   if (judgement.type === 'refuse') return refuse(response, judgement)
-  // A program that has left while its request was judged gets nothing sent in its name.
+  // Nothing is sent for a program that has disconnected meanwhile.
   if (request.destroyed || response.destroyed || served.connection.signal.aborted) return
   const outgoing = open(served, request, judgement)
   outgoing.on('error', () => {
-    // `answerOf` says it; later ones have nobody to be told to.
+    // `answerOf` reports the error. Later ones have no receiver.
   })
   const release = served.upstream.holdSecrets(judgement.secrets)
   response.once('close', () => {
     release()
     if (!response.writableFinished) outgoing.destroy()
   })
-  // Once: nothing bounds how often an upstream says so, nor what is written for a program that
-  // reads nothing.
+  // Only once: neither the number of these responses nor the bytes that wait for a program that
+  // does not read are bounded.
   outgoing.once('continue', () => response.writeContinue())
   try {
     const answered = answerOf(outgoing)
@@ -63,7 +63,7 @@ export function judge({ connection }: Http1Connection, request: IncomingMessage)
 
 const absoluteForm = /^https:\/\/([^/?#@]+)([/?].*)?$/i
 
-/** An absolute target names an authority besides Host (RFC 9112, 3.2.2). */
+/** Returns the authority that an absolute target names besides Host (RFC 9112, 3.2.2). */
 function authorityOf(url: string): readonly string[] {
   const authority = absoluteForm.exec(url)?.[1]
   return authority === undefined ? [] : [authority]
@@ -112,8 +112,8 @@ export function open(
 }
 
 /**
- * An answer to HEAD ends with its head (RFC 9112, 6.3). Node takes one without a length for one
- * that ends with the connection, and would close it.
+ * Keeps the connection after a response to HEAD, which ends with its head (RFC 9112, 6.3). Node
+ * assumes that one without a length ends with the connection, and would close it.
  */
 function keepAfterHead(outgoing: ClientRequest, { httpVersion, headers }: IncomingMessage): void {
   if (outgoing.method !== 'HEAD' || httpVersion !== '1.1') return
@@ -137,12 +137,12 @@ function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   outgoing.on('error', reject)
   outgoing.once('close', () => reject(new Error('the upstream closed the connection')))
   promise.catch(() => {
-    // The code that awaits it sees the error; sending may fail before that.
+    // The code that awaits it gets the error. Sending may fail before that.
   })
   return promise
 }
 
-/** Writes an answer of the upstream, without secrets. */
+/** Writes a response of the upstream, without secrets. */
 export async function passAnswer(
   answer: IncomingMessage,
   {
@@ -173,8 +173,8 @@ export async function passAnswer(
 }
 
 /**
- * Answers with why a request is not carried, and ends the connection: what is left of its body is
- * not read.
+ * Answers a request with the reason for its refusal, and ends the connection: the rest of its body
+ * is not read.
  */
 export function refuse(
   response: ServerResponse,
@@ -190,8 +190,8 @@ export function refuse(
 }
 
 /**
- * Handles a failure after a request was allowed. Answers with it if nothing has been written yet,
- * and otherwise breaks the connection.
+ * Handles a failure after a request was allowed. Answers with it if nothing has been written yet.
+ * Otherwise it breaks the connection.
  */
 export function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) {
@@ -204,13 +204,13 @@ export function fail(response: ServerResponse, error: unknown): void {
 }
 
 /**
- * Does what Node may refuse in a listener, where nobody could catch it: what it refuses is left
- * out.
+ * Calls a function that may throw in a listener, where the error could not be caught. Ignores the
+ * error.
  */
 function guarded(act: () => void): void {
   try {
     act()
   } catch {
-    // Fields that may not stand there are not passed on.
+    // Fields that Node refuses are not forwarded.
   }
 }

@@ -9,14 +9,14 @@ import { type Http1Connection, responseOn } from './connection.ts'
 import { fail, judge, open, passAnswer, refuse } from './forward-request.ts'
 import { FrameMasker } from './mask-frames.ts'
 
-/** A connection that is to become a WebSocket (RFC 6455, 4.1). */
+/** A connection that asks to become a WebSocket (RFC 6455, 4.1). */
 interface Switching {
   readonly request: IncomingMessage
   readonly socket: Duplex
   readonly head: Buffer
 }
 
-/** Judges an upgrade to WebSocket as any request, and joins both sides when the upstream agrees. */
+/** Judges an upgrade to WebSocket like any request, and joins both sides if the upstream agrees. */
 export async function forwardUpgrade(served: Http1Connection, { request, socket, head }: Switching): Promise<void> {
   const judgement = await judge(served, request)
   if (judgement.type === 'refuse') return refuse(responseOn(socket, request), judgement)
@@ -49,7 +49,7 @@ export async function forwardUpgrade(served: Http1Connection, { request, socket,
 }
 
 function switchAnswer(answer: IncomingMessage, redactions: readonly Redaction[]): string {
-  // RFC 9110, 8.6: an answer 101 has no length. A client that believed one would take the first
+  // A 101 response has no length (RFC 9110, 8.6). A client that believed one would take the first
   // bytes of the new protocol for a body.
   const passed = withoutFields(endToEnd(fieldsOf(answer.rawHeaders)), ['content-length'])
   const fields = redactFields(passed, redactions).map(([name, value]) => `${name}: ${value}\r\n`)

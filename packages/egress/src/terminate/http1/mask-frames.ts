@@ -3,12 +3,12 @@ import type { Masking } from '../secrets/redactor.ts'
 import { FrameReader } from './websocket-frames.ts'
 
 /**
- * The most headers and contents that wait behind an unfinished value. Empty frames and pings could
- * be any number. At this many, the held bytes are sent on.
+ * The most headers and contents that wait behind an unfinished value. The number of empty frames
+ * and pings is unbounded. At this many, the held bytes are sent.
  */
 const maxDue = 1_000
 
-/** Output that is due, in order: literal bytes, or a number of content bytes. */
+/** The pending output, in order: literal bytes, or a number of content bytes. */
 type Due = Buffer | number
 
 /**
@@ -18,13 +18,13 @@ type Due = Buffer | number
 export class FrameMasker implements Masking {
   readonly #content: Masker
   /**
-   * Of pings, pongs and closes, each of which is whole: to make a masker takes longer than to read
-   * a short frame.
+   * The masker of pings, pongs and closes, each of which is complete. It is reused, because making
+   * a masker takes longer than reading a short frame.
    */
   readonly #control: Masker
   readonly #frames = new FrameReader()
   #due: Due[] = []
-  /** Masked content that `#due` has not reached. */
+  /** The masked content that `#due` has not reached. */
   #ready: Buffer = Buffer.alloc(0)
 
   constructor(redactions: readonly Redaction[]) {

@@ -28,8 +28,8 @@ export class Http1Inside {
       connectionsCheckingInterval: headersTimeoutMs / 2,
       shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
     })
-    // From the beginning on: what comes waits here until it is this request's turn, and until it
-    // was judged.
+    // The pieces are merged from the beginning: they wait here until it is this request's turn and
+    // it was judged.
     const serve = (request: IncomingMessage, response: ServerResponse) => this.#serve(mergePieces(request), response)
     this.#server.on('request', serve).on('checkContinue', serve)
     this.#server.on('upgrade', (request, socket, head) => this.#switch(request, mergePieces(socket), head))
@@ -61,9 +61,9 @@ export class Http1Inside {
 }
 
 /**
- * Carries the requests of one connection one after another over one upstream connection. When the
- * upstream ends that one between two requests, so does the runtime's, and its program deals with it
- * as it would without a gateway.
+ * Sends the requests of one connection one after another over one upstream connection. If the
+ * upstream ends it between two requests, the runtime's connection ends, too. The program handles
+ * that as it would without a gateway.
  */
 class UpstreamAgent extends Agent {
   readonly #upstream: Upstream
@@ -81,7 +81,7 @@ class UpstreamAgent extends Agent {
         socket.once('close', () => this.#onIdleEnd())
         done?.(null, socket)
       },
-      // The type wants a stream beside the error; Node looks at the error alone.
+      // The type requires a stream beside the error, but Node uses only the error.
       (error: Error) => done?.(error, undefined as unknown as Duplex),
     )
     return undefined
@@ -89,8 +89,8 @@ class UpstreamAgent extends Agent {
 }
 
 /**
- * Answers a request, and is done when its program has taken the answer: what comes next is written
- * to the same socket, by a response of its own.
+ * Answers a request, and resolves when its program has received the response. The next response is
+ * written to the same socket.
  */
 async function answerWhole(served: Http1Connection, request: IncomingMessage, response: ServerResponse): Promise<void> {
   await forwardRequest(served, request, response)

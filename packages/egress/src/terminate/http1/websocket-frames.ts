@@ -1,6 +1,6 @@
 /** A part of the bytes that a WebSocket server sends (RFC 6455, 5.2). */
 export type FramePart =
-  /** A header, which is sent on unchanged. */
+  /** A header, which is forwarded unchanged. */
   | { readonly type: 'header'; readonly bytes: Buffer }
   /** Content of a message, which may continue in the next frame. */
   | { readonly type: 'content'; readonly bytes: Buffer }
@@ -8,7 +8,7 @@ export type FramePart =
   | { readonly type: 'control'; readonly bytes: Buffer }
   /** The end of the message. */
   | { readonly type: 'end' }
-  /** No frame that a client would accept. Nothing is known about the bytes from here on. */
+  /** A frame that no client would accept. The bytes from here on are not parsed. */
   | { readonly type: 'unknown'; readonly bytes: Buffer }
 
 interface Frame {
@@ -42,7 +42,7 @@ export class FrameReader {
     return read
   }
 
-  /** Returns the next parts; null if more bytes are needed. */
+  /** Returns the next parts, or null if more bytes are needed. */
   #next(): FramePart[] | null {
     if (this.#isUnknown) return this.#unknown()
     return this.#frame === null ? this.#header() : this.#content(this.#frame)

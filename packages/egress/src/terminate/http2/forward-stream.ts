@@ -11,8 +11,8 @@ import type { Http2Connection } from './serve-http2.ts'
 import { followEnd, hasEnded, reset, wholeBody } from './whole-body.ts'
 
 /**
- * The most interim answers (1xx) that are passed on: nothing bounds how many an upstream gives, nor
- * what is written for a program that reads nothing.
+ * The most interim responses (1xx) that are forwarded. Neither their number nor the bytes that wait
+ * for a program that does not read are bounded otherwise.
  */
 const maxInterim = 16
 
@@ -20,12 +20,12 @@ const maxInterim = 16
 interface Incoming {
   readonly stream: ServerHttp2Stream
   readonly headers: IncomingHttpHeaders
-  /** All fields in their order, as they came. */
+  /** All fields in their order, as received. */
   readonly raw: readonly string[]
 }
 
 /**
- * Judges a request, sends it to the upstream and its answer back, as both come, trailers included.
+ * Decides on a request, and streams it to the upstream and its response back, including trailers.
  */
 export async function forwardStream(served: Http2Connection, incoming: Incoming): Promise<void> {
   const { stream } = incoming
@@ -56,7 +56,7 @@ function judgeStream({ connection }: Http2Connection, { headers, raw }: Incoming
   const authority = headers[':authority']
   return judgeRequest(connection, {
     method: headers[':method'] ?? '',
-    // Another scheme would be another place.
+    // Another scheme would be another target.
     target: headers[':scheme'] === 'https' ? (headers[':path'] ?? '') : '',
     authorities: [...(authority === undefined ? [] : [authority]), ...valuesOf(fields, 'host')],
     fields: endToEnd(fields).filter(([name]) => !name.startsWith(':') && name !== 'host'),
@@ -81,8 +81,8 @@ function passRequest(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream): vo
   outgoing.on('wantTrailers', () => guarded(outgoing, () => outgoing.sendTrailers(headersOf(trailers))))
   const body = wholeBody(stream)
   body.once('error', () => reset(outgoing)).pipe(outgoing)
-  // What comes of it from then on is for nobody. One that has not taken all that was written to it
-  // would not close by itself (`kMaybeDestroy` of `lib/internal/http2/core.js`).
+  // Later output of the upstream is discarded. A stream with unread input does not close by itself
+  // (`kMaybeDestroy` of `lib/internal/http2/core.js`).
   outgoing.once('close', () => body.destroy()).once('aborted', () => destroyOnceRead(outgoing))
 }
 
@@ -91,7 +91,7 @@ function destroyOnceRead(outgoing: ClientHttp2Stream): void {
   else outgoing.once('end', () => outgoing.destroy())
 }
 
-/** Resolves when the answer was sent to its end, which may never be. */
+/** Resolves when the response was sent to its end, which may never happen. */
 function passAnswer(
   outgoing: ClientHttp2Stream,
   stream: ServerHttp2Stream,
@@ -139,8 +139,8 @@ function passAnswer(
 }
 
 /**
- * An upstream that resets its stream resets the program's: without an error, once the answer was
- * sent.
+ * Mirrors a reset of the upstream's stream to the program's. A reset without an error takes effect
+ * after the response was sent.
  */
 function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, answered: Promise<void>): void {
   outgoing.on('error', () => {
@@ -157,21 +157,22 @@ function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, ans
 }
 
 /**
- * True for a closed stream over which request and answer went to their ends. The request may still
- * be on its way to the upstream.
+ * True for a closed stream with a complete request and response. The request may still be in
+ * transit to the upstream.
  */
 function isWhole(stream: ServerHttp2Stream): boolean {
   return hasEnded(stream) && stream.writableFinished && stream.rstCode === constants.NGHTTP2_NO_ERROR
 }
 
 /**
- * Tells a program that has its answer that nobody takes the rest of its request (RFC 9113, 8.1).
+ * Tells a program with a complete response that the rest of its request is not read (RFC 9113,
+ * 8.1).
  */
 function stopUpload(stream: ServerHttp2Stream): void {
   if (!hasEnded(stream) && !isOver(stream)) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
-/** Received headers as fields, without pseudo fields. */
+/** Returns received headers as fields, without pseudo fields. */
 function ofHeaders(headers: IncomingHttpHeaders): Field[] {
   const fields = Object.entries(headers)
     .filter(([name]) => !name.startsWith(':'))
@@ -192,15 +193,16 @@ function refuse(
 }
 
 /**
- * True for a stream that takes nothing more. One that was closed by the other side stays
- * undestroyed until its body was read.
+ * True for a stream that accepts no more output. A stream that the other side closed is destroyed
+ * only after its body was read.
  */
 function isOver(stream: ServerHttp2Stream): boolean {
   return stream.destroyed || stream.closed
 }
 
 /**
- * Does what Node may refuse in a listener, where nobody could catch it: then the stream is reset.
+ * Calls a function that may throw in a listener, where the error could not be caught. Resets the
+ * stream if it throws.
  */
 function guarded(stream: ServerHttp2Stream | ClientHttp2Stream, act: () => void): void {
   try {

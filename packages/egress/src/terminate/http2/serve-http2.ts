@@ -8,7 +8,7 @@ import { followEnd, reset } from './whole-body.ts'
 
 const maxStreams = 64
 
-/** Bounds of a session with a runtime: its flood costs only itself. */
+/** The bounds of a session with a runtime, so that a flood affects only itself. */
 const insideSettings = {
   settings: {
     maxConcurrentStreams: maxStreams,
@@ -20,12 +20,12 @@ const insideSettings = {
   maxHeaderListPairs: 128,
 }
 
-/** One connection of a runtime that speaks HTTP/2, and what is on its other side. */
+/** One connection of a runtime that speaks HTTP/2, and its upstream. */
 export class Http2Connection {
   readonly connection: ConnectionToTerminate
   readonly upstream: Upstream
   readonly #inside: ServerHttp2Session
-  /** The oldest first. */
+  /** The oldest stream is first. */
   readonly #lingering = new Set<ClientHttp2Stream>()
 
   constructor(inside: TLSSocket, { connection, upstream }: { connection: ConnectionToTerminate; upstream: Upstream }) {
@@ -41,9 +41,9 @@ export class Http2Connection {
   }
 
   /**
-   * Leaves a request whose program has its answer to be sent to its end. There are no more of those
-   * than streams: nothing else bounds what an upstream that answers and does not read has kept for
-   * it.
+   * Lets a request continue to its end after its program has the response. At most `maxStreams`
+   * such requests continue. Nothing else bounds the memory for an upstream that responds and does
+   * not read.
    */
   linger(outgoing: ClientHttp2Stream): void {
     if (outgoing.destroyed) return

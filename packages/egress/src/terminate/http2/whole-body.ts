@@ -5,9 +5,10 @@ import { mergePieces } from '@holt/streams'
 const ended = new WeakSet<Http2Stream>()
 
 /**
- * Looks from a stream's beginning on whether its other side ends it. A reset ends the readable side
- * too, as if all had come, also one without an error (RFC 9113, 8.1) that came before the end; but
- * by then the stream counts as closed (`onStreamClose` of `lib/internal/http2/core.js`).
+ * Tracks from a stream's beginning whether its other side ends it. A reset also ends the readable
+ * side, as if the body were complete. That includes a reset without an error (RFC 9113, 8.1) before
+ * the end. But the stream then already counts as closed (`onStreamClose` of
+ * `lib/internal/http2/core.js`).
  */
 export function followEnd<Stream extends Http2Stream>(stream: Stream): Stream {
   const push = stream.push.bind(stream)
@@ -19,13 +20,13 @@ export function followEnd<Stream extends Http2Stream>(stream: Stream): Stream {
   return stream
 }
 
-/** Whether the other side has ended a stream that `followEnd` looks after. */
+/** True if the other side has ended a stream that `followEnd` tracks. */
 export function hasEnded(stream: Http2Stream): boolean {
   return ended.has(stream)
 }
 
 /**
- * The body of a stream that `followEnd` looks after. It ends only where the other side ended it; a
+ * Returns the body of a stream that `followEnd` tracks. It ends only if the other side ended it. A
  * reset is an error here.
  */
 export function wholeBody(stream: Http2Stream): Readable {
@@ -35,7 +36,7 @@ export function wholeBody(stream: Http2Stream): Readable {
     else body.destroy(new Error('the stream was reset'))
   }
   body.on('error', () => {
-    // Whoever reads it sees it; nobody may be reading yet.
+    // The reader of the body gets the error. There may be none yet.
   })
   stream.once('end', end).once('close', end)
   body.once('close', () => stream.resume())
@@ -44,8 +45,8 @@ export function wholeBody(stream: Http2Stream): Readable {
 }
 
 /**
- * Breaks a stream off. `close` with a code would end its writable side first, and what was half
- * sent would look whole.
+ * Aborts a stream. `close` with a code would end its writable side first, and an incomplete body
+ * would look complete.
  */
 export function reset(stream: Http2Stream): void {
   if (!stream.destroyed) stream.destroy(new Error('the other side broke off'))

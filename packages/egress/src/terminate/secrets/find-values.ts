@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 
 /**
- * The base of the hashes. It is odd and random, so that nobody can construct texts with the hash of
- * a value.
+ * The base of the hashes. It is odd and random, so that no program can construct texts with the
+ * hash of a value.
  */
 const base = 2 * randomInt(2 ** 30) + 1
 
@@ -30,7 +30,9 @@ export class ValueFinder {
     this.#hashes = Int32Array.from(values, ({ bytes }) => hashOf(bytes))
   }
 
-  /** Reads on at `from`. At least `length` bytes precede it: the bytes read last, or zeros. */
+  /**
+   * Continues to read at `from`. At least `length` bytes precede it: the bytes read last, or zeros.
+   */
   read(window: Buffer, from: number, onFound: OnFound): void {
     const { length } = this
     const weight = this.#weight
@@ -67,7 +69,7 @@ function powerOf(exponent: number): number {
 
 function hashOf(bytes: Buffer): number {
   let hash = 0
-  // By number: a call for each byte would take most of the time.
+  // A loop by number: a call for each byte would take most of the time.
   for (let at = 0; at < bytes.length; at++) hash = (Math.imul(hash, base) + (bytes[at] ?? 0)) | 0
   return hash
 }

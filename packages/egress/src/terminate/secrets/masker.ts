@@ -23,9 +23,9 @@ export class Masker {
   readonly #redactions: readonly Redaction[]
   readonly #finders: readonly ValueFinder[]
   readonly #longest: number
-  /** The last bytes as they came, `#longest` of them, with zeros before the first. */
+  /** The last `#longest` bytes as received, with zeros before the first. */
   #read: Buffer
-  /** Masked bytes that were not yet sent. */
+  /** The masked bytes that were not yet sent. */
   #held: Buffer = Buffer.alloc(0)
   /** The number of last bytes that could all be part of a value. */
   #run = 0
@@ -80,8 +80,8 @@ export class Masker {
   }
 
   /**
-   * Masks bytes that are whole by themselves. One masker serves any number of them; it has to serve
-   * nothing else.
+   * Masks bytes that are complete by themselves. One masker can mask any number of them, and must
+   * have no other use.
    */
   whole(bytes: Buffer): Buffer {
     return Buffer.concat([this.push(bytes), this.end()])

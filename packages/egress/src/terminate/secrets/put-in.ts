@@ -1,7 +1,7 @@
 import { minRedactedSecretLength } from '@holt/protocol'
 import type { AttachedSecret } from '../../contract.ts'
 
-/** One header field. Its name is in small letters over HTTP/2, and as written otherwise. */
+/** One header field. Its name is in lower case over HTTP/2, and as written otherwise. */
 export type Field = readonly [name: string, value: string]
 
 /** The result of putting secrets into the fields of a request. */
@@ -29,7 +29,7 @@ const fieldValue = /^[\t\x20-\x7e]*$/
  * Replaces placeholders with secrets, in each secret's own header and nowhere else. A header of a
  * secret with its own format becomes exactly that. If the format is the value alone, the text
  * around the placeholder stays. Placeholders in Basic credentials (RFC 7617) of `authorization` are
- * replaced too.
+ * replaced, too.
  */
 export async function putIn(fields: readonly Field[], secrets: readonly AttachedSecret[]): Promise<PutIn> {
   const used: string[] = []
@@ -52,7 +52,7 @@ export async function putIn(fields: readonly Field[], secrets: readonly Attached
   return { type: 'fields', fields: put, secrets: used, sent }
 }
 
-/** Returns the secret's current value; null if it has none that is valid in a header. */
+/** Returns the secret's current value, or null if it has none that is valid in a header. */
 export async function currentValue(secret: AttachedSecret): Promise<string | null> {
   try {
     const current = await secret.value()
@@ -75,8 +75,8 @@ function replacePlaceholder(text: string, secret: AttachedSecret, value: string)
 }
 
 /**
- * Returns the user and password of Basic credentials that hold the placeholder; null for anything
- * else.
+ * Returns the user and password of Basic credentials that hold the placeholder, or null for
+ * anything else.
  */
 function basicCredentials(text: string, secret: AttachedSecret): string | null {
   if (secret.header !== 'authorization') return null

@@ -3,12 +3,12 @@ import type { AttachedSecret } from '../../contract.ts'
 import { Masker, type Redaction } from './masker.ts'
 import { currentValue, type Field } from './put-in.ts'
 
-/** Each form below has at most three times as many bytes as the value. */
+/** The most bytes of each form below, as a multiple of the value's bytes. */
 const longestForm = 3
 
 /**
- * Returns the texts to mask in answers of a host with these secrets: the values, and their echo in
- * Basic credentials.
+ * Returns the texts to mask in responses of a host with these secrets: the values, and their echo
+ * in Basic credentials.
  */
 export async function redactionsFor(secrets: readonly AttachedSecret[]): Promise<readonly Redaction[]> {
   const found = await Promise.all(
@@ -51,7 +51,7 @@ export function redactText(text: string, redactions: readonly Redaction[]): stri
 
 /** Returns fields without the values. */
 export function redactFields(fields: readonly Field[], redactions: readonly Redaction[]): Field[] {
-  // One for all of them: to make it takes longer than to read a field.
+  // One for all of them: making one takes longer than reading a field.
   const redact = textRedactor(redactions)
   return fields.map(([name, value]) => [name, redact(value)])
 }

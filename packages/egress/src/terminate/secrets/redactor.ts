@@ -1,29 +1,29 @@
 import { Transform, type TransformCallback } from 'node:stream'
 
 /**
- * Silence of the host after which held bytes are sent, in milliseconds. It is longer than a round
- * trip to most hosts: a sender that waits for an acknowledgement in the middle of a value pauses
- * for one, and a program can choose that place by the amount it sends.
+ * The silence of the host after which held bytes are sent, in milliseconds. It is longer than a
+ * round trip to most hosts. A sender that waits for an acknowledgement in the middle of a value
+ * pauses for one. A program can choose that place by the amount it sends.
  */
 export const pauseMs = 250
 
 /**
- * How long one stream is masked until others of the event loop go first: a sender may cut what it
- * sends into tens of thousands of messages.
+ * The time for which one stream is masked before it yields to the event loop, in milliseconds. A
+ * sender may split its data into tens of thousands of messages.
  */
 const stretchMs = 5
 
 /**
- * So many bytes are masked between two looks at the clock: some milliseconds where each message has
- * one byte.
+ * The bytes that are masked between two looks at the clock. They take some milliseconds if each
+ * message has one byte.
  */
 const sliceBytes = 2048
 
-/** Takes the values out of a stream. */
+/** Removes the values from a stream. */
 export interface Masking {
   /** The number of bytes held back. */
   readonly held: number
-  /** Takes bytes, and returns those that may be sent on. */
+  /** Takes bytes, and returns those that may be sent. */
   push(bytes: Buffer): Buffer
   /** Returns all held bytes. */
   release(): Buffer
@@ -54,8 +54,8 @@ export class Redactor extends Transform {
   }
 
   /**
-   * A reader that took nothing kept the sender from sending. That was no pause of the sender; its
-   * time starts now.
+   * Restarts the wait. A reader that read nothing kept the sender from sending, which is no pause
+   * of the sender.
    */
   override _read(size: number): void {
     this.#timer?.refresh()
@@ -72,7 +72,10 @@ export class Redactor extends Transform {
     done(error)
   }
 
-  /** The work for a byte does not depend on the values, and so neither do the rests. */
+  /**
+   * Masks a chunk in slices. The work for a byte does not depend on the values, so the pauses do
+   * not, either.
+   */
   #mask(chunk: Buffer, given: Buffer[], done: TransformCallback): void {
     const until = performance.now() + stretchMs
     let at = 0

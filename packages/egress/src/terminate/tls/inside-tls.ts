@@ -1,22 +1,22 @@
 import type { Duplex } from 'node:stream'
 import { createServer, type SecureContext, type TLSSocket } from 'node:tls'
 
-/** Time for the runtime's side of a handshake. */
+/** The time for the runtime's side of a handshake, in milliseconds. */
 const handshakeTimeoutMs = 15_000
 
-/** What a handshake with the runtime is made with. */
+/** The parameters of a handshake with the runtime. */
 export interface InsideHandshake {
   readonly context: SecureContext
-  /** The only protocol that is agreed on, where the client offers any. */
+  /** The only accepted protocol, if the client offers any. */
   readonly protocol: string
   readonly signal: AbortSignal
 }
 
 /**
- * Serves TLS to the runtime over its connection, and answers what `use` makes of it in the very
- * moment that the handshake is done: the bytes that come next must find their reader. Rejects, with
- * the connection closed, when there is no handshake: often because the program does not trust the
- * runtime's authority.
+ * Serves TLS to the runtime over its connection. Returns the result of `use`, which is called
+ * synchronously at the end of the handshake, so that the next bytes find their reader. Closes the
+ * connection and rejects if the handshake fails. Often the program does not trust the runtime's
+ * authority.
  */
 export async function secureInside<Used>(
   client: Duplex,
@@ -24,8 +24,8 @@ export async function secureInside<Used>(
   use: (socket: TLSSocket) => Used,
 ): Promise<Used> {
   const { promise, resolve, reject } = Promise.withResolvers<Used>()
-  // A server of one connection: only a server tells a socket that its handshake is over in the way
-  // that HTTP/2 waits for.
+  // A server for one connection: only a server reports the end of a handshake in the way that
+  // HTTP/2 expects.
   const server = createServer({
     ALPNProtocols: [protocol],
     SNICallback: (_name, done) => done(null, context),

@@ -19,13 +19,16 @@ import type { RuntimeCa } from '../../contract.ts'
 
 const hourMs = 60 * 60 * 1000
 const validMs = 7 * 24 * hourMs
-/** A runtime's clock may be behind the host's. */
+/**
+ * The time by which a certificate is backdated, in milliseconds. A runtime's clock may be behind
+ * the host's.
+ */
 const backdatedMs = 24 * hourMs
-/** A leaf is replaced this long before it ends. */
+/** The time before its end at which a leaf is replaced, in milliseconds. */
 const marginMs = 24 * hourMs
-/** One runtime that asks for many names costs signatures, not memory without end. */
+/** The most leaves. A runtime that asks for many names costs signatures, but bounded memory. */
 const leavesMax = 1000
-/** A common name has at most 64 characters (RFC 5280, appendix A.1). */
+/** The most characters of a common name (RFC 5280, appendix A.1). */
 const commonNameMax = 64
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -36,15 +39,15 @@ interface Leaf {
 }
 
 /**
- * The server certificates that stand for names inside runtimes, signed by each runtime's own
- * authority when a name is first asked for.
+ * The server certificates for names inside runtimes. Each runtime's own authority signs them at the
+ * first request for a name.
  */
 export class LeafCertificates {
   readonly #leaves = new Map<string, Leaf>()
 
   /**
-   * What TLS towards a runtime is served with for a name. The least recently used one gives way
-   * when there are too many.
+   * Returns the context of TLS towards a runtime for a name. If there are too many, the least
+   * recently used one is removed.
    */
   get(ca: RuntimeCa, name: string): Promise<SecureContext> {
     const key = `${name}\n${ca.certificatePem}`
@@ -59,7 +62,7 @@ export class LeafCertificates {
 
   #make(ca: RuntimeCa, name: string, key: string): Leaf {
     const context = makeLeaf(ca, name)
-    context.catch(() => this.#leaves.delete(key)) // Whoever waits for it sees the failure; the next one tries again.
+    context.catch(() => this.#leaves.delete(key)) // The waiting callers get the error. The next call tries again.
     return { until: Date.now() + validMs - marginMs, context }
   }
 }
@@ -98,7 +101,7 @@ function importKey(pem: string): Promise<webcrypto.CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', PemConverter.decodeFirst(pem), algorithm, false, ['sign'])
 }
 
-/** A random serial number, positive as RFC 5280, 4.1.2.2 wants it. */
+/** Returns a random serial number, positive as RFC 5280, 4.1.2.2 requires. */
 function positiveSerial(): string {
   const bytes = randomBytes(16)
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40

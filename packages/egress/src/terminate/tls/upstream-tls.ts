@@ -1,17 +1,17 @@
 import { isIP, type Socket } from 'node:net'
 import { connect, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 
-/** Time for a handshake that has begun. */
+/** The time for a handshake that has begun, in milliseconds. */
 const handshakeTimeoutMs = 15_000
 
 /**
- * Speaks TLS to upstreams, verified to their names by the system's authorities and those that the
- * operator adds.
+ * Makes TLS connections to upstreams. The system's authorities and the operator's verify their
+ * names.
  */
 export class UpstreamTls {
   readonly #context: SecureContext
 
-  /** `extraCaPem` holds the operator's certificates, or is null. Throws when it is not PEM. */
+  /** `extraCaPem` holds the operator's certificates, or is null. Throws if it is not PEM. */
   constructor(extraCaPem: string | null) {
     const ca = [...getCACertificates('default'), ...getCACertificates('system')]
     this.#context = createSecureContext({
@@ -21,9 +21,9 @@ export class UpstreamTls {
   }
 
   /**
-   * TLS over a connection that the gateway has dialled; answers what `use` makes of it in the very
-   * moment that the handshake is done: the bytes that come next must find their reader. Rejects,
-   * with the connection closed, when the certificate is not `name`'s.
+   * Makes TLS over a connection that the gateway has dialled. Returns the result of `use`, which is
+   * called synchronously at the end of the handshake, so that the next bytes find their reader.
+   * Closes the connection and rejects if the certificate is not `name`'s.
    */
   async secure<Used>(
     socket: Socket,
@@ -33,7 +33,7 @@ export class UpstreamTls {
     const { promise, resolve, reject } = Promise.withResolvers<Used>()
     const secured = connect({
       socket,
-      // An address is no server name (RFC 6066, 3); the certificate has to be for it all the same.
+      // An address is no server name (RFC 6066, 3), but the certificate must still be for it.
       ...(isIP(name) === 0 ? { servername: name } : { host: name }),
       secureContext: this.#context,
       ALPNProtocols: [...protocols],
@@ -60,10 +60,10 @@ export class UpstreamTls {
   }
 }
 
-/** What is asked for in a handshake. */
+/** The parameters of a handshake with an upstream. */
 export interface UpstreamHandshake {
   readonly name: string
-  /** ALPN, most wanted first. */
+  /** The ALPN protocols in order of preference. */
   readonly protocols: readonly string[]
   readonly signal: AbortSignal
 }
