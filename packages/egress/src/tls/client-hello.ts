@@ -1,33 +1,33 @@
-/** What the gateway reads of a ClientHello. */
+/** The parts of a ClientHello that the gateway reads. */
 export interface ClientHello {
   readonly type: 'hello'
-  /** The server name as it stands there; null when there is none. */
+  /** The server name as sent. Null if there is none. */
   readonly serverName: string | null
   /** ALPN protocols in the client's order. */
   readonly protocols: readonly string[]
   /**
-   * There is an encrypted client hello, or what looks like one: clients that have no key send noise
-   * of that form (RFC 9849, GREASE).
+   * True if there is an encrypted client hello, or noise of that form: clients without a key send
+   * it (RFC 9849, GREASE).
    */
   readonly hasEncryptedHello: boolean
 }
 
-/** What a beginning of bytes is. */
+/** The result of reading the first bytes. */
 export type ReadHello =
   | ClientHello
-  /** Not before there are that many bytes can more be said. */
+  /** The bytes are too few. `needed` is the number that the next attempt needs. */
   | { readonly type: 'incomplete'; readonly needed: number }
   | { readonly type: 'invalid'; readonly why: string }
 
 /**
- * The first byte of a TLS record with a handshake message: no letter, so no request of a text
+ * The first byte of a TLS record with a handshake message. It is no letter, so no request of a text
  * protocol begins with it.
  */
 export const handshakeRecord = 22
 
 /**
- * A ClientHello with post-quantum keys and a ticket has some 2 KiB; what is larger than one record
- * can be is refused.
+ * The most bytes of a ClientHello, those of one record. A ClientHello with post-quantum keys and a
+ * ticket has some 2 KiB.
  */
 export const maxHelloBytes = 16 * 1024
 
@@ -38,8 +38,8 @@ const extension = { serverName: 0, protocols: 16, encryptedHello: 0xfe0d } as co
 
 /**
  * Reads a ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 6066, 3) from the first bytes of a connection,
- * however it is fragmented into records. Every length has to fit, and nothing may stand there
- * twice: what two readers could read in two ways is invalid.
+ * in any fragmentation into records. Every length must fit, and nothing may occur twice. Ambiguous
+ * bytes are invalid.
  */
 export function readClientHello(bytes: Buffer): ReadHello {
   const message = joinRecords(bytes)
@@ -52,7 +52,7 @@ export function readClientHello(bytes: Buffer): ReadHello {
   }
 }
 
-/** The bytes of the handshake message, without the records around them. */
+/** Returns the bytes of the handshake message, without the records around them. */
 function joinRecords(bytes: Buffer): Buffer | Exclude<ReadHello, ClientHello> {
   const fragments: Buffer[] = []
   let joined = 0
@@ -72,14 +72,14 @@ function joinRecords(bytes: Buffer): Buffer | Exclude<ReadHello, ClientHello> {
     if (message[0] !== clientHello) return invalid('not a ClientHello')
     const needed = messageHeader + message.readUIntBE(1, 3)
     if (needed > maxHelloBytes) return invalid('too long')
-    // Nothing may follow before the server has spoken.
+    // No bytes may follow before the server's answer.
     if (joined > needed) return invalid('bytes after the ClientHello')
     if (joined === needed) return message.subarray(messageHeader)
   }
 }
 
 function incomplete(needed: number): ReadHello & { type: 'incomplete' | 'invalid' } {
-  // Records of a few bytes each would make a small message long.
+  // Many records of a few bytes each would make a small message long.
   return needed > 2 * maxHelloBytes ? invalid('too long') : { type: 'incomplete', needed }
 }
 
@@ -115,7 +115,7 @@ function readExtensions(list: Reader): Map<number, Buffer> {
   return extensions
 }
 
-/** One name, of the one type that there is. */
+/** Reads one name, of the only type that exists. */
 function readServerName(extensionData: Reader): string {
   const list = new Reader(extensionData.vector(2))
   if (!extensionData.isAtEnd) throw new Malformed('server name')
@@ -135,7 +135,7 @@ function readProtocols(extensionData: Reader): string[] {
 
 class Malformed extends Error {}
 
-/** Reads fields off the front, and never past the end. */
+/** Reads fields from the front, and never past the end. */
 class Reader {
   readonly #bytes: Buffer
   #offset = 0
@@ -156,7 +156,7 @@ class Reader {
     return taken
   }
 
-  /** Bytes behind their length, which has 1 or 2 bytes itself. */
+  /** Returns the bytes after their length, which has 1 or 2 bytes itself. */
   vector(lengthBytes: 1 | 2): Buffer {
     return this.take(this.take(lengthBytes).readUIntBE(0, lengthBytes))
   }
