@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { Address } from '../addresses/parse-address.ts'
 import type { DenialReason } from '../contract.ts'
 
-/** Why nobody could be reached. */
+/** The failure to connect, with the reason. */
 export class DialError extends Error {
   override readonly name = 'DialError'
   readonly reason: DenialReason
@@ -13,16 +13,19 @@ export class DialError extends Error {
   }
 }
 
-/** As long as one address, and all of them together, may take. */
+/** The time for one address, and for all of them together, in milliseconds. */
 const dialTimeoutMs = 10_000
-/** RFC 8305, 5: how long an address is waited for before the next is tried beside it. */
+/** The time before the next address is tried in parallel, in milliseconds (RFC 8305, 5). */
 const nextAttemptMs = 250
 const maxAttempts = 8
-/** A peer that vanished is noticed although nothing is sent. */
+/**
+ * The idle time before keep-alive probes, in milliseconds. They detect a vanished peer while no
+ * bytes are sent.
+ */
 const keepAliveMs = 60_000
 
 /**
- * Connects to the first of the addresses that answers; each is dialled exactly as given. The socket
+ * Connects to the first of the addresses that answers. Each is dialled exactly as given. The socket
  * stays half-open when the peer ends. Rejects with a `DialError`, or with the signal's reason.
  */
 export async function dial(addresses: readonly Address[], port: number, signal: AbortSignal): Promise<Socket> {
@@ -57,8 +60,7 @@ export async function dial(addresses: readonly Address[], port: number, signal: 
   try {
     won = await promise
     won.removeAllListeners('error')
-    // Whoever carries the connection hears of errors too; this one only keeps them from being
-    // nobody's.
+    // The owner of the connection handles errors, too. This listener only prevents unhandled ones.
     won.on('error', () => undefined)
     return won
   } finally {
@@ -70,7 +72,7 @@ export async function dial(addresses: readonly Address[], port: number, signal: 
   }
 }
 
-/** `host` is an address in canonical text, so nothing is looked up. */
+/** Dials one address. `host` is its canonical text, so no name is resolved. */
 function attempt(address: Address, port: number): Socket {
   return connect({
     host: address.text,

@@ -11,49 +11,49 @@ import { UpstreamTls } from '../terminate/tls/upstream-tls.ts'
 import { DialError, dial } from './dial.ts'
 import { findUpstream, makeUpstreamRules, type UpstreamRules } from './find-upstream.ts'
 
-/** Whom the service itself wants to reach. */
+/** The target of a connection of the service itself. */
 export interface DialTarget {
   /** A name, or an address without brackets. */
   readonly host: string
   readonly port: number
   /**
-   * The operator named this very host: it may have any address, and the host's own resolution knows
-   * its name. Default: false.
+   * True if the operator named this very host. It may have any address, and the host's own
+   * resolution knows its name. Default: false.
    */
   readonly isOperators?: boolean
   /**
-   * Only a network that the operator has allowed, or where an override leads: for what is sent
-   * without encryption. Default: false.
+   * True if only a network that the operator has allowed, or the target of an override, may be
+   * dialled. It is for unencrypted data. Default: false.
    */
   readonly onlyAllowedNetworks?: boolean
 }
 
 /**
- * Connections for the service's own requests, under the rules that hold for runtimes: the gateway's
- * resolvers, no address that is not public, the operator's overrides and certificates. So nobody
- * who names a host to the service reaches through it what a runtime may not.
+ * Connections for the service's own requests, under the same rules as for runtimes: the gateway's
+ * resolvers, no address that is not public, the operator's overrides and certificates. So a client
+ * that names a host to the service reaches nothing that a runtime cannot reach.
  */
 export class Dialer {
   readonly #rules: UpstreamRules
   readonly #resolver: Resolver
   readonly #tls: UpstreamTls
 
-  /** Throws an `Error` that quotes the setting that is wrong. */
+  /** Throws an `Error` that quotes the wrong setting. */
   constructor(settings: EgressSettings) {
     this.#rules = makeUpstreamRules(settings)
     this.#resolver = new Resolver(makeServerList(settings.resolvers))
     this.#tls = new UpstreamTls(settings.extraCaPem)
   }
 
-  /** Connects. Rejects with a `DialError` where the host may not be reached or cannot. */
+  /** Connects. Rejects with a `DialError` if the host is forbidden or cannot be reached. */
   async dial(target: DialTarget, signal: AbortSignal): Promise<Socket> {
     const { connection } = await this.#connect(target, signal)
     return connection
   }
 
   /**
-   * Connects and makes TLS verified to the host, for HTTP/1.1. Rejects like `dial`, or with what
-   * was wrong with TLS.
+   * Connects and makes TLS verified to the host, for HTTP/1.1. Rejects like `dial`, or with the
+   * failure of TLS.
    */
   async dialTls(target: DialTarget, signal: AbortSignal): Promise<TLSSocket> {
     const { connection, host } = await this.#connect(target, signal)
@@ -88,7 +88,7 @@ export class Dialer {
   }
 }
 
-/** A name of one part, which only means something on this machine: `localhost`, `registry`. */
+/** A name of one part, which is only valid on this machine: `localhost`, `registry`. */
 const ownName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 
 function targetOf({ host, port }: DialTarget): Target | null {
@@ -103,9 +103,9 @@ function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535
 }
 
-/** What the host itself makes of a name: also `localhost` and `/etc/hosts`. */
+/** Resolves a name with the host's own resolution, including `localhost` and `/etc/hosts`. */
 async function ownLookup(name: string): Promise<readonly Address[]> {
-  // A name that is not there has no addresses.
+  // A name that does not exist has no addresses.
   const found = await lookup(name, { all: true }).catch(() => [])
   const addresses = found.flatMap(({ address }) => parseAddress(address) ?? [])
   if (addresses.length === 0) throw new DialError('name_not_found')

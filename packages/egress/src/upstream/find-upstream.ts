@@ -6,10 +6,7 @@ import { canonicalName } from '../names/canonical-name.ts'
 import type { Target } from '../policy/decide.ts'
 import type { LookupResult } from '../resolver/resolver.ts'
 
-/**
- * Where a connection may really go: addresses that have been checked, and that are dialled as they
- * are.
- */
+/** The real destination of a connection: checked addresses, which are dialled unchanged. */
 export type Upstream =
   | { readonly type: 'found'; readonly addresses: readonly Address[]; readonly port: number }
   | { readonly type: 'refused'; readonly reason: DenialReason; readonly address: Address | null }
@@ -20,7 +17,10 @@ export interface UpstreamRules {
   readonly overrides: readonly UpstreamOverride[]
 }
 
-/** Parses the settings that say where connections may go; throws with the wrong one's text. */
+/**
+ * Parses the settings for the destinations of connections. Throws an `Error` that quotes the wrong
+ * one.
+ */
 export function makeUpstreamRules(settings: EgressSettings): UpstreamRules {
   const allowedNetworks = settings.allowedNetworks.map((text) => {
     const network = parseNetwork(text)
@@ -36,9 +36,9 @@ export function makeUpstreamRules(settings: EgressSettings): UpstreamRules {
 }
 
 /**
- * Finds the addresses of a target: the operator's override, or what the name resolves to now, or
- * the literal. Addresses that are not public, and those of this machine itself, are left out unless
- * the operator listed them.
+ * Finds the addresses of a target: those of the operator's override, of the name now, or the
+ * literal. Without an override, addresses that are not public and those of this machine are left
+ * out unless the operator listed them.
  */
 export async function findUpstream(
   target: Target,
@@ -69,8 +69,8 @@ export async function findUpstream(
 }
 
 /**
- * Public addresses of this very machine: what listens there may think that only neighbours can
- * reach it.
+ * Returns the public addresses of this machine. A service that listens there may expect only
+ * neighbours as clients.
  */
 function ownAddresses(): readonly string[] {
   return Object.values(networkInterfaces())
