@@ -27,7 +27,9 @@ import type { Terminator } from './terminate/terminator.ts'
 import { type TestTarget, testConnection } from './test-connection.ts'
 import { findUpstream, type UpstreamRules } from './upstream/find-upstream.ts'
 
-/** What all runtimes of a gateway share: settings, and nothing that one of them can fill. */
+/**
+ * The parts that all runtimes of a gateway share: settings, and nothing that one of them can fill.
+ */
 export interface SharedParts {
   readonly upstreamRules: UpstreamRules
   readonly servers: () => Promise<readonly DnsServer[]>
@@ -35,16 +37,19 @@ export interface SharedParts {
   readonly log: Log
 }
 
-/** Connections of the guest to its socket at once; it needs one. */
+/** The most connections of the guest to its socket at once. It needs one. */
 const maxSessions = 4
-/** A connection on which nothing moves is dropped, sooner when one side has ended. */
+/**
+ * The times after which an idle connection is closed, in milliseconds. It is shorter if one side
+ * has ended.
+ */
 const idleMs = 60 * 60_000
 const halfClosedIdleMs = 10 * 60_000
 const sweepMs = 30_000
-/** Refusals for a limit are logged so often, however many there are. */
+/** The shortest pause between two logged refusals for a limit, in milliseconds. */
 const limitLogMs = 1000
 
-/** One runtime's way out: its sessions, its connections, and what holds for them now. */
+/** The egress of one runtime: its sessions, its connections, and its present policy and secrets. */
 export class AttachedRuntime implements RuntimeEgress {
   readonly #options: AttachOptions
   readonly #shared: SharedParts
@@ -139,7 +144,7 @@ export class AttachedRuntime implements RuntimeEgress {
       .catch((error) => this.#onFault(error))
   }
 
-  /** False when a request is refused for its number: then it is answered. */
+  /** Admits a request. Returns false if it exceeds a limit; it is then already refused. */
   #admit(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
     const taken = this.#rate.takeStream()
     if (taken === 'ok' && this.#connections.size < maxStreams) return true
@@ -190,7 +195,7 @@ export class AttachedRuntime implements RuntimeEgress {
     }
   }
 
-  /** A name that the operator sends elsewhere exists, whatever DNS says. */
+  /** Looks up a name. A name with an operator's override exists even if DNS does not know it. */
   async #lookupForAnswer(name: string): Promise<LookupResult> {
     const isOverridden = this.#shared.upstreamRules.overrides.some(({ host }) => host === name)
     return isOverridden ? { type: 'found', addresses: [] } : this.#resolver.lookup(name)

@@ -2,19 +2,20 @@ import type { Duplex } from 'node:stream'
 import type { RuleProtocol } from '@holt/protocol'
 
 /**
- * The gateway is the only way out of a runtime. It is handed the connections that the runtime's
- * guest makes to its egress socket, and each of them carries HTTP/2: DNS queries (RFC 8484) and one
- * CONNECT for each TCP connection. Whose traffic it is is told by the socket alone; what the guest
- * says is hostile input.
+ * The contract of the gateway, which is the only way out of a runtime.
  *
- * A name that the policy allows is answered with a synthetic address, which stands for that name in
- * that runtime and for nothing else. A CONNECT to it is decided on the name; the gateway then
- * resolves the name itself, refuses what is not public, and dials the address that it checked. What
- * the connection then says of itself (SNI, Host) has to be that name. Nothing is allowed but by a
- * rule, and no doubt is a yes.
+ * The gateway receives the connections that the runtime's guest makes to its egress socket. Each of
+ * them carries HTTP/2: DNS queries (RFC 8484) and one CONNECT for each TCP connection. Only the
+ * socket identifies the runtime; the guest's messages are hostile input.
+ *
+ * The answer for an allowed name is a synthetic address. It stands for that name in that runtime
+ * and for nothing else. A CONNECT to it is decided on the name. The gateway then resolves the name
+ * itself, refuses addresses that are not public, and dials the address that it checked. The names
+ * in the connection (SNI, Host) must be that name. Only a rule allows a connection, and an
+ * ambiguous case is refused.
  */
 
-/** What the gateway writes its log lines to; a pino logger fits. */
+/** The log of the gateway; a pino logger fits. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -22,10 +23,11 @@ export interface Log {
   error(fields: object, message: string): void
 }
 
-/** The operator's settings: they hold for every runtime. */
+/** The operator's settings, which apply to every runtime. */
 export interface EgressSettings {
   /**
-   * DNS servers, `ip`, `ip:port` or `[ipv6]:port`; empty: those of the host's `/etc/resolv.conf`.
+   * DNS servers, `ip`, `ip:port` or `[ipv6]:port`. If empty, those of the host's
+   * `/etc/resolv.conf`.
    */
   readonly resolvers: readonly string[]
   /**
@@ -34,7 +36,8 @@ export interface EgressSettings {
    */
   readonly allowedNetworks: readonly string[]
   /**
-   * Where connections to a host really go. TLS that the gateway ends is still verified to `host`.
+   * The real destinations of connections to a host. TLS that the gateway terminates is still
+   * verified to `host`.
    */
   readonly overrides: readonly UpstreamOverride[]
   /** CA certificates trusted for verified upstream TLS besides the system's. */
@@ -42,8 +45,8 @@ export interface EgressSettings {
 }
 
 /**
- * Sends what is for `host:port` to `toHost:toPort`. The operator's word: the address may be
- * non-public.
+ * A redirection of traffic for `host:port` to `toHost:toPort`. The operator decides, so the address
+ * may be non-public.
  */
 export interface UpstreamOverride {
   readonly host: string
@@ -53,14 +56,14 @@ export interface UpstreamOverride {
   readonly toPort: number
 }
 
-/** One rule of a policy under the name that the decisions log gives it. */
+/** One rule of a policy with its name in the decisions log. */
 export interface NamedRule {
-  /** Unique in its policy and the same as long as the rule is the same. */
+  /** Unique in its policy, and the same as long as the rule is the same. */
   readonly name: string
-  /** As `PolicyRule.host`: a name, `*.name`, a network or `*`. */
+  /** A name, `*.name`, a network or `*`, as in `PolicyRule.host`. */
   readonly host: string
   readonly ports: readonly number[]
-  /** Null: by the port. */
+  /** Null: the port decides. */
   readonly protocol: RuleProtocol | null
   /** Null: every method. */
   readonly methods: readonly string[] | null
@@ -68,23 +71,26 @@ export interface NamedRule {
   readonly paths: readonly string[] | null
 }
 
-/** A `PolicyBody` with its presets resolved. No rules: nothing is allowed. */
+/** A `PolicyBody` with its presets resolved. Without rules, nothing is allowed. */
 export interface EffectivePolicy {
   readonly rules: readonly NamedRule[]
 }
 
-/** A secret as the gateway sees it. */
+/** A secret in the gateway's form. */
 export interface AttachedSecret {
   readonly name: string
   /** Names or `*.names`. */
   readonly hosts: readonly string[]
-  /** The one header that it goes into, in small letters. */
+  /** The one header that it is put into, in lower case. */
   readonly header: string
-  /** How the value stands in the header: `Bearer {value}`. */
+  /** The form of the value in the header: `Bearer {value}`. */
   readonly format: string
-  /** What the runtime's environment holds instead of the value. */
+  /** The text in the runtime's environment in place of the value. */
   readonly placeholder: string
-  /** The value now; null when it is gone: then the request is refused and nothing is sent. */
+  /**
+   * Returns the present value, or null if it is gone. The request is then refused and nothing is
+   * sent.
+   */
   value(): Promise<{ readonly value: string; readonly version: number } | null>
 }
 
@@ -94,20 +100,18 @@ export interface RuntimeCa {
   readonly privateKeyPem: string
 }
 
-/** The process inside that asked, as the guest tells it: advisory. */
+/** The process inside that made the request, as the guest reports it: advisory. */
 export interface AskingProcess {
   readonly pid: number
   readonly name: string
   readonly uid: number
 }
 
-/** Why something was not allowed; it stands where an allowed decision has the rule's name. */
+/** The reason of a denial. The decisions log has it in the place of the rule's name. */
 export type DenialReason =
   /** No rule allows this name or address at this port. */
   | 'no_rule'
-  /**
-   * The name resolves to nothing but addresses that are not public, or the address is not public.
-   */
+  /** The name resolves only to addresses that are not public, or the address is not public. */
   | 'non_public'
   /** A synthetic address that stands for no name. */
   | 'unknown_address'
@@ -118,21 +122,22 @@ export type DenialReason =
   /** The name does not exist, or no resolver answered. */
   | 'name_not_found'
   | 'resolver_failed'
-  /** Nobody listens there, no route leads there, or it did not answer in time. */
+  /** The server refused the connection, has no route, or did not answer in time. */
   | 'upstream_refused'
   | 'upstream_unreachable'
   | 'upstream_timeout'
-  /** The rule is for TLS or HTTP and the bytes are something else, or nothing came in time. */
+  /** The rule is for TLS or HTTP, and the bytes are something else or did not arrive in time. */
   | 'protocol_mismatch'
   | 'sni_missing'
   | 'sni_mismatch'
   | 'host_mismatch'
-  /** The request is not well formed, or could be read in two ways. */
+  /** The request is not well formed or is ambiguous. */
   | 'bad_http'
   /** No rule allows this method and path. */
   | 'request_denied'
   /**
-   * The rule needs TLS to be terminated, and this gateway cannot, or there is no name to do it for.
+   * The rule needs TLS to be terminated, and this gateway cannot do that, or there is no name for
+   * it.
    */
   | 'termination_unavailable'
   /** Verified TLS to the name failed. */
@@ -146,39 +151,39 @@ export interface Decision {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly type: 'dns' | 'connect' | 'request' | 'close'
-  /** The name that was asked for; odd bytes are escaped as `\DDD`. Null for an address. */
+  /** The requested name; odd bytes are escaped as `\DDD`. Null for an address. */
   readonly name: string | null
-  /** The upstream address, or the literal that was dialled; null when there was none yet. */
+  /** The upstream address, or the literal that was dialled. Null if there was none yet. */
   readonly address: string | null
   readonly port: number | null
   readonly allowed: boolean
   /** The rule's name, or the reason of the denial. */
   readonly rule: string
   readonly method?: string
-  /** Without the query. */
+  /** The path without the query. */
   readonly path?: string
-  /** Bytes out of the runtime, of a connection that ended. */
+  /** The bytes out of the runtime, for a connection that ended. */
   readonly bytes_sent?: number
-  /** Bytes into the runtime, of a connection that ended. */
+  /** The bytes into the runtime, for a connection that ended. */
   readonly bytes_received?: number
   readonly process: AskingProcess | null
-  /** The name of the secret that was put in. */
+  /** The name of the secret that was inserted. */
   readonly secret?: string
 }
 
 /**
- * What the gateway can see of a connection: nothing, the TLS server name, the Host of each request,
- * or whole requests.
+ * The parts of a connection that the gateway can see: nothing, the TLS server name, the Host of
+ * each request, or whole requests.
  */
 export type Inspection = 'none' | 'sni' | 'host' | 'terminated'
 
-/** What would happen to a connection, without making it. */
+/** The decision for a connection, without making it. */
 export interface TestedDecision {
   readonly allowed: boolean
   /** The rule's name, or the reason of the denial. */
   readonly rule: string
   readonly inspection: Inspection | null
-  /** What the name resolves to now, as far as it may be dialled. */
+  /** The addresses that the name resolves to now and that may be dialled. */
   readonly addresses: readonly string[]
   /** One sentence for people. */
   readonly detail: string
@@ -190,18 +195,18 @@ export interface SyntheticAddress {
   readonly name: string
 }
 
-/** Everything that `Gateway.attach` needs to know of a runtime or build. */
+/** The facts of a runtime or build for `Gateway.attach`. */
 export interface AttachOptions {
   readonly id: string
   readonly policy: EffectivePolicy
   readonly secrets: readonly AttachedSecret[]
   readonly ca: RuntimeCa
   /**
-   * Keeps synthetic addresses over a restart of the service, for programs inside that remember
-   * them. Default: they are forgotten.
+   * The store of synthetic addresses across a restart of the service, for programs inside that
+   * remember them. Without it they are forgotten.
    */
   readonly addresses?: {
-    /** Oldest first; what does not fit the table's form is left out. */
+    /** Oldest first. Entries that do not fit the table's form are left out. */
     readonly known: readonly SyntheticAddress[]
     onAssigned(assigned: SyntheticAddress): void
   }
@@ -215,24 +220,21 @@ export interface Traffic {
   readonly received: number
 }
 
-/** One runtime's way out. */
+/** The egress of one runtime. */
 export interface RuntimeEgress {
   /** Serves a connection that the guest made to the egress socket. */
   accept(connection: Duplex): void
   /**
-   * Puts a new policy or new secrets in force for all that follows, and cuts open connections that
-   * they no longer allow before it returns.
+   * Applies a new policy or new secrets to all that follows. Before it returns, it cuts open
+   * connections that they no longer allow.
    */
   update(change: { readonly policy?: EffectivePolicy; readonly secrets?: readonly AttachedSecret[] }): void
-  /** Decides without connecting. It resolves the name when a rule allows it. */
+  /** Decides without connecting. It resolves the name if a rule allows it. */
   test(target: { host: string; port: number; method?: string; path?: string }): Promise<TestedDecision>
-  /**
-   * What its connections have carried so far: while this stands still, nothing leaves and nothing
-   * comes.
-   */
+  /** The traffic of its connections so far. While it does not change, no byte leaves or arrives. */
   readonly traffic: Traffic
   /** Connections that are open now. */
   readonly openConnections: number
-  /** Cuts everything. What is accepted later is closed at once. */
+  /** Cuts everything. Later connections are closed at once. */
   close(): void
 }

@@ -4,14 +4,11 @@ import { makeServerList } from './resolver/servers.ts'
 import { makeTerminator } from './terminate/make-terminator.ts'
 import { makeUpstreamRules } from './upstream/find-upstream.ts'
 
-/**
- * The gateway of an installation: what the operator set, for every runtime and build that is
- * attached.
- */
+/** The gateway of an installation: the operator's settings for every attached runtime and build. */
 export class Gateway {
   readonly #shared: SharedParts
 
-  /** Throws an `Error` that quotes the setting that is wrong. */
+  /** Throws an `Error` that quotes the wrong setting. */
   constructor(options: { settings: EgressSettings; log: Log }) {
     this.#shared = {
       upstreamRules: makeUpstreamRules(options.settings),
@@ -21,7 +18,7 @@ export class Gateway {
     }
   }
 
-  /** Makes the way out of one runtime or build. Its connections come in through `accept`. */
+  /** Makes the egress of one runtime or build. Its connections arrive through `accept`. */
   attach(options: AttachOptions): RuntimeEgress {
     return new AttachedRuntime(options, this.#shared)
   }

@@ -6,7 +6,7 @@ import { decideRequest, type Plan, planConnection, secretsFor, type Target } fro
 import { wayOf } from './session/ways.ts'
 import type { Upstream } from './upstream/find-upstream.ts'
 
-/** What is asked about. */
+/** The connection and request to test. */
 export interface TestTarget {
   readonly host: string
   readonly port: number
@@ -28,7 +28,7 @@ const details: Partial<Readonly<Record<DenialReason, string>>> = {
 }
 
 /**
- * Says what would happen to a connection without making it. The name is resolved only when a rule
+ * Returns the decision for a connection without making it. The name is resolved only if a rule
  * allows it.
  */
 export async function testConnection(
