@@ -1,17 +1,17 @@
-/** The least that is reserved. */
+/** The smallest buffer that is allocated, in bytes. */
 const leastBytes = 256
 
 /**
- * Bytes that come in pieces, kept as one: they take about twice their number at the most, and a
- * time in proportion to it, however small the pieces are. A piece of one byte takes some hundreds
- * by itself.
+ * A queue of bytes that arrive in pieces, kept in one buffer. The buffer is at most about twice as
+ * large as its content. The time to fill it is proportional to the number of bytes, however small
+ * the pieces are. A separate buffer of one byte takes some hundreds of bytes.
  */
 export class GatheredBytes {
   #room: Buffer = Buffer.alloc(0)
   #start = 0
   #end = 0
 
-  /** How many there are. */
+  /** The number of bytes in the queue. */
   get length(): number {
     return this.#end - this.#start
   }
@@ -22,7 +22,7 @@ export class GatheredBytes {
     this.#end += piece.length
   }
 
-  /** Takes the oldest, `most` of them at the most. */
+  /** Removes and returns the oldest bytes, at most `most` of them. */
   take(most: number = this.length): Buffer {
     const taken = this.#room.subarray(this.#start, this.#start + Math.min(most, this.length))
     this.#start += taken.length
@@ -36,7 +36,7 @@ export class GatheredBytes {
     this.#end = 0
   }
 
-  /** What has been taken is somebody else's by now, and is left alone. */
+  /** Bytes that were taken belong to the caller by now, so they are not overwritten. */
   #move(bytes: number): void {
     const room = Buffer.allocUnsafeSlow(Math.max(leastBytes, 2 * this.length, this.length + bytes))
     this.#room.copy(room, 0, this.#start, this.#end)

@@ -1,28 +1,38 @@
 import type { Readable, Writable } from 'node:stream'
 import { GatheredBytes } from './gathered-bytes.ts'
 
-/** Smaller pieces are put together; to copy a larger one would cost more than it saves. */
+/**
+ * The size below which pieces are merged, in bytes. To copy a larger piece costs more than it
+ * saves.
+ */
 const smallBytes = 16 * 1024
 
-/** After so many small pieces of a stream others have their turn. */
+/** The number of small pieces of a stream after which other streams have their turn. */
 const perTurn = 1_000
 
-/** How many pieces are written to a stream before it has taken the first of them. */
+/**
+ * The maximum number of pieces that are written to a stream before it has taken the first of them.
+ */
 const maxUntaken = 16
 
 /**
- * Has a stream of bytes keep what its reader leaves waiting in few pieces, and hand few on through
- * `pipe`. A stream bounds what it keeps by bytes, and a piece of one byte takes some hundreds, or
- * all that was read from a socket along with it: whoever sends a body so would have a window of 4
- * MiB take a GiB. What waits behind a first piece is one more, until it is asked for. All that Node
- * itself reads comes through `push`, and all that is read of a stream through `read`
- * (lib/_http_common.js, lib/internal/stream_base_commons.js, lib/internal/streams/readable.js).
+ * Merges the small pieces that a byte stream buffers, and limits the pieces that `pipe` writes
+ * ahead.
+ *
+ * A stream bounds its buffer in bytes. A piece of one byte takes some hundreds of bytes, or keeps
+ * the whole buffer that was read from a socket with it. A client that sends a body in such pieces
+ * would turn a window of 4 MiB into a GiB. Therefore the pieces behind the first one are held back
+ * as one piece, until the reader asks for it.
+ *
+ * All data that Node itself reads comes through `push`, and all data that is read from a stream
+ * comes through `read` (lib/_http_common.js, lib/internal/stream_base_commons.js,
+ * lib/internal/streams/readable.js).
  */
 export function mergePieces<Stream extends Readable>(stream: Stream): Stream {
   const push = stream.push.bind(stream)
   const read = stream.read.bind(stream)
   const held = new GatheredBytes()
-  // A reader that has found less than it asked for waits to be told of the next piece.
+  // A reader that has found less than it asked for waits for the next `push`.
   let readerWaits = false
   const release = () => held.length === 0 || push(held.take())
   const hasTurn = takeTurns(stream)
@@ -33,13 +43,13 @@ export function mergePieces<Stream extends Readable>(stream: Stream): Stream {
     }
     const mayWait = stream.readableLength > 0 && !readerWaits
     readerWaits = false
-    // What is a part of something large is copied in any case: it would keep all of that.
+    // A part of a large buffer is copied in any case, because it would keep that buffer in memory.
     const isAlone = held.length === 0 && piece.buffer.byteLength < smallBytes
     const goesOn = hasTurn()
     if (isAlone && !mayWait) return push(piece) && goesOn
     held.add(piece)
     const { readableLength: kept, readableHighWaterMark: enough } = stream
-    // A `Transform` goes by what its stream keeps, whatever the answer is
+    // A `Transform` checks how full its stream is, and ignores the return value
     // (lib/internal/streams/transform.js).
     const becomesEnough = kept < enough && kept + held.length >= enough
     const hasRoom = mayWait && !becomesEnough ? kept < enough : release()
@@ -57,20 +67,20 @@ export function mergePieces<Stream extends Readable>(stream: Stream): Stream {
 
 const waiting: (() => void)[] = []
 
-/** Goes on with one stream in each turn of the event loop, the one that has waited longest. */
+/** Resumes one stream in each turn of the event loop: the one that has waited longest. */
 function goOn(): void {
   try {
     waiting[0]?.()
   } finally {
-    // Only now: whoever comes meanwhile finds that somebody goes on already.
+    // Removed only now, so that a stream that arrives meanwhile does not schedule a second run.
     waiting.shift()
     if (waiting.length > 0) setImmediate(goOn)
   }
 }
 
 /**
- * Counts small pieces. Where it answers false there have been many, and whoever reads for the
- * stream is not asked for more until its turn comes again.
+ * Returns a function that counts small pieces. It returns false after many of them. The stream's
+ * source is then not asked for more until the stream has its next turn.
  */
 function takeTurns(stream: Readable): () => boolean {
   const readMore = stream._read.bind(stream)
@@ -95,8 +105,8 @@ function takeTurns(stream: Readable): () => boolean {
 }
 
 /**
- * Has `pipe` write no more pieces than the other stream takes: else it would be that one which
- * keeps any number.
+ * Limits the pieces that `pipe` writes ahead to those that the sink takes. Otherwise the sink would
+ * buffer any number of them.
  */
 function pipeFew(stream: Readable): void {
   const stops = new Map<Writable, () => void>()

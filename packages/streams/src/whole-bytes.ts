@@ -1,13 +1,13 @@
 import { GatheredBytes } from './gathered-bytes.ts'
 
 /**
- * Pieces of this size are kept as they are: to copy one would cost more than it saves. Smaller ones
- * are put together until they are as large.
+ * The size from which pieces are kept as they are, in bytes. To copy one costs more than it saves.
+ * Smaller pieces are merged until they reach this size.
  */
 const pieceBytes = 16 * 1024
 
 /**
- * Bytes that are kept until all have come: in as much memory as there are of them, and little more,
+ * Bytes that are kept until all have arrived. They take little more memory than their number,
  * however small the pieces are.
  */
 export class WholeBytes {
@@ -15,7 +15,7 @@ export class WholeBytes {
   readonly #small = new GatheredBytes()
   #length = 0
 
-  /** How many there are. */
+  /** The number of bytes. */
   get length(): number {
     return this.#length
   }
@@ -28,7 +28,7 @@ export class WholeBytes {
     if (isAlone) this.#pieces.push(piece)
   }
 
-  /** Takes all of them, in one piece. */
+  /** Removes and returns all bytes, in one piece. */
   take(): Buffer {
     this.#endSmall()
     const whole = Buffer.concat(this.#pieces)
@@ -36,7 +36,7 @@ export class WholeBytes {
     return whole
   }
 
-  /** Lets go of them. */
+  /** Removes all bytes. */
   clear(): void {
     this.#pieces.length = 0
     this.#small.clear()
