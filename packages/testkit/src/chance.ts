@@ -1,14 +1,14 @@
 import { testSeed } from './test-seed.ts'
 
 /**
- * Repeatable random numbers: the same seed gives the same numbers. Mulberry32, by T. Ettinger, in
- * the public domain.
+ * A source of repeatable random numbers: the same seed gives the same numbers. The algorithm is
+ * Mulberry32, by T. Ettinger, in the public domain.
  */
 export class Chance {
   readonly seed: number
   #state: number
 
-  /** Default: the seed of the run. */
+  /** Uses the seed of the run by default. */
   constructor(seed = testSeed()) {
     this.seed = seed
     this.#state = seed

@@ -5,9 +5,9 @@ import { createServer } from 'node:net'
 const tries = 100
 
 /**
- * A TCP port of 127.0.0.1 that nobody listens on, for a program that listens on it later, and
- * perhaps again. It is below the range from which the kernel takes ports by itself (32768 and up,
- * ip(7)): meanwhile no other connection gets it.
+ * Returns a TCP port of 127.0.0.1 that no program listens on. A program can listen on it later, and
+ * again. The port is below the range from which the kernel allocates ports (32768 and up, ip(7)),
+ * so no other connection gets it meanwhile.
  */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < tries; tried++) {
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
     try {
       await once(server, 'listening')
     } catch {
-      continue // Somebody listens on it.
+      continue // A program listens on this port.
     }
     server.close()
     await once(server, 'close')

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * The most milliseconds for which one piece of work may occupy this thread. It is processor time,
- * which other programs do not lengthen.
+ * The maximum time for which one piece of work may occupy this thread, in milliseconds of processor
+ * time. Other programs do not lengthen it.
  */
 export const longestPieceMs = 250
 
@@ -15,7 +15,7 @@ export async function longestPieceOf(work: () => Promise<unknown>): Promise<numb
   const done = work().finally(() => {
     ended = true
   })
-  // The first piece ran above; the turns of the event loop are the others.
+  // The first piece ran above. The turns of the event loop are the others.
   while (!ended) {
     const before = process.threadCpuUsage()
     await setImmediate()
