@@ -1,18 +1,21 @@
 import type { ImageReader } from './read/image-reader.ts'
 
-/** What every entry carries, whatever its type. */
+/** The fields of every entry. */
 export interface EntryAttributes {
-  /** From the root of the image; `/a`, `./a` and `a` are the same. Text means UTF-8. */
+  /**
+   * The path from the root of the image. `/a`, `./a` and `a` are the same. Text is encoded as
+   * UTF-8.
+   */
   readonly path: Uint8Array | string
-  /** Permission bits, `0o7777`; bits above are ignored. */
+  /** The permission bits, `0o7777`. Bits above are ignored. */
   readonly mode: number
   readonly uid: number
   readonly gid: number
-  /** Seconds since the epoch, rounded down; may be negative. */
+  /** Seconds since the epoch, rounded down. May be negative. */
   readonly mtimeSecs: number
   /** Nanoseconds after `mtimeSecs`, 0 to 999,999,999. */
   readonly mtimeNanos: number
-  /** Full attribute names (`security.capability`), one character per byte. */
+  /** Extended attributes by full name (`security.capability`), one character per byte. */
   readonly xattrs?: ReadonlyMap<string, Uint8Array>
 }
 
@@ -23,27 +26,30 @@ export interface DeviceNumber {
 }
 
 /**
- * A regular file. `body` yields exactly `size` bytes, and is read before the next entry is asked
- * for.
+ * A regular file. `body` yields exactly `size` bytes, and is read before the next entry is
+ * requested.
  */
 export interface FileEntry extends EntryAttributes {
   readonly type: 'file'
   readonly size: number
   readonly body?: AsyncIterable<Uint8Array>
-  /** Where the content stands already: a delta on this image's base need not store it again. */
+  /**
+   * The place where the content is already stored. A delta on this image's base need not store it
+   * again.
+   */
   readonly stored?: StoredContent
-  /** Where content of this size stands that may be the same. The writer compares. */
+  /** The place of content of the same size that may be equal. The writer compares. */
   readonly perhapsStored?: StoredContent
 }
 
 /** The content of a file of an image. */
 export interface StoredContent {
   readonly image: ImageReader
-  /** In bytes of the image. */
+  /** The offset in the image, in bytes. */
   readonly offset: number
 }
 
-/** A directory; over an existing directory it replaces the attributes and keeps the children. */
+/** A directory. Over an existing directory it replaces the attributes and keeps the children. */
 export interface DirectoryEntry extends EntryAttributes {
   readonly type: 'directory'
 }
@@ -55,8 +61,7 @@ export interface SymlinkEntry extends EntryAttributes {
 }
 
 /**
- * One more name for an earlier entry that is not a directory; that entry's attributes are the ones
- * that count.
+ * Another name for an earlier entry that is not a directory. The attributes of that entry apply.
  */
 export interface HardlinkEntry extends EntryAttributes {
   readonly type: 'hardlink'
@@ -74,10 +79,10 @@ export interface DeviceEntry extends EntryAttributes {
   readonly rdev: DeviceNumber
 }
 
-/** One member of the tree that becomes the image. For a path that comes twice the last one wins. */
+/** One member of the tree that becomes the image. The last entry of a path wins. */
 export type Entry = FileEntry | DirectoryEntry | SymlinkEntry | HardlinkEntry | FifoEntry | DeviceEntry
 
-/** A regular file whose content is that of the same path in another image. */
+/** A regular file with the same content as the same path in another image. */
 export interface UnchangedEntry extends EntryAttributes {
   readonly type: 'unchanged'
   readonly size: number
@@ -85,14 +90,14 @@ export interface UnchangedEntry extends EntryAttributes {
 
 /** Names in a directory whose entries are those of the image below, with all their attributes. */
 export interface KeptNames {
-  /** From the root of the image. */
+  /** The path from the root of the image. */
   readonly directory: Uint8Array
   readonly names: readonly Uint8Array[]
 }
 
 /**
- * A list of what an export has from the image below. None of the names is that of a directory. The
- * list is decoded as it is read, once, and throws `ErofsInputError` where it is malformed.
+ * A list of the names that an export keeps from the image below. None of them names a directory.
+ * The list is decoded as it is read, once, and throws `ErofsInputError` if it is malformed.
  */
 export interface KeptEntry {
   readonly type: 'kept'
@@ -100,9 +105,9 @@ export interface KeptEntry {
 }
 
 /**
- * What a runtime's mounts stand on. `point`: a mount hides what the image below has there, and all
- * that is below it. `parent`: a directory that holds nothing but such places, and that the image
- * below may not have.
+ * A place of a runtime's mounts. `point`: a mount hides the entry of the image below, and
+ * everything below that entry. `parent`: a directory that holds only such places. The image below
+ * may not have it.
  */
 export interface MountEntry extends EntryAttributes {
   readonly type: 'mount'
@@ -111,7 +116,7 @@ export interface MountEntry extends EntryAttributes {
 }
 
 /**
- * What the tree of a runtime is exported as: it becomes an image together with the one that the
- * runtime is made of.
+ * An entry of a runtime's exported tree. The tree and the image that the runtime is made of become
+ * a new image.
  */
 export type ExportEntry = Entry | UnchangedEntry | KeptEntry | MountEntry

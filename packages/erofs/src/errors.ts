@@ -1,4 +1,4 @@
-/** What is wrong with the input. Every hostile or damaged input ends in exactly one of these. */
+/** The fault of an input. Every hostile or damaged input ends in exactly one of these. */
 export type ErofsInputErrorCode =
   | 'path_invalid'
   | 'path_too_long'
@@ -21,14 +21,14 @@ export type ErofsInputErrorCode =
   | 'image_malformed'
 
 /**
- * The input cannot become an image. Says which entry; failures of the disk are ordinary system
- * errors instead.
+ * An error of an input that cannot become an image. It names the entry. Failures of the disk are
+ * ordinary system errors instead.
  */
 export class ErofsInputError extends Error {
   readonly code: ErofsInputErrorCode
   /**
-   * The entry's path as text; bytes that are not UTF-8 appear as U+FFFD. Empty when no entry is
-   * known yet.
+   * The entry's path as text, with U+FFFD for bytes that are not UTF-8. Empty if no entry is known
+   * yet.
    */
   readonly path: string
 
@@ -41,7 +41,10 @@ export class ErofsInputError extends Error {
   }
 }
 
-/** Control characters would forge log lines and a path of 1 MiB would flood them. */
+/**
+ * Quotes and shortens a path: control characters would forge log lines, and a path of 1 MiB would
+ * flood them.
+ */
 function quote(text: string): string {
   return JSON.stringify(text.length > 256 ? `${text.slice(0, 256)}...` : text)
 }

@@ -4,8 +4,8 @@ import type { ImageReader } from './read/image-reader.ts'
 
 /**
  * Completes the export of a runtime with the image that the runtime is made of. The image supplies
- * unchanged entries and the places that mounts hide. An unchanged entry that the image does not
- * have is `base_mismatch`. Without an image, mount points are empty directories.
+ * unchanged entries and the entries that mounts hide. Throws `base_mismatch` for an unchanged entry
+ * that the image does not have. Without an image, mount points are empty directories.
  */
 export async function* fillFromBase(
   entries: AsyncIterable<ExportEntry>,
@@ -36,7 +36,7 @@ async function fill(entry: UnchangedEntry, base: ImageReader | null): Promise<En
 }
 
 /**
- * A file that has the size of the one below may have its content as well: not every runtime can
+ * Marks a file as perhaps equal to the file below if their sizes are equal. Some runtimes cannot
  * tell.
  */
 async function suggest(entry: FileEntry, base: ImageReader): Promise<Entry> {
@@ -55,7 +55,7 @@ async function* uncover(entry: MountEntry, base: ImageReader | null): AsyncGener
   if (found === null) return
   if (kind === 'point') yield* base.entries(found)
   else if (found.inode.type === 'directory') {
-    // Its time is that of the mount points in it.
+    // The exported time is that of the mount points in the directory.
     const { mtimeSecs, mtimeNanos } = found.inode
     yield { ...attributes, mtimeSecs, mtimeNanos, type: 'directory' }
   }

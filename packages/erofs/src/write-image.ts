@@ -14,58 +14,67 @@ import { ImageTree } from './tree/image-tree.ts'
 
 /** Limits and choices of one image. */
 export interface WriteImageOptions {
-  /** Ends the work, removes the file and throws the signal's reason. */
+  /** Stops the work, removes the file and throws the signal's reason. */
   readonly signal?: AbortSignal
-  /** Entries of the input plus implied directories. Default 2,000,000. */
+  /** The maximum number of entries, including implied directories. Default 2,000,000. */
   readonly maxEntries?: number
-  /** Bytes of the image, holes included. Default 64 GiB. */
+  /** The maximum size of the image in bytes, including holes. Default 64 GiB. */
   readonly maxBytes?: number
   /**
-   * Bytes of names, symlink targets and extended attributes, which stay in memory. Default 256 MiB.
+   * The maximum size of names, symlink targets and extended attributes, which stay in memory, in
+   * bytes. Default 256 MiB.
    */
   readonly maxMetadataBytes?: number
   /**
-   * Whether extended attributes are stored. runsc refuses every inode that has one. Default `keep`.
+   * The choice to store extended attributes. runsc refuses every inode that has one. Default
+   * `keep`.
    */
   readonly xattrs?: 'keep' | 'drop'
-  /** 16 bytes; default all zero. Part of the image, and so of its digest. */
+  /** The UUID of the image, 16 bytes, and so a part of its digest. Default: all zero. */
   readonly uuid?: Uint8Array
   /**
-   * Writes a delta: content that entries name as `stored` in this image's base is shared with it,
-   * and all else is the delta's own.
+   * The base of a delta. Content that entries name as `stored` in this image's base is shared with
+   * it. All else is stored in the delta.
    */
   readonly base?: ImageBase
 }
 
-/** What was written. */
+/** The facts about a written image. */
 export interface ImageSummary {
-  /** Digest of the whole file. That of a delta names the digest of its base. */
+  /** The digest of the whole file. That of a delta covers the digest of its base. */
   readonly digest: `sha256:${string}`
-  /** Bytes of the image, were it in a file alone: what it shares with a base included. */
+  /**
+   * The size that the image would have as a single file, in bytes, including the content that it
+   * shares with a base.
+   */
   readonly sizeBytes: number
-  /** Bytes of the file. */
+  /** The size of the file in bytes. */
   readonly fileBytes: number
-  /** Inodes in the image, with the root; hard links count once. */
+  /** The number of inodes in the image, including the root. Hard links count once. */
   readonly inodes: number
 }
 
 const DEFAULT_MAX_ENTRIES = 2_000_000
 const DEFAULT_MAX_BYTES = 64 * 2 ** 30
 const DEFAULT_MAX_METADATA_BYTES = 256 * 2 ** 20
-/** The format counts blocks in 32 bits. */
+/** The maximum size of an image in bytes: the format counts blocks in 32 bits. */
 const FORMAT_MAX_BYTES = (2 ** 32 - 1) * BLOCK_SIZE
 /**
- * Entries taken in between two turns of the event loop, for sources that never wait for anything.
+ * The number of entries that are added between two turns of the event loop. Some sources never
+ * wait.
  */
 const ENTRIES_PER_TURN = 4096
 const NIL_UUID = Buffer.alloc(16)
 
 /**
  * Writes one EROFS image to `target`, a path that must not exist. The same entries give the same
- * bytes. When it returns the content is on the disk (the directory's entry is the caller's to
- * sync); when it throws there is no file. Content passes through in constant memory: file data
- * first, then directories, then inodes, and the superblock last, so that a file that was cut off is
- * never taken for an image.
+ * bytes.
+ *
+ * When it returns, the content is on the disk, and the caller has to sync the directory. When it
+ * throws, there is no file.
+ *
+ * Content passes through in constant memory. File data is written first, then directories, then
+ * inodes. The superblock comes last, so that a truncated file is never taken for an image.
  */
 export async function writeImage(
   entries: AsyncIterable<Entry>,
@@ -108,7 +117,7 @@ export async function writeImage(
   }
 }
 
-/** Takes all entries into the tree, and stores the content of files as it comes. */
+/** Adds all entries to the tree, and stores the content of files as it arrives. */
 async function storeEntries(
   entries: AsyncIterable<Entry>,
   tree: ImageTree,
@@ -132,8 +141,8 @@ interface ContentLimits {
 }
 
 /**
- * Appends the content of a file in blocks of its own unless the base has it already, and answers
- * the first of them.
+ * Appends the content of a file in blocks of its own, unless the base already has it. Returns the
+ * first block.
  */
 async function storeContent(
   entry: FileEntry,
@@ -179,7 +188,7 @@ function refuseOversize(bytes: number, maxBytes: number, path: Uint8Array | stri
   throw new ErofsInputError('image_too_large', path, `the image would be larger than ${maxBytes} bytes`)
 }
 
-/** The blocks of directories and of symlinks that do not fit behind their inodes. */
+/** Stores the blocks of directories, and of symlinks that do not fit behind their inodes. */
 async function storeOwnBlocks(placement: Placement, writer: BlockWriter): Promise<void> {
   for (const placed of placement.inodes) {
     if (placed.inode.type === 'file') continue
@@ -191,7 +200,7 @@ async function storeOwnBlocks(placement: Placement, writer: BlockWriter): Promis
   }
 }
 
-/** The inodes, each followed by its extended attributes and its inline data. */
+/** Stores the inodes, each followed by its extended attributes and its inline data. */
 async function storeInodes(placement: Placement, writer: BlockWriter): Promise<void> {
   const start = placement.metadataBlock * BLOCK_SIZE
   let ino = 0
@@ -208,12 +217,12 @@ async function storeInodes(placement: Placement, writer: BlockWriter): Promise<v
   await fillUpTo(start + placement.metadataBytes, writer)
 }
 
-/** Zeros up to a position less than a block ahead. */
+/** Writes zeros up to a position that is less than a block ahead. */
 async function fillUpTo(position: number, writer: BlockWriter): Promise<void> {
   if (position > writer.position) await writer.write(Buffer.alloc(position - writer.position))
 }
 
-/** One block of what a directory or a symlink contains. */
+/** Returns one block of the content of a directory or a symlink. */
 function contentBlock(placed: PlacedInode, block: number): Buffer {
   const { inode, packed } = placed
   if (inode.type === 'directory' && packed !== null) return encodeDirectoryBlock(inode, packed, block)

@@ -7,8 +7,8 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 })
 
 /**
- * CRC-32C (RFC 3720, Castagnoli) without the final inversion, as the kernel's `crc32c(~0, ...)`
- * gives it.
+ * Returns the CRC-32C (RFC 3720, Castagnoli) without the final inversion, as the kernel's
+ * `crc32c(~0, ...)` does.
  */
 export function crc32c(bytes: Uint8Array): number {
   let value = 0xffff_ffff

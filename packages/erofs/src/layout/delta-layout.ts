@@ -1,35 +1,40 @@
 import { BLOCK_SIZE, roundUp } from './format.ts'
 
 /**
- * Where the parts of a delta lie. A delta is the file of an image that shares the content of a
- * base, which is an image of its own file. The *whole* is the image as readers see it: its first
- * chunk, the base's blocks from there on, and what the base does not have. The delta's file has
- * only the first and the last of these:
+ * The places of the parts of a delta. A delta is the file of an image that shares content with a
+ * base, which is an image in its own file. The *whole* is the image as readers see it. It consists
+ * of its first chunk, the base's blocks after that, and the content that the base does not have.
+ * The delta's file has only the first and the last of these:
  *
  *     file:   frame | head | tail | own content and metadata of the whole | table of the frame
  *     whole:          head |  the base's chunks  | tail | own content and metadata
  *
- * `head` is the base's first chunk with the superblock of the whole, `tail` the base's last chunk
- * where that is not full. The frame is an EROFS image as well: it has one file, `image`, whose
- * chunks are those of the whole. So the kernel makes one file of both (`device=`,
+ * `head` is the base's first chunk with the superblock of the whole. `tail` is the base's last
+ * chunk if it is not full. The frame is also an EROFS image. Its one file, `image`, has the chunks
+ * of the whole, so the kernel joins both files into one (`device=`,
  * https://docs.kernel.org/filesystems/erofs.html).
  */
 export interface DeltaLayout {
-  /** Bytes of the base's file. */
+  /** The size of the base's file in bytes. */
   readonly baseBytes: number
-  /** Where in the whole the base ends, its tail included. A multiple of `CHUNK_SIZE`. */
+  /**
+   * The offset in the whole at which the base ends, including its tail. A multiple of `CHUNK_SIZE`.
+   */
   readonly ownStart: number
 }
 
-/** Blocks of one chunk as a power of two: 64 KiB, so that the table has 8 bytes for each 64 KiB. */
+/**
+ * The blocks of one chunk as a power of two. A chunk has 64 KiB, so the table has 8 bytes for each
+ * 64 KiB.
+ */
 export const CHUNK_BITS = 4
-/** Bytes of one chunk. */
+/** The size of one chunk in bytes. */
 export const CHUNK_SIZE = BLOCK_SIZE << CHUNK_BITS
-/** Where the first chunk of the whole stands in the delta's file. */
+/** The offset of the whole's first chunk in the delta's file. */
 export const HEAD_OFFSET = 1 * CHUNK_SIZE
-/** Where the last chunk of the base stands. */
+/** The offset of the base's last chunk in the delta's file. */
 export const TAIL_OFFSET = 2 * CHUNK_SIZE
-/** Where that begins which the base does not have. */
+/** The offset in the delta's file of the content that the base does not have. */
 export const OWN_OFFSET = 3 * CHUNK_SIZE
 /** The name of the whole in the frame. */
 export const WHOLE_NAME = 'image'
@@ -37,17 +42,17 @@ export const WHOLE_NAME = 'image'
 /** A part of a whole that lies in one file. */
 export interface Piece {
   readonly file: 'base' | 'delta'
-  /** Where it begins in that file, in bytes. */
+  /** The offset in that file, in bytes. */
   readonly offset: number
   readonly length: number
 }
 
-/** The layout of a delta on a base of this size. */
+/** Returns the layout of a delta on a base of this size, in bytes. */
 export function deltaOn(baseBytes: number): DeltaLayout {
   return { baseBytes, ownStart: roundUp(baseBytes, CHUNK_SIZE) }
 }
 
-/** Where the bytes at `offset` of the whole lie, no more of them than are in one piece. */
+/** Returns the piece that begins at `offset` of the whole, with at most `length` bytes. */
 export function pieceAt({ baseBytes, ownStart }: DeltaLayout, offset: number, length: number): Piece {
   const tailStart = baseBytes - (baseBytes % CHUNK_SIZE)
   if (offset < CHUNK_SIZE) return delta(HEAD_OFFSET + offset, Math.min(length, CHUNK_SIZE - offset))

@@ -8,18 +8,18 @@ import { encodeDirectoryBlock, packDirectory } from './pack-directory.ts'
 const CHUNK_FORMAT_INDEXES = 0x20
 const INDEX_SIZE = 8
 const PLAIN = { uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0, xattrs: null, firstBlock: 0 } as const
-/** Number 0 stays free, as in every image. */
+/** The offset of the root inode. Number 0 stays free, as in every image. */
 const ROOT_OFFSET = INODE_SIZE
 
 /** The metadata of a delta's frame: a root directory with one file, which is the whole. */
 export interface Frame {
   readonly rootNid: number
   readonly inodes: number
-  /** Of whole blocks. */
+  /** The encoded metadata, padded to whole blocks. */
   readonly metadata: Buffer
 }
 
-/** Encodes the frame of a delta whose whole has `wholeBytes`. */
+/** Encodes the frame of a delta. `wholeBytes` is the size of its whole. */
 export function encodeFrame(layout: DeltaLayout, wholeBytes: number): Frame {
   const root: DirectoryInode = {
     ...PLAIN,

@@ -1,22 +1,24 @@
 import type { Inode } from '../tree/inode.ts'
 import { FILE_TYPES, FORMAT_FLAT_INLINE, FORMAT_FLAT_PLAIN, INODE_SIZE } from './format.ts'
 
-/** What an inode's encoding needs beyond the tree. */
+/** The fields of an encoded inode that are not in the tree. */
 export interface InodeFields {
-  /** Bytes of content: of the file, the symlink target or the directory's entries. */
+  /** The bytes of content: of the file, the symlink target or the directory's entries. */
   readonly size: number
-  /** Whether the last partial block stands right behind the inode. */
+  /** True if the last partial block is right behind the inode. */
   readonly inline: boolean
   /** A number for 32-bit `stat`, unique in the image. */
   readonly ino: number
 }
 
-/** The extended inode (`struct erofs_inode_extended`) followed by its extended attributes. */
+/**
+ * Encodes the extended inode (`struct erofs_inode_extended`) and its extended attributes behind it.
+ */
 export function encodeInode(inode: Inode, fields: InodeFields): Buffer {
   const xattrBytes = inode.xattrs?.length ?? 0
   const bytes = Buffer.alloc(INODE_SIZE + xattrBytes)
   bytes.writeUInt16LE(fields.inline ? FORMAT_FLAT_INLINE : FORMAT_FLAT_PLAIN, 0)
-  // The attributes' header counts as one unit of 4 bytes although it has 12.
+  // The header of the attributes counts as one unit of 4 bytes, although it has 12.
   bytes.writeUInt16LE(xattrBytes === 0 ? 0 : (xattrBytes - 12) / 4 + 1, 2)
   bytes.writeUInt16LE(FILE_TYPES[inode.type].mode | inode.mode, 4)
   bytes.writeBigUInt64LE(BigInt(fields.size), 8)

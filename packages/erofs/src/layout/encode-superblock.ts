@@ -1,7 +1,7 @@
 import { crc32c } from './crc32c.ts'
 import { BLOCK_SIZE, BLOCK_SIZE_BITS, SUPERBLOCK_OFFSET } from './format.ts'
 
-/** The facts about a finished image that its superblock tells. */
+/** The facts about a finished image that its superblock states. */
 export interface SuperblockFields {
   readonly rootNid: number
   readonly inodes: number
@@ -9,38 +9,41 @@ export interface SuperblockFields {
   readonly metadataBlock: number
   /** 16 bytes. */
   readonly uuid: Uint8Array
-  /** Only of the frame of a delta. */
+  /** Present only in the frame of a delta. */
   readonly base?: BaseFields
 }
 
-/** What the frame of a delta says about its base, as an extra device. */
+/** The facts about a base that the frame of a delta states, as an extra device. */
 export interface BaseFields {
-  /** 64 hex digits of the SHA-256 of its file. */
+  /** The SHA-256 of the base's file, as 64 hex digits. */
   readonly sha256: string
   readonly blocks: number
-  /** Bytes of the image, were it in one file alone. */
+  /** The size that the image would have as a single file, in bytes. */
   readonly aloneBytes: number
 }
 
-/** What an image begins with. */
+/** The magic number of EROFS. */
 export const MAGIC = 0xe0f5e1e2
-/** `SB_CHKSUM`: the checksum counts. `MTIME`: the time of an inode is its mtime. */
+/**
+ * The compatible features. `SB_CHKSUM`: the checksum is valid. `MTIME`: the time of an inode is its
+ * mtime.
+ */
 const FEATURES_COMPATIBLE = 0x1 | 0x2
 /**
- * `CHUNKED_FILE` and `DEVICE_TABLE`: the incompatible features of a delta's frame. Other images use
+ * The incompatible features of a delta's frame: `CHUNKED_FILE` and `DEVICE_TABLE`. Other images use
  * none.
  */
 export const FEATURES_OF_DELTA = 0x4 | 0x8
 /**
- * Where the one slot of the device table stands in block 0, behind the superblock (`struct
+ * The offset in block 0 of the only slot of the device table, behind the superblock (`struct
  * erofs_deviceslot`).
  */
 export const DEVICE_SLOT_OFFSET = SUPERBLOCK_OFFSET + 128
 const DEVICE_SLOT_SIZE = 128
 
 /**
- * Block 0 with the superblock. The checksum covers the block from the superblock on, with its own
- * field zero.
+ * Encodes block 0 with the superblock. The checksum covers the block from the superblock on, with
+ * zeros in its own field.
  */
 export function encodeSuperblock(fields: SuperblockFields): Buffer {
   const block = Buffer.alloc(BLOCK_SIZE)
@@ -60,7 +63,7 @@ export function encodeSuperblock(fields: SuperblockFields): Buffer {
 
 function encodeBase(block: Buffer, { sha256, blocks, aloneBytes }: BaseFields): void {
   const bytes = block.subarray(SUPERBLOCK_OFFSET)
-  // The name of the volume, which nothing else uses.
+  // The field for the name of the volume, which has no other use.
   bytes.writeBigUInt64LE(BigInt(aloneBytes), 64)
   bytes.writeUInt32LE(FEATURES_OF_DELTA, 80)
   bytes.writeUInt16LE(1, 86)

@@ -1,6 +1,9 @@
 import { ErofsInputError } from '../errors.ts'
 
-/** Attribute name prefixes that have an index on disk; the longer ones are whole names. */
+/**
+ * The prefixes of attribute names that have an index on disk. Those without a final dot are whole
+ * names.
+ */
 export const PREFIXES: readonly (readonly [prefix: string, index: number])[] = [
   ['user.', 1],
   ['system.posix_acl_access', 2],
@@ -12,13 +15,16 @@ const HEADER_SIZE = 12
 const ENTRY_HEADER_SIZE = 4
 const MAX_NAME_BYTES = 255
 const MAX_VALUE_BYTES = 0xffff
-/** `i_xattr_icount` is 16 bits wide and counts 4-byte units after the header. */
+/**
+ * The maximum size of all attributes in bytes. `i_xattr_icount` has 16 bits and counts 4-byte units
+ * after the header.
+ */
 const MAX_BODY_BYTES = HEADER_SIZE + (0xffff - 1) * 4
 
 /**
- * The extended attributes of one inode as they stand behind it, in the order of their names; null
- * when none is left. Names outside the name spaces of Linux file systems (as other systems write
- * them) are left out, as `tar` does.
+ * Encodes the extended attributes of one inode, in the order of their names, as they follow it on
+ * disk. Returns null if none is left. Names outside the name spaces of Linux file systems (as other
+ * systems write them) are omitted, as `tar` does.
  */
 export function encodeXattrs(xattrs: ReadonlyMap<string, Uint8Array>, path: Uint8Array | string): Buffer | null {
   const parts: Buffer[] = []

@@ -1,17 +1,17 @@
 import type { DirectoryInode, Inode } from '../tree/inode.ts'
 import { BLOCK_SIZE, DIRENT_SIZE, FILE_TYPES, SLOT_SIZE } from './format.ts'
 
-/** How the entries of a directory fall into blocks. Known before any inode has a number. */
+/** The division of a directory's entries into blocks. It is known before any inode has a number. */
 export interface PackedDirectory {
-  /** All names with `.` and `..`, in byte order. */
+  /** All names in byte order, including `.` and `..`. */
   readonly names: readonly string[]
-  /** Per block the index of its first name. */
+  /** The index of the first name of each block. */
   readonly blockStarts: readonly number[]
-  /** Bytes of the whole directory: full blocks, and what the last one uses. */
+  /** The size of the directory in bytes: full blocks, and the used part of the last block. */
   readonly size: number
 }
 
-/** Fills blocks with the names in byte order, as lookups by binary search need them. */
+/** Fills blocks with the names in byte order, as the binary search of lookups requires. */
 export function packDirectory(directory: DirectoryInode): PackedDirectory {
   const names = ['.', '..', ...(directory.children?.keys() ?? [])].sort()
   const blockStarts = [0]
@@ -27,7 +27,7 @@ export function packDirectory(directory: DirectoryInode): PackedDirectory {
   return { names, blockStarts, size: (blockStarts.length - 1) * BLOCK_SIZE + used }
 }
 
-/** One block of directory entries, zero-filled behind what it uses. All inodes must be placed. */
+/** Encodes one block of directory entries, with zeros behind them. All inodes must be placed. */
 export function encodeDirectoryBlock(directory: DirectoryInode, packed: PackedDirectory, block: number): Buffer {
   const start = packed.blockStarts[block] ?? packed.names.length
   const names = packed.names.slice(start, packed.blockStarts[block + 1])

@@ -8,25 +8,25 @@ export interface PlacedInode {
   readonly inode: Inode
   readonly size: number
   readonly inline: boolean
-  /** Only for a directory. */
+  /** Null except for a directory. */
   readonly packed: PackedDirectory | null
 }
 
-/** Where everything but file content goes. */
+/** The places of everything but file content. */
 export interface Placement {
-  /** In the order of their offsets, and of their own blocks. */
+  /** The inodes in the order of their offsets, which is also the order of their own blocks. */
   readonly inodes: readonly PlacedInode[]
-  /** First block behind the content of directories and symlinks: where the metadata area begins. */
+  /** The first block of the metadata area, behind the content of directories and symlinks. */
   readonly metadataBlock: number
   readonly metadataBytes: number
 }
 
-/** Inodes placed between two turns of the event loop. */
+/** The number of inodes that are placed between two turns of the event loop. */
 const INODES_PER_TURN = 8192
 
 /**
- * Gives every inode its offset, and directories and long symlinks their blocks from `nextBlock` on.
- * The root comes first, so that its number fits 16 bits, then directory by directory the children
+ * Sets the offset of every inode, and the blocks of directories and long symlinks from `nextBlock`
+ * on. The root comes first, so that its number fits 16 bits. The children of each directory follow
  * side by side.
  */
 export async function placeInodes(root: DirectoryInode, nextBlock: number): Promise<Placement> {
@@ -62,8 +62,8 @@ export async function placeInodes(root: DirectoryInode, nextBlock: number): Prom
       if (inodes.length % INODES_PER_TURN === 0) await setImmediate()
     }
   }
-  // fsck.erofs 1.5 reads a header of attributes behind every inode, and so past the end of the file
-  // if nothing followed.
+  // fsck.erofs 1.5 reads a header of attributes behind every inode. Without the last slot it would
+  // read past the end of the file.
   return { inodes, metadataBlock: block, metadataBytes: roundUp(end, SLOT_SIZE) + SLOT_SIZE }
 }
 
@@ -74,8 +74,8 @@ function sizeOf(inode: Inode, packed: PackedDirectory | null): number {
 }
 
 /**
- * The next slot from which `length` bytes do not cross a block: neither an inode nor inline data
- * may.
+ * Returns the next slot from which `length` bytes stay within a block. Neither an inode nor inline
+ * data may cross a block.
  */
 function startOf(end: number, length: number): number {
   const slot = roundUp(end, SLOT_SIZE)

@@ -1,6 +1,6 @@
 /**
- * The same items, but an abort ends the wait for the next one at once, even when the source never
- * answers.
+ * Returns the same items. An abort ends the wait for the next item at once, even if the source
+ * never yields it.
  */
 export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncIterable<T> {
   if (signal === undefined) return source
@@ -8,7 +8,8 @@ export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | und
 }
 
 function abortableIterator<T>(inner: AsyncIterator<T>, signal: AbortSignal): AsyncIterator<T> {
-  // One listener for the whole iteration: one per item would pile up on a signal that lives long.
+  // One listener serves the whole iteration. One per item would accumulate on a signal that lives
+  // long.
   let fail: (reason: unknown) => void = () => {}
   const onAbort = (): void => fail(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
@@ -19,8 +20,7 @@ function abortableIterator<T>(inner: AsyncIterator<T>, signal: AbortSignal): Asy
         fail = (reason) => {
           release()
           reject(reason)
-          // A source that hangs would never answer this either; it is told to stop and not waited
-          // for.
+          // A source that hangs would not settle this call either, so its result is not awaited.
           Promise.resolve(inner.return?.()).catch(() => {})
         }
         if (signal.aborted) return fail(signal.reason)

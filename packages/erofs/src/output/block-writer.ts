@@ -1,14 +1,19 @@
 import type { FileHandle } from 'node:fs/promises'
 import { BLOCK_SIZE, roundUp } from '../layout/format.ts'
 
-/** Bytes gathered for one write: large enough that the system call does not show. */
+/**
+ * The bytes that are gathered for one write, enough to make the cost of the system call negligible.
+ */
 const BUFFER_SIZE = 1 << 20
-/** Zero blocks in a row that become a hole; fewer would cost more in fragments than they save. */
+/**
+ * The consecutive zero blocks that become a hole. Fewer would cost more in fragments than they
+ * save.
+ */
 const MIN_HOLE_BLOCKS = 16
 const ZERO_BLOCK = Buffer.alloc(BLOCK_SIZE)
 
 /**
- * Appends to an image block by block, in constant memory; one buffer is written while the other is
+ * Appends to an image block by block, in constant memory. One buffer is written while the other is
  * filled.
  */
 export class BlockWriter {
@@ -16,15 +21,15 @@ export class BlockWriter {
   #filling = Buffer.allocUnsafe(BUFFER_SIZE)
   #spare = Buffer.allocUnsafe(BUFFER_SIZE)
   #used = 0
-  /** Where the buffer goes in the file. */
+  /** The offset of the buffer in the file. */
   #offset: number
-  /** How much further a byte is in the image than in the file. */
+  /** The position of a byte in the image minus its offset in the file. */
   readonly #lead: number
   #writing: Promise<void> = Promise.resolve()
 
   /**
-   * Starts at `offset` of the file and `position` of the image: behind block 0, which the
-   * superblock gets at the end, unless told otherwise.
+   * Starts at `offset` of the file and `position` of the image. The default is behind block 0,
+   * which gets the superblock at the end.
    */
   constructor(handle: FileHandle, { offset, position } = { offset: BLOCK_SIZE, position: BLOCK_SIZE }) {
     this.#handle = handle
@@ -32,19 +37,19 @@ export class BlockWriter {
     this.#lead = position - offset
   }
 
-  /** Bytes of the image so far. */
+  /** The bytes of the image so far. */
   get position(): number {
     return this.#offset + this.#lead + this.#used
   }
 
-  /** Bytes of the file so far. */
+  /** The bytes of the file so far. */
   get fileBytes(): number {
     return this.#offset + this.#used
   }
 
   /**
-   * Copies the bytes. Answers null when there was room for them, which is the usual case and not
-   * worth a promise.
+   * Copies the bytes. Returns null if the buffer had room for them. That is the usual case, which
+   * saves a promise.
    */
   write(bytes: Uint8Array): Promise<void> | null {
     if (bytes.length > BUFFER_SIZE - this.#used) return this.#writeAcross(bytes)
@@ -53,26 +58,26 @@ export class BlockWriter {
     return null
   }
 
-  /** Forgets all that was written from a position on, at which a block begins. */
+  /** Discards all bytes from a position on. A block must begin there. */
   async rewind(position: number): Promise<void> {
     const offset = position - this.#lead
     if (offset < this.#offset) {
       await this.#writing
-      // What is there would show through holes.
+      // The old bytes would show through holes.
       await this.#handle.truncate(offset)
       this.#offset = offset
     }
     this.#used = offset - this.#offset
   }
 
-  /** Zeros up to the next multiple of `unit`, which divides the block size. */
+  /** Appends zeros up to the next multiple of `unit`, which divides the block size. */
   align(unit: number): void {
     const end = roundUp(this.#used, unit)
     this.#filling.fill(0, this.#used, end)
     this.#used = end
   }
 
-  /** Waits until all is written, and makes the file as long as the image is. */
+  /** Waits until all bytes are written, and sets the length of the file. */
   async finish(): Promise<void> {
     this.align(BLOCK_SIZE)
     await this.#flush()
@@ -80,10 +85,10 @@ export class BlockWriter {
     await this.#handle.truncate(this.#offset)
   }
 
-  /** Waits for a write under way, whatever its outcome, so that the file can be closed. */
+  /** Waits until a pending write ends or fails, so that the file can be closed. */
   async settle(): Promise<void> {
     await this.#writing.catch(() => {
-      // The error that ended the work is already on its way to the caller.
+      // The caller already gets the error that stopped the work.
     })
   }
 
@@ -101,8 +106,7 @@ export class BlockWriter {
     await this.#writing
     const full = this.#filling.subarray(0, this.#used)
     this.#writing = writeData(this.#handle, full, this.#offset)
-    // A failure is thrown by the next flush or by finish; until then it must not count as
-    // unhandled.
+    // The next flush, or `finish`, throws a failure. Until then it must not count as unhandled.
     this.#writing.catch(() => {})
     this.#offset += this.#used
     this.#used = 0
@@ -112,7 +116,7 @@ export class BlockWriter {
   }
 }
 
-/** Writes what is not zero; the rest stays a hole. */
+/** Writes the bytes, and leaves long runs of zeros as holes. */
 async function writeData(handle: FileHandle, bytes: Buffer, offset: number): Promise<void> {
   let start = 0
   let zeros = 0
@@ -135,7 +139,7 @@ function isZero(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0 && bytes.compare(ZERO_BLOCK, 0, BLOCK_SIZE, at, at + BLOCK_SIZE) === 0
 }
 
-/** Writes all of it: a single write may stop short. */
+/** Writes all bytes. A single write may be partial. */
 export async function writeAll(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, offset + done)

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 
-/** Bytes read at a time; hashing one part takes about a millisecond of the event loop. */
+/**
+ * The bytes that are read at a time. Hashing one part occupies the event loop for about a
+ * millisecond.
+ */
 const READ_SIZE = 1 << 20
 
 /**
- * `sha256:` and the hex digest of a whole file. One part is read while the one before it is hashed.
+ * Returns `sha256:` and the hex digest of a whole file. The next part is read while one part is
+ * hashed.
  */
 export async function digestFile(handle: FileHandle, signal?: AbortSignal): Promise<`sha256:${string}`> {
   const hash = createHash('sha256')

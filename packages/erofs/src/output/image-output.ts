@@ -7,7 +7,7 @@ import { BLOCK_SIZE, roundUp } from '../layout/format.ts'
 import type { ImageReader } from '../read/image-reader.ts'
 import { BlockWriter, writeAll } from './block-writer.ts'
 
-/** What the superblock says that only the writer of the tree knows. */
+/** The facts in the superblock that only the writer of the tree knows. */
 interface ImageFacts {
   readonly rootNid: number
   readonly inodes: number
@@ -18,20 +18,20 @@ interface ImageFacts {
 /** The image to share content with, and the digest of the file of its base. */
 export interface ImageBase {
   readonly image: ImageReader
-  /** 64 hex digits. */
+  /** The digest as 64 hex digits. */
   readonly sha256: string
 }
 
-/** Where an image goes: into a file of its own, or into a delta on a base. */
+/** The destination of an image: a file of its own, or a delta on a base. */
 export class ImageOutput {
   readonly writer: BlockWriter
   readonly #handle: FileHandle
   readonly #base: ImageBase | null
-  /** Where in the image the writer began. */
+  /** The position in the image at which the writer began. */
   readonly #start: number
   #sharedBytes = 0
 
-  /** Throws `RangeError` for a base that is too small to share a chunk. */
+  /** Throws `RangeError` if the base is too small to share a chunk. */
   constructor(handle: FileHandle, base: ImageBase | null) {
     this.#handle = handle
     this.#base = base
@@ -41,25 +41,27 @@ export class ImageOutput {
     this.writer = new BlockWriter(handle, { offset, position: this.#start })
   }
 
-  /** Bytes of the image so far, were it in one file alone. */
+  /** The size so far that the image would have as a single file, in bytes. */
   get aloneBytes(): number {
     return BLOCK_SIZE + this.writer.position - this.#start + this.#sharedBytes
   }
 
-  /** The first block of content that the base has; null where it has to be stored. */
+  /**
+   * Returns the first block of content that the base has, or null if the content has to be stored.
+   */
   share(size: number, stored: StoredContent | undefined): number | null {
     if (stored === undefined || !this.isShareable(size, stored)) return null
     this.#sharedBytes += roundUp(size, BLOCK_SIZE)
     return stored.offset / BLOCK_SIZE
   }
 
-  /** Whether the base has this content. */
+  /** Returns true if the base has this content. */
   isShareable(size: number, stored: StoredContent): boolean {
     if (this.#base === null || size === 0 || stored.image !== this.#base.image) return false
     return stored.offset + roundUp(size, BLOCK_SIZE) <= this.#base.image.baseBytes
   }
 
-  /** Writes what makes an image of it. Nothing may be written after. */
+  /** Writes the superblock and, for a delta, its frame. Nothing may be written after that. */
   async finish(facts: ImageFacts): Promise<void> {
     await this.writer.finish()
     const superblock = encodeSuperblock({ ...facts, blocks: this.writer.position / BLOCK_SIZE })

@@ -10,7 +10,7 @@ import { decodeXattrs } from './decode-xattrs.ts'
 import type { ImageFile } from './image-file.ts'
 import { malformed } from './malformed.ts'
 
-/** An inode as it stands in an image, its offsets checked. */
+/** An inode of an image, with checked offsets. */
 export interface ImageInode {
   readonly nid: number
   readonly type: keyof typeof FILE_TYPES
@@ -20,13 +20,13 @@ export interface ImageInode {
   readonly mtimeSecs: number
   readonly mtimeNanos: number
   readonly nlink: number
-  /** Bytes of content. */
+  /** The bytes of content. */
   readonly size: number
-  /** Where its whole blocks begin, in bytes; nothing where it has none. */
+  /** The offset of the whole blocks in bytes. Meaningless if there are none. */
   readonly dataOffset: number
-  /** Where the last partial block stands that is right behind the inode, or null. */
+  /** The offset of the last partial block if it is right behind the inode, else null. */
   readonly inlineOffset: number | null
-  /** Of a device: major and minor. */
+  /** The device number of a device. */
   readonly rdev: { readonly major: number; readonly minor: number }
   readonly xattrs: ReadonlyMap<string, Uint8Array> | null
 }
@@ -86,7 +86,10 @@ function fits(
   return dataOffset + size - tail <= file.sizeBytes && (inlineOffset === null || inlineOffset + tail <= file.sizeBytes)
 }
 
-/** The content of a directory or a symlink: bounded by what the writer allows. */
+/**
+ * Returns the content of a directory or a symlink. Throws if it has more than `maxBytes`, the limit
+ * of the writer.
+ */
 export async function readSmallContent(file: ImageFile, inode: ImageInode, maxBytes: number): Promise<Buffer> {
   if (inode.size > maxBytes) throw malformed(`inode ${inode.nid} has ${inode.size} bytes`)
   const tail = inode.inlineOffset === null ? 0 : inode.size % BLOCK_SIZE

@@ -4,7 +4,7 @@ import { malformed } from './malformed.ts'
 const HEADER_SIZE = 12
 const ENTRY_HEADER_SIZE = 4
 
-/** The extended attributes that stand behind an inode. */
+/** Decodes the extended attributes behind an inode. */
 export function decodeXattrs(bytes: Buffer): Map<string, Uint8Array> {
   const found = new Map<string, Uint8Array>()
   for (let at = HEADER_SIZE; at < bytes.length; ) {

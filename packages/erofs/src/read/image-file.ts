@@ -7,33 +7,33 @@ import { BLOCK_SIZE, BLOCK_SIZE_BITS, SUPERBLOCK_OFFSET } from '../layout/format
 import { hasDeltaFrame } from './is-delta.ts'
 import { malformed } from './malformed.ts'
 
-/** Bytes read at once of what is not content. */
+/** The bytes that are read at once from the metadata. */
 const WINDOW_SIZE = 1 << 16
-/** Windows kept: 16 MiB. */
+/** The maximum number of windows in the cache, 16 MiB. */
 const MAX_WINDOWS = 256
 
-/** What a delta says about its base. */
+/** The facts about its base that a delta states. */
 interface Delta {
   readonly layout: DeltaLayout
-  /** 64 hex digits. */
+  /** The SHA-256 of the base's file, as 64 hex digits. */
   readonly sha256: string
   readonly aloneBytes: number
 }
 
 /**
- * An image's file, or those of a delta and its base as one: the superblock, checked, and reads that
- * stay within the image.
+ * The file of an image, or the files of a delta and its base as one. The superblock is checked, and
+ * reads stay within the image.
  */
 export class ImageFile {
   readonly #handle: FileHandle
   readonly #base: FileHandle | null
-  /** Null: the image is in a file alone. */
+  /** Null if the image is a single file. */
   readonly delta: Delta | null
-  /** Bytes of the image: of a delta those of the whole. */
+  /** The size of the image in bytes. For a delta, that of the whole. */
   readonly sizeBytes: number
   readonly rootNid: number
   readonly inodes: number
-  /** Where inodes begin, in bytes. */
+  /** The offset at which inodes begin, in bytes. */
   readonly metadataOffset: number
   readonly #windows = new Map<number, Promise<Buffer>>()
 
@@ -51,8 +51,8 @@ export class ImageFile {
   }
 
   /**
-   * Opens an image that `writeImage` has written; anything else is `image_malformed`. A delta is
-   * `base_mismatch` where the file of its base is not given, or has another size.
+   * Opens an image that `writeImage` has written. Throws `image_malformed` for any other file.
+   * Throws `base_mismatch` for a delta if the file of its base is not given or has another size.
    */
   static async open(path: string, basePath: string | null): Promise<ImageFile> {
     const handle = await open(path, 'r')
@@ -86,14 +86,14 @@ export class ImageFile {
     await Promise.all([this.#handle.close(), this.#base?.close()])
   }
 
-  /** Bytes of the base's file, which for an image in a file alone is its own. */
+  /** Returns bytes of the base's file. An image in a single file is its own base. */
   async readBase(offset: number, length: number): Promise<Buffer> {
     const bytes = Buffer.alloc(length)
     await readFully(this.#base ?? this.#handle, bytes, offset)
     return bytes
   }
 
-  /** Bytes of metadata, from windows that are kept for a while. */
+  /** Returns bytes of metadata, from windows that are cached. */
   async read(offset: number, length: number): Promise<Buffer> {
     if (!(offset >= 0 && length >= 0 && offset + length <= this.sizeBytes))
       throw malformed('something lies past its end')
@@ -109,7 +109,7 @@ export class ImageFile {
     return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, length)
   }
 
-  /** Content, in large pieces; each piece is the reader's own. */
+  /** Yields content in large pieces. Each piece belongs to the caller. */
   async *stream(offset: number, length: number): AsyncGenerator<Buffer> {
     if (offset + length > this.sizeBytes) throw malformed('content lies past its end')
     for (let at = 0; at < length; ) {
@@ -151,7 +151,7 @@ export class ImageFile {
   }
 }
 
-/** What the frame of a delta says; null for an image in a file alone. */
+/** Returns the facts in the frame of a delta, or null for an image in a single file. */
 function readDelta(block: Buffer, size: number): Delta | null {
   if (!hasDeltaFrame(block)) return null
   const bytes = block.subarray(SUPERBLOCK_OFFSET)

@@ -7,18 +7,18 @@ import { ImageFile } from './image-file.ts'
 import { malformed } from './malformed.ts'
 import { readDirectory } from './read-directory.ts'
 
-/** Directories whose names are kept, for lookups beside each other. */
+/** The maximum number of directories whose names are cached, for lookups in the same directory. */
 const MAX_DIRECTORIES = 64
 /** `PATH_MAX`. */
 const MAX_TARGET_BYTES = 4096
-/** Directories below each other: more than a path of `PATH_MAX` has. */
+/** The maximum depth of directories: more than a path of `PATH_MAX` has. */
 const MAX_DEPTH = 4096
-/** Names of one image; several times what the writer takes. */
+/** The maximum number of names in one image: several times the limit of the writer. */
 const MAX_ENTRIES = 10_000_000
 const ENTRIES_PER_TURN = 4096
 const SLASH = Buffer.from('/')
 
-/** Something that was found in an image. */
+/** An inode of an image and its path. */
 export interface Found {
   readonly path: Buffer
   readonly inode: ImageInode
@@ -26,8 +26,8 @@ export interface Found {
 
 /**
  * Reads an image that `writeImage` has written: single paths, or all of it. No number in it is
- * trusted: what leads out of the file, or round in a circle, is `image_malformed`. Paths lead
- * through directories only; no link is followed.
+ * trusted. A number that points outside the file, or a cycle, throws `image_malformed`. Paths lead
+ * through directories only, and no link is followed.
  */
 export class ImageReader implements AsyncDisposable {
   readonly #file: ImageFile
@@ -37,7 +37,7 @@ export class ImageReader implements AsyncDisposable {
     this.#file = file
   }
 
-  /** Opens the image at a path of the host; a delta needs the file of its base. */
+  /** Opens the image at a path of the host. A delta needs the file of its base. */
   static async open(path: string, basePath: string | null = null): Promise<ImageReader> {
     return new ImageReader(await ImageFile.open(path, basePath))
   }
@@ -47,37 +47,37 @@ export class ImageReader implements AsyncDisposable {
   }
 
   /**
-   * The SHA-256 of the base's file as a delta says it; null for an image in a file alone, which is
-   * its own base.
+   * The SHA-256 of the base's file, as a delta states it. Null for an image in a single file, which
+   * is its own base.
    */
   get baseSha256(): string | null {
     return this.#file.delta?.sha256 ?? null
   }
 
   /**
-   * Bytes of the base. Where the image lies in its first `baseBytes` it has what the base has
-   * there, but for the superblock.
+   * The size of the base in bytes. Content of the image in its first `baseBytes` is the content of
+   * the base there, except for the superblock.
    */
   get baseBytes(): number {
     return this.#file.delta?.layout.baseBytes ?? this.#file.sizeBytes
   }
 
-  /** Bytes of the image, were it in one file alone. */
+  /** The size that the image would have as a single file, in bytes. */
   get aloneBytes(): number {
     return this.#file.delta?.aloneBytes ?? this.#file.sizeBytes
   }
 
-  /** Bytes of the image itself. */
+  /** Returns bytes of the image. */
   read(offset: number, length: number): Promise<Buffer> {
     return this.#file.read(offset, length)
   }
 
-  /** Bytes of the base's file. */
+  /** Returns bytes of the base's file. */
   readBase(offset: number, length: number): Promise<Buffer> {
     return this.#file.readBase(offset, length)
   }
 
-  /** What is at a path; null where there is nothing. */
+  /** Returns the inode at a path, or null if there is none. */
   async find(path: Uint8Array | string): Promise<Found | null> {
     const names = splitPath(path)
     let inode = await readInode(this.#file, this.#file.rootNid)
@@ -89,21 +89,20 @@ export class ImageReader implements AsyncDisposable {
     return { path: Buffer.from(names.join('/'), 'latin1'), inode }
   }
 
-  /** The content of a file. */
+  /** Returns the content of a file. */
   content({ inode }: Found): AsyncIterable<Uint8Array> {
     if (inode.type !== 'file' || inode.inlineOffset !== null) throw malformed('what is to be read is no file')
     return this.#file.stream(inode.dataOffset, inode.size)
   }
 
-  /** The content of a file for an entry: the bytes, and where they stand. */
+  /** Returns the content of a file for an entry: the bytes, and the place where they are stored. */
   file(found: Found): { readonly body: AsyncIterable<Uint8Array>; readonly stored: StoredContent } {
     return { body: this.content(found), stored: { image: this, offset: found.inode.dataOffset } }
   }
 
   /**
-   * What was found and all that is below it, as entries: a directory before what is in it, siblings
-   * in the order of their bytes. A file that has another name earlier in this order is a hard link
-   * to that.
+   * Yields an inode and all inodes below it as entries: a directory before its children, siblings
+   * in byte order. A file with an earlier name in this order is a hard link to that name.
    */
   async *entries(from: Found): AsyncGenerator<Entry> {
     const firstNames = new Map<number, Buffer>()
@@ -127,15 +126,15 @@ export class ImageReader implements AsyncDisposable {
     }
   }
 
-  /** One entry, with its content to be read. */
+  /** Returns one entry, with its content to be read. */
   async entry(found: Found): Promise<Entry> {
     return this.#entry(found, new Map())
   }
 
   /**
-   * Returns entries of one directory by their names, in this order. A missing name, and the name of
-   * a directory, is `base_mismatch`. `firstNames` holds the files that have more names: each of
-   * these becomes a hard link to its first name.
+   * Yields entries of one directory by their names, in this order. Throws `base_mismatch` for a
+   * missing name and for the name of a directory. `firstNames` holds the files with more than one
+   * name. Each of these becomes a hard link to its first name.
    */
   async *named({ directory, names }: KeptNames, firstNames: Map<number, Buffer>): AsyncGenerator<Entry> {
     const found = await this.find(directory)

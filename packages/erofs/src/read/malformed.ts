@@ -1,6 +1,6 @@
 import { ErofsInputError } from '../errors.ts'
 
-/** An image that is not what `writeImage` writes. */
+/** Returns the error for an image that `writeImage` has not written. */
 export function malformed(detail: string): ErofsInputError {
   return new ErofsInputError('image_malformed', '', detail)
 }

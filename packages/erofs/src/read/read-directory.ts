@@ -4,15 +4,15 @@ import { type ImageInode, readSmallContent } from './decode-inode.ts'
 import type { ImageFile } from './image-file.ts'
 import { malformed } from './malformed.ts'
 
-/** Some millions of names. */
+/** The maximum size of a directory in bytes, enough for some millions of names. */
 const MAX_DIRECTORY_BYTES = 256 * 2 ** 20
 
-/** After so many blocks everything else that waits has its turn. */
+/** The number of blocks after which other work has its turn. */
 const BLOCKS_PER_TURN = 64
 
 /**
- * The names in a directory but `.` and `..`, one character per byte, with the numbers of their
- * inodes.
+ * Returns the names in a directory without `.` and `..`, one character per byte, with the numbers
+ * of their inodes.
  */
 export async function readDirectory(file: ImageFile, inode: ImageInode): Promise<Map<string, number>> {
   const content = await readSmallContent(file, inode, MAX_DIRECTORY_BYTES)
@@ -27,8 +27,8 @@ export async function readDirectory(file: ImageFile, inode: ImageInode): Promise
 }
 
 /**
- * Entries of 12 bytes, the first of which tells where names begin; a name ends where the next
- * begins, or with zeros.
+ * Decodes entries of 12 bytes. The first one states the offset of the first name. A name ends at
+ * the next name, or at a zero byte.
  */
 function decodeBlock(block: Buffer, names: Map<string, number>): void {
   const count = block.length < DIRENT_SIZE ? 0 : block.readUInt16LE(8) / DIRENT_SIZE

@@ -2,7 +2,7 @@ import { ErofsInputError } from '../errors.ts'
 
 const EMPTY = new Uint8Array(0)
 
-/** Reads a stream of chunks by position, without copying more than a header. */
+/** Reads a stream of chunks by position. Only headers are copied. */
 export class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>
   #chunk: Uint8Array = EMPTY
@@ -14,8 +14,8 @@ export class ByteReader {
   }
 
   /**
-   * The next bytes as they come, at least one and at most `max`; null at the end. Valid until the
-   * next call.
+   * Returns the next bytes as they arrive, at least one and at most `max`, or null at the end. They
+   * are valid until the next call.
    */
   async some(max: number): Promise<Uint8Array | null> {
     while (this.#at === this.#chunk.length) {
@@ -30,7 +30,9 @@ export class ByteReader {
     return part
   }
 
-  /** Exactly `length` bytes, copied; null when the stream ends before the first of them. */
+  /**
+   * Returns a copy of exactly `length` bytes, or null if the stream ends before the first of them.
+   */
   async exactly(length: number): Promise<Buffer | null> {
     const bytes = Buffer.allocUnsafe(length)
     let filled = 0
@@ -44,7 +46,7 @@ export class ByteReader {
     return bytes
   }
 
-  /** Passes over `length` bytes that must be there. */
+  /** Skips `length` bytes. Throws if the stream has fewer. */
   async skip(length: number): Promise<void> {
     for (let left = length; left > 0; ) {
       const part = await this.some(left)
@@ -53,14 +55,14 @@ export class ByteReader {
     }
   }
 
-  /** Reads to the end, so that whoever writes the stream is not cut off in its padding. */
+  /** Reads to the end, so that the writer of the stream can write all of its padding. */
   async drain(): Promise<void> {
     while ((await this.some(Number.MAX_SAFE_INTEGER)) !== null) {
-      // Nothing to do with what stands behind the end of the archive.
+      // Bytes behind the end of the archive are ignored.
     }
   }
 
-  /** Lets go of the source. */
+  /** Closes the source. */
   async close(): Promise<void> {
     if (this.#ended) return
     this.#ended = true

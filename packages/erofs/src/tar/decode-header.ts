@@ -1,9 +1,9 @@
 import { ErofsInputError } from '../errors.ts'
 
-/** The size of a header, and what content is padded to. */
+/** The size of a header, in bytes. Content is padded to a multiple of it. */
 export const TAR_BLOCK = 512
 
-/** One 512-byte header, decoded but not yet overridden by extended headers. Names are bytes. */
+/** A decoded header of 512 bytes, without the values of extended headers. Names are bytes. */
 export interface TarHeader {
   readonly typeflag: string
   readonly path: Buffer
@@ -15,7 +15,7 @@ export interface TarHeader {
   readonly mtimeSecs: number
   readonly devMajor: number
   readonly devMinor: number
-  /** The whole block: old GNU sparse maps stand in it. */
+  /** The whole block, which holds old GNU sparse maps. */
   readonly block: Buffer
 }
 
@@ -33,7 +33,7 @@ export function decodeHeader(block: Buffer): TarHeader {
   const prefix = magic === 'ustar\0' ? cString(block, 345, 155) : Buffer.alloc(0)
   const fullPath = prefix.length === 0 ? path : Buffer.concat([prefix, Buffer.from('/'), path])
   const number = (offset: number, length: number): number => decodeNumber(block.subarray(offset, offset + length), path)
-  // Devices are only there from ustar on; v7 may have anything in their place.
+  // Devices exist from ustar on. A v7 header may have any bytes in their place.
   const hasDevices = magic.startsWith('ustar')
   return {
     typeflag: block[156] === 0 ? '0' : block.toString('latin1', 156, 157),
@@ -50,14 +50,15 @@ export function decodeHeader(block: Buffer): TarHeader {
   }
 }
 
-/** Whether a block is all zero, which marks the end of an archive. */
+/** Returns true if a block is all zero, which marks the end of an archive. */
 export function isZeroBlock(block: Buffer): boolean {
   return block.every((byte) => byte === 0)
 }
 
 /**
- * A numeric field: octal digits between spaces and ended by a space or NUL, or, with the top bit
- * set, a big-endian two's complement number (the base-256 extension of GNU and star).
+ * Decodes a numeric field. It has octal digits that may follow spaces, and ends with a space or
+ * NUL. If the top bit is set, it is a big-endian two's complement number (the base-256 extension of
+ * GNU and star).
  */
 export function decodeNumber(field: Buffer, path: Uint8Array): number {
   const first = field[0] ?? 0
@@ -80,7 +81,7 @@ function decodeBase256(field: Buffer): number {
   const bits = field.length * 8 - 1
   let value = 0n
   for (const byte of field) value = (value << 8n) | BigInt(byte)
-  // The top bit says that it is binary, the one below is the sign.
+  // The top bit marks a binary number, and the bit below it is the sign.
   return Number(BigInt.asIntN(bits, value))
 }
 
@@ -89,7 +90,10 @@ function cString(block: Buffer, offset: number, length: number): Buffer {
   return block.subarray(offset, end === -1 || end > offset + length ? offset + length : end)
 }
 
-/** Old writers summed signed bytes; both sums count, as in every reader. */
+/**
+ * Returns true if the stored checksum is right. Old writers summed signed bytes, so both sums are
+ * accepted, as in every reader.
+ */
 function checksumMatches(block: Buffer): boolean {
   let unsigned = 0
   let signed = 0

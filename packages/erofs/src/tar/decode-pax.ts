@@ -1,6 +1,9 @@
 import { ErofsInputError } from '../errors.ts'
 
-/** A pax keyword and its value, as bytes: paths and attribute values need not be UTF-8. */
+/**
+ * A pax keyword and its value. The value is bytes, because paths and attribute values need not be
+ * UTF-8.
+ */
 export interface PaxRecord {
   readonly key: string
   readonly value: Buffer
@@ -9,17 +12,20 @@ export interface PaxRecord {
 const SPACE = 0x20
 const EQUALS = 0x3d
 const NEWLINE = 0x0a
-/** Decimal digits of a record's length: extended headers are bounded far below. */
+/**
+ * The maximum number of digits in a record's length. The size of extended headers is limited far
+ * below.
+ */
 const MAX_LENGTH_DIGITS = 8
 
 /**
- * The records of an extended header in their order. Source: POSIX.1-2024, pax, "pax Extended
- * Header".
+ * Decodes the records of an extended header in their order. Source: POSIX.1-2024, pax, "pax
+ * Extended Header".
  */
 export function decodePax(bytes: Buffer): PaxRecord[] {
   const records: PaxRecord[] = []
   for (let at = 0; at < bytes.length; ) {
-    // GNU tar pads a header with NULs in some versions.
+    // Some versions of GNU tar pad a header with NULs.
     if (bytes[at] === 0 && bytes.subarray(at).every((byte) => byte === 0)) break
     const record = decodeRecord(bytes, at)
     if (record === null) {
@@ -32,8 +38,8 @@ export function decodePax(bytes: Buffer): PaxRecord[] {
 }
 
 /**
- * The record at a position, `length key=value\n`, where the length counts all of it; null when
- * there is none.
+ * Decodes the record at a position, `length key=value\n`. The length counts the whole record.
+ * Returns null if there is no record.
  */
 function decodeRecord(bytes: Buffer, at: number): (PaxRecord & { readonly end: number }) | null {
   const space = bytes.indexOf(SPACE, at)
@@ -46,7 +52,7 @@ function decodeRecord(bytes: Buffer, at: number): (PaxRecord & { readonly end: n
   return { key: bytes.toString('latin1', space + 1, equals), value: bytes.subarray(equals + 1, end - 1), end }
 }
 
-/** A whole decimal number of an extended header. */
+/** Decodes a whole decimal number of an extended header. */
 export function decodeDecimal(value: Buffer, key: string): number {
   const text = value.toString('latin1')
   const number = /^-?[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN
@@ -55,8 +61,8 @@ export function decodeDecimal(value: Buffer, key: string): number {
 }
 
 /**
- * A pax time: decimal seconds with a fraction. The parts round down, so that the nanoseconds are
- * never negative.
+ * Decodes a pax time: decimal seconds with a fraction. The seconds are rounded down, so that the
+ * nanoseconds are never negative.
  */
 export function decodeTime(value: Buffer): { mtimeSecs: number; mtimeNanos: number } {
   const match = /^(-?)([0-9]{1,15})(?:\.([0-9]*))?$/.exec(value.toString('latin1'))

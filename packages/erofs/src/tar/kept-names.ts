@@ -3,14 +3,16 @@ import { ErofsInputError } from '../errors.ts'
 
 const SLASH = 0x2f
 /**
- * Names decoded at once. A list of 2 MiB can have a million, and other requests need their turn.
+ * The maximum number of names that are decoded at once. A list of 2 MiB can have a million, and
+ * other requests need their turn.
  */
 const MAX_GROUP = 1000
 
 /**
- * Decodes a list of names that an export has from the image below (`guest/PROTOCOL.md`, Images), as
- * it is asked for. Each string ends with NUL. One that ends in a slash is a directory; the others
- * are names in it. A directory has at least one name, so that the limit of entries bounds the work.
+ * Decodes a list of names that an export keeps from the image below, as it is read
+ * (`guest/PROTOCOL.md`, Images). Each string ends with NUL. A string that ends in a slash is a
+ * directory, and the strings after it are names in that directory. A directory has at least one
+ * name, so that the limit of entries bounds the work.
  */
 export function* decodeKeptNames(list: Buffer): Generator<KeptNames> {
   let directory: Buffer | null = null

@@ -2,9 +2,7 @@ import { ErofsInputError } from '../errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { TAR_BLOCK } from './decode-header.ts'
 
-/**
- * The bytes of one entry in the archive. What nobody reads is passed over before the next header.
- */
+/** The bytes of one entry in the archive. Unread bytes are skipped before the next header. */
 export class MemberBody implements AsyncIterable<Uint8Array> {
   readonly #reader: ByteReader
   readonly #path: Uint8Array
@@ -19,12 +17,12 @@ export class MemberBody implements AsyncIterable<Uint8Array> {
     this.#padding = (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK
   }
 
-  /** Bytes not yet read. */
+  /** The number of unread bytes. */
   get left(): number {
     return this.#left
   }
 
-  /** At most `max` of the next bytes; null at the end of the entry. */
+  /** Returns at most `max` of the next bytes, or null at the end of the entry. */
   async some(max: number): Promise<Uint8Array | null> {
     if (this.#closed) throw new Error('the content of an entry was read after the entry behind it')
     if (this.#left === 0) return null
@@ -34,7 +32,9 @@ export class MemberBody implements AsyncIterable<Uint8Array> {
     return part
   }
 
-  /** Reads the whole entry, copied. For entries whose size the caller has bounded. */
+  /**
+   * Returns a copy of the rest of the entry. The caller must have bounded the size of the entry.
+   */
   async all(): Promise<Buffer> {
     const bytes = Buffer.alloc(this.#left)
     for (let at = 0; at < bytes.length; ) {
@@ -55,7 +55,7 @@ export class MemberBody implements AsyncIterable<Uint8Array> {
   async close(): Promise<void> {
     this.#closed = true
     await this.#reader.skip(this.#left)
-    // The very last padding may be missing: some writers stop right behind the content.
+    // The last padding of the archive may be missing: some writers stop right behind the content.
     let padding = this.#padding
     while (padding > 0) padding -= (await this.#reader.some(padding))?.length ?? padding
     this.#left = 0

@@ -2,7 +2,7 @@ import { ErofsInputError } from '../errors.ts'
 import type { TarHeader } from './decode-header.ts'
 import { decodeDecimal, decodePax, decodeTime, type PaxRecord } from './decode-pax.ts'
 
-/** What extended headers say about the next entry. */
+/** The values that extended headers give for the next entry. */
 export interface Overrides {
   path?: Buffer
   linkPath?: Buffer
@@ -22,8 +22,8 @@ const SPARSE_PREFIX = 'GNU.sparse.'
 const MARK_PREFIX = 'HOLT.'
 
 /**
- * Adds the records of an extended header for one entry. An empty value takes an earlier record
- * back. Lists start anew with each header, so that a chain of headers cannot fill the memory.
+ * Adds the records of an extended header for one entry. An empty value removes an earlier record.
+ * Lists start anew with each header, so that a chain of headers cannot fill the memory.
  */
 export function applyPax(overrides: Overrides, bytes: Buffer): void {
   delete overrides.xattrs
@@ -32,7 +32,7 @@ export function applyPax(overrides: Overrides, bytes: Buffer): void {
   for (const record of decodePax(bytes)) applyRecord(overrides, record)
 }
 
-/** Adds those records of a global header that make sense for more than one entry. */
+/** Adds the records of a global header that make sense for more than one entry. */
 export function applyGlobalPax(overrides: Overrides, bytes: Buffer): void {
   for (const record of decodePax(bytes)) {
     if (record.key === 'uid' || record.key === 'gid' || record.key === 'mtime') applyRecord(overrides, record)
@@ -64,12 +64,12 @@ function removeRecord(overrides: Overrides, key: string): void {
   else if (key === 'path' || key === 'size' || key === 'uid' || key === 'gid' || key === 'mtime') delete overrides[key]
 }
 
-/** GNU tar writes `=` in an attribute's name as `%3D`, and `%` as `%25`. */
+/** Decodes the name of an attribute. GNU tar writes `=` as `%3D`, and `%` as `%25`. */
 function decodeXattrName(name: string): string {
   return name.replace(/%(3D|25)/g, (_, code: string) => (code === '25' ? '%' : '='))
 }
 
-/** A header with all that extended headers say about it. */
+/** A header, completed by the extended headers of its entry. */
 export interface Member {
   readonly header: TarHeader
   readonly path: Buffer
@@ -79,13 +79,16 @@ export interface Member {
   readonly mtimeSecs: number
   readonly mtimeNanos: number
   readonly xattrs: Map<string, Uint8Array> | undefined
-  /** Bytes of the archive that belong to the entry. */
+  /** The bytes of the archive that belong to the entry. */
   readonly storedSize: number
   readonly sparse: readonly PaxRecord[]
   readonly marks: ReadonlyMap<string, string> | undefined
 }
 
-/** Joins a header with the overrides that preceded it, the entry's own before the global ones. */
+/**
+ * Joins a header with the overrides that preceded it. The entry's own overrides take precedence
+ * over the global ones.
+ */
 export function toMember(header: TarHeader, own: Overrides, global: Overrides): Member {
   const path = own.path ?? header.path
   const storedSize = own.size ?? header.size

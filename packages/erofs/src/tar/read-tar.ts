@@ -8,29 +8,32 @@ import { MemberBody } from './member-body.ts'
 import { applyGlobalPax, applyPax, type Member, type Overrides, toMember } from './overrides.ts'
 import { expandSparse, readSparseMap } from './sparse.ts'
 
-/** Bytes of one extended header; attribute values are at most 64 KiB each. */
+/** The maximum size of one extended header, in bytes. An attribute value has at most 64 KiB. */
 const MAX_EXTENDED_HEADER = 1 << 20
-/** Bytes of one list of names. A guest ends a list after 64 KiB, and one long path still fits. */
+/**
+ * The maximum size of one list of names, in bytes. A guest ends a list after 64 KiB, and one long
+ * path still fits.
+ */
 const MAX_KEPT_NAMES = 2 << 20
 const SLASH = 0x2f
 /**
- * Typeflags of files whose sparse map is in an extended header or in their content. A file with `S`
- * has it in its own header.
+ * The types of files whose sparse map is in an extended header or in their content. A file of type
+ * `S` has it in its own header.
  */
 const mapTypes: ReadonlySet<string> = new Set(['0', '7'])
 
 /**
- * The entries of an uncompressed tar stream (v7, ustar, pax, GNU), in their order. Names are bytes.
- * The content of an entry must be read before the next entry is asked for; what is not read is
- * passed over. Damaged input throws `ErofsInputError`.
+ * Yields the entries of an uncompressed tar stream (v7, ustar, pax, GNU), in their order. Names are
+ * bytes. The content of an entry must be read before the next entry is requested. Unread content is
+ * skipped. Damaged input throws `ErofsInputError`.
  */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<Entry> {
   yield* readMembers(source, openEntry)
 }
 
 /**
- * The entries of a tar stream that a guest has exported: as `readTar`, and with the marks that only
- * Holt's own streams have (`guest/PROTOCOL.md`, Images).
+ * Yields the entries of a tar stream that a guest has exported. It reads as `readTar` does, and
+ * accepts the marks that only Holt's own streams have (`guest/PROTOCOL.md`, Images).
  */
 export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGenerator<ExportEntry> {
   yield* readMembers<ExportEntry>(source, async (member, reader) =>
@@ -41,9 +44,9 @@ export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGener
 }
 
 interface Opened<Item> {
-  /** Null for what is no entry (a volume label). */
+  /** The entry, or null for a member that is none (a volume label). */
   readonly entry: Item | null
-  /** The bytes that belong to it. */
+  /** The bytes that belong to the member. */
   readonly body: MemberBody | null
 }
 
@@ -69,7 +72,10 @@ async function* readMembers<Item>(
   }
 }
 
-/** The next header; null at the end of the archive: two zero blocks, or nothing more. */
+/**
+ * Returns the next header, or null at the end of the archive: two zero blocks, or the end of the
+ * stream.
+ */
 async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
   const block = await reader.exactly(TAR_BLOCK)
   if (block === null) return null
@@ -80,7 +86,7 @@ async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
 }
 
 /**
- * Reads a header that only says something about the ones behind it. False when it is an entry
+ * Applies a header that only describes later headers. Returns false if the header is an entry
  * itself.
  */
 async function readExtension(
@@ -123,7 +129,7 @@ function untilNul(bytes: Buffer): Buffer {
   return end === -1 ? bytes : bytes.subarray(0, end)
 }
 
-/** Returns a list of names, which stands in the content of its member. */
+/** Returns a list of names, which is the content of its member. */
 async function openKept({ header, path, storedSize }: Member, reader: ByteReader): Promise<Opened<ExportEntry>> {
   if (header.typeflag !== '0' || storedSize > MAX_KEPT_NAMES)
     throw new ErofsInputError('tar_malformed', path, 'a list of names has another type, or is too long')
@@ -131,7 +137,10 @@ async function openKept({ header, path, storedSize }: Member, reader: ByteReader
   return { entry: { type: 'kept', lists: decodeKeptNames(list) }, body: null }
 }
 
-/** The entry of a member with a mark, which has no content; null for one without. */
+/**
+ * Returns the entry of a member with a mark, which has no content, or null if the member has no
+ * mark.
+ */
 function openMarked(member: Member): Opened<ExportEntry> | null {
   const { marks, header, path } = member
   if (marks === undefined) return null
@@ -149,13 +158,13 @@ function openMarked(member: Member): Opened<ExportEntry> | null {
   throw new ErofsInputError('tar_malformed', path, 'an entry has marks that make no sense')
 }
 
-/** The entry of a member, and the bytes that belong to it. */
+/** Returns the entry of a member, and the bytes that belong to it. */
 async function openEntry(member: Member, reader: ByteReader): Promise<Opened<Entry>> {
   const { header, path } = member
   const attributes = attributesOf(member)
-  // Only these types have content; other headers may carry a size that means nothing.
+  // Only these types have content. Other headers may have a size without a meaning.
   const open = (size: number): MemberBody => new MemberBody(reader, path, size)
-  // Readers differ in the name and the size of such a member.
+  // Readers disagree on the name and the size of such a member.
   if (member.sparse.length > 0 && !mapTypes.has(header.typeflag))
     throw new ErofsInputError('tar_malformed', path, 'an entry has a sparse map that its type has no place for')
   switch (header.typeflag) {

@@ -5,28 +5,31 @@ import { decodeDecimal, type PaxRecord } from './decode-pax.ts'
 import type { MemberBody } from './member-body.ts'
 import type { Member } from './overrides.ts'
 
-/** A part of a sparse file that the archive stores; all around is zero. */
+/** A part of a sparse file that the archive stores. All bytes between the parts are zero. */
 interface Segment {
   readonly offset: number
   readonly length: number
 }
 
-/** A sparse file: its size when expanded, and its stored parts in ascending order. */
+/** A sparse file: its expanded size, and its stored parts in ascending order. */
 export interface SparseMap {
   readonly path: Buffer
   readonly size: number
   readonly segments: readonly Segment[]
 }
 
-/** More parts than any file system fragments a file into; a bound for memory. */
+/**
+ * The maximum number of stored parts, which bounds the memory. No file system fragments a file into
+ * that many.
+ */
 const MAX_SEGMENTS = 1_000_000
 const ZEROS = new Uint8Array(1 << 20)
 const NEWLINE = 0x0a
 
 /**
- * The map of an entry in one of GNU's four sparse formats, or null when the entry is not sparse.
- * Source: GNU tar manual, appendix "Storing Sparse Files". Old GNU maps go on in blocks between
- * header and content, version 1.0 maps are the beginning of the content.
+ * Returns the map of an entry in one of GNU's four sparse formats, or null if the entry is not
+ * sparse. An old GNU map continues in blocks between header and content. A map of version 1.0 is at
+ * the beginning of the content. Source: GNU tar manual, appendix "Storing Sparse Files".
  */
 export async function readSparseMap(
   member: Member,
@@ -52,7 +55,7 @@ export async function readSparseMap(
   return checkMap({ path: name, size, segments: segmentsInRecords(sparse, name) }, member.storedSize)
 }
 
-/** The content of a sparse file, holes as zeros. */
+/** Yields the content of a sparse file, with zeros for the holes. */
 export async function* expandSparse(map: SparseMap, body: MemberBody): AsyncGenerator<Uint8Array> {
   let at = 0
   for (const { offset, length } of map.segments) {
@@ -93,7 +96,7 @@ function collectOldGnu(fields: Buffer, path: Buffer, segments: Segment[]): void 
   }
 }
 
-/** Versions 0.0 (a record per number) and 0.1 (one record with all numbers). */
+/** Decodes a map of version 0.0 (a record per number) or 0.1 (one record with all numbers). */
 function segmentsInRecords(records: readonly PaxRecord[], path: Buffer): Segment[] {
   const map = records.findLast(({ key }) => key === 'map')
   const numbers =
@@ -108,8 +111,8 @@ function segmentsInRecords(records: readonly PaxRecord[], path: Buffer): Segment
 }
 
 /**
- * Version 1.0: decimal numbers on lines of their own, padded to a whole block. The first says how
- * many pairs follow.
+ * Decodes a map of version 1.0: decimal numbers on lines of their own, padded to a whole block. The
+ * first number is the number of pairs that follow.
  */
 async function readSegmentsInContent(body: MemberBody, path: Buffer): Promise<Segment[]> {
   const numbers: number[] = []
@@ -152,7 +155,8 @@ function toSegments(numbers: readonly number[], path: Buffer): Segment[] {
 }
 
 /**
- * Refuses a map whose parts overlap, leave the file, or are not exactly what the archive stores.
+ * Throws for a map whose parts overlap, exceed the file, or do not match the size that the archive
+ * stores.
  */
 function checkMap(map: SparseMap, storedSize: number): SparseMap {
   let end = 0

@@ -12,8 +12,8 @@ const typeflags: Readonly<Record<Entry['type'], string>> = {
 }
 
 /**
- * Writes entries as a tar stream: a ustar header each, and before it a pax header for what ustar
- * cannot say (names as bytes, nanoseconds, extended attributes). Source: POSIX.1-2024, pax.
+ * Writes entries as a tar stream. Each entry has a ustar header. A pax header before it holds all
+ * that ustar cannot: names as bytes, nanoseconds, extended attributes. Source: POSIX.1-2024, pax.
  */
 export async function* writeTar(entries: AsyncIterable<Entry>): AsyncGenerator<Uint8Array> {
   for await (const entry of entries) {
@@ -31,7 +31,7 @@ export async function* writeTar(entries: AsyncIterable<Entry>): AsyncGenerator<U
 
 function recordsOf(entry: Entry, size: number): Buffer[] {
   const fraction = String(entry.mtimeNanos).padStart(9, '0')
-  // Before 1970 the seconds are rounded down and the nanoseconds count up; a pax time is one signed
+  // Before 1970 the seconds are rounded down and the nanoseconds count up. A pax time is one signed
   // decimal.
   const time =
     entry.mtimeSecs >= 0 || entry.mtimeNanos === 0
@@ -48,7 +48,7 @@ function recordsOf(entry: Entry, size: number): Buffer[] {
   ]
 }
 
-/** `length key=value\n`, where the length counts its own digits. */
+/** Encodes a record as `length key=value\n`. The length counts its own digits. */
 function record(key: string, value: Buffer): Buffer {
   const rest = Buffer.concat([Buffer.from(` ${key}=`, 'latin1'), value, Buffer.from('\n')])
   let length = rest.length + 1

@@ -14,19 +14,19 @@ export interface Attributes {
 }
 
 const MAX_ID = 0xffff_ffff
-/** `PATH_MAX` without the final NUL: what `symlink(2)` takes. */
+/** `PATH_MAX` without the final NUL: the longest target that `symlink(2)` accepts. */
 const MAX_TARGET_BYTES = 4095
-/** Linux device numbers have 12 bits of major and 20 of minor. */
+/** The limits of Linux device numbers: 12 bits of major and 20 of minor. */
 const MAX_MAJOR = 0xfff
 const MAX_MINOR = 0xf_ffff
 
-/** Refuses a number that the inode could not hold as it is. */
+/** Returns the number, or throws if the inode cannot store it exactly. */
 export function checkWhole(entry: Entry, field: string, value: number, max: number, min = 0): number {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return value
   throw new ErofsInputError('number_out_of_range', entry.path, `${field} is ${value}, ${min} to ${max} may be`)
 }
 
-/** Parses the attributes of an entry, once; what is behind it trusts them. */
+/** Checks the attributes of an entry, once. Later code trusts them. */
 export function checkAttributes(entry: Entry, keepXattrs: boolean): Attributes {
   return {
     mode: checkWhole(entry, 'mode', entry.mode, MAX_ID) & 0o7777,
@@ -38,7 +38,7 @@ export function checkAttributes(entry: Entry, keepXattrs: boolean): Attributes {
   }
 }
 
-/** The target of a symbolic link, one character per byte. */
+/** Checks the target of a symbolic link, and returns it with one character per byte. */
 export function checkSymlinkTarget(entry: Entry, target: Uint8Array | string): string {
   const bytes = toBytes(target)
   if (bytes.length === 0 || bytes.length > MAX_TARGET_BYTES || bytes.includes(0)) {
@@ -48,7 +48,7 @@ export function checkSymlinkTarget(entry: Entry, target: Uint8Array | string): s
   return bytes.toString('latin1')
 }
 
-/** A device number in the encoding of the kernel's `new_encode_dev`. */
+/** Returns a device number in the encoding of the kernel's `new_encode_dev`. */
 export function encodeDevice(entry: Entry, rdev: DeviceNumber): number {
   const major = checkWhole(entry, 'rdev.major', rdev.major, MAX_MAJOR)
   const minor = checkWhole(entry, 'rdev.minor', rdev.minor, MAX_MINOR)

@@ -4,22 +4,25 @@ import { type Attributes, checkAttributes, checkSymlinkTarget, checkWhole, encod
 import type { DirectoryInode, FileInode, Inode } from './inode.ts'
 import { splitPath } from './split-path.ts'
 
-/** How much a tree may hold, and whether it keeps extended attributes. */
+/** The limits of a tree, and the choice to keep extended attributes. */
 export interface TreeLimits {
-  /** Entries of the input plus directories that only their children imply. */
+  /** The maximum number of entries, including directories that only their children imply. */
   readonly maxEntries: number
-  /** Bytes of names, symlink targets and extended attributes together. */
+  /** The maximum size of names, symlink targets and extended attributes together, in bytes. */
   readonly maxMetadataBytes: number
   readonly keepXattrs: boolean
 }
 
-/** A directory that no entry describes: the root, or a parent that only its children imply. */
+/**
+ * The attributes of a directory without an entry: the root, or a parent that only its children
+ * imply.
+ */
 const IMPLIED: Attributes = { mode: 0o755, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0, xattrs: null }
 
 /**
  * The tree of an image, in memory and without content. Entries come in any order, parents are
- * implied, the last of a path wins. No link is ever followed: a path leads through directories or
- * is refused.
+ * implied, and the last entry of a path wins. No link is ever followed: a path that leads through
+ * anything but directories is refused.
  */
 export class ImageTree {
   readonly root: DirectoryInode = newDirectory(IMPLIED, null)
@@ -31,7 +34,7 @@ export class ImageTree {
     this.#limits = limits
   }
 
-  /** Takes one entry in. A regular file comes back, for its content to be stored. */
+  /** Adds one entry. Returns the inode of a regular file, whose content the caller stores. */
   add(entry: Entry): FileInode | null {
     this.#count(entry)
     const names = splitPath(entry.path)
@@ -87,7 +90,7 @@ export class ImageTree {
     }
   }
 
-  /** The directory that these names lead to, made where it is missing. */
+  /** Returns the directory at a path, and creates missing directories. */
   #parent(entry: Entry, names: readonly string[]): DirectoryInode {
     let directory = this.root
     for (const name of names) {
@@ -153,9 +156,7 @@ function newDirectory(attributes: Attributes, parent: DirectoryInode | null): Di
   return { type: 'directory', ...attributes, nlink: 2, offset: -1, firstBlock: 0, parent, children: null }
 }
 
-/**
- * Takes a name from what it named, and from all that is below it; other hard links to those stay.
- */
+/** Removes a name of an inode and of all inodes below it. Other hard links to them remain. */
 function release(inode: Inode, parent: DirectoryInode): void {
   if (inode.type !== 'directory') {
     inode.nlink -= 1

@@ -6,16 +6,16 @@ const MAX_PATH_BYTES = 4096
 const MAX_NAME_BYTES = 255
 const SLASH = 0x2f
 
-/** The bytes of a path or link target; text is UTF-8. */
+/** Returns the bytes of a path or link target. Text is encoded as UTF-8. */
 export function toBytes(text: Uint8Array | string): Buffer {
   if (typeof text === 'string') return Buffer.from(text, 'utf8')
   return Buffer.from(text.buffer, text.byteOffset, text.byteLength)
 }
 
 /**
- * The one canonical form of an entry's path: its components from the root, one character per byte,
- * none empty, `.` or `..`. The root itself is the empty list. Refuses what has no such form; `..`
- * is never resolved.
+ * Returns the canonical form of an entry's path: its components from the root, one character per
+ * byte. No component is empty, `.` or `..`. The root is the empty list. Throws for a path without
+ * such a form. `..` is never resolved.
  */
 export function splitPath(path: Uint8Array | string): string[] {
   const bytes = toBytes(path)
@@ -31,7 +31,7 @@ export function splitPath(path: Uint8Array | string): string[] {
     if (end - start > MAX_NAME_BYTES) {
       throw new ErofsInputError('name_too_long', bytes, `a name has ${end - start} bytes, ${MAX_NAME_BYTES} may be`)
     }
-    // A fresh string, not a slice of the whole path, which would stay in memory with it.
+    // A new string: a slice would keep the whole path in memory.
     const name = bytes.toString('latin1', start, end)
     if (name === '..') throw new ErofsInputError('path_invalid', bytes, 'the path contains ".."')
     if (name !== '' && name !== '.') names.push(name)
