@@ -1,5 +1,5 @@
 /**
- * What kind of thing went wrong while a tree was made; the service maps it to its own catalogue.
+ * The kind of fault that stopped the making of a tree. The service maps it to its own catalogue.
  */
 export type BuilderErrorCode =
   | 'recipe_invalid'
@@ -14,7 +14,10 @@ export type BuilderErrorCode =
   | 'platform_missing'
   | 'context_invalid'
 
-/** The one error this package throws on purpose; `detail` is for a log, `message` for a person. */
+/**
+ * The only error that this package throws on purpose. `detail` is for a log, `message` for a
+ * person.
+ */
 export class BuilderError extends Error {
   override readonly name = 'BuilderError'
   readonly code: BuilderErrorCode

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * Time that work takes before it yields, in milliseconds. A delay this short is not noticeable to
- * other work of the event loop.
+ * The time that work takes before it yields, in milliseconds. A delay this short is not noticeable
+ * to other work of the event loop.
  */
 const stretchMs = 5
 

@@ -5,7 +5,7 @@ import type { BuildPlan } from './plan.ts'
 import type { ReadingAnswer, ReadingJob, ReadingOptions } from './reading-job.ts'
 import { ReadingThread, type ThreadLimits, threadLimits } from './reading-thread.ts'
 
-/** Concurrent threads. Each may use a whole core. */
+/** The maximum number of concurrent threads. Each may use a whole core. */
 const MAX_THREADS = 2
 
 /** The owner of a Dockerfile, and the signal that ends its reading. */

@@ -3,19 +3,19 @@ import { type Glob, readGlob, replaceByGlob, trimByGlob } from './match-glob.ts'
 import type { Escape } from './read-directives.ts'
 import { WordAccount } from './word-account.ts'
 
-/** Returns the value of a variable; undefined if it is not set. */
+/** Returns the value of a variable, or undefined if it is not set. */
 export type Lookup = (name: string) => string | undefined
 
-/** Characters that one word may expand to. */
+/** The maximum number of characters that one word may expand to. */
 const MAX_LENGTH = 1 << 20
-/** `${a:-${b:-...}}`. */
+/** The maximum depth of substitutions such as `${a:-${b:-...}}`. */
 const MAX_DEPTH = 100
 
 const nameAt = /[\p{Nd}]+|[\p{L}_][\p{L}\p{Nd}_]*|[@*#?$!-]/uy
 
 /** Options for expanding a word. */
 export interface ExpandOptions {
-  /** Default: a backslash. */
+  /** The escape character. Default: a backslash. */
   readonly escapeChar?: Escape
   /** The account to charge: that of the word's file. Default: a new one. */
   readonly account?: WordAccount
@@ -86,7 +86,7 @@ class Expansion {
 
   /**
    * Reads up to a character that ends this part, or to the end of the word. Escapes in a pattern
-   * are kept, because they mean something there.
+   * are kept, because the pattern interprets them.
    */
   #until(stop: '}' | '/' | null, keepEscapes: boolean): string {
     let result = ''
@@ -146,7 +146,7 @@ class Expansion {
 
   /**
    * Reads an escape within double quotes. Only a quote, a dollar and the escape itself can be
-   * escaped there; otherwise the escape is a character.
+   * escaped there. Before any other character the escape is literal.
    */
   #escapedInQuotes(keepEscapes: boolean): string {
     const { escapeChar } = this.#tools

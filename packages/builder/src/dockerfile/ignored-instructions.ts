@@ -1,4 +1,4 @@
-/** What a build leaves out, and why. */
+/** The instructions that a build ignores, with the reasons. */
 export const ignoredInstructions: Readonly<Record<string, { readonly reason: string; readonly fix: string | null }>> = {
   CMD: {
     reason: 'A runtime runs the commands that it is given, and no command of its image.',

@@ -58,8 +58,8 @@ class Matcher {
   }
 
   /**
-   * Returns the number of characters from `start` that the pattern matches, the fewest or the most;
-   * null if it does not match. Wildcards match no newline.
+   * Returns the number of characters from `start` that the pattern matches, the fewest or the most.
+   * Returns null if it does not match. Wildcards match no newline.
    */
   lengthIn(value: readonly string[], { start = 0, longest, spend }: MatchOptions): number | null {
     this.#begin()

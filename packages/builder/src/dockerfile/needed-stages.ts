@@ -1,14 +1,14 @@
 import type { CopySource, Instruction, Stage, StageBase } from './plan.ts'
 
-/** A stage that needs itself, by way of others or not. */
+/** A cycle of stages: a stage that needs itself, directly or through others. */
 export interface Circle {
   readonly type: 'circle'
-  /** Where it closes. */
+  /** The line that closes the cycle. */
   readonly line: number
   readonly stage: string
 }
 
-/** The stages that a target needs, each after those that it needs. */
+/** Returns the stages that a target needs, each after those that it needs. */
 export function neededStages(stages: readonly Stage[], target: number): readonly Stage[] | Circle {
   const done = new Set<number>()
   const open = new Set<number>()
@@ -31,12 +31,15 @@ export function neededStages(stages: readonly Stage[], target: number): readonly
   return visit(target) ?? order
 }
 
-/** How people call a stage. */
+/** Returns the name of a stage for people. */
 export function stageName(stage: Stage | undefined): string {
   return stage?.name ?? String(stage?.index ?? '')
 }
 
-/** The stage that a target names: by name or number, the last one without. */
+/**
+ * Returns the stage that a target names by name or number, and the last stage for no target.
+ * Returns null if there is none.
+ */
 export function findTarget(stages: readonly Stage[], target: string | null): number | null {
   if (target === null) return stages.length - 1
   const byName = stages.findLastIndex(({ name }) => name === target.toLowerCase())
@@ -45,7 +48,7 @@ export function findTarget(stages: readonly Stage[], target: string | null): num
   return number < stages.length ? number : null
 }
 
-/** Everything that the instructions of stages take files from, and what the stages begin with. */
+/** Returns the bases of stages and all sources of files in their instructions. */
 export function sourcesOf(stages: readonly Stage[]): (StageBase | CopySource)[] {
   return stages.flatMap((stage) => [stage.base, ...stage.instructions.flatMap(copySources)])
 }

@@ -9,10 +9,10 @@ import type { WordAccount } from './word-account.ts'
 
 /** Options for planning a Dockerfile. */
 export interface PlanOptions {
-  /** The stage to stop at; null: the last. */
+  /** The stage to stop at. Null: the last one. */
   readonly target?: string | null | undefined
   readonly buildArgs?: Readonly<Record<string, string>> | undefined
-  /** Default: the platform of this machine. */
+  /** The platform of the build. Default: that of this machine. */
   readonly platform?: Platform | undefined
   /** The account for the words of the file. Default: a new one. */
   readonly account?: WordAccount | undefined
@@ -39,7 +39,7 @@ export function planDockerfile(text: string, options: PlanOptions = {}): BuildPl
 }
 
 /**
- * Returns for each instruction what a build would do with it. Never throws, whatever the text is.
+ * Returns for each instruction what a build would do with it. Never throws, regardless of the text.
  */
 export function checkDockerfile(text: string, options: PlanOptions = {}): DockerfileCheck {
   const { reading, stages, problem } = study(text, options)
@@ -75,7 +75,7 @@ interface Problem {
 
 interface Study {
   readonly reading: Reading
-  /** The stages that the target needs; all stages if that cannot be determined. */
+  /** The stages that the target needs, or all stages if that cannot be determined. */
   readonly stages: readonly Stage[]
   readonly problem: Problem | null
 }

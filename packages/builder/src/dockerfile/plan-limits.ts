@@ -1,13 +1,13 @@
 import { BuildError } from '../build/contract.ts'
 import type { BuildPlan, Instruction } from './plan.ts'
 
-/** No handwritten Dockerfile has more stages or steps. */
+/** The maximum number of stages and of steps. No handwritten Dockerfile has more. */
 const MAX_STAGES = 100
 const MAX_INSTRUCTIONS = 2_000
 
 /**
- * Names, values, paths and arguments of a Dockerfile's instructions. Each is an object, and all
- * arrive from another thread at once.
+ * The maximum number of names, values, paths and arguments of a Dockerfile's instructions. Each is
+ * an object, and all arrive from another thread at once.
  */
 const MAX_WORDS = 50_000
 

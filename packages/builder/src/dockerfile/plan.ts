@@ -3,7 +3,7 @@ import type { WordsSpent } from './word-account.ts'
 
 /**
  * The steps of a build, in order, as read from a Dockerfile. Words are unexpanded, because the
- * environment of the base image is known only once it is pulled; `expandWord` expands them. Only
+ * environment of the base image is known only after it is pulled. `expandWord` expands them. Only
  * `FROM` is expanded here, from the global `ARG`s.
  */
 export interface BuildPlan {
@@ -30,7 +30,7 @@ export interface BuildPlan {
 export interface Stage {
   /** Its number in the file, from 0. */
   readonly index: number
-  /** Of `FROM ... AS name`, in small letters. */
+  /** The name of `FROM ... AS name`, in small letters. */
   readonly name: string | null
   readonly base: StageBase
   readonly line: number
@@ -53,7 +53,7 @@ export type CopySource =
   | { readonly type: 'template'; readonly reference: string }
 
 interface Common {
-  /** From 1. */
+  /** The line in the file, from 1. */
   readonly line: number
   /** The instruction on one line, shortened, for people. */
   readonly text: string
@@ -73,13 +73,13 @@ export type Instruction = Common &
     | { readonly type: 'expose'; readonly ports: readonly string[] }
   )
 
-/** A name and its value; both may have variables. */
+/** A name and its value. Both may have variables. */
 export interface Pair {
   readonly name: string
   readonly value: string
 }
 
-/** RUN. */
+/** A RUN instruction. */
 export interface RunInstruction {
   readonly type: 'run'
   readonly form:
@@ -93,7 +93,7 @@ export interface RunInstruction {
   readonly noNetwork: boolean
 }
 
-/** `RUN --mount`. Words may have variables. */
+/** A mount of `RUN --mount`. Words may have variables. */
 export type Mount =
   | {
       readonly type: 'bind'
@@ -118,7 +118,7 @@ export type Mount =
   | {
       readonly type: 'secret'
       readonly id: string
-      /** Null: `/run/secrets/ID`, unless `env` is given. */
+      /** The path. Null: `/run/secrets/ID`, unless `env` is given. */
       readonly target: string | null
       readonly env: string | null
       readonly required: boolean
@@ -127,10 +127,10 @@ export type Mount =
       readonly gid: string | null
     }
 
-/** COPY and ADD. */
+/** A COPY or ADD instruction. */
 export interface CopyInstruction {
   readonly type: 'copy'
-  /** ADD fetches addresses and unpacks archives of the context. */
+  /** True for ADD, which fetches addresses and unpacks archives of the context. */
   readonly add: boolean
   readonly from: CopySource
   /** Patterns of paths, or for ADD also addresses. */
@@ -145,7 +145,7 @@ export interface CopyInstruction {
   readonly parents: boolean
   /** `COPY --exclude`. */
   readonly exclude: readonly string[]
-  /** `ADD --unpack`; null: depends on the kind of the source. */
+  /** `ADD --unpack`. Null: depends on the kind of the source. */
   readonly unpack: boolean | null
 }
 

@@ -1,9 +1,9 @@
 import { arch } from 'node:os'
 
-/** What programs are made for. */
+/** The operating system and the processor that programs are made for. */
 export interface Platform {
   readonly os: string
-  /** As images name it: `amd64`. */
+  /** The name of the architecture in images: `amd64`. */
   readonly arch: string
 }
 
@@ -14,12 +14,12 @@ const arches: Readonly<Record<string, string>> = {
   aarch64: 'arm64',
 }
 
-/** The platform of this machine. */
+/** Returns the platform of this machine. */
 export function hostPlatform(): Platform {
   return { os: 'linux', arch: archOf(arch()) }
 }
 
-/** Whether `--platform` names this platform: `linux/amd64`, `amd64`, `linux/arm64/v8`. */
+/** Returns true if `--platform` names this platform: `linux/amd64`, `amd64`, `linux/arm64/v8`. */
 export function isSamePlatform(wanted: string, host: Platform): boolean {
   const [first = '', second, third, ...more] = wanted.toLowerCase().split('/')
   if (more.length > 0) return false
@@ -34,7 +34,7 @@ function archOf(name: string): string {
 }
 
 /**
- * The arguments that every Dockerfile has; a stage sees one after it has declared it.
+ * Returns the arguments that every Dockerfile has. A stage sees one after it has declared it.
  * Source: docs.docker.com, Dockerfile reference, "Automatic platform ARGs in the global scope".
  */
 export function platformArgs({ os, arch: machine }: Platform, target: string | null): readonly [string, string][] {
@@ -49,7 +49,7 @@ export function platformArgs({ os, arch: machine }: Platform, target: string | n
   ]
 }
 
-/** Build arguments that steps have without declaring them, and that are in no image. */
+/** The build arguments that steps have without a declaration. They are in no image. */
 export const predefinedBuildArgs: ReadonlySet<string> = new Set(
   ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
 )

@@ -7,10 +7,10 @@ import { boolean, type FindSource } from './read-mount.ts'
 import { needed } from './read-run.ts'
 import { type Flag, readJsonForm, splitPlain, takeFlags } from './split-words.ts'
 
-/** Sources of one COPY. */
+/** The maximum number of sources of one COPY. */
 const MAX_SOURCES = 1000
 
-/** Patterns of `--exclude` of one COPY. */
+/** The maximum number of `--exclude` patterns of one COPY. */
 const MAX_EXCLUDES = 100
 
 interface Options {

@@ -1,12 +1,12 @@
 import { DockerfileParser } from 'dockerfile-ast'
 
-/** What quotes a character: `\`, or a backtick by `# escape=`. */
+/** The character that escapes another one: `\`, or a backtick by `# escape=`. */
 export type Escape = '\\' | '`'
 
-/** What the comments at the head of a Dockerfile ask for. */
+/** The directives in the comments at the beginning of a Dockerfile. */
 export interface Directives {
   readonly escapeChar: Escape
-  /** Directives that cannot be followed. */
+  /** The directives that cannot be followed. */
   readonly refused: readonly {
     readonly line: number
     readonly text: string
@@ -20,14 +20,15 @@ const frontend = /^(?:docker\.io\/)?docker\/dockerfile(?:-upstream)?(?::[\w][\w.
 
 /** Reads the directives, which end at the first line that is none. */
 export function readDirectives(text: string): Directives {
-  // A first line for the kernel is passed over, so that no directive hides behind it.
+  // A first line for the kernel is skipped, so that no directive hides behind it.
   const skipped = /^\uFEFF?#!/.test(text) ? text.indexOf('\n') + 1 : 0
   const firstLine = skipped === 0 ? 1 : 2
   const head = directiveLines(text.slice(skipped))
   const refused: { line: number; text: string; reason: string; fix: string }[] = []
   const seen = new Set<string>()
   let escapeChar: Escape = '\\'
-  // The parser is only shown lines that are directives: what ends them is read differently by it.
+  // The parser gets only lines that are directives, because it disagrees on the line that ends
+  // them.
   const directives = head.length === 0 ? [] : DockerfileParser.parse(`${head.join('\n')}\n`).getDirectives()
   for (const [index, directive] of directives.entries()) {
     const name = directive.getName().toLowerCase()

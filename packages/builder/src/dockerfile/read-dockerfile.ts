@@ -33,13 +33,13 @@ export interface Reading {
   readonly escapeChar: Escape
   readonly stages: readonly Stage[]
   readonly lines: readonly CheckedLine[]
-  /** Refused lines with the reason. */
+  /** The refused lines with the reason. */
   readonly refused: ReadonlyMap<CheckedLine, RefusedKind>
   readonly warnings: readonly string[]
   readonly globalArgs: Readonly<Record<string, string>>
   /** Build arguments that no ARG declares. */
   readonly unusedArgs: readonly string[]
-  /** The work that its words charged. */
+  /** The work that the words of the file charged. */
   readonly spent: WordsSpent
   /** True if the account was exhausted before the end of the file. */
   readonly isPartial: boolean
@@ -108,14 +108,14 @@ class Reader {
     return this.#stoppedAt
   }
 
-  /** First pass: the arguments before the first FROM, and every FROM. */
+  /** Reads the arguments before the first FROM, and every FROM, in a first pass. */
   readFirst(line: LogicalLine): void {
     if (line.keyword === 'ARG' && this.#froms.size === 0 && !this.#account.isSpent) this.#globalArgs(line)
     if (line.keyword === 'FROM') this.#froms.set(line, this.#account.isSpent ? notRead : this.#readFrom(line))
     if (this.#account.isSpent) this.#stoppedAt ??= line
   }
 
-  /** Second pass: every line gets its verdict. */
+  /** Gives every line its verdict, in a second pass. */
   read(line: LogicalLine): void {
     try {
       if (line.error !== null) throw line.error
@@ -166,7 +166,7 @@ class Reader {
     }
   }
 
-  /** Declares a build argument, which counts from its declaration on. */
+  /** Declares a build argument, which is set from its declaration on. */
   #declare(name: string): void {
     this.#declared.add(name)
     const { buildArgs } = this.#options
@@ -274,7 +274,7 @@ class Reader {
 }
 
 /**
- * The verdict on FROM after the line that exhausted the account: it counts as a stage and is not
+ * The verdict on FROM after the line that exhausted the account. It counts as a stage and is not
  * read.
  */
 const notRead = wrong('The file was read no further.')

@@ -9,7 +9,7 @@ import { splitPlain, takeFlags } from './split-words.ts'
 /** The parts of a FROM line. */
 export interface From {
   readonly base: StageBase
-  /** In small letters; null without AS. */
+  /** The name in small letters, or null without AS. */
   readonly name: string | null
 }
 
@@ -18,7 +18,7 @@ export interface FromScope {
   readonly lookup: Lookup
   readonly words: ExpandOptions
   readonly platform: Platform
-  /** The number of an earlier stage by its name in small letters. */
+  /** Returns the number of an earlier stage by its name in small letters. */
   readonly findStage: (name: string) => number | undefined
 }
 

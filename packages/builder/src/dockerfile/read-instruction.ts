@@ -9,8 +9,7 @@ import { readRun } from './read-run.ts'
 import { readArgs, readExpose, readPairs, readShell, readWhole } from './read-settings.ts'
 
 /**
- * Reads an instruction within a stage; `FROM` and what is ignored are not its matter. Throws
- * `LineError`.
+ * Reads an instruction within a stage, except `FROM` and ignored instructions. Throws `LineError`.
  */
 export function readInstruction(
   line: LogicalLine,
@@ -43,12 +42,12 @@ export function readInstruction(
   }
 }
 
-/** Every instruction, also those that are ignored. */
+/** All instructions, including the ignored ones. */
 const keywords = [
   ...['FROM', 'RUN', 'COPY', 'ADD', 'ENV', 'LABEL', 'ARG', 'WORKDIR', 'USER', 'SHELL', 'EXPOSE', 'CMD', 'ENTRYPOINT'],
   ...['HEALTHCHECK', 'ONBUILD', 'STOPSIGNAL', 'VOLUME', 'MAINTAINER'],
 ]
-/** A longer word is no misspelt instruction. */
+/** The maximum length of a misspelt instruction. */
 const maxKeyword = 16
 
 function unknown(keyword: string): Error {

@@ -7,7 +7,7 @@ export interface HeredocText {
   readonly name: string
   /** The text as in the file. With `<<-` it still has the tabs at the beginning of lines. */
   readonly raw: string
-  /** Without those tabs. */
+  /** The text without those tabs. */
   readonly content: string
   readonly expand: boolean
 }
@@ -16,7 +16,7 @@ export interface HeredocText {
 export interface LogicalLine {
   readonly line: number
   readonly endLine: number
-  /** In capitals. */
+  /** The keyword in capitals. */
   readonly keyword: string
   /** The text after the keyword, with flags. */
   readonly rest: string
@@ -37,11 +37,11 @@ const withHeredocs = /^(?:ONBUILD\s+)?(?:RUN|COPY|ADD)\s/iu
 const comment = /^\s*#/u
 
 /**
- * Divides a Dockerfile into instructions. `dockerfile-ast` divides differently from builders in
- * three cases: a line that ends in two escapes, a here-document operator with a number or quotes,
- * and a lone carriage return. Two readings of one file would be a way around refusals, so only this
- * one decides. Lines after `maxLines` are not read. Source: moby/buildkit,
- * frontend/dockerfile/parser, `Parse`.
+ * Divides a Dockerfile into instructions. `dockerfile-ast` differs from builders in three cases.
+ * They are a line that ends in two escapes, a here-document operator with a number or quotes, and a
+ * lone carriage return. Two readings of one file would be a way around refusals, so only this one
+ * decides. Lines after `maxLines` are not read. Source: moby/buildkit, frontend/dockerfile/parser,
+ * `Parse`.
  */
 export function readLines(text: string, escapeChar: Escape, maxLines: number = Number.POSITIVE_INFINITY): LogicalLines {
   const source = new Source(text)
@@ -111,8 +111,8 @@ function readHeredocs(
         )
         break
       }
-      // Only a line feed ends a line here, as in BuildKit: with the flag `m` a lone carriage return
-      // would end one as well.
+      // Only a line feed ends a line here, as in BuildKit. With the flag `m` a lone carriage return
+      // would end one too.
       const content = operator.chomp ? raw.replace(/(^|\n)\t+/g, '$1') : raw
       heredocs.push({ name: operator.name, raw, content, expand: operator.expand })
     }
@@ -128,7 +128,7 @@ function readHeredocs(
   }
 }
 
-/** White space may stand between the operator and the name. */
+/** Joins an operator with its name, because white space may stand between them. */
 function joinOperators(words: readonly string[]): string[] {
   const joined: string[] = []
   for (const word of words) {
@@ -150,7 +150,7 @@ export interface HeredocOperator {
   readonly expand: boolean
 }
 
-/** Parses a word as the operator of a here-document; null if it is none. */
+/** Parses a word as the operator of a here-document. Returns null if it is none. */
 export function parseHeredoc(word: string): HeredocOperator | null {
   const match = /^\d*<<(-?)\s*([^<\s][^<]*)$/u.exec(word)
   const given = match?.[2]?.trimEnd()
@@ -175,13 +175,13 @@ class Source {
     this.#at = text.startsWith('\uFEFF') ? 1 : 0
   }
 
-  /** Returns the next line without its end; null after the last one. */
+  /** Returns the next line without its end, or null after the last one. */
   next(): string | null {
     const raw = this.#raw()
     return raw === null ? null : withoutEnd(raw)
   }
 
-  /** Returns the text before the line that ends a here-document; null if no line ends it. */
+  /** Returns the text before the line that ends a here-document, or null if no line ends it. */
   until({ name, chomp }: HeredocOperator): string | null {
     const parts: string[] = []
     for (let raw = this.#raw(); raw !== null; raw = this.#raw()) {

@@ -1,10 +1,10 @@
 import { unsupported, wrong } from './line-error.ts'
 import type { CopySource, Mount } from './plan.ts'
 
-/** Finds what a `from` names. */
+/** Returns the source that a `from` names. */
 export type FindSource = (name: string) => CopySource
 
-/** Fields that each kind of mount may have. */
+/** The fields that each kind of mount may have. */
 const fieldsOf = {
   bind: ['target', 'source', 'from', 'readonly'],
   cache: ['target', 'source', 'from', 'readonly', 'id', 'sharing', 'mode', 'uid', 'gid'],
@@ -106,7 +106,7 @@ function readFields(text: string): Fields {
   return fields
 }
 
-/** Fields are divided by commas; a field in double quotes may have them. */
+/** Splits fields at commas. A field in double quotes may contain them. */
 function splitCsv(text: string): string[] {
   const items: string[] = []
   let item = ''
@@ -132,7 +132,7 @@ function targetOf(fields: Fields): string {
   return target
 }
 
-/** Where files come from is fixed before variables are known. */
+/** Returns the source of the files, which is fixed before variables are known. */
 function sourceOf(fields: Fields, find: FindSource): CopySource | null {
   const from = fields.get('from')
   return from === undefined ? null : find(from)
@@ -164,7 +164,7 @@ function flag(fields: Fields, name: string, standard: boolean): boolean {
   return value === undefined ? standard : boolean(name, value)
 }
 
-/** A boolean as Go reads it. */
+/** Parses a boolean as Go does. */
 export function boolean(name: string, value: string): boolean {
   if (/^(?:1|t|T|TRUE|true|True)$/.test(value)) return true
   if (/^(?:0|f|F|FALSE|false|False)$/.test(value)) return false

@@ -4,7 +4,7 @@ import { type HeredocText, type LogicalLine, parseHeredoc } from './read-lines.t
 import { type FindSource, readMount } from './read-mount.ts'
 import { type Flag, readJsonForm, takeFlags } from './split-words.ts'
 
-/** Mounts of one RUN. */
+/** The maximum number of mounts of one RUN. */
 const MAX_MOUNTS = 50
 
 /** Reads RUN. Source: docs.docker.com, Dockerfile reference, "RUN". */
@@ -26,7 +26,7 @@ function readForm(rest: string, heredocs: readonly HeredocText[]): RunInstructio
   const [first, ...more] = heredocs
   if (first === undefined) return { type: 'shell', script: rest }
   if (more.length === 0 && parseHeredoc(rest) !== null) return { type: 'heredoc', script: first.content }
-  // What stands beside a here-document is the shell's to understand, so it gets the documents too.
+  // The shell parses the text beside a here-document, so it gets the documents too.
   const documents = heredocs.map(({ raw, name }) => `\n${raw}${name}`)
   return { type: 'shell', script: rest + documents.join('') }
 }
@@ -67,7 +67,7 @@ function readNetwork(value: string): boolean {
   throw wrong(`"${value}" is no network of RUN.`, 'It is default or none.')
 }
 
-/** The value of a flag that needs one. */
+/** Returns the value of a flag that needs one. */
 export function needed(name: string, value: string | null): string {
   if (value === null || value === '') throw wrong(`--${name} has no value.`)
   return value

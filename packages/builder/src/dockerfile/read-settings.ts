@@ -5,11 +5,12 @@ import { readJsonForm, splitPlain, splitWords } from './split-words.ts'
 
 type Setting<Type extends Instruction['type']> = Omit<Extract<Instruction, { type: Type }>, 'line' | 'text'>
 
-/** Names of one ENV, ARG, LABEL or EXPOSE. */
+/** The maximum number of names of one ENV, ARG, LABEL or EXPOSE. */
 const MAX_WORDS = 1000
 
 /**
- * Reads `a=b c="d e"`, and for ENV and LABEL the old `a b c`, one name and the rest as its value.
+ * Reads `a=b c="d e"`. ENV and LABEL also accept the old form `a b c`: one name, and the rest as
+ * its value.
  */
 export function readPairs(keyword: string, rest: string, escapeChar: Escape): readonly Pair[] {
   const words = splitWords(rest, escapeChar)

@@ -6,13 +6,14 @@ import type { ReadingAnswer, ReadingJob } from './reading-job.ts'
 export interface ThreadLimits {
   readonly timeoutMs: number
   readonly heapMiB: number
-  /** Milliseconds after which a thread without work ends. */
+  /** The time in milliseconds after which an idle thread ends. */
   readonly idleMs: number
 }
 
 /**
- * A megabyte of any text is read within a second and about 100 MiB. The rest is a reserve for a
- * busy machine. An idle thread keeps memory and descriptors, so it ends after ten seconds.
+ * The default limits. A megabyte of any text is read within a second and about 100 MiB. The rest is
+ * a reserve for a busy machine. An idle thread keeps memory and descriptors, so it ends after ten
+ * seconds.
  */
 export const threadLimits: ThreadLimits = { timeoutMs: 30_000, heapMiB: 256, idleMs: 10_000 }
 
@@ -31,7 +32,7 @@ export class ReadingThread {
 
   /**
    * Reads a Dockerfile. Rejects with `BuildError` `dockerfile_invalid` if it takes too long or too
-   * much memory, and with the signal's reason once aborted; either ends the thread.
+   * much memory, and with the signal's reason once aborted. Either ends the thread.
    */
   async read(job: ReadingJob, signal: AbortSignal): Promise<ReadingAnswer> {
     signal.throwIfAborted()

@@ -3,8 +3,8 @@ import type { Escape } from './read-directives.ts'
 const space = /\s/u
 
 /**
- * Splits where there is white space outside of quotes; quotes and escapes stay in the words.
- * Source: moby/buildkit, frontend/dockerfile/parser, `parseWords`.
+ * Splits at white space outside of quotes. Quotes and escapes stay in the words. Source:
+ * moby/buildkit, frontend/dockerfile/parser, `parseWords`.
  */
 export function splitWords(text: string, escapeChar: Escape): string[] {
   const words: string[] = []
@@ -18,7 +18,7 @@ export function splitWords(text: string, escapeChar: Escape): string[] {
       continue
     }
     if (start === -1) start = at
-    // Between single quotes nothing is escaped.
+    // Single quotes allow no escapes.
     if (char === escapeChar && quote !== "'") at += 1
     else if (quote !== null) quote = char === quote ? null : quote
     else if (char === "'" || char === '"') quote = char
@@ -27,20 +27,20 @@ export function splitWords(text: string, escapeChar: Escape): string[] {
   return words
 }
 
-/** Splits at white space, whatever the quotes are: FROM, COPY, ADD and EXPOSE are read so. */
+/** Splits at white space, regardless of quotes, as for FROM, COPY, ADD and EXPOSE. */
 export function splitPlain(text: string): string[] {
   return text.split(/\s+/u).filter((word) => word !== '')
 }
 
-/** One `--name=value` before the arguments; the value is null where there is no `=`. */
+/** One `--name=value` before the arguments. The value is null without a `=`. */
 export interface Flag {
   readonly name: string
   readonly value: string | null
 }
 
 /**
- * Takes the flags off the beginning of what follows a keyword. Quotes and backslashes of flags are
- * resolved, and `--` alone ends them. Source: moby/buildkit, frontend/dockerfile/parser,
+ * Removes the flags at the beginning of the text after a keyword. Quotes and backslashes of flags
+ * are resolved, and `--` alone ends them. Source: moby/buildkit, frontend/dockerfile/parser,
  * `extractBuilderFlags`.
  */
 export function takeFlags(text: string): { readonly flags: readonly Flag[]; readonly rest: string } {
@@ -78,8 +78,8 @@ function flagWord(text: string, start: number): { readonly word: string; readonl
 }
 
 /**
- * An array of strings in JSON; null for anything else, which is then a text; throws nothing.
- * `mixed` is an array with other things in it.
+ * Returns a JSON array of strings, `mixed` for an array with other values, and null for any other
+ * text. Never throws.
  */
 export function readJsonForm(text: string): readonly string[] | 'mixed' | null {
   if (!text.startsWith('[')) return null
@@ -87,7 +87,7 @@ export function readJsonForm(text: string): readonly string[] | 'mixed' | null {
   try {
     value = JSON.parse(text)
   } catch {
-    // As BuildKit has it, what is no JSON is a command for the shell: `[ -f x ] && y`.
+    // As in BuildKit, a text that is no JSON is a command for the shell: `[ -f x ] && y`.
     return null
   }
   if (!Array.isArray(value)) return null

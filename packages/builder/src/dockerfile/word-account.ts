@@ -6,7 +6,7 @@ interface WordLimits {
   readonly steps: number
   /** Expanded characters of variables and substitutions, and of the environments of commands. */
   readonly characters: number
-  /** Characters of the variables set at the same time; each adds `variableOverhead`. */
+  /** Characters of the variables set at the same time. Each adds `variableOverhead`. */
   readonly variables: number
 }
 
@@ -17,8 +17,8 @@ interface WordLimits {
 export const wordLimits: WordLimits = { steps: 1 << 22, characters: 1 << 25, variables: 1 << 20 }
 
 /**
- * Charged for each variable beside its name and value: the cost of adding it to an environment and
- * its key. About 8000 variables fit.
+ * The size that each variable adds to its name and value. It stands for the cost of its key and of
+ * adding it to an environment. About 8000 variables fit.
  */
 const variableOverhead = 128
 
