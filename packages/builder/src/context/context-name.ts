@@ -5,7 +5,8 @@ const MAX_PATH_BYTES = 4096
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The components of a member's name. A name that is absolute, leads out or is no text is refused.
+ * Returns the components of a member's name. Throws for a name that is absolute, leads out of the
+ * context, or is not UTF-8.
  */
 export function readName(bytes: Uint8Array | string): readonly string[] {
   const name = readText(bytes)
@@ -17,8 +18,8 @@ export function readName(bytes: Uint8Array | string): readonly string[] {
 }
 
 /**
- * Where a symbolic link leads. It may lead anywhere: it is copied, and followed only within the
- * context.
+ * Returns the target of a symbolic link. Any path is allowed, because a link is copied as it is,
+ * and followed only within the context.
  */
 export function readTarget(bytes: Uint8Array | string, name: string): string {
   const target = readText(bytes)

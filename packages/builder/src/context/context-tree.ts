@@ -2,12 +2,12 @@ import type { Entry } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
 import { readName, readTarget } from './context-name.ts'
 
-/** Limits of one context. Its index stays in memory while a build uses it. */
+/** The limits of one context. Its index stays in memory while a build uses it. */
 export const contextLimits = {
   entries: 250_000,
-  /** Bytes of all names and link targets together. */
+  /** The bytes of all names and link targets together. */
   nameBytes: 32 << 20,
-  /** Bytes of unpacked content. */
+  /** The bytes of unpacked content. */
   contentBytes: 16 * 2 ** 30,
 } as const
 
@@ -27,7 +27,7 @@ export interface DirectoryNode extends Attributes {
 export interface FileNode extends Attributes {
   readonly type: 'file'
   readonly size: number
-  /** SHA-256 of the content; empty if it was not requested. */
+  /** The SHA-256 of the content, or empty if it was not requested. */
   readonly sha256: string
   /** Its place among the members of the archive. */
   readonly ordinal: number
@@ -90,7 +90,10 @@ export class ContextTree {
     this.#set(parts, { type: 'symlink', ...attributes, target })
   }
 
-  /** A repeated name takes its last form. A directory stays one, so that nothing in it is lost. */
+  /**
+   * Sets the node at a path. The last entry of a repeated name wins. A directory must stay one, so
+   * that its content is not lost.
+   */
   #set(parts: readonly string[], node: ContextNode): void {
     const last = parts.at(-1)
     if (last === undefined) throw refused('.', 'the context itself has to be a directory')

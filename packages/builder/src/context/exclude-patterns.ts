@@ -11,13 +11,13 @@ import type { SearchAccount } from './search-account.ts'
 
 interface Rule {
   readonly pattern: PathPattern
-  /** `!`: includes again what an earlier rule excluded. */
+  /** True for `!`: includes again the paths that an earlier rule excluded. */
   readonly keep: boolean
 }
 
 /**
- * The progress of each rule along a path: the places that may match next, or true if the rule
- * matches this path or a directory above it.
+ * The progress of each rule along a path: the places that may match next. True if the rule matches
+ * this path or a directory above it.
  */
 export type ExcludeState = readonly (Progress | true)[]
 

@@ -3,18 +3,18 @@ import { BuilderError } from '../errors.ts'
 import { ContextTree } from './context-tree.ts'
 import { readArchive } from './read-archive.ts'
 
-/** What an uploaded context is. */
+/** The facts about an uploaded context. */
 export interface ContextFacts {
-  /** Of the bytes as they were sent. */
+  /** The digest of the bytes as they were sent. */
   readonly sha256: string
   readonly sizeBytes: number
   readonly entries: number
 }
 
 /**
- * Looks through a context while it is sent, and reads the stream to its end. Throws `BuilderError`
- * `context_invalid` for what no build could use: a damaged archive, names that lead out, devices,
- * more than `contextLimits` allow.
+ * Checks a context while it is sent, and reads the stream to its end. Throws `BuilderError`
+ * `context_invalid` for a context that no build could use. Examples are a damaged archive, names
+ * that lead out of it, devices, and more than `contextLimits` allow.
  */
 export async function inspectContext(stream: AsyncIterable<Uint8Array>): Promise<ContextFacts> {
   const hash = createHash('sha256')

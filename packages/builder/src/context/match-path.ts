@@ -4,7 +4,7 @@ import { BuildError } from '../build/contract.ts'
 interface NamePattern {
   readonly parts: readonly Part[]
   /**
-   * Prefix and suffix of a pattern without a wildcard, or with one star. Null for any other
+   * The prefix and suffix of a pattern without a wildcard, or with one star. Null for any other
    * pattern.
    */
   readonly ends: { readonly prefix: string; readonly suffix: string; readonly isWhole: boolean } | null
@@ -15,7 +15,7 @@ type Part =
   | { readonly type: 'char'; readonly char: string }
   | { readonly type: 'class'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] }
 
-/** Any number of components. */
+/** The component that matches any number of components. */
 const anyDepth = '**'
 
 /** A pattern of a path, component by component. */
@@ -32,8 +32,8 @@ export function unescapeName(text: string): string {
 }
 
 /**
- * The most characters of a source or a pattern. No path is longer (PATH_MAX), and matching one name
- * against one pattern takes at most a million steps.
+ * The maximum number of characters of a source or a pattern. No path is longer (PATH_MAX), and
+ * matching one name against one pattern takes at most a million steps.
  */
 const MAX_LENGTH = 4096
 
@@ -85,7 +85,7 @@ function endsOf(parts: readonly Part[]): NamePattern['ends'] {
   return { prefix: textOf(parts.slice(0, star)), suffix: textOf(parts.slice(star + 1)), isWhole: false }
 }
 
-/** `[a-z]`, `[^a-z]`; ends at its `]`. */
+/** Reads a class such as `[a-z]` or `[^a-z]` up to its `]`. */
 function readClass(chars: readonly string[], start: number, text: string): { part: Part; end: number } {
   const ranges: [string, string][] = []
   let at = start
@@ -135,7 +135,7 @@ function fits({ parts, ends }: NamePattern, name: string, chars: ArrayLike<strin
   return name.length >= prefix.length + suffix.length && name.startsWith(prefix) && name.endsWith(suffix)
 }
 
-/** Matches in at most as many steps as the name's length times the pattern's. */
+/** Matches in at most as many steps as the product of the lengths of the name and the pattern. */
 function matchParts(pattern: readonly Part[], chars: ArrayLike<string>, spend: Spend): boolean {
   let [part, at, steps] = [0, 0, 1]
   let [starPart, starAt] = [-1, -1]
@@ -151,7 +151,7 @@ function matchParts(pattern: readonly Part[], chars: ArrayLike<string>, spend: S
       part += 1
       at += 1
     } else if (starPart !== -1) {
-      // The last star takes one more character; an earlier star need not.
+      // The last star matches one more character. Earlier stars keep their matches.
       starAt += 1
       part = starPart + 1
       at = starAt

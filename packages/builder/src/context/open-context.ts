@@ -15,7 +15,7 @@ export interface SelectOptions {
   readonly exclude?: readonly string[] | undefined
   /** `--parents`: names keep the directories before them, from `/./` on. */
   readonly parents?: boolean | undefined
-  /** Sources are paths and no patterns. */
+  /** True if sources are paths and no patterns. */
   readonly literal?: boolean | undefined
 }
 
@@ -55,7 +55,7 @@ export function emptyContext(): Context {
 interface OpenOptions {
   /** Ends the reading and all later searches. */
   readonly signal?: AbortSignal | undefined
-  /** Default: the account of one build. */
+  /** The account for searches. Default: a new one, with the limit of one build. */
   readonly account?: SearchAccount
 }
 

@@ -5,10 +5,13 @@ import { BuilderError } from '../errors.ts'
 import { contextLimits } from './context-tree.ts'
 
 const GZIP = [0x1f, 0x8b]
-/** With headers and padding. */
+/** The maximum number of unpacked bytes, including headers and padding. */
 const MAX_BYTES = contextLimits.contentBytes + contextLimits.entries * 4096
 
-/** The members of a tar or tar.gz. Throws `BuilderError` `context_invalid` where it is none. */
+/**
+ * Yields the members of a tar or tar.gz. Throws `BuilderError` `context_invalid` if the archive is
+ * damaged.
+ */
 export async function* readArchive(source: AsyncIterable<Uint8Array>): AsyncGenerator<Entry> {
   try {
     yield* readTar(limited(await unzipped(source)))
@@ -33,12 +36,12 @@ async function unzipped(source: AsyncIterable<Uint8Array>): Promise<AsyncIterabl
   const whole = joined(start, iterator)
   if (!GZIP.every((byte, at) => start[at] === byte)) return whole
   const gunzip = createGunzip()
-  // Errors come to whoever reads, and so need no place here.
+  // The reader of `gunzip` gets the errors, so this callback ignores them.
   pipeline(Readable.from(whole, { objectMode: false }), gunzip, () => {})
   return gunzip
 }
 
-/** An archive of nothing but headers has no content that would be counted. */
+/** Limits the unpacked size, because the limit of content ignores an archive of headers only. */
 async function* limited(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let length = 0
   for await (const chunk of source) {

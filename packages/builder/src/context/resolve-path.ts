@@ -2,11 +2,11 @@ import { BuildError } from '../build/contract.ts'
 import type { ContextNode, DirectoryNode } from './context-tree.ts'
 import type { Spend } from './match-path.ts'
 
-/** Symlinks that one path may lead through, as in the kernel. */
+/** The maximum number of symlinks on one path, as in the kernel. */
 const MAX_LINKS = 40
 
 /**
- * Returns the node at a path, with links followed; null if there is none. Absolute links and `..`
+ * Follows links and returns the node at a path, or null if there is none. Absolute links and `..`
  * stay within the root of the context. Each component costs a step.
  */
 export function resolvePath(root: DirectoryNode, path: readonly string[], spend: Spend): ContextNode | null {

@@ -2,17 +2,17 @@ import { BuildError } from '../build/contract.ts'
 import { Pace } from '../pace.ts'
 
 /**
- * Steps that all COPY, ADD and mounts of one build may take in its context. A step takes a few
- * nanoseconds: it compares one place of a pattern with one character. A COPY of the largest context
- * (`contextLimits`) takes about ten million steps, and eighty million with a hundred plain
+ * The maximum number of steps of all COPY, ADD and mounts of one build in its context. A step takes
+ * a few nanoseconds: it compares one place of a pattern with one character. A COPY of the largest
+ * context (`contextLimits`) takes about ten million steps, and eighty million with a hundred plain
  * `--exclude`.
  */
 export const MAX_SEARCH_STEPS = 100_000_000
 
-/** Steps between two looks at the clock. */
+/** The number of steps between two readings of the clock. */
 const stepsPerLook = 2048
 
-/** Bounds the searches of one build in its context, and tells when they have to rest. */
+/** Bounds the searches of one build in its context, and decides when they rest. */
 export class SearchAccount {
   readonly #limit: number
   readonly #pace = new Pace()
@@ -51,7 +51,7 @@ export class SearchAccount {
   }
 
   /**
-   * Runs work that yields wherever it may rest, and rests when it is due. Rejects with the signal's
+   * Runs work that yields when it should rest, and rests at each yield. Rejects with the signal's
    * reason once aborted.
    */
   async finish<Result>(work: Generator<void, Result>, signal?: AbortSignal): Promise<Result> {

@@ -18,22 +18,25 @@ import type { SearchAccount } from './search-account.ts'
 import type { Chosen, Match } from './selection.ts'
 import { sortNames } from './sort-names.ts'
 
-/** Steps charged for each chosen name beside its characters: it is stored, sorted and hashed. */
+/**
+ * The steps charged for each chosen name, in addition to its characters: it is stored, sorted and
+ * hashed.
+ */
 const stepsPerName = 4
 
-/** Characters of a name that are copied, compared and hashed in one step. */
+/** The characters of a name that are copied, compared and hashed in one step. */
 const charsPerStep = 4
 
-/** Options of a search: how sources are chosen, and the account to charge. */
+/** Options of a search: the choice of sources, and the account to charge. */
 interface SearchOptions extends SelectOptions {
   readonly account: SearchAccount
 }
 
 /**
- * Selects the entries that the sources of COPY name. A directory gives its content. A source that
- * is a link is followed; links in directories are not. A path that names nothing is an error. A
- * pattern that matches nothing is one if nothing else was found either. Yields when it is time to
- * rest.
+ * Selects the entries that the sources of COPY name. A directory stands for its content. A source
+ * that is a link is followed, but links in directories are not. A path without an entry is an
+ * error. A pattern without a match is an error if nothing else was found either. Yields when it is
+ * time to rest.
  */
 export function* selectSources(
   root: DirectoryNode,
@@ -86,7 +89,7 @@ class Search {
     }
   }
 
-  /** `a/./b/c`: names begin after the dot. */
+  /** Selects a source of `--parents`. In `a/./b/c`, names begin after the dot. */
   *withParents(source: string): Generator<void> {
     const pivot = source.indexOf('/./')
     const before = pivot === -1 ? [] : componentsOf(source.slice(0, pivot))
@@ -240,7 +243,8 @@ interface Taking {
   readonly state: ExcludeState
   readonly children: Iterator<[string, ContextNode]>
   /**
-   * The number of names when the directory was entered but excluded; null for one that is taken.
+   * The number of names when an excluded directory was entered, or null if the directory itself is
+   * taken.
    */
   readonly excludedAt: number | null
 }

@@ -27,14 +27,14 @@ export interface Selection {
    */
   readonly kind: 'file' | 'tree'
   readonly matches: readonly Match[]
-  /** SHA-256 over names, modes, contents and link targets, but not times and owners. */
+  /** The SHA-256 over names, modes, contents and link targets, but not times and owners. */
   readonly digest: string
   readonly entries: number
-  /** Bytes of content, with hard links counted once. */
+  /** The bytes of content, with hard links counted once. */
   readonly contentBytes: number
   /**
-   * Returns a tar stream: directories before their content, everything owned by 0:0. May be called
-   * again.
+   * Returns a tar stream with directories before their content, and 0:0 as the owner of all
+   * entries. May be called again.
    */
   tar(): AsyncGenerator<Uint8Array>
 }
@@ -132,8 +132,8 @@ async function* entriesOf({ chosen, names, files, members }: Pack): AsyncGenerat
 }
 
 /**
- * Returns the content of a member. The archive is a file of the service, so it has not changed;
- * content of another size would break the stream.
+ * Returns the content of a member. The archive is a file of the service, so it has not changed.
+ * Content of another size would break the stream.
  */
 function bodyOf(member: Entry, node: FileNode): NonNullable<FileEntry['body']> {
   if (member.type !== 'file' || member.size !== node.size) throw changed()

@@ -1,6 +1,6 @@
 import type { SearchAccount } from './search-account.ts'
 
-/** Names that are sorted at once, in less than a millisecond. */
+/** The number of names that are sorted at once, in less than a millisecond. */
 const chunkSize = 1024
 
 /**
