@@ -2,27 +2,30 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { BuilderError } from '../errors.ts'
 
-/** What a command is run with; `env` is its whole environment. */
+/** Options for running a command. `env` is its whole environment. */
 export interface CommandOptions {
   readonly env: Readonly<Record<string, string>>
   readonly signal: AbortSignal
-  /** Limit in `ms`, after which the command's process group is ended. */
+  /** The timeout in milliseconds, after which the command's process group is ended. */
   readonly timeoutMs: number
 }
 
-/** Output of a finished command, each stream cut to its last `KEPT_BYTES`. */
+/** The result of a finished command. Each stream has its last `KEPT_BYTES`. */
 export interface CommandResult {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** How much of each stream of a command is kept. */
+/** The characters of each stream of a command that are kept. */
 export const KEPT_BYTES = 256 * 1024
-/** Time for a command to clean up after SIGTERM: mmdebstrap removes a tree of a gigabyte. */
+/**
+ * The time for a command to clean up after SIGTERM, in milliseconds. mmdebstrap removes a tree of a
+ * gigabyte.
+ */
 const GRACE_MS = 20_000
 
-/** Collects the last bytes of a stream, so that an endless talker costs nothing. */
+/** Collects the end of a stream, so that endless output takes bounded memory. */
 function keepTail(stream: NodeJS.ReadableStream): () => string {
   let tail = ''
   stream.setEncoding('utf8')
@@ -32,7 +35,7 @@ function keepTail(stream: NodeJS.ReadableStream): () => string {
   return () => tail
 }
 
-/** Ends a process group (the child must be `detached`) and resolves when its leader is gone. */
+/** Ends a process group and resolves when its leader has exited. The child must be `detached`. */
 export async function endGroup(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
@@ -46,14 +49,14 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch (error) {
-    // ESRCH: the group ended between the check and the signal, which is what was wanted.
+    // ESRCH: the group ended between the check and the signal, which is the aim.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
 /**
- * Runs argv to its end in its own process group; a non-zero code is a value, a missing program an
- * error.
+ * Runs argv to its end in its own process group. Returns a non-zero code as a value. Throws
+ * `tool_missing` for a missing program and `tool_failed` for a timeout.
  */
 export async function runCommand(
   argv: readonly [string, ...string[]],
@@ -88,8 +91,8 @@ export async function runCommand(
 }
 
 /**
- * Runs argv and throws `code` with `message`, which may depend on the output, unless it ends with
- * 0.
+ * Runs argv and returns its output. Throws `code` with `message`, which may depend on the output,
+ * unless it exits with 0.
  */
 export async function mustRun(
   argv: readonly [string, ...string[]],
@@ -106,7 +109,7 @@ export async function mustRun(
   return result.stdout
 }
 
-/** The last lines of a log, which is where tools say what went wrong. */
+/** Returns the last lines of a log, in which tools report failures. */
 export function lastLines(text: string, count = 15): string {
   return text.trimEnd().split('\n').slice(-count).join('\n')
 }
