@@ -3,13 +3,16 @@ import { join } from 'node:path'
 import { BuilderError } from '../errors.ts'
 import { thisProcess } from './owner.ts'
 
-/** By FHS on a disk, where /tmp may be memory, and open to apt's unprivileged user. */
+/**
+ * The default directory for scratch directories. According to the FHS it is on a disk, while /tmp
+ * may be memory. apt's unprivileged user can access it.
+ */
 export const defaultWorkDir = '/var/tmp'
 
-/** How the names of scratch directories begin, by what they are for. */
+/** The prefixes of the names of scratch directories, by their use. */
 export const scratchPrefixes = { base: 'holt-base-', image: 'holt-image-' } as const
 
-/** Names the process that a scratch directory belongs to, inside it. */
+/** The file in a scratch directory that names the process it belongs to. */
 export const ownerFile = 'owner.json'
 
 /** A directory of this process alone, removed at the end. */
@@ -18,8 +21,8 @@ export interface Scratch extends AsyncDisposable {
 }
 
 /**
- * Makes a scratch directory. What a process that was killed leaves of it, `sweepScratch` finds by
- * the owner's name.
+ * Makes a scratch directory. If its process is killed, `sweepScratch` finds the directory by its
+ * owner file.
  */
 export async function makeScratch(workDir: string, kind: keyof typeof scratchPrefixes): Promise<Scratch> {
   await mkdir(workDir, { recursive: true })
@@ -29,8 +32,8 @@ export async function makeScratch(workDir: string, kind: keyof typeof scratchPre
 }
 
 /**
- * Removes a scratch directory, unless something is still mounted in it: then the host's own /dev or
- * /proc would go.
+ * Removes a scratch directory. Throws if something is still mounted in it: otherwise the host's own
+ * /dev or /proc would be deleted.
  */
 export async function removeScratch(path: string): Promise<void> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8')
@@ -39,8 +42,8 @@ export async function removeScratch(path: string): Promise<void> {
       detail: `unmount what is in ${path}, then remove it`,
     })
   }
-  // From here on no other user of the host reaches the tree, whose home and /tmp are theirs by
-  // number.
+  // From here on no other user of the host can reach the tree. Its home directories and /tmp may
+  // belong to users of the host with the same numbers.
   await chmod(path, 0o700)
   await rm(path, { recursive: true, force: true })
 }

@@ -9,30 +9,30 @@ const ownerSchema = z.strictObject({
 })
 
 /**
- * A process that cannot be mistaken for another: not for a later one of the same number, nor for
- * one of another container or boot.
+ * The identity of a process. It differs from that of a later process with the same number, and of a
+ * process in another container or boot.
  */
 export type Owner = z.infer<typeof ownerSchema>
 
-/** This process. */
+/** Returns the identity of this process. */
 export async function thisProcess(): Promise<Owner> {
   const [startTime, pidNamespace, bootId] = await Promise.all([startTimeOf(process.pid), ownNamespace(), ownBoot()])
   if (startTime === null) throw new Error('/proc does not tell about this process')
   return { pid: process.pid, start_time: startTime, pid_namespace: pidNamespace, boot_id: bootId }
 }
 
-/** Reads what `thisProcess` was written as; null when it is something else. */
+/** Parses an owner as `thisProcess` returns it. Returns null for any other text. */
 export function parseOwner(text: string): Owner | null {
   try {
     return ownerSchema.safeParse(JSON.parse(text)).data ?? null
   } catch {
-    return null // Not JSON.
+    return null // The text is no JSON.
   }
 }
 
 /**
- * Whether a process is certainly gone. One of another PID namespace cannot be seen from here, so it
- * is not.
+ * Returns true if a process is certainly gone. A process of another PID namespace is not visible
+ * from here, so it may still run.
  */
 export async function isCertainlyGone(owner: Owner): Promise<boolean> {
   if (owner.boot_id !== (await ownBoot())) return true
@@ -44,11 +44,11 @@ const ownNamespace = () => readlink('/proc/self/ns/pid')
 const ownBoot = async () => (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
 
 /**
- * Field 22 of `/proc/PID/stat` (proc_pid_stat(5)), counted after the name, which may hold anything;
- * null when there is no such process, or only a zombie.
+ * Returns field 22 of `/proc/PID/stat` (proc_pid_stat(5)), counted after the name, which may
+ * contain any characters. Returns null if there is no such process, or only a zombie.
  */
 async function startTimeOf(pid: number): Promise<string | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '') // No such process.
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '') // There is no such process.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return fields[0] === 'Z' ? null : (fields[19] ?? null)
 }

@@ -5,29 +5,31 @@ import { defaultWorkDir, ownerFile, removeScratch, scratchPrefixes } from './mak
 import { isCertainlyGone, parseOwner } from './owner.ts'
 
 /**
- * mmdebstrap gets the end of its parent as a signal and then removes a tree of a gigabyte: how long
- * to wait for that.
+ * The time to wait for processes that still use a directory, in milliseconds. At the end of its
+ * parent, mmdebstrap gets a signal and then removes a tree of a gigabyte.
  */
 const USED_TIMEOUT_MS = 30_000
 const POLL_MS = 200
 
-/** What was found of processes that are gone. */
+/** The scratch directories that ended processes left. */
 export interface Sweep {
   readonly removed: readonly string[]
-  /** What could not be removed, and why; a later sweep finds it again. */
+  /**
+   * The directories that could not be removed, with the reasons. A later sweep finds them again.
+   */
   readonly kept: readonly { readonly path: string; readonly reason: string }[]
 }
 
 /**
- * Removes the scratch directories whose owner is certainly gone. What is not ours, or names no
- * owner, is not touched.
+ * Removes the scratch directories whose owner is certainly gone. Other directories, and those
+ * without an owner file, are not touched.
  */
 export async function sweepScratch(
   options: { readonly workDir?: string; readonly usedTimeoutMs?: number } = {},
 ): Promise<Sweep> {
   const { workDir = defaultWorkDir, usedTimeoutMs = USED_TIMEOUT_MS } = options
   const prefixes = Object.values(scratchPrefixes)
-  const names = await readdir(workDir).catch(() => []) // No such directory has nothing in it.
+  const names = await readdir(workDir).catch(() => []) // A missing directory has no scratch directories.
   const removed: string[] = []
   const kept: { path: string; reason: string }[] = []
   for (const name of names.filter((each) => prefixes.some((prefix) => each.startsWith(prefix)))) {
@@ -45,11 +47,11 @@ export async function sweepScratch(
 }
 
 /**
- * The directory that holds it is anybody's to write: only what this user made says truly who owned
- * it.
+ * Returns true if a scratch directory belongs to this user and its process is gone. Any user may
+ * write in the parent directory, so only a directory of this user has a trustworthy owner file.
  */
 async function isAbandoned(path: string): Promise<boolean> {
-  const found = await lstat(path).catch(() => null) // Gone in between.
+  const found = await lstat(path).catch(() => null) // It was removed in between.
   if (!found?.isDirectory() || found.uid !== process.geteuid?.() || (found.mode & 0o022) !== 0) return false
   const owner = parseOwner(await readFile(join(path, ownerFile), 'utf8').catch(() => ''))
   return owner !== null && (await isCertainlyGone(owner))
@@ -64,14 +66,14 @@ async function waitUnused(path: string, timeoutMs: number): Promise<void> {
 }
 
 /**
- * A process that has a path below the directory as its root, its working directory, in its
+ * Returns a process that has a path below the directory as its root or working directory, in its
  * arguments or in its environment.
  */
 async function findUser(path: string): Promise<string | null> {
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue
     const texts = await Promise.all([
-      ...['root', 'cwd'].map((name) => readlink(`/proc/${pid}/${name}`).catch(() => '')), // It ended in between.
+      ...['root', 'cwd'].map((name) => readlink(`/proc/${pid}/${name}`).catch(() => '')), // The process ended in between.
       ...['cmdline', 'environ'].map((name) => readFile(`/proc/${pid}/${name}`, 'latin1').catch(() => '')),
     ])
     if (texts.some((text) => text === path || text.includes(`${path}/`))) return pid
