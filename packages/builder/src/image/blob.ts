@@ -8,10 +8,13 @@ import { BuilderError } from '../errors.ts'
 import type { Descriptor } from './oci-schemas.ts'
 import type { Layer } from './read-layout.ts'
 
-/** Manifests and configurations are a few KiB; registries refuse more than 4 MiB. */
+/**
+ * The maximum size of a manifest or configuration in bytes. They have a few KiB, and registries
+ * refuse more than 4 MiB.
+ */
 const MAX_SMALL_BLOB = 4 * 2 ** 20
 
-/** Reads a manifest or configuration out of a layout, verified against its descriptor. */
+/** Reads a manifest or configuration of a layout, and verifies it against its descriptor. */
 export async function readSmallBlob(layout: string, { digest, size }: Descriptor): Promise<Uint8Array> {
   if (size > MAX_SMALL_BLOB) throw new BuilderError('image_too_large', `${digest} has ${size} bytes of metadata.`)
   await using file = await open(join(layout, 'blobs/sha256', digest.slice('sha256:'.length)), 'r')
@@ -22,15 +25,15 @@ export async function readSmallBlob(layout: string, { digest, size }: Descriptor
   return content
 }
 
-/** Counts what comes out of decompression over all layers of an image, against one limit. */
+/** The uncompressed bytes that the layers of an image may still have, for all layers together. */
 export interface ByteBudget {
   left: number
 }
 
 /**
- * The uncompressed bytes of a layer. With `verify`, its end throws unless both the blob and its
- * content had the digests that the manifest and the configuration promise; nothing read before that
- * may be believed.
+ * Yields the uncompressed bytes of a layer. With `verify`, it throws at its end unless the blob and
+ * its content have the digests in the manifest and the configuration. Bytes read before that are
+ * unverified.
  */
 export async function* layerBytes(
   layer: Layer,
@@ -60,8 +63,8 @@ export async function* layerBytes(
 }
 
 /**
- * The bytes of a file, which is opened when they are asked for: a stream that fails before anybody
- * listens to it would end the service.
+ * Yields the bytes of a file, which is opened when they are requested. A stream that fails before
+ * it has a listener would end the service.
  */
 async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, { highWaterMark: 2 ** 20 })
@@ -78,13 +81,13 @@ async function uncompressed(layer: Layer, source: AsyncIterable<Uint8Array>): Pr
   const magic = await firstBytes(layer.path)
   const decoder = magic === '28b52ffd' ? createZstdDecompress() : magic.startsWith('1f8b') ? createGunzip() : undefined
   if (decoder === undefined) return source
-  // An error reaches whoever reads the decoder.
+  // The reader of the decoder gets an error.
   return pipeline(source, decoder, () => undefined)
 }
 
 /**
- * The media type names the compression, but registries hold layers where it lies, so the first
- * bytes decide.
+ * Returns the first bytes of a file in hex. They decide on the compression, because the media types
+ * in registries can be wrong.
  */
 async function firstBytes(path: string): Promise<string> {
   await using file = await open(path, 'r')

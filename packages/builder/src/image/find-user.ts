@@ -1,21 +1,21 @@
 import { BuilderError } from '../errors.ts'
 
-/** The files of an image that name its users; null where there is none. */
+/** The files of an image that name its users, or null if the image has none. */
 export interface UserFiles {
   readonly passwd: string | null
   readonly group: string | null
 }
 
 /**
- * Reads USER of an image: `name|uid[:group|gid]` (OCI image-spec, config.md). Answers a name that
- * /etc/passwd has, or numbers; no USER is root. A name that the image does not know is refused: no
- * command could ever run as that user.
+ * Reads USER of an image: `name|uid[:group|gid]` (OCI image-spec, config.md). Returns a name in
+ * /etc/passwd, or numbers. An empty USER is root. Throws `image_invalid` for an unknown name,
+ * because no command could ever run as that user.
  */
 export function findUser(user: string, files: UserFiles): string {
   const [name = '', group, ...rest] = (user === '' ? 'root' : user).split(':')
   if (rest.length > 0 || user.includes('\0')) throw unknown('user', user)
   const known = isNumber(name) ? null : fieldsOf(files.passwd, name, 7)
-  // An image without /etc/passwd has root all the same.
+  // An image without /etc/passwd still has root.
   const uid = isNumber(name) ? name : name === 'root' ? '0' : known?.[2]
   if (uid === undefined || !isNumber(uid)) throw unknown('user', name)
   if (group === undefined) return known === null ? uid : name
@@ -24,13 +24,16 @@ export function findUser(user: string, files: UserFiles): string {
   return `${uid}:${gid}`
 }
 
-/** The fields of the first line that a name has in passwd(5) or group(5). */
+/** Returns the fields of the first line of a name in passwd(5) or group(5). */
 function fieldsOf(file: string | null, name: string, count: 7 | 4): readonly string[] | null {
   const lines = file?.split('\n').map((line) => line.split(':')) ?? []
   return lines.find((fields) => fields[0] === name && fields.length === count) ?? null
 }
 
-/** Users and groups are below 2^32 - 1, which means "unchanged" to the kernel. */
+/**
+ * Returns true for the number of a user or group. It is below 2^32 - 1, which means "unchanged" to
+ * the kernel.
+ */
 function isNumber(text: string): boolean {
   return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32 - 1
 }

@@ -10,32 +10,32 @@ import { pullImage, type RegistryAuth } from './pull-image.ts'
 import type { Layer } from './read-layout.ts'
 import { parseReference } from './reference.ts'
 
-/** Which image, and with what. */
+/** Options for flattening an image. */
 export interface FlattenOptions {
   readonly reference: string
-  /** Where the compressed layers stay until the tree is disposed. Default: /var/tmp. */
+  /** The directory of the compressed layers until the tree is disposed. Default: /var/tmp. */
   readonly workDir?: string
   readonly auth?: RegistryAuth
   readonly limits?: Partial<ImageLimits>
   readonly env?: NodeJS.ProcessEnv
-  /** Called when `done` of the `total` layers have been fetched and understood. */
+  /** Called when `done` of the `total` layers have been fetched and their headers read. */
   readonly onLayer?: ((done: number, total: number) => void) | undefined
   readonly signal: AbortSignal
 }
 
-/** A flattened image: read `entries` once, then dispose. */
+/** A flattened image. Read `entries` once, then dispose. */
 export interface ImageTree extends AsyncDisposable {
-  /** The digest under which the registry has the image, whatever its tag names later. */
+  /** The digest of the image in the registry. It stays the same when the tag moves. */
   readonly digest: string
   readonly settings: ImageSettings
-  /** The tree, with the working directory in it. */
+  /** The tree, including the working directory. */
   readonly entries: AsyncIterable<Entry>
 }
 
 /**
- * Fetches an image and lays its layers over each other as one stream of entries, without unpacking
- * anything. The layers are read twice: first the headers, to learn what is hidden, with all digests
- * verified; then the content that remains.
+ * Fetches an image and merges its layers into one stream of entries, without unpacking. The layers
+ * are read twice. The first pass reads the headers to find hidden entries, and verifies all
+ * digests. The second pass reads the content that remains.
  */
 export async function flattenImage(options: FlattenOptions): Promise<ImageTree> {
   const reference = parseReference(options.reference)
@@ -55,15 +55,15 @@ export async function flattenImage(options: FlattenOptions): Promise<ImageTree> 
   }
 }
 
-/** Layers that lie over each other in memory, all their digests verified. */
+/** Layers that are merged in memory, with verified digests. */
 export interface LaidLayers {
-  /** The first part of a file as text; null where there is none. */
+  /** Returns the first part of a file as text, or null if there is none. */
   read(path: string): Promise<string | null>
-  /** The tree with a working directory in it. To be called once. */
+  /** Returns the tree with a working directory in it. May be called once. */
   entries(workdir: string): AsyncIterable<Entry>
 }
 
-/** Reads the headers of layers, which tells what is hidden, and verifies them. */
+/** Reads the headers of layers to find hidden entries, and verifies the layers. */
 export async function layLayers(
   layers: readonly Layer[],
   { limits, onLayer, signal }: { limits: ImageLimits; onLayer: FlattenOptions['onLayer']; signal: AbortSignal },
@@ -84,13 +84,13 @@ export async function layLayers(
   }
 }
 
-/** How a layer is read once its digests have been verified and its bytes counted. */
+/** The options for reading a layer after its digests were verified and its bytes counted. */
 const unverified = { verify: false, budget: { left: Number.POSITIVE_INFINITY } }
 
 async function* inOrder(layers: readonly Layer[], tree: LayerTree, signal: AbortSignal): AsyncGenerator<Entry> {
   const { directories, contents } = await tree.finish()
   for (const [index, directory] of directories.entries()) {
-    // There is nothing to be read between them, and others want their turn.
+    // Nothing is read between the directories, and other work needs its turn.
     if (index % 2048 === 2047) await setImmediate()
     yield directory
   }
@@ -103,17 +103,17 @@ async function* inOrder(layers: readonly Layer[], tree: LayerTree, signal: Abort
       position += 1
       if (path === undefined) continue
       yield { ...entry, path }
-      // The names of one content stand together, whichever layers they came from: a link's target
-      // is always there.
+      // All names of one content follow each other, regardless of their layers, so that the target
+      // of a link already exists.
       for (const other of others) yield { ...withoutContent(entry), type: 'hardlink', path: other, linkTarget: path }
     }
   }
 }
 
-/** What /etc/passwd has on a large system. */
+/** The maximum number of bytes read of a small file, enough for /etc/passwd of a large system. */
 const MAX_SMALL_FILE = 2 ** 20
 
-/** The first part of a small file of the tree; null where there is none. */
+/** Returns the first part of a small file of the tree, or null if there is none. */
 async function readFile(
   layers: readonly Layer[],
   content: Content | undefined,
@@ -148,8 +148,8 @@ async function* layerEntries(
   signal: AbortSignal,
 ): AsyncGenerator<Entry> {
   try {
-    // To the end of the layer, where its digests are judged: readTar reads what stands behind the
-    // archive as well.
+    // `readTar` also reads the bytes behind the archive, up to the end of the layer, at which its
+    // digests are checked.
     for await (const entry of readTar(layerBytes(layer, how))) {
       signal.throwIfAborted()
       yield entry

@@ -5,8 +5,8 @@ import { findUser } from './find-user.ts'
 import type { ImageConfig } from './read-layout.ts'
 
 /**
- * The settings of runtimes from an image. ENTRYPOINT and CMD of the image are left out: a runtime
- * starts nothing by itself.
+ * The settings of runtimes from an image. ENTRYPOINT and CMD of the image are omitted, because a
+ * runtime starts nothing by itself.
  */
 export interface ImageSettings {
   readonly env: Readonly<Record<string, string>>
@@ -16,14 +16,14 @@ export interface ImageSettings {
 }
 
 /**
- * Every process of a runtime is started with all of it, and execve(2) takes no more for one
- * variable.
+ * The maximum size of the environment in bytes. Every process of a runtime gets all of it, and
+ * execve(2) accepts no more for one variable.
  */
 const MAX_ENV_BYTES = 128 * 1024
 
 /**
- * Reads what of an image's configuration holds in a runtime; `read` answers a file of its tree as
- * text.
+ * Reads the settings of runtimes from an image's configuration. `read` returns a file of its tree
+ * as text.
  */
 export async function settingsOf(
   config: ImageConfig,
@@ -37,7 +37,7 @@ export async function settingsOf(
   }
 }
 
-/** The environment of a configuration; `leftOut` names the variables that do not count. */
+/** Returns the environment of a configuration without the variables in `leftOut`. */
 export function environmentOf(lines: readonly string[], leftOut: ReadonlySet<string>): Record<string, string> {
   const env: Record<string, string> = {}
   for (const line of lines) {
@@ -49,12 +49,15 @@ export function environmentOf(lines: readonly string[], leftOut: ReadonlySet<str
   return env
 }
 
-/** A property of the object itself, also where its name is `__proto__`. */
+/** Returns the descriptor of an own property. It also works for the name `__proto__`. */
 function own(value: string): PropertyDescriptor {
   return { value, enumerable: true, configurable: true, writable: true }
 }
 
-/** Relative to the root, as container engines read it, and never above it. */
+/**
+ * Returns the working directory, relative to the root as container engines read it, and never above
+ * it.
+ */
 export function workdirOf(workdir: string): string {
   if (workdir.includes('\0') || Buffer.byteLength(workdir) > 4096)
     throw new BuilderError('image_invalid', "The image's WORKDIR is not a path.")

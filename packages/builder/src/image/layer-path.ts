@@ -3,7 +3,7 @@ import { BuilderError } from '../errors.ts'
 const MAX_PATH_BYTES = 4096
 const MAX_NAME_BYTES = 255
 
-/** What an entry of a layer stands for (OCI image-spec, layer.md). */
+/** The meaning of an entry of a layer (OCI image-spec, layer.md). */
 export type LayerPath =
   | { readonly type: 'entry'; readonly names: readonly string[] }
   | { readonly type: 'whiteout'; readonly names: readonly string[] }
@@ -11,8 +11,9 @@ export type LayerPath =
   | { readonly type: 'ignored' }
 
 /**
- * The components of a path in a layer, one character per byte, so that names that are not UTF-8
- * survive. `/a`, `./a` and `a` are the same; `..` has no meaning in a layer and is refused.
+ * Returns the components of a path in a layer, one character per byte, so that names that are not
+ * UTF-8 are kept. `/a`, `./a` and `a` are the same. Throws for `..`, which has no meaning in a
+ * layer.
  */
 export function layerNames(path: Uint8Array | string): readonly string[] {
   const bytes =
@@ -27,21 +28,21 @@ export function layerNames(path: Uint8Array | string): readonly string[] {
   return names
 }
 
-/** Reads an entry's path with the whiteout prefixes in mind. */
+/** Parses the path of an entry, including the prefixes of whiteouts. */
 export function readLayerPath(path: Uint8Array | string): LayerPath {
   const names = layerNames(path)
   const last = names.at(-1) ?? ''
   if (!last.startsWith('.wh.')) return { type: 'entry', names }
   const parent = names.slice(0, -1)
   if (last === '.wh..wh..opq') return { type: 'opaque', names: parent }
-  // Other names of this form are bookkeeping of AUFS.
+  // Other names of this form are internal to AUFS.
   if (last.startsWith('.wh..wh.')) return { type: 'ignored' }
   const hidden = last.slice('.wh.'.length)
   if (hidden === '' || hidden === '.' || hidden === '..') throw refused(path, 'hides nothing that has a name')
   return { type: 'whiteout', names: [...parent, hidden] }
 }
 
-/** The error for a layer that no honest tool writes. */
+/** Returns the error for a layer that no honest tool writes. */
 export function refused(path: Uint8Array | string, why: string): BuilderError {
   const text = typeof path === 'string' ? path : Buffer.from(path).toString('utf8')
   return new BuilderError('image_invalid', `A layer holds a path that ${why}: ${JSON.stringify(text.slice(0, 200))}.`)

@@ -3,15 +3,15 @@ import type { DirectoryEntry, Entry } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
 import { type LayerPath, layerNames, readLayerPath, refused } from './layer-path.ts'
 
-/** Where an entry stands: its position in this layer. */
+/** The place of an entry: its position in this layer. */
 interface Origin {
   readonly layer: number
   readonly position: number
 }
 
-/** The content of one entry, behind one or more names. */
+/** The content of one entry, which has one or more names. */
 export interface Content extends Origin {
-  /** The names it has in the finished tree. */
+  /** The names of the content in the finished tree. */
   readonly paths: Buffer[]
 }
 
@@ -28,40 +28,41 @@ interface Placed {
   readonly entry: Entry
 }
 
-/** A tree that is laid. */
+/** A finished tree. */
 export interface FinishedTree {
-  /** Parents first. */
+  /** The directories, parents first. */
   readonly directories: readonly DirectoryEntry[]
-  /** Every content with the names it still has, by its layer and its position there. */
+  /** Every content with its remaining names, by its layer and its position there. */
   readonly contents: ReadonlyMap<number, ReadonlyMap<number, Content>>
 }
 
 /**
- * After so many entries everything else that waits has its turn: a tree of a million holds nobody
- * up.
+ * The number of entries after which other work has its turn, so that a tree of a million does not
+ * delay it.
  */
 const turnEntries = 2048
 /**
- * After so many components of paths as well: through links, one entry may have a hundred thousand.
+ * The number of path components after which other work has its turn. With links, one entry may have
+ * a hundred thousand.
  */
 const turnSteps = 32_768
 
-/** As many links as Linux follows in one path (`MAXSYMLINKS`). */
+/** The maximum number of links on one path, as in Linux (`MAXSYMLINKS`). */
 const MAX_LINKS = 40
-/** Components that a path may have left to walk while links are put into it. */
+/** The maximum number of components that remain on a path while links are expanded. */
 const MAX_STEPS = 4096
 const SLASH = 0x2f
 
 /**
- * The tree that layers make when laid over each other, with metadata only. Paths go through
- * symbolic links as in a container engine that unpacks inside the image's root: resolved here in
- * memory, never on a file system.
+ * The merged tree of layers, with metadata only. Paths follow symbolic links as in a container
+ * engine that unpacks inside the image's root. They are resolved here in memory, never on a file
+ * system.
  */
 export class LayerTree {
   readonly #root: Directory = impliedDirectory()
   readonly #maxEntries: number
   #entries = 0
-  /** Components walked since the last turn. */
+  /** The components walked since other work had its turn. */
   #steps = 0
 
   constructor(maxEntries: number) {
@@ -69,8 +70,8 @@ export class LayerTree {
   }
 
   /**
-   * Lays one layer over what is there. Whiteouts count first: they concern the layers below only,
-   * wherever they stand.
+   * Merges one layer into the tree. Whiteouts apply first, wherever they are in the layer, because
+   * they hide entries of lower layers only.
    */
   async addLayer(layer: number, entries: AsyncIterable<Entry>, signal?: AbortSignal): Promise<void> {
     const placed: Placed[] = []
@@ -95,8 +96,8 @@ export class LayerTree {
   }
 
   /**
-   * The content of the file at a path; undefined where nothing stands, or no file. A link at the
-   * end is not followed.
+   * Returns the content of the file at a path, or undefined if there is no file. A link at the end
+   * is not followed.
    */
   find(path: string): Content | undefined {
     const names = layerNames(path)
@@ -104,12 +105,12 @@ export class LayerTree {
     return found?.type === 'leaf' ? found.content : undefined
   }
 
-  /** Makes a directory and its parents where they are missing. */
+  /** Creates a directory and its parents if they are missing. */
   makeDirectory(path: string): void {
     this.#makeDirectory(layerNames(path), path)
   }
 
-  /** The finished tree. */
+  /** Returns the finished tree. */
   async finish(): Promise<FinishedTree> {
     const directories: DirectoryEntry[] = []
     const contents = new Map<number, Map<number, Content>>()
@@ -134,7 +135,7 @@ export class LayerTree {
     return { directories, contents }
   }
 
-  /** Lets everything else have its turn. */
+  /** Yields to the event loop. Throws if the signal is aborted. */
   async #turn(signal: AbortSignal | undefined): Promise<void> {
     this.#steps = 0
     await setImmediate()
@@ -155,7 +156,7 @@ export class LayerTree {
       else parent.children.set(name, { type: 'directory', entry, children: new Map() })
       return
     }
-    // Replacing a directory means removing it with all that is in it.
+    // An entry that replaces a directory removes its content too.
     parent.children.set(name, this.#leaf(origin, entry))
   }
 
@@ -175,7 +176,7 @@ export class LayerTree {
     return found
   }
 
-  /** The directory at a path, through symbolic links; what is missing is made. */
+  /** Returns the directory at a path, through symbolic links, and creates missing directories. */
   #makeDirectory(names: readonly string[], path: Uint8Array | string): Directory {
     const found = this.#walk(names, path, (parent, name) => {
       if (parent.children.has(name)) throw refused(path, 'goes through something that is not a directory')
@@ -191,8 +192,8 @@ export class LayerTree {
   }
 
   /**
-   * Follows a path from directory to directory; `absent` says what stands where none is, undefined
-   * ends the walk.
+   * Follows a path from directory to directory. `absent` returns the directory to use for a missing
+   * one, and undefined ends the walk.
    */
   #walk(
     names: readonly string[],
@@ -207,7 +208,7 @@ export class LayerTree {
       const here = trail.at(-1) ?? this.#root
       const child = here.children.get(name)
       if (name === '..') {
-        // Above the root is the root.
+        // The parent of the root is the root.
         if (trail.length > 1) trail.pop()
       } else if (child?.type === 'symlink') {
         links += 1
@@ -231,7 +232,7 @@ export class LayerTree {
   }
 
   #hideChildren(names: readonly string[], path: Uint8Array | string): void {
-    // Nothing is there where the directory is new in this layer, or replaces a file.
+    // There is nothing to clear if the directory is new in this layer, or replaces a file.
     this.#findDirectory(names, path)?.children.clear()
   }
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-// A digest as OCI writes it; only sha256 is accepted.
+// A digest as in OCI. Only sha256 is accepted.
 const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
 /**
- * An array whose length is looked at before what is in it: each of a million wrong members would be
- * an issue of its own, and seconds of work.
+ * Returns the schema of an array. Its length is checked before its items: a million wrong items
+ * would be as many issues, and seconds of work.
  */
 export const bounded = <Item extends z.ZodType>(item: Item, limits: { readonly min?: number; readonly max: number }) =>
   z
@@ -18,17 +18,17 @@ const descriptorSchema = z.object({
   mediaType: z.string().max(255),
   digest: digestSchema,
   size: z.int().nonnegative(),
-  /** Where else the content would be; nothing is ever fetched from there. */
+  /** Other addresses of the content. Nothing is ever fetched from them. */
   urls: z.array(z.unknown()).optional(),
 })
 
 /** A content descriptor (OCI image-spec, descriptor.md). */
 export type Descriptor = z.infer<typeof descriptorSchema>
 
-/** `index.json` of an image layout that holds one image. */
+/** The schema of `index.json` of an image layout with one image. */
 export const indexSchema = z.object({ manifests: bounded(descriptorSchema, { min: 1, max: 1 }) })
 
-/** An image manifest; 127 layers is what container engines themselves can mount. */
+/** The schema of an image manifest. Container engines can mount at most 127 layers. */
 export const manifestSchema = z.object({
   config: descriptorSchema,
   layers: bounded(descriptorSchema, { min: 1, max: 127 }),
@@ -38,7 +38,8 @@ const text = z.string().max(32 * 1024)
 const words = bounded(text, { max: 1024 }).nullish()
 
 /**
- * The image configuration; unknown members are dropped, and nothing of it is ever used on the host.
+ * The schema of the image configuration. Unknown members are dropped, and no value is ever used on
+ * the host.
  */
 export const configSchema = z.object({
   architecture: z.string().max(64),

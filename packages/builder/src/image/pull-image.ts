@@ -8,7 +8,7 @@ import { hostArchitecture } from './platform.ts'
 import { type LayoutImage, readLayout } from './read-layout.ts'
 import { type ImageReference, pinned } from './reference.ts'
 
-/** Name and password for the registry. */
+/** The name and password for the registry. */
 export interface RegistryAuth {
   readonly username: string
   readonly password: string
@@ -16,10 +16,7 @@ export interface RegistryAuth {
 
 /** An image in a private directory. */
 export interface PulledImage extends LayoutImage, AsyncDisposable {
-  /**
-   * The digest under which the registry has the image, or the index of it that names several
-   * platforms.
-   */
+  /** The digest in the registry: that of the image, or that of the index with several platforms. */
   readonly digest: string
 }
 
@@ -33,7 +30,9 @@ interface PullOptions {
 }
 
 const PULL_TIMEOUT_MS = 30 * 60_000
-/** The variables that skopeo may see: where the operator's logins, proxies and certificates are. */
+/**
+ * The variables that skopeo gets: the places of the operator's logins, proxies and certificates.
+ */
 const passed =
   /^(PATH|HOME|XDG_RUNTIME_DIR|REGISTRY_AUTH_FILE|DOCKER_CONFIG|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|SSL_CERT_(FILE|DIR))$/
 const POLICY = '/etc/containers/policy.json'
@@ -47,7 +46,7 @@ export async function pullImage(options: PullOptions): Promise<PulledImage> {
   const dir = owned.use(await makeScratch(options.workDir, 'image')).path
   const layout = join(dir, 'layout')
   const skopeo = await prepareSkopeo(options, dir)
-  // A tag may move between two requests; what is fetched is what it named at the first.
+  // A tag may move between two requests, so the digest of the first request is fetched.
   const digest = options.reference.digest ?? (await resolve(options.reference, skopeo))
   await skopeo('copy', ['--quiet'], [`docker://${pinned(options.reference, digest)}`, `oci:${layout}`])
   const image = await readLayout(layout, options.maxLayerBytes)
@@ -59,13 +58,12 @@ export async function pullImage(options: PullOptions): Promise<PulledImage> {
   }
 }
 
-/** Runs a verb of skopeo on the registry and answers what it printed. */
+/** Runs a verb of skopeo on the registry and returns its output. */
 type Skopeo = (verb: string, flags: readonly string[], places: readonly string[]) => Promise<string>
 
 async function prepareSkopeo({ reference, auth, env, signal }: PullOptions, dir: string): Promise<Skopeo> {
   const authfile = auth === undefined ? null : await writeAuth(join(dir, 'auth.json'), reference, auth)
-  // Where the operator wrote no signature policy there is none to follow, and skopeo wants that
-  // said.
+  // skopeo requires this flag if the operator has written no signature policy.
   const policy = (await stat(POLICY).catch(() => null)) === null ? ['--insecure-policy'] : []
   const visible = Object.entries(env).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && passed.test(pair[0]),
@@ -95,8 +93,8 @@ async function writeAuth(path: string, { registry }: ImageReference, auth: Regis
 }
 
 /**
- * The digest of the manifest that a tag names now: that of its bytes (OCI distribution-spec,
- * pulling manifests).
+ * Returns the digest of the manifest that a tag names now: that of its bytes (OCI
+ * distribution-spec, pulling manifests).
  */
 async function resolve(reference: ImageReference, skopeo: Skopeo): Promise<string> {
   const manifest = Buffer.from(await skopeo('inspect', ['--raw'], [`docker://${reference.text}`]))
@@ -104,12 +102,12 @@ async function resolve(reference: ImageReference, skopeo: Skopeo): Promise<strin
   return `sha256:${createHash('sha256').update(manifest).digest('hex')}`
 }
 
-/** The most of skopeo's last line that is looked at: a registry writes its own words into it. */
+/** The maximum length of skopeo's last line that is searched. It includes text of the registry. */
 const maxWords = 2_000
 
 /**
- * What skopeo's last words mean. Addresses are taken out first: the digits of a port or a name may
- * look like a status.
+ * Returns the error for skopeo's last line. Addresses are removed first, because the digits of a
+ * port or a name may look like a status.
  */
 export function pullError(reference: string, log: string): BuilderError {
   const detail = lastLines(log)

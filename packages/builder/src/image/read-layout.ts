@@ -7,8 +7,8 @@ import { configSchema, type Descriptor, indexSchema, manifestSchema } from './oc
 import { hostArchitecture } from './platform.ts'
 
 /**
- * What the image says about itself. Written by whoever made the image: data, never an instruction
- * to the host.
+ * The configuration of an image. The author of the image wrote it: it is data, and never an
+ * instruction to the host.
  */
 export interface ImageConfig {
   readonly architecture: string
@@ -17,18 +17,15 @@ export interface ImageConfig {
   readonly env: readonly string[]
   readonly entrypoint: readonly string[]
   readonly command: readonly string[]
-  /** Empty where it says none. */
+  /** The words of SHELL. Empty if the image has none. */
   readonly shell: readonly string[]
   readonly onBuild: readonly string[]
   readonly labels: Readonly<Record<string, string>>
-  /** `8080/tcp`. */
+  /** The exposed ports, such as `8080/tcp`. */
   readonly ports: readonly string[]
 }
 
-/**
- * One layer in an image layout on this host, and the digest its content must have when
- * uncompressed.
- */
+/** One layer in an image layout on this host, and the digest of its uncompressed content. */
 export interface Layer {
   readonly path: string
   readonly descriptor: Descriptor
@@ -38,13 +35,13 @@ export interface Layer {
 /** An image in a layout. */
 export interface LayoutImage {
   readonly config: ImageConfig
-  /** From the lowest to the highest. */
+  /** The layers from the lowest to the highest. */
   readonly layers: readonly Layer[]
 }
 
 /**
- * Reads the one image of an OCI layout: its manifest and configuration, verified; its layers are
- * verified when they are read.
+ * Reads the only image of an OCI layout. Its manifest and configuration are verified. Its layers
+ * are verified when they are read.
  */
 export async function readLayout(layout: string, maxLayerBytes: number): Promise<LayoutImage> {
   const [top] = parse(indexSchema, await readFile(join(layout, 'index.json')), 'index').manifests
@@ -56,7 +53,7 @@ export async function readLayout(layout: string, maxLayerBytes: number): Promise
   return { config, layers }
 }
 
-/** Reads a configuration; refuses that of an image for another platform. */
+/** Reads a configuration. Throws `platform_missing` for an image for another platform. */
 export function readConfig(bytes: Uint8Array): { readonly config: ImageConfig; readonly diffIds: readonly string[] } {
   const parsed = parse(configSchema, bytes, 'configuration')
   refuseForeign(parsed)

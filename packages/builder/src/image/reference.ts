@@ -1,17 +1,17 @@
 import { BuilderError } from '../errors.ts'
 
-/** An image reference that was read once; only `text` is passed on. */
+/** A parsed image reference. Only `text` is passed on. */
 export interface ImageReference {
   readonly text: string
-  /** Without tag and digest. */
+  /** The name without tag and digest. */
   readonly name: string
-  /** Null where it has none; with a digest it means nothing. */
+  /** The tag, or null if there is none. It is ignored if there is a digest. */
   readonly tag: string | null
-  /** The digest it is fixed to; null where it has none and a tag decides. */
+  /** The digest, or null if the tag decides. */
   readonly digest: string | null
-  /** Host and port of the registry, null where the reference leaves it to the host's default. */
+  /** The host and port of the registry, or null for the host's default. */
   readonly registry: string | null
-  /** Whether the registry is this machine, the only place where plain HTTP is accepted. */
+  /** True if the registry is on this machine. Plain HTTP is accepted only there. */
   readonly loopback: boolean
 }
 
@@ -23,7 +23,7 @@ const grammar = new RegExp(
   String.raw`^(?<name>(?:(?<host>${host})/)?${component}(?:/${component})*)(?::(?<tag>[\w][\w.-]{0,127}))?(?:@(?<digest>sha256:[0-9a-f]{64}))?$`,
 )
 
-/** Reads an image reference, or refuses it with `reference_invalid`. */
+/** Parses an image reference. Throws `reference_invalid` for any other text. */
 export function parseReference(text: string): ImageReference {
   const match = isImageReference(text) ? grammar.exec(text) : null
   if (match === null) {
@@ -38,16 +38,17 @@ export function parseReference(text: string): ImageReference {
   return { text, name, tag, digest, registry, loopback }
 }
 
-/** Whether a text is an image reference. */
+/** Returns true if a text is an image reference. */
 export function isImageReference(text: string): boolean {
   const match = text.length <= MAX_LENGTH ? grammar.exec(text) : null
   const host = match?.groups?.host ?? ''
-  // Five digits need not be a port.
+  // Five digits can exceed the range of ports.
   return match !== null && (!/[.:]/.test(host) || URL.canParse(`http://${host}`))
 }
 
 /**
- * The image as it is, whatever its tag names later. The tag goes: skopeo takes one or the other.
+ * Returns a reference to exactly this image, even if its tag moves. The tag is removed, because
+ * skopeo accepts either a tag or a digest.
  */
 export function pinned({ name }: ImageReference, digest: string): string {
   return `${name}@${digest}`
