@@ -3,7 +3,7 @@ import type { Answer } from './exchange.ts'
 import { readRetryAfter } from './patience.ts'
 import { TransferError } from './transfer-error.ts'
 
-/** Throws what a status other than 2xx means. */
+/** Throws the error for a status other than 2xx. */
 export function refuseFailure({ status, headers }: Answer, host: string, now = Date.now()): void {
   if (status >= 200 && status < 300) return
   if (status === 404) throw new TransferError('not_found', `${host} does not have it.`)
@@ -16,7 +16,7 @@ export function refuseFailure({ status, headers }: Answer, host: string, now = D
   throw new TransferError('invalid', `${host} answers with status ${status}.`)
 }
 
-/** A whole body, refused when it is larger. */
+/** Returns a whole body. Throws if it is larger than `maxBytes`. */
 export async function bytesOf(body: AsyncIterable<Uint8Array>, maxBytes: number, host: string): Promise<Uint8Array> {
   const whole = new WholeBytes()
   for await (const chunk of body) {

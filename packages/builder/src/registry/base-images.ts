@@ -17,17 +17,17 @@ import { canonicalRegistry, type ImagePlace, pinnedName, placeOf } from './place
 import { pullProgress } from './pull-progress.ts'
 import { SharedWork } from './shared-work.ts'
 
-/** What pulling needs. */
+/** Options for pulling images. */
 export interface BaseImagesOptions {
   readonly images: ImageStore
   readonly network: RegistryNetwork
   readonly settings: RegistrySettings
   readonly store: PulledImageStore
-  /** What other builds are pulling now. Default: nothing. */
+  /** The pulls of other builds. Default: none. */
   readonly underWay?: PullsUnderWay
   /**
-   * Where compressed layers stay meanwhile; it outlives the build, since a pull may be for several.
-   * Default: /var/tmp.
+   * The directory of compressed layers during a pull. It outlives the build, because several builds
+   * may share a pull. Default: /var/tmp.
    */
   readonly workDir?: string
   readonly limits?: Partial<ImageLimits>
@@ -35,20 +35,20 @@ export interface BaseImagesOptions {
 }
 
 /**
- * What is being pulled now, for all builds of a service: what two want at the same time is pulled
- * once.
+ * The current pulls of all builds of a service. An image that two builds need at the same time is
+ * pulled once.
  */
 export class PullsUnderWay extends SharedWork<PulledFacts> {
   /**
-   * The headers of a hostile image may fill the memory that one such is allowed: one is read at a
-   * time.
+   * Limits header reading to one image at a time, because a hostile image may use all memory that
+   * the limits allow for one.
    */
   readonly laying = new OneAtATime()
 }
 
 /**
- * Makes images of the engine out of container images. The same image is pulled once, also when
- * several builds want it at the same time.
+ * Makes images of the engine out of container images. The same image is pulled once, also if
+ * several builds need it at the same time.
  */
 export function makeBaseImages(options: BaseImagesOptions): BaseImages {
   const { settings, network, underWay = new PullsUnderWay() } = options
@@ -88,7 +88,10 @@ async function explained<Result>(
   }
 }
 
-/** Credentials go to the registry that they are for; without one named, that is the image's. */
+/**
+ * Returns the credentials for a registry, or null if they are for another one. Credentials without
+ * a registry are for that of the image.
+ */
 function loginFor({ registry }: ImagePlace, auth: PullOptions['auth']): Login | null {
   if (auth === null || (auth.registry !== null && canonicalRegistry(auth.registry) !== registry)) return null
   return { username: auth.username, password: auth.password }
@@ -104,15 +107,15 @@ type Pulling = BaseImagesOptions & { readonly underWay: PullsUnderWay }
 interface Pull {
   readonly image: ResolvedImage
   readonly source: ImageSource
-  /** Whose pull it is besides this build's. */
+  /** The key under which builds share the pull. */
   readonly key: string
   readonly onProgress: (message: string) => void
   readonly signal: AbortSignal
 }
 
 /**
- * Only those who show the same credentials share a pull: neither fails for what the other one may
- * not.
+ * Returns the key of a pull. Only builds with the same credentials share one, so that none fails
+ * because of another build's rights.
  */
 function keyOf({ pinned }: ResolvedImage, auth: PullOptions['auth']): string {
   return createHash('sha256')
@@ -120,7 +123,10 @@ function keyOf({ pinned }: ResolvedImage, auth: PullOptions['auth']): string {
     .digest('hex')
 }
 
-/** Another build may collect what one has just pulled, before this one has a hold on it. */
+/**
+ * The maximum number of pulls of one image. Another build may delete the image before this build
+ * holds a reference to it.
+ */
 const maxPulls = 3
 
 async function ensured(options: Pulling, pull: Pull): Promise<PulledFacts> {
@@ -130,7 +136,7 @@ async function ensured(options: Pulling, pull: Pull): Promise<PulledFacts> {
     if (known !== null) return known
     if (attempt > maxPulls) throw new Error(`the image of ${pinned} is gone as soon as it is written`)
     const facts = await options.underWay.share(pull.key, pull, (shared) => pulled(options, { ...pull, ...shared }))
-    // Each has a memory of its own, whoever did the work.
+    // Each build records it in its own store, also if another build did the pull.
     await options.store.put(pinned, facts)
   }
 }

@@ -3,13 +3,13 @@ import { BuilderError } from '../errors.ts'
 import { environmentOf, workdirOf } from '../image/image-settings.ts'
 import type { ImageConfig } from '../image/read-layout.ts'
 
-/** What container engines give an image without one, so that programs are found. */
+/** The PATH that container engines give an image without one. */
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const defaultShell = ['/bin/sh', '-c']
 const maxLabelBytes = 256 * 1024
 const maxUserBytes = 256
 
-/** The whole configuration of an image, as the steps of a build see it. */
+/** Returns the whole configuration of an image, as the steps of a build see it. */
 export function buildSettingsOf(config: ImageConfig): BuildSettings {
   const { user, shell, labels, onBuild } = config
   if (user.includes('\0') || Buffer.byteLength(user) > maxUserBytes)

@@ -1,8 +1,8 @@
-/** One way in which a server wants to be convinced (RFC 9110, 11.6.1). */
+/** One way of authentication that a server accepts (RFC 9110, 11.6.1). */
 export interface Challenge {
-  /** In small letters. */
+  /** The scheme in small letters. */
   readonly scheme: string
-  /** Names in small letters. */
+  /** The parameters, with names in small letters. */
   readonly parameters: Readonly<Record<string, string>>
 }
 
@@ -12,10 +12,7 @@ const space = /[ \t]*/y
 const comma = /[ \t]*,[ \t,]*/y
 const quoted = /"((?:[^"\\]|\\.)*)"/sy
 
-/**
- * Reads `WWW-Authenticate`, as far as it is well formed; what comes after the first fault is left
- * out.
- */
+/** Reads `WWW-Authenticate` up to the first syntax error. */
 export function readChallenges(text: string): readonly Challenge[] {
   const challenges: { scheme: string; parameters: Record<string, string> }[] = []
   const source = text.slice(0, maxLength)
@@ -33,7 +30,7 @@ export function readChallenges(text: string): readonly Challenge[] {
     take(space)
     if (source[at] !== '=' || challenges.length === 0) {
       challenges.push({ scheme: name.toLowerCase(), parameters: Object.create(null) })
-      // Parameters follow, or after a comma the next challenge.
+      // Parameters follow, or the next challenge after a comma.
       take(comma)
       continue
     }

@@ -13,18 +13,18 @@ import { chooseFromIndex, type ImageManifest, readImageManifest } from './manife
 import { type Relay, startRelay } from './relay.ts'
 import { TransferError } from './transfer-error.ts'
 
-/** How an image is copied. */
+/** Options for copying an image. */
 export interface CopyOptions {
-  /** For messages. */
+  /** The name of the image in messages. */
   readonly reference: string
   readonly limits: ImageLimits
   readonly workDir: string
-  /** How far it is; called for every chunk. */
+  /** Reports the progress. Called for every chunk. */
   readonly onBytes: (progress: CopyProgress) => void
   readonly signal: AbortSignal
 }
 
-/** Layers and bytes that have come, and that there are. */
+/** The layers and bytes that have arrived, and their totals. */
 export interface CopyProgress {
   readonly layersDone: number
   readonly layers: number
@@ -40,8 +40,8 @@ const maxConfigBytes = 4 * 2 ** 20
 const policy = '/etc/containers/policy.json'
 
 /**
- * Copies the image behind a digest into an OCI layout on this host. skopeo writes the layout and
- * speaks to a relay on loopback only; all that comes from outside is fetched and verified here.
+ * Copies the image with a digest into an OCI layout on this host. skopeo writes the layout and
+ * connects only to a relay on loopback. All external content is fetched and verified here.
  */
 export async function copyImage(source: ImageSource, digest: string, options: CopyOptions): Promise<CopiedImage> {
   const { reference, limits, signal } = options
@@ -59,12 +59,12 @@ export async function copyImage(source: ImageSource, digest: string, options: Co
   if (layers.length !== diffIds.length || layers.some(({ diffId }, index) => diffId !== diffIds[index]))
     throw new BuilderError('image_invalid', 'The image lists other layers than it has.')
   const kept = owned.move()
-  // skopeo drops what OCI does not name (SHELL, ONBUILD) when it writes the configuration of a
-  // Docker image anew.
+  // For a Docker image skopeo writes a new configuration without the fields that OCI does not name
+  // (SHELL, ONBUILD), so the original one is used.
   return { config, layers, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
-/** What else is on the disk of the host goes on working while an image is pulled. */
+/** The bytes that stay free on the disk during a pull, for other programs of the host. */
 const keptFreeBytes = 512 * 2 ** 20
 
 async function refuseWithoutRoom({ layers }: ImageManifest, workDir: string): Promise<void> {
@@ -87,8 +87,8 @@ interface Copy {
 }
 
 /**
- * Copies again while there are other servers to ask than the one that failed; what is there by then
- * is not fetched twice.
+ * Copies again while a failure removes a server and others remain. Content that is already there is
+ * not fetched twice.
  */
 async function fillLayout(copy: Copy, options: CopyOptions): Promise<void> {
   for (;;) {
@@ -124,8 +124,7 @@ async function runSkopeo(relay: Relay, { dir, layout, signal }: { dir: string; l
   const authfile = join(dir, 'auth.json')
   const auth = Buffer.from(`${relay.username}:${relay.password}`).toString('base64')
   await writeFile(authfile, JSON.stringify({ auths: { [relay.address]: { auth } } }), { mode: 0o600 })
-  // Where the operator wrote no signature policy there is none to follow, and skopeo wants that
-  // said.
+  // skopeo requires this flag if the operator has written no signature policy.
   const insecure = (await stat(policy).catch(() => null)) === null ? ['--insecure-policy'] : []
   const flags = ['--quiet', '--src-tls-verify=false', '--src-authfile', authfile]
   return runCommand(

@@ -5,18 +5,18 @@ import type { Answer, Wire } from './exchange.ts'
 import { followed, type Journey } from './redirects.ts'
 import { TransferError } from './transfer-error.ts'
 
-/** Name and password of somebody at a registry. */
+/** The name and password of a user of a registry. */
 export interface Login {
   readonly username: string
   readonly password: string
 }
 
-/** Tokens of large registries are a few KiB. */
+/** The maximum size of a token answer in bytes. Tokens of large registries have a few KiB. */
 const maxTokenAnswerBytes = 256 * 1024
 
 const TokenAnswer = z.object({ token: z.string().optional(), access_token: z.string().optional() })
 
-/** What the realm is asked for. */
+/** The request to a realm. */
 interface TokenWish {
   readonly repository: string
   readonly login: Login | null
@@ -24,9 +24,9 @@ interface TokenWish {
 }
 
 /**
- * Answers the `Authorization` that a registry's 401 asks for: a token of its realm
- * (distribution-spec, "token authentication"), or name and password. Null where it asks for what
- * there is none of.
+ * Returns the `Authorization` that a registry's 401 asks for: a token of its realm
+ * (distribution-spec, "token authentication"), or name and password. Returns null if there is no
+ * suitable one.
  */
 export async function authorize(
   wire: Wire,
@@ -59,7 +59,7 @@ async function tokenOf(
     refuseFailure(answer, url.host)
     const parsed = TokenAnswer.safeParse(parseJson(await textOf(answer)))
     const token = parsed.data?.token ?? parsed.data?.access_token
-    // Only what can stand in a header.
+    // A token may have only characters that are allowed in a header.
     if (token === undefined || !/^[\x21-\x7e]+$/.test(token))
       throw new TransferError('invalid', `${url.host} answers with something that is no token.`)
     return token
@@ -76,7 +76,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return null // It is no token either.
+    return null // A text that is no JSON is no token either.
   }
 }
 

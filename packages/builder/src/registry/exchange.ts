@@ -13,11 +13,11 @@ export interface Exchange {
 }
 
 /**
- * The head of an answer, and its body to read once. `close` ends the connection, wherever the body
- * stands.
+ * The head of an answer, and its body, which can be read once. `close` ends the connection at any
+ * time.
  */
 export interface Answer {
-  /** Where it came from. */
+  /** The address that the answer came from. */
   readonly url: URL
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -25,13 +25,16 @@ export interface Answer {
   close(): void
 }
 
-/** Where HTTP goes, and how long it is waited for. */
+/** The network for HTTP requests, and the time to wait for answers. */
 export interface Wire {
   readonly network: RegistryNetwork
   readonly patience: Patience
 }
 
-/** Signed addresses of object stores in `Location` have a few KiB. */
+/**
+ * The maximum size of an answer's head in bytes. Signed addresses of object stores in `Location`
+ * have a few KiB.
+ */
 const maxHeadBytes = 32 * 1024
 
 const whyNot: Readonly<Record<NetworkFailure, string>> = {
@@ -42,8 +45,8 @@ const whyNot: Readonly<Record<NetworkFailure, string>> = {
 }
 
 /**
- * Sends one request over a connection of its own. Redirects and errors are answers like others;
- * nothing is tried again.
+ * Sends one request over a connection of its own. Redirects and errors are returned like other
+ * answers. Nothing is retried.
  */
 export async function exchange(wire: Wire, asked: Exchange, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted()
@@ -86,7 +89,7 @@ async function sendAndWait(
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const sent = request({
-    // Whatever TLS it has is made already, and the connection serves this one request.
+    // The socket already has its TLS, and serves this one request.
     createConnection: () => socket,
     method,
     path: `${url.pathname}${url.search}`,
@@ -106,8 +109,8 @@ async function sendAndWait(
 }
 
 /**
- * A body, given up when it brings too little in the time that it is waited for; how slowly it is
- * taken does not count.
+ * Yields a body. Throws if it brings too few bytes within the time of waiting for it. The speed of
+ * the reader does not count.
  */
 async function* patiently(
   message: IncomingMessage,
@@ -138,7 +141,7 @@ async function* patiently(
   }
 }
 
-/** Whether a promise settles, either way, within a time. */
+/** Returns true if a promise resolves or rejects within a time. */
 async function settles(promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => resolve(false), Math.max(0, timeoutMs))

@@ -21,8 +21,8 @@ const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
 }
 
 /**
- * What a failure to get an image means to whoever builds. What is nobody's matter but the host's
- * stays as it is.
+ * Returns the error that a build shows for a failure to get an image. An error that only concerns
+ * the host is returned unchanged.
  */
 export function explain(error: unknown, reference: string, hasLogin: boolean): unknown {
   if (error instanceof TransferError) {
@@ -44,7 +44,10 @@ export function explain(error: unknown, reference: string, hasLogin: boolean): u
   return error
 }
 
-/** Registries say the same of what is private and of what does not exist. */
+/**
+ * Returns the message for a refusal. Registries answer the same for a private image and for one
+ * that does not exist.
+ */
 function denied(reference: string, hasLogin: boolean): { message: string; hint: string } {
   return hasLogin
     ? {

@@ -6,21 +6,21 @@ import { defaultPatience, type Patience, retried } from './patience.ts'
 import { followed } from './redirects.ts'
 import { TransferError, type TransferFailure } from './transfer-error.ts'
 
-/** What fetching for ADD needs. */
+/** Options for fetching a source of ADD. */
 export interface FetchFileOptions {
   readonly network: RegistryNetwork
-  /** A file that is larger is refused, as soon as that is known. */
+  /** The maximum size in bytes. A larger file is refused as soon as its size is known. */
   readonly maxBytes: number
   readonly patience?: Partial<Patience>
 }
 
-/** Docker gives files of addresses to root alone. */
+/** The mode of a fetched file. As with Docker, only root can read it. */
 const mode = 0o600
 const maxUrlLength = 8 * 1024
 
 /**
- * Fetches an address for ADD over http or https. Only its begin is tried again: what the body
- * breaks with is thrown where it is read, and is `step_failed` too.
+ * Fetches an address for ADD over http or https. Only the start is retried. A failure of the body
+ * is thrown to its reader, also as `step_failed`.
  */
 export async function fetchFile(text: string, options: FetchFileOptions, signal: AbortSignal): Promise<FetchedFile> {
   const url = readUrl(text)
@@ -86,8 +86,8 @@ function readUrl(text: string): URL {
 }
 
 /**
- * What the file is called where the destination is a directory: as the server says, else the end of
- * the address; empty where neither has one.
+ * Returns the name of the file for a destination that is a directory: the server's name, or else
+ * the end of the address. Returns an empty text if neither has one.
  */
 function nameOf(url: URL, disposition: string | undefined): string {
   const said = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition ?? '')
@@ -95,7 +95,10 @@ function nameOf(url: URL, disposition: string | undefined): string {
   return lastPart(name) || lastPart(decoded(url.pathname))
 }
 
-/** Never more than one component: it becomes a name in a directory. */
+/**
+ * Returns the last component of a path. It becomes a name in a directory, so it is never more than
+ * one component.
+ */
 function lastPart(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const isName = name !== '.' && name !== '..' && !/\p{Cc}/u.test(name) && Buffer.byteLength(name) <= 255
@@ -106,7 +109,7 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    return path // Not UTF-8: it stays as it was written.
+    return path // The text is not UTF-8, so it stays as it was written.
   }
 }
 
@@ -123,7 +126,7 @@ const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
 function explained(error: unknown, url: URL, signal: AbortSignal): unknown {
   signal.throwIfAborted()
   if (!(error instanceof TransferError)) return error
-  // Without the query, which may be a signature.
+  // The query is omitted, because it may be a signature.
   const place = `${url.origin}${url.pathname}`.slice(0, 300)
   const hint = hints[error.reason]
   return new BuildError('step_failed', `${place} could not be fetched: ${error.message}`, {

@@ -7,34 +7,32 @@ import { endpointsOf, type ImagePlace } from './place.ts'
 import { Repository } from './repository.ts'
 import { TransferError } from './transfer-error.ts'
 
-/**
- * The servers that may have an image: what one of them does not give, the next one is asked for.
- */
+/** The servers that may have an image. If one of them fails, the next one is asked. */
 export class ImageSource {
   readonly #repositories: Repository[]
 
   constructor(place: ImagePlace, options: { wire: Wire; settings: RegistrySettings; login: Login | null }) {
     const { wire, settings } = options
-    // A mirror that is overloaded is no reason to wait: there is somebody else to ask.
+    // An overloaded mirror gets fewer attempts, because other servers remain.
     const hurried = { ...wire, patience: { ...wire.patience, attempts: Math.min(2, wire.patience.attempts) } }
     this.#repositories = endpointsOf(place, settings).map(
       (endpoint) => new Repository(endpoint, { ...options, wire: endpoint.isMirror ? hurried : wire }),
     )
   }
 
-  /** The digest that a tag names now. */
+  /** Returns the digest that a tag names now. */
   resolve(wanted: string, signal: AbortSignal): Promise<string> {
     return this.#first((repository) => repository.resolve(wanted, signal))
   }
 
-  /** A manifest, by tag or digest. */
+  /** Returns a manifest by tag or digest. */
   manifest(wanted: string, signal: AbortSignal): Promise<ManifestBytes> {
     return this.#first((repository) => repository.manifest(wanted, signal))
   }
 
   /**
-   * The bytes of a blob, from the first server that begins to send it. One that does not send it to
-   * its end is asked for nothing more.
+   * Yields the bytes of a blob from the first server that begins to send it. A server that stops
+   * early is not asked again.
    */
   async *blob(descriptor: Descriptor, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     for (const repository of [...this.#repositories]) {
@@ -55,7 +53,7 @@ export class ImageSource {
     }
   }
 
-  /** How many servers are left to ask. */
+  /** The number of servers that remain. */
   get serversLeft(): number {
     return this.#repositories.length
   }
@@ -65,7 +63,7 @@ export class ImageSource {
       try {
         return await ask(repository)
       } catch (error) {
-        // The last word is that of the registry itself.
+        // The error of the registry itself counts.
         if (!(error instanceof TransferError) || this.#isLast(repository)) throw error
       }
     }

@@ -5,10 +5,10 @@ import type { ImageLimits } from '../image/image-limits.ts'
 import { bounded, type Descriptor, manifestSchema } from '../image/oci-schemas.ts'
 import { hostArchitecture } from '../image/platform.ts'
 
-/** A manifest as a registry gave it. */
+/** A manifest as received from a registry. */
 export interface ManifestBytes {
   readonly bytes: Uint8Array
-  /** Without parameters. */
+  /** The media type without parameters. */
   readonly mediaType: string
   readonly digest: string
 }
@@ -24,7 +24,7 @@ const ociManifest = 'application/vnd.oci.image.manifest.v1+json'
 const dockerList = 'application/vnd.docker.distribution.manifest.list.v2+json'
 const dockerManifest = 'application/vnd.docker.distribution.manifest.v2+json'
 
-/** What a registry is asked for: kinds of manifests that hold images, and lists of them. */
+/** The accepted media types: manifests of images, and indexes of them. */
 export const manifestTypes: readonly string[] = [ociIndex, ociManifest, dockerList, dockerManifest]
 
 const configTypes: ReadonlySet<string> = new Set([
@@ -65,8 +65,8 @@ const kindSchema = z.object({
 })
 
 /**
- * The digest of the manifest for this host that an index names; null where this is the manifest of
- * an image itself.
+ * Returns the digest of the manifest for this host in an index, or null for the manifest of an
+ * image itself.
  */
 export function chooseFromIndex(manifest: ManifestBytes, reference: string): string | null {
   const body = readKind(manifest, reference)
@@ -78,8 +78,7 @@ export function chooseFromIndex(manifest: ManifestBytes, reference: string): str
       platform?.os === 'linux' &&
       platform.architecture === hostArchitecture,
   )
-  // Variants are names for extensions of one architecture (arm64: v8); the plainest runs
-  // everywhere.
+  // Variants name extensions of one architecture (arm64: v8). The plainest one runs everywhere.
   const plain = fitting.find(({ platform }) => (platform?.variant ?? 'v8') === 'v8') ?? fitting[0]
   if (plain !== undefined) return plain.digest
   const names = manifests.flatMap(({ platform }) => (platform?.os === 'linux' ? [platform.architecture] : []))
@@ -89,8 +88,8 @@ export function chooseFromIndex(manifest: ManifestBytes, reference: string): str
 }
 
 /**
- * Reads the manifest of an image; refuses what is no image, what is not in the registry itself, and
- * what is too large.
+ * Reads the manifest of an image. Throws for a manifest of something else, a layer outside of the
+ * registry, and an image that is too large.
  */
 export function readImageManifest(manifest: ManifestBytes, reference: string, limits: ImageLimits): ImageManifest {
   const body = readKind(manifest, reference)
@@ -107,14 +106,14 @@ export function readImageManifest(manifest: ManifestBytes, reference: string, li
   return { ...manifest, config, layers }
 }
 
-/** The content's digest. */
+/** Returns the digest of the content. */
 export function digestOf(bytes: Uint8Array): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 }
 
 /**
- * The body, if it is what its type says and nothing else as well: two readers of one manifest have
- * to see one image (CVE-2021-41190).
+ * Returns the body if it has exactly the kind that its type states. Two readers of one manifest
+ * must see one image (CVE-2021-41190).
  */
 function readKind({ bytes, mediaType }: ManifestBytes, reference: string): unknown {
   const body = parseJson(bytes, reference)

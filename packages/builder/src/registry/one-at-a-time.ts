@@ -1,10 +1,10 @@
-/** Work of which no two pieces go on at the same time; whoever came first has the first turn. */
+/** A lock that is granted in the order of the requests. */
 export class OneAtATime {
   #last: Promise<unknown> = Promise.resolve()
 
   /**
-   * Waits for its turn, which lasts until it is disposed. Rejects with the signal's reason, and
-   * then takes none.
+   * Waits for the turn, which lasts until it is disposed. Rejects with the signal's reason once
+   * aborted, and then takes no turn.
    */
   async turn(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted()

@@ -1,24 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TransferError } from './transfer-error.ts'
 
-/** How long servers are waited for, and how often they are asked again. */
+/** The timeouts and retries for servers. */
 export interface Patience {
-  /** How often one thing is asked for before it is given up. */
+  /** The maximum number of attempts for one request. */
   readonly attempts: number
   readonly firstDelayMs: number
   readonly maxDelayMs: number
-  /** A `Retry-After` beyond this is not waited for: the build fails and says so. */
+  /**
+   * The maximum `Retry-After`, in milliseconds. With a longer one the build fails and reports it.
+   */
   readonly maxRetryAfterMs: number
-  /** From the request to the head of its answer. */
+  /** The time from the request to the head of its answer, in milliseconds. */
   readonly headTimeoutMs: number
-  /** A body has to bring `minWindowBytes` in each such time of waiting for it. */
+  /** The time of waiting for a body, in milliseconds, in which it has to bring `minWindowBytes`. */
   readonly windowMs: number
   readonly minWindowBytes: number
 }
 
 /**
- * Registries that are overloaded recover within seconds; those that are down do not within a
- * minute.
+ * The default timeouts. An overloaded registry recovers within seconds. A registry that is down
+ * does not recover within a minute.
  */
 export const defaultPatience: Patience = {
   attempts: 5,
@@ -30,7 +32,7 @@ export const defaultPatience: Patience = {
   minWindowBytes: 16 * 1024,
 }
 
-/** Does something again while it fails for a reason that may pass. */
+/** Retries while the failure may be temporary. */
 export async function retried<Result>(
   patience: Patience,
   signal: AbortSignal,
@@ -46,8 +48,8 @@ export async function retried<Result>(
 }
 
 /**
- * Waits before the next attempt, with full jitter; throws the error where there is none: it will
- * not pass, or was the last.
+ * Waits before the next attempt, with full jitter. Throws the error if it is permanent, asks for
+ * too long a wait, or ends the last attempt.
  */
 export async function waitToRetry(
   error: unknown,
@@ -61,7 +63,10 @@ export async function waitToRetry(
   await sleep(asked + Math.random() * ceiling, undefined, { signal }).catch(() => signal.throwIfAborted())
 }
 
-/** Reads `Retry-After` (RFC 9110, 10.2.3): seconds or a date. Null for anything else. */
+/**
+ * Reads `Retry-After` (RFC 9110, 10.2.3): seconds or a date. Returns milliseconds, or null for any
+ * other text.
+ */
 export function readRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000

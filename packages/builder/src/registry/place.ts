@@ -1,30 +1,30 @@
 import { parseReference } from '../image/reference.ts'
 import type { RegistrySettings } from './contract.ts'
 
-/** Where an image is, under the one name that it has here. */
+/** The place of an image, with the canonical name of its registry. */
 export interface ImagePlace {
-  /** `docker.io`, `ghcr.io`, `registry.example:5000`. */
+  /** The registry: `docker.io`, `ghcr.io`, `registry.example:5000`. */
   readonly registry: string
-  /** `library/python`. */
+  /** The repository: `library/python`. */
   readonly repository: string
-  /** A tag or a digest: what the registry is asked for. */
+  /** The tag or digest to request from the registry. */
   readonly wanted: string
-  /** The digest that it is fixed to. */
+  /** The digest of the reference, or null. */
   readonly digest: string | null
 }
 
 /** One server that may have a repository. */
 export interface Endpoint {
   readonly origin: string
-  /** Of the repository there, with the mirror's prefix. */
+  /** The name of the repository there, with the mirror's prefix. */
   readonly repository: string
-  /** The operator named this server: it may have any address. */
+  /** True if the operator named this server, which may then have any address. */
   readonly isOperators: boolean
-  /** Its word on what exists is not the last one, and it is shown nobody's credentials. */
+  /** True for a mirror. Its answer on missing images is not final, and it gets no credentials. */
   readonly isMirror: boolean
 }
 
-/** The registry of names without one has many names itself. */
+/** The registry of names without one. It has several names. */
 const hub = 'docker.io'
 const hubNames: ReadonlySet<string> = new Set([
   hub,
@@ -35,8 +35,8 @@ const hubNames: ReadonlySet<string> = new Set([
 const hubHost = 'registry-1.docker.io'
 
 /**
- * Reads a reference as container engines do: no registry is Docker Hub, there no namespace is
- * `library`, and no tag is `latest`.
+ * Parses a reference as container engines do. The default registry is Docker Hub, its default
+ * namespace is `library`, and the default tag is `latest`.
  */
 export function placeOf(text: string): ImagePlace {
   const reference = parseReference(text)
@@ -46,7 +46,7 @@ export function placeOf(text: string): ImagePlace {
   return { registry, repository, wanted: reference.digest ?? reference.tag ?? 'latest', digest: reference.digest }
 }
 
-/** The one name of a registry, as a reference or a login may write it. */
+/** Returns the canonical name of a registry, from its name in a reference or a login. */
 export function canonicalRegistry(text: string): string {
   const bare = text
     .toLowerCase()
@@ -55,12 +55,12 @@ export function canonicalRegistry(text: string): string {
   return hubNames.has(bare) ? hub : bare
 }
 
-/** `docker.io/library/python@sha256:...`. */
+/** Returns the pinned name: `docker.io/library/python@sha256:...`. */
 export function pinnedName({ registry, repository }: ImagePlace, digest: string): string {
   return `${registry}/${repository}@${digest}`
 }
 
-/** The servers to ask, in order: the operator's mirrors, then the registry itself. */
+/** Returns the servers to ask, in order: the operator's mirrors, then the registry itself. */
 export function endpointsOf({ registry, repository }: ImagePlace, settings: RegistrySettings): readonly Endpoint[] {
   const mirrors = settings.mirrors
     .filter((mirror) => canonicalRegistry(mirror.registry) === registry)
@@ -79,9 +79,7 @@ export function endpointsOf({ registry, repository }: ImagePlace, settings: Regi
   return [...mirrors, { origin, repository, isOperators: isInsecure, isMirror: false }]
 }
 
-/**
- * Whether the operator listed an authority, `host` or `host:port`, as one to speak plain HTTP to.
- */
+/** Returns true if the operator listed an authority, `host` or `host:port`, for plain HTTP. */
 export function isListed(authority: string, insecure: readonly string[]): boolean {
   const [, host, port = '80'] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(authority.toLowerCase()) ?? []
   return host !== undefined && insecure.some((entry) => entry === `${host}:${port}` || entry === `${host}:*`)

@@ -1,11 +1,11 @@
 import type { CopyProgress } from './copy-image.ts'
 
-/** Lines are for people: no more than this. */
+/** The minimum time between two lines of one part, in milliseconds. People read them. */
 const everyMs = 2000
 
 /**
- * Turns what a pull does into lines for people: at the begin and the end of each part, and every
- * other second between.
+ * Turns the progress of a pull into lines for people: at the begin and the end of each part, and
+ * every two seconds between.
  */
 export function pullProgress(onProgress: (message: string) => void, now: () => number = () => performance.now()) {
   let said = { at: Number.NEGATIVE_INFINITY, layersDone: -1 }

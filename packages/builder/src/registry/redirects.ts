@@ -1,16 +1,16 @@
 import { type Answer, exchange, type Wire } from './exchange.ts'
 import { TransferError } from './transfer-error.ts'
 
-/** A request, and what of it goes to other hosts when it is redirected. */
+/** A request with the rules for its redirects. */
 export interface Journey {
   readonly url: URL
   readonly method: 'GET' | 'HEAD'
   readonly headers: Readonly<Record<string, string>>
-  /** Sent to the origin of `url` and to no other. */
+  /** The credentials. They are sent only to the origin of `url`. */
   readonly authorization: string | null
-  /** Whether the operator named this address for what it may be. */
+  /** Returns true if the operator named this address, which may then be any address. */
   isOperators(url: URL): boolean
-  /** Whether plain HTTP may be spoken there. */
+  /** Returns true if plain HTTP is allowed there. */
   mayBePlain(url: URL): boolean
 }
 
@@ -18,8 +18,8 @@ const maxRedirects = 5
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /**
- * Sends a request and follows redirects. Each address is judged like the first one, and credentials
- * stay with whom they were meant for.
+ * Sends a request and follows redirects. Each address is checked like the first one, and
+ * credentials go only to the origin that they are for.
  */
 export async function followed(wire: Wire, journey: Journey, signal: AbortSignal): Promise<Answer> {
   let url = journey.url

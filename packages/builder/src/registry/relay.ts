@@ -6,34 +6,34 @@ import { pipeline } from 'node:stream/promises'
 import type { Descriptor } from '../image/oci-schemas.ts'
 import type { ImageManifest } from './manifest.ts'
 
-/** What a relay gives out: one image, and nothing else. */
+/** The content of a relay: one image. */
 export interface RelayContent {
   readonly manifest: ImageManifest
   /**
-   * The bytes of the configuration or of a layer. Throws where they are not what the descriptor
-   * promises.
+   * Yields the bytes of the configuration or of a layer. Throws if they do not match the
+   * descriptor.
    */
   blob(descriptor: Descriptor, signal: AbortSignal): AsyncIterable<Uint8Array>
 }
 
 /** A registry on loopback for one client. */
 export interface Relay extends AsyncDisposable {
-  /** The image there: `127.0.0.1:PORT/image@sha256:...`. */
+  /** The reference to the image in the relay: `127.0.0.1:PORT/image@sha256:...`. */
   readonly reference: string
   readonly address: string
   readonly username: string
   readonly password: string
-  /** What the first blob failed with; null while none did. */
+  /** The error of the first blob that failed, or null. */
   readonly failure: unknown
 }
 
 const username = 'holt'
-/** skopeo fetches six layers at once. */
+/** The maximum number of connections. skopeo fetches six layers at once. */
 const maxConnections = 32
 
 /**
- * Plays a registry to a client of this machine that speaks to no other. The port is open to all
- * users of the machine, so the client has to know a password, which stands in no argument and no
+ * Starts a registry for a client on this machine that connects to no other server. All users of the
+ * machine can reach the port, so the client needs a password. The password is in no argument and no
  * environment.
  */
 export async function startRelay({ manifest, blob }: RelayContent, signal: AbortSignal): Promise<Relay> {
@@ -61,7 +61,7 @@ export async function startRelay({ manifest, blob }: RelayContent, signal: Abort
     response.writeHead(200, headersOf('application/octet-stream', descriptor.digest, descriptor.size))
     if (isHead) return void response.end()
     await pipeline(blob(descriptor, ended), response).catch((error: unknown) => {
-      // A client that went away is its own matter, and knows it.
+      // A client that disconnects knows of it, so that is no failure.
       if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') failed ??= { error }
       response.destroy()
     })

@@ -10,14 +10,17 @@ import { type Endpoint, isListed } from './place.ts'
 import { followed } from './redirects.ts'
 import { TransferError } from './transfer-error.ts'
 
-/** Registries themselves refuse larger manifests. */
+/** The maximum size of a manifest in bytes. Registries refuse larger ones. */
 const maxManifestBytes = 4 * 2 ** 20
-/** After so many bytes a connection was worth it: what breaks after that counts anew. */
+/**
+ * The bytes after which a connection counts as progress, so that a later failure starts a new count
+ * of attempts.
+ */
 const progressBytes = 2 ** 20
 
 /**
- * One repository on one server: manifests and blobs of it, verified, with credentials where they
- * are asked for.
+ * One repository on one server: its verified manifests and blobs. Credentials are sent if the
+ * server asks for them.
  */
 export class Repository {
   readonly endpoint: Endpoint
@@ -33,12 +36,15 @@ export class Repository {
     this.#login = endpoint.isMirror ? null : options.login
   }
 
-  /** The digest that a tag names now, by one request without a body where the registry says it. */
+  /**
+   * Returns the digest that a tag names now. One request without a body is enough if the registry
+   * sends the digest in a header.
+   */
   async resolve(wanted: string, signal: AbortSignal): Promise<string> {
     const said = await this.#retried(signal, async () => {
       const answer = await this.#ask('HEAD', `manifests/${wanted}`, { accept: manifestTypes.join(', ') }, signal)
       answer.close()
-      // Some registries know no HEAD; what they mean by that the GET will tell.
+      // Some registries do not support HEAD. Then the GET gives the answer.
       if (answer.status !== 405 && answer.status !== 501) refuseFailure(answer, answer.url.host)
       return answer.headers['docker-content-digest']
     })
@@ -47,7 +53,7 @@ export class Repository {
     return (await this.manifest(wanted, signal)).digest
   }
 
-  /** A manifest, by tag or digest. One that was asked for by its digest has it. */
+  /** Returns a manifest by tag or digest. A manifest that was requested by digest is verified. */
   manifest(wanted: string, signal: AbortSignal): Promise<ManifestBytes> {
     return this.#retried(signal, async () => {
       const answer = await this.#ask('GET', `manifests/${wanted}`, { accept: manifestTypes.join(', ') }, signal)
@@ -65,9 +71,8 @@ export class Repository {
   }
 
   /**
-   * The bytes of a blob. What breaks is gone on with where it broke. Its end throws `damaged`
-   * unless size and digest are what the descriptor promises; nothing read before that may be
-   * believed.
+   * Yields the bytes of a blob. A broken transfer resumes at the point of failure. Throws `damaged`
+   * at the end unless size and digest match the descriptor. Bytes read before that are unverified.
    */
   async *blob({ digest, size }: Descriptor, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const hash = createHash('sha256')
@@ -103,8 +108,8 @@ export class Repository {
       const promised = answer.headers['content-length']
       if (promised !== undefined && at + Number(promised) !== size) throw damaged(answer.url.host, 'blob')
       for await (const chunk of answer.body) {
-        // What was there before, and what stands behind the end, is left out; the digest tells
-        // whether that was right.
+        // Bytes before the resumed position or behind the end are dropped. The digest verifies the
+        // rest.
         const fresh = chunk.subarray(Math.max(0, from - at), Math.max(0, size - at))
         at += chunk.length
         if (fresh.length > 0) yield fresh
@@ -115,7 +120,10 @@ export class Repository {
     }
   }
 
-  /** One request; a 401 is answered once with what it asks for. */
+  /**
+   * Sends one request. After a 401 it is sent once more, with the credentials that the 401 asks
+   * for.
+   */
   async #ask(
     method: 'GET' | 'HEAD',
     path: string,
@@ -127,7 +135,7 @@ export class Repository {
     const send = () =>
       followed(this.#wire, { url, method, headers, authorization: this.#authorization, ...this.#rules }, signal)
     const answer = await send()
-    // A 401 of somebody that it was redirected to is not the registry's.
+    // A 401 of another server, after a redirect, is not the registry's.
     if (answer.status !== 401 || answer.url.origin !== origin) return answer
     answer.close()
     this.#authorization = null
@@ -137,8 +145,8 @@ export class Repository {
   }
 
   /**
-   * What the operator said of this server holds for it and, where it leads to others that he
-   * listed, for them; never for where other registries lead.
+   * Returns the operator's rules for this server. They also apply to redirects from it to other
+   * servers that the operator listed, and never to redirects from other registries.
    */
   get #rules() {
     const { origin, isOperators } = this.endpoint
@@ -156,7 +164,8 @@ export class Repository {
 }
 
 /**
- * Where the body of an answer to a range begins (RFC 9110, 14.4): a server may send all instead.
+ * Returns the offset at which the body of an answer to a range begins (RFC 9110, 14.4). A server
+ * may send the whole body instead.
  */
 function startOf({ status, headers, url }: Answer, from: number): number {
   if (status === 200) return 0

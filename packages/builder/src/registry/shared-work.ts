@@ -1,4 +1,4 @@
-/** Who takes part in a piece of work. */
+/** A participant in shared work. */
 interface Participant {
   readonly onProgress: (message: string) => void
   readonly signal: AbortSignal
@@ -11,15 +11,15 @@ interface Running<Result> {
 }
 
 /**
- * Work under a key that is done once for all who want it at the same time. It ends early only when
- * nobody wants it any more.
+ * Work under a key that runs once for all participants at the same time. It is aborted only after
+ * the last participant has left.
  */
 export class SharedWork<Result> {
   readonly #running = new Map<string, Running<Result>>()
 
   /**
-   * Takes part in the work under a key, or begins it. Rejects with the signal's reason as soon as
-   * that is aborted; others go on.
+   * Joins the work under a key, or begins it. Rejects with the signal's reason as soon as that is
+   * aborted. Other participants continue.
    */
   async share(key: string, participant: Participant, work: (shared: Participant) => Promise<Result>): Promise<Result> {
     participant.signal.throwIfAborted()
@@ -44,18 +44,18 @@ export class SharedWork<Result> {
       for (const participant of participants) participant.onProgress(message)
     }
     const promise = work({ onProgress, signal: controller.signal })
-    // Whoever takes part hears of it; after the last one has left, nobody does.
+    // The participants get a failure. After the last one has left, it is ignored.
     promise.catch(() => undefined)
     const running = { promise, participants, controller }
     this.#running.set(key, running)
     return running
   }
 
-  /** Ends the work and waits until it has cleaned up behind itself. */
+  /** Aborts the work and waits until it has cleaned up. */
   async #end(key: string, running: Running<Result>): Promise<void> {
     if (this.#running.get(key) === running) this.#running.delete(key)
     running.controller.abort(new Error('nobody wants it any more'))
-    // How it ends is no longer anybody's matter.
+    // No participant is left, so the result is ignored.
     await running.promise.catch(() => undefined)
   }
 }

@@ -1,29 +1,29 @@
-/** What kind of thing went wrong while something was fetched. */
+/** The reason for a failed transfer. */
 export type TransferFailure =
-  /** An address, a scheme or a redirect that the rules do not allow. Never tried again. */
+  /** An address, a scheme or a redirect that the rules do not allow. Never retried. */
   | 'not_allowed'
-  /** A name that has no address here. Never tried again. */
+  /** A name that has no address here. Never retried. */
   | 'no_such_host'
-  /** Nobody answers, or not to the end. */
+  /** The server does not answer, or stops before the end. */
   | 'unreachable'
-  /** The server says that it cannot now: 429, 5xx. */
+  /** The server cannot answer now: 429, 5xx. */
   | 'busy'
   | 'not_found'
-  /** It wants credentials, or does not take these. */
+  /** The server requires credentials, or refuses these. */
   | 'denied'
-  /** What came is not what was promised. */
+  /** The content does not match its digest or size. */
   | 'damaged'
-  /** What came makes no sense. */
+  /** The answer makes no sense. */
   | 'invalid'
   | 'too_large'
 
 /**
- * Something could not be fetched; `message` is a sentence for a person and holds no credentials.
+ * The error of a failed transfer. `message` is a sentence for a person and contains no credentials.
  */
 export class TransferError extends Error {
   override readonly name = 'TransferError'
   readonly reason: TransferFailure
-  /** What the server asked to wait. */
+  /** The time that the server asked to wait, in milliseconds. */
   readonly retryAfterMs: number | null
 
   constructor(
@@ -36,7 +36,7 @@ export class TransferError extends Error {
     this.retryAfterMs = options.retryAfterMs ?? null
   }
 
-  /** Whether the same may go better a moment later. */
+  /** True if a later attempt may succeed. */
   get isTransient(): boolean {
     return this.reason === 'unreachable' || this.reason === 'busy'
   }
