@@ -9,22 +9,24 @@ import { endGroup, lastLines } from '../process/run-command.ts'
 import type { Recipe } from './recipe.ts'
 import type { Toolchain } from './toolchain.ts'
 
-/** What one run of mmdebstrap needs. */
+/** The inputs of one run of mmdebstrap. */
 export interface BootstrapPlan {
   readonly recipe: Recipe
   readonly recipeDir: string
   readonly toolchain: Toolchain
-  /** Where the tree stands while it is made: on a disk, and open to apt's own user. */
+  /**
+   * The directory of the tree while it is made. It is on a disk, and apt's own user can enter it.
+   */
   readonly workDir: string
-  /** Where the hooks leave what they have to tell. */
+  /** The directory to which the hooks write their results. */
   readonly outDir: string
-  /** Lines of a sources.list; none means mmdebstrap's own. */
+  /** The lines of a sources.list. If empty, mmdebstrap uses its own. */
   readonly sources: readonly string[]
-  /** apt options of the host that say how far its mirror is believed. */
+  /** The apt options of the host on the validity of its mirror. */
   readonly aptOptions: readonly string[]
 }
 
-/** The arguments for mmdebstrap; the tar goes to its standard output. */
+/** Returns the arguments for mmdebstrap, which writes the tar to its standard output. */
 export function mmdebstrapArguments(plan: BootstrapPlan): readonly string[] {
   const { recipe, toolchain } = plan
   const packages = [...recipe.packages, ...(toolchain.pythonSource === 'debian' ? recipe.python.fallbackPackages : [])]
@@ -33,7 +35,7 @@ export function mmdebstrapArguments(plan: BootstrapPlan): readonly string[] {
     '--mode=root',
     '--variant=apt',
     '--format=tar',
-    // Every runtime gets its own /dev; the hooks make and keep /run/holt.
+    // Every runtime gets its own /dev. The hooks make and keep /run/holt.
     '--skip=output/dev',
     '--skip=cleanup/run',
     `--components=${recipe.components.join(',')}`,
@@ -49,8 +51,8 @@ export function mmdebstrapArguments(plan: BootstrapPlan): readonly string[] {
 }
 
 /**
- * The whole environment of mmdebstrap and its hooks: nothing of the host's own reaches a package's
- * scripts.
+ * Returns the whole environment of mmdebstrap and its hooks. The scripts of packages get nothing of
+ * the host's own environment.
  */
 export function mmdebstrapEnv({ recipe, toolchain, workDir, outDir }: BootstrapPlan): Record<string, string> {
   return {
@@ -76,9 +78,9 @@ export function mmdebstrapEnv({ recipe, toolchain, workDir, outDir }: BootstrapP
 
 /** A running mmdebstrap. */
 export interface Bootstrap {
-  /** Resolves when the first bytes of the tar are there, which is after the last hook. */
+  /** Resolves when the first bytes of the tar are available, which is after the last hook. */
   readonly ready: Promise<void>
-  /** The tar; throws at its end if mmdebstrap failed. */
+  /** Yields the bytes of the tar. Throws at the end if mmdebstrap failed. */
   bytes(): AsyncIterable<Uint8Array>
   /** Ends mmdebstrap if it still runs. */
   end(): Promise<void>
@@ -86,10 +88,10 @@ export interface Bootstrap {
 
 const KEPT_LINES = 60
 
-/** Starts mmdebstrap; `onLine` sees each line it writes. */
+/** Starts mmdebstrap. `onLine` gets each line that it writes. */
 export function startBootstrap(plan: BootstrapPlan, onLine: (line: string) => void, signal: AbortSignal): Bootstrap {
-  // Killed or not, this process takes mmdebstrap with it, which then unmounts and removes its tree
-  // (PR_SET_PDEATHSIG, prctl(2)).
+  // mmdebstrap ends together with this process, even if that is killed. It then unmounts and
+  // removes its tree (PR_SET_PDEATHSIG, prctl(2)).
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', 'mmdebstrap', ...mmdebstrapArguments(plan)], {
     cwd: '/',
     env: mmdebstrapEnv(plan),
@@ -105,9 +107,9 @@ export function startBootstrap(plan: BootstrapPlan, onLine: (line: string) => vo
   const stop = () => void endGroup(child).catch(() => child.kill('SIGKILL'))
   signal.addEventListener('abort', stop, { once: true })
   const closed = settle(child, log, signal).finally(() => signal.removeEventListener('abort', stop))
-  closed.catch(() => undefined) // told to whoever awaits `ready` or reads to the end
+  closed.catch(() => undefined) // The caller that awaits `ready` or reads to the end gets the error.
   const readable = once(child.stdout, 'readable').then(async () => {
-    // The end of an empty stream is readable as well: then mmdebstrap says why.
+    // The end of an empty stream is also readable. Then the exit of mmdebstrap has the reason.
     if (child.stdout.readableLength === 0) await closed
   })
   readable.catch(() => undefined)
@@ -122,8 +124,8 @@ export function startBootstrap(plan: BootstrapPlan, onLine: (line: string) => vo
 }
 
 /**
- * Removes the keyrings of a mmdebstrap that a signal ended before it could: it makes them before it
- * listens for signals.
+ * Removes the keyrings that mmdebstrap leaves if a signal ends it early: it makes them before it
+ * handles signals.
  */
 async function removeKeyrings(workDir: string): Promise<void> {
   const left = (await readdir(workDir)).filter((name) => name.startsWith('mmdebstrap.gpghome.'))

@@ -11,35 +11,35 @@ import { loadRecipe, type Recipe } from './recipe.ts'
 import { type BaseFacts, readFacts } from './release.ts'
 import { type Command, FETCHES, fetchToolchain } from './toolchain.ts'
 
-/** How a base tree is made. */
+/** Options for making a base tree. */
 export interface BaseTreeOptions {
   /** The directory with recipe.json and hooks/. */
   readonly recipeDir: string
   /**
-   * A directory on a disk where about 1.5 GiB may stand for a while; other users must be able to
-   * enter it.
+   * A directory on a disk with about 1.5 GiB of room for a temporary tree. Other users must be able
+   * to enter it.
    */
   readonly workDir?: string
   readonly onProgress?: (progress: BuildProgress) => void
   readonly signal: AbortSignal
   readonly env?: NodeJS.ProcessEnv
   /**
-   * The npm client that an installation brings, with its arguments. No download stays in the user's
-   * caches then. Default: `npm` on PATH.
+   * The npm client of an installation, with its arguments. Downloads then stay out of the user's
+   * caches. Default: `npm` on PATH.
    */
   readonly npm?: Command | undefined
 }
 
-/** A finished tree: read `entries` once, then dispose. */
+/** A finished tree. Read `entries` once, then dispose. */
 export interface BaseTree extends AsyncDisposable {
   readonly recipe: Recipe
   readonly facts: BaseFacts
-  /** The whole tree, as it streams out of mmdebstrap; throws at its end if mmdebstrap failed. */
+  /** The whole tree, as mmdebstrap streams it. Throws at the end if mmdebstrap failed. */
   readonly entries: AsyncIterable<Entry>
 }
 
 /**
- * Makes the base template's tree from distribution packages. Needs root; nothing of it stays on the
+ * Makes the base template's tree from distribution packages. Needs root. Nothing remains on the
  * host.
  */
 export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> {
@@ -75,13 +75,16 @@ export async function makeBaseTree(options: BaseTreeOptions): Promise<BaseTree> 
   return { recipe, facts, entries, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
-/** mmdebstrap leaves /dev out altogether; runtimes mount theirs there. */
+/** Adds /dev, which mmdebstrap omits. Runtimes mount their own there. */
 async function* withMountPoints(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
   yield { type: 'directory', path: 'dev', mode: 0o755, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 }
   yield* entries
 }
 
-/** A host that believes an old mirror (a frozen archive) says so in its own apt configuration. */
+/**
+ * Returns the host's apt options for old mirrors. A host that uses a frozen archive has them in its
+ * own apt configuration.
+ */
 async function hostAptOptions(signal: AbortSignal): Promise<readonly string[]> {
   const names = ['Acquire::Check-Valid-Until', 'Acquire::Check-Date']
   const pairs = names.flatMap((name, index) => [`V${index}`, name])
@@ -100,7 +103,7 @@ interface Places {
   readonly tree: string
 }
 
-/** The parts of the scratch directory. apt's own user has to enter it. */
+/** Makes the parts of the scratch directory. apt's own user has to enter it. */
 async function makePlaces(root: string): Promise<Places> {
   await chmod(root, 0o755)
   const places = { assets: join(root, 'assets'), out: join(root, 'out'), tree: join(root, 'tree') }

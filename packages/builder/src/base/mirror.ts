@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Where packages come from; null leaves the choice to mmdebstrap. */
+/** The archives of packages. Null leaves the choice to mmdebstrap. */
 export interface Mirrors {
   readonly main: string | null
   readonly security: string | null
@@ -40,7 +40,7 @@ function words(value: string | undefined): string[] {
 }
 
 /**
- * Picks the archive that the host itself uses, so that a local mirror goes on serving; only
+ * Returns the archives that the host itself uses, so that a local mirror is used here too. Only
  * Debian's own suites count.
  */
 function chooseMirrors(sources: readonly AptSource[], codename: string): Mirrors {
@@ -51,7 +51,7 @@ function chooseMirrors(sources: readonly AptSource[], codename: string): Mirrors
   }
 }
 
-/** Reads the mirrors from the environment first, then from a Debian host's apt sources. */
+/** Reads the mirrors from the environment, or else from a Debian host's apt sources. */
 export async function hostMirrors(env: NodeJS.ProcessEnv, root = '/'): Promise<Mirrors> {
   if (env.HOLT_DEBIAN_MIRROR) {
     return { main: env.HOLT_DEBIAN_MIRROR, security: env.HOLT_DEBIAN_SECURITY_MIRROR ?? null }
@@ -70,12 +70,12 @@ export async function hostMirrors(env: NodeJS.ProcessEnv, root = '/'): Promise<M
 }
 
 /**
- * Named in each line, so that a host that trusts other keys (Ubuntu) believes Debian's, and only
- * for this.
+ * The keyring of Debian. Each line names it, so that a host with other keys (Ubuntu) trusts
+ * Debian's keys for these lines only.
  */
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
-/** The lines that mmdebstrap is given; none where it should use its own default. */
+/** Returns the lines for mmdebstrap, or none if it should use its own default. */
 export function sourceLines(
   { main, security }: Mirrors,
   suite: string,
@@ -89,6 +89,6 @@ export function sourceLines(
 }
 
 async function readIfThere(path: string): Promise<string> {
-  // A file that is missing or unreadable names no source, which is an answer.
+  // A missing or unreadable file has no sources.
   return readFile(path, 'utf8').catch(() => '')
 }

@@ -1,7 +1,7 @@
-/** How far the making of a tree is; `done` only rises, and reaches `total` when its tar begins. */
+/** The progress of making a tree. `done` only rises, and reaches `total` when the tar begins. */
 export interface BuildProgress {
   readonly phase: 'fetch' | 'index' | 'essential' | 'download' | 'install' | 'configure' | 'ready'
-  /** What is being done, for a person. */
+  /** The current work, for a person. */
   readonly message: string
   readonly done: number
   readonly total: number
@@ -10,9 +10,9 @@ export interface BuildProgress {
 type Phase = BuildProgress['phase']
 
 /**
- * The phases in order, with the share of the time that each took where it was measured (a fast
- * mirror, two cores); a slow line makes `download` longer than it says, never the order or the
- * direction wrong.
+ * The phases in order, with the share of the time that each took when measured (a fast mirror, two
+ * cores). A slow connection makes `download` take more than its share, but order and direction stay
+ * right.
  */
 const phases: readonly { readonly phase: Phase; readonly share: number; readonly message: string }[] = [
   { phase: 'fetch', share: 140, message: 'fetching Node, npm and uv' },
@@ -24,7 +24,7 @@ const phases: readonly { readonly phase: Phase; readonly share: number; readonly
   { phase: 'ready', share: 0, message: 'writing the tree' },
 ]
 
-/** The lines by which mmdebstrap says that a phase begins, and how many lines will count in it. */
+/** The lines of mmdebstrap that begin a phase, and the number of lines that count in it. */
 const marks: readonly { readonly start: string; readonly phase: Phase; readonly expected: number }[] = [
   { start: 'I: running apt-get update', phase: 'index', expected: 8 },
   { start: 'I: downloading packages', phase: 'essential', expected: 1 },
@@ -32,10 +32,10 @@ const marks: readonly { readonly start: string; readonly phase: Phase; readonly 
   { start: 'I: creating tarball', phase: 'ready', expected: 1 },
 ]
 
-/** The sum that `done` counts up to. */
+/** The final value of `done`. */
 export const progressTotal = phases.reduce((sum, { share }) => sum + share, 0)
 
-/** Turns the lines that mmdebstrap, apt, dpkg and the hooks write into progress. */
+/** Turns the output of mmdebstrap, apt, dpkg and the hooks into progress. */
 export class ProgressReader {
   #phase: Phase = 'fetch'
   #message = 'fetching Node, npm and uv'
@@ -43,16 +43,13 @@ export class ProgressReader {
   #expected: number
   readonly #steps: number
 
-  /**
-   * `fetches` is how often `fetched` will be called, `steps` how many hooks will announce
-   * themselves.
-   */
+  /** `fetches` is the number of calls of `fetched`, and `steps` the number of hooks that report. */
   constructor({ fetches, steps }: { readonly fetches: number; readonly steps: number }) {
     this.#expected = fetches
     this.#steps = steps
   }
 
-  /** Where the work stands now. */
+  /** The current progress. */
   get progress(): BuildProgress {
     const index = phases.findIndex(({ phase }) => phase === this.#phase)
     const before = phases.slice(0, index).reduce((sum, { share }) => sum + share, 0)
@@ -60,7 +57,7 @@ export class ProgressReader {
     return { phase: this.#phase, message: this.#message, done: Math.floor(before + within), total: progressTotal }
   }
 
-  /** Begins a phase by name; one that has passed does not come back. */
+  /** Begins a phase by name. A phase that has passed is ignored. */
   enter(phase: Phase, expected = 1): void {
     const order = phases.map((entry) => entry.phase)
     if (order.indexOf(phase) <= order.indexOf(this.#phase)) return
@@ -75,7 +72,7 @@ export class ProgressReader {
     if (this.#phase === 'fetch') this.#seen += 1
   }
 
-  /** Takes one line of output; true when the progress changed. */
+  /** Reads one line of output. Returns true if the progress changed. */
   read(line: string): boolean {
     const before = this.progress
     this.#take(line)
@@ -103,8 +100,8 @@ export class ProgressReader {
   }
 
   #expectPackages(count: number): void {
-    // Of the essential packages both unpacking and setting up are told; of the rest first the
-    // downloads.
+    // For essential packages, unpacking and setting up are reported. For the others, the downloads
+    // come first.
     if (this.#phase === 'essential') this.#expected = 2 * count
     if (this.#phase === 'download') this.#expected = count
   }

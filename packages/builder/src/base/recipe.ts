@@ -8,23 +8,26 @@ const absolutePath = z.string().regex(/^\/[A-Za-z0-9._/-]*$/)
 const dpkgPattern = z.string().regex(/^\/[A-Za-z0-9._/*-]+$/)
 const accountId = z.int().min(1000).max(59_999)
 
-/** A template's recipe: what goes into its tree, who works in it and with which environment. */
+/** The schema of a template's recipe: the content of its tree, its user and its environment. */
 export const recipeSchema = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9-]*$/),
-  /** Rises with every change to what the recipe makes. */
+  /** The version of the recipe. It rises with every change to its result. */
   version: z.int().positive(),
   suite: z.string().regex(/^[a-z]+$/),
   components: z.array(z.string().regex(/^[a-z-]+$/)).min(1),
   packages: z.array(packageName).min(1),
   python: z.strictObject({
-    /** What uv is asked for: a version or the beginning of one. */
+    /** The series that uv installs: a version or the beginning of one. */
     series: z.string().regex(/^3(\.\d+){0,2}$/),
     installDir: absolutePath,
-    /** Used only where uv's own interpreters cannot be fetched. */
+    /** The packages that are used only if uv's own interpreters cannot be fetched. */
     fallbackPackages: z.array(packageName),
     fallbackInterpreter: absolutePath,
   }),
-  /** Majors in order of preference; the first whose newest release calls itself LTS is taken. */
+  /**
+   * The major versions in order of preference. The first one whose newest release is an LTS release
+   * is used.
+   */
   node: z.strictObject({ ltsCandidates: z.array(z.int().positive()).min(1), npm: z.int().positive() }),
   user: z.strictObject({
     name: z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/),
@@ -38,7 +41,7 @@ export const recipeSchema = z.strictObject({
   env: z
     .record(z.string().regex(/^[A-Z_][A-Z0-9_]*$/), z.string().regex(/^[\x20-\x26\x28-\x7e]*$/))
     .refine((env) => 'PATH' in env && 'VIRTUAL_ENV' in env, 'must name PATH and VIRTUAL_ENV'),
-  /** dpkg path patterns that are left out of the tree, and exceptions to them. */
+  /** The dpkg path patterns that are omitted from the tree, and exceptions to them. */
   exclude: z.array(dpkgPattern),
   keep: z.array(dpkgPattern),
   hooks: z.array(z.string().regex(/^[0-9]{2}-[a-z-]+\.sh$/)),

