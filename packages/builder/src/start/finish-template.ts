@@ -4,12 +4,16 @@ import { keepSeed } from './keep-seed.ts'
 import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
 
 /**
- * Boots a runtime of the finished image at the template's size, has its application start and get
- * ready, and writes it down: from that checkpoint runtimes go on with the application running. In a
- * class without checkpoints there is none, and the application is only tried. While it starts it
- * may reach what the build's policy allows; a runtime has a policy of its own. Where a checkpoint
- * cannot hold what it has opened over the network, it is started once more without one; where that
- * does not help there is none, and each runtime starts the application when it boots.
+ * Boots a runtime of the finished image at the template's size, starts its application, waits until
+ * that is ready, and takes a checkpoint. Runtimes of the template resume from the checkpoint with
+ * the application running.
+ *
+ * Without the ability of checkpoints the application is only tried, and the checkpoint is null.
+ *
+ * While the application starts, the build's network policy applies. A runtime has a policy of its
+ * own. If a checkpoint cannot hold the application's network connections, the application is
+ * started once more without a network. If that fails too, the checkpoint is null, and each runtime
+ * starts the application when it boots.
  */
 export async function finishTemplate(
   finishing: Finishing,
@@ -61,7 +65,7 @@ async function startAndKeep(
   return checkpoint === null ? { type: 'not kept', hadNetwork: network !== null } : { type: 'done', checkpoint }
 }
 
-/** An application that started with the network and does not without it is one that needs it. */
+/** Returns the outcome of an application that started with the network and fails without it. */
 function needsNetwork(error: unknown): Outcome {
   if (error instanceof BuildError) return { type: 'not kept', hadNetwork: false }
   throw error

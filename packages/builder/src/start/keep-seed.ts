@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type CheckpointInfo, type Checkpoints, EngineError, type GuestClient } from '@holt/engine'
 import { bootSeed, type Seed } from './seed-runtime.ts'
 
-/** Memory and files are written to the disk: seconds for each GiB. */
+/**
+ * The time for a checkpoint, in milliseconds. Memory and files are written to the disk, which takes
+ * seconds for each GiB.
+ */
 const checkpointTimeoutMs = 600_000
 
 /**
- * Takes the checkpoint of a seed and sees that it can be restored; null where either cannot be done
- * because of what runs.
+ * Takes the checkpoint of a seed and checks that it can be restored. Returns null if either fails
+ * because of the application.
  */
 export async function keepSeed(
   guest: GuestClient,
@@ -38,8 +41,8 @@ export async function keepSeed(
 }
 
 /**
- * Whether a runtime can be made of the checkpoint. gVisor finds some of what it cannot restore only
- * then.
+ * Returns true if a runtime can be made from the checkpoint. gVisor detects some resources that it
+ * cannot restore only then.
  */
 async function restores(seed: Seed, checkpointId: string): Promise<boolean> {
   const { host } = seed

@@ -1,7 +1,7 @@
-/** How much of a command's output a failure quotes. */
+/** The bytes of a command's output that a failure quotes. */
 const quotedBytes = 4096
 
-/** The end of what a command wrote, stdout and stderr together as they came. */
+/** The end of a command's output, with stdout and stderr together in the order of arrival. */
 export class LastOutput {
   #bytes = Buffer.alloc(0)
   #dropped = false
@@ -9,11 +9,11 @@ export class LastOutput {
   add(bytes: Uint8Array): void {
     const joined = Buffer.concat([this.#bytes, bytes])
     if (joined.length > quotedBytes) this.#dropped = true
-    // A copy, so that what is in front is let go.
+    // A copy, so that the memory of older output is freed.
     this.#bytes = Buffer.from(joined.subarray(-quotedBytes))
   }
 
-  /** As the end of a message: what it wrote last, or that it wrote nothing. */
+  /** Returns the end of a message: the last output, or that there is none. */
   quote(): string {
     const text = this.#bytes.toString('utf8').trim()
     if (text === '') return 'It wrote nothing.'

@@ -1,10 +1,13 @@
 import { StringDecoder } from 'node:string_decoder'
 import { LineRate } from '../build/line-rate.ts'
 
-/** The longest line of a log; what is longer becomes several. */
+/** The maximum length of a line in a log. A longer line becomes several. */
 const maxLineLength = 8192
 
-/** Cuts output into lines, which it hands on as they end; `end` hands on what has no end yet. */
+/**
+ * Splits output into lines and passes on each complete line. `end` passes on an incomplete last
+ * line.
+ */
 export class Lines {
   readonly #decoder = new StringDecoder('utf8')
   readonly #rate: LineRate

@@ -2,9 +2,9 @@ import type { GuestClient, GuestProcess, StartProcess } from '@holt/engine'
 import { makeId } from '@holt/protocol'
 import { LastOutput } from './last-output.ts'
 
-/** How a command ended. */
+/** The end of a command. */
 export interface CommandEnd {
-  /** Null where it is not known. */
+  /** The exit code, or null if it is not known. */
   readonly exitCode: number | null
   readonly signal: string | null
   readonly timedOut: boolean
@@ -13,7 +13,10 @@ export interface CommandEnd {
   readonly output: LastOutput
 }
 
-/** A command of the template's: its shell, its user, its directory and its environment. */
+/**
+ * Returns the request for a command of the template, with its shell, user, directory and
+ * environment.
+ */
 export function templateCommand(command: string, change: Partial<StartProcess> = {}): StartProcess {
   return {
     id: makeId('command'),
@@ -32,7 +35,7 @@ export function templateCommand(command: string, change: Partial<StartProcess> =
   }
 }
 
-/** Runs a command to its end. Rejects when it cannot be started. */
+/** Runs a command to its end. Rejects if it cannot be started. */
 export async function runCommand(guest: GuestClient, request: StartProcess, signal: AbortSignal): Promise<CommandEnd> {
   const output = new LastOutput()
   for await (const item of await guest.runProcess(request, signal)) {
@@ -42,7 +45,7 @@ export async function runCommand(guest: GuestClient, request: StartProcess, sign
   return { exitCode: null, signal: null, timedOut: false, oomKilled: false, output }
 }
 
-/** What the guest says of the end of a command. */
+/** Converts the guest's report on the end of a command. */
 export function endOf(
   said: Pick<GuestProcess, 'exit_code' | 'signal' | 'timed_out'> & { readonly oom_killed?: boolean | undefined },
 ): Omit<CommandEnd, 'output'> {
@@ -50,7 +53,7 @@ export function endOf(
   return { exitCode, signal, timedOut, oomKilled }
 }
 
-/** How it ended, for people. */
+/** Returns the way in which a command ended, for people. */
 export function wayOfEnding({ exitCode, signal, timedOut, oomKilled }: Omit<CommandEnd, 'output'>): string {
   if (oomKilled) return 'needed more memory than its runtime has, and was ended'
   if (timedOut) return 'took too long and was killed'

@@ -3,10 +3,10 @@ import { HoltError } from '@holt/protocol'
 import { BuildError, type BuildHost, type BuildRequest, type FinalSettings } from '../build/contract.ts'
 import { notStarted, startApplication } from './start-application.ts'
 
-/** A cold boot takes a second on a slow host. */
+/** The time for a boot, in milliseconds. A cold boot takes a second on a slow host. */
 const bootTimeoutMs = 120_000
 
-/** The most processes and threads of a runtime. */
+/** The maximum number of processes and threads of a runtime. */
 const pidsMax = 1024
 
 /** A finished image that becomes a template. */
@@ -14,11 +14,11 @@ export interface Finishing {
   readonly image: { readonly digest: ImageDigest }
   readonly settings: FinalSettings
   readonly request: Pick<BuildRequest, 'startCmd' | 'readyCmd' | 'readyTimeoutMs' | 'cpu' | 'memoryMiB' | 'diskMiB'>
-  /** The step under which the log has what the start command writes. */
+  /** The step of the log that gets the output of the start command. */
   readonly step?: number
 }
 
-/** A runtime that nobody owns. */
+/** A runtime that no client owns. */
 export interface Seed {
   readonly finishing: Finishing
   readonly host: BuildHost
@@ -44,7 +44,8 @@ export async function bootSeed(
 }
 
 /**
- * Starts the application in it and waits until it is ready. The network is there only meanwhile.
+ * Starts the application in a runtime and waits until it is ready. The network is available only
+ * until then.
  */
 export async function startSeed(
   guest: GuestClient,
@@ -67,7 +68,10 @@ export async function startSeed(
   }
 }
 
-/** Where the application took the whole runtime with it, that is what went wrong. */
+/**
+ * Returns the error for an application that ended its whole runtime, or null if the runtime still
+ * runs.
+ */
 async function endOf({ engine }: BuildHost, id: string, memoryMiB: number): Promise<BuildError | null> {
   const ending = (await engine.inspect(id))?.ending ?? null
   if (ending === null) return null

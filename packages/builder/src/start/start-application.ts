@@ -4,36 +4,36 @@ import { BuildError } from '../build/contract.ts'
 import { StartedCommand } from './started-command.ts'
 import { waitUntilListening, waitUntilReady } from './wait-until-ready.ts'
 
-/** The id under which every runtime lists the start command of its template. */
+/** The id of the template's start command in every runtime. */
 export const startCommandId = 'cmstartcommand00000000'
 
-/** The id under which a runtime lists what its template has run before it is handed over. */
+/** The id of the command that a template runs in a runtime before it is handed over. */
 export const onRestoreId = 'cmonrestore00000000000'
 
-/** How much longer than the application's time a guest may take for its answers. */
+/** The time that a guest has for its answers after the application's timeout, in milliseconds. */
 const graceMs = 30_000
 
-/** What makes an application of an image. */
+/** The commands that start the application of an image. */
 export interface ApplicationCommands {
   readonly startCmd: string
   readonly readyCmd: string | null
-  /** The most that it may take until it is ready. */
+  /** The time until the application has to be ready, in milliseconds. */
   readonly readyTimeoutMs: number
 }
 
-/** How a start is watched. */
+/** Options for watching a start. */
 export interface StartWatch {
   readonly signal: AbortSignal
-  /** Each line that the start command writes until it is ready. */
+  /** Called for each line that the start command writes until it is ready. */
   readonly onLine?: (line: string) => void
 }
 
 /**
  * Starts the start command in the background and waits until the application is ready: until
- * `ready_cmd` exits 0, or, where there is none, until something listens on a port, the command has
- * exited 0 with nothing left of it, or some seconds are over. Rejects with `BuildError`
- * `start_cmd_failed`, `ready_cmd_failed` or `ready_timeout`. One that the runtime knows already is
- * not started again.
+ * `ready_cmd` exits 0. Without one, the application is ready if it listens on a port, or if the
+ * command has exited 0 without remaining processes. It is also ready after some seconds. Rejects
+ * with `BuildError` `start_cmd_failed`, `ready_cmd_failed` or `ready_timeout`. A command that the
+ * runtime already knows is not started again.
  */
 export async function startApplication(
   guest: GuestClient,
@@ -42,7 +42,7 @@ export async function startApplication(
 ): Promise<void> {
   const { onLine = () => {} } = watch
   const deadline = performance.now() + commands.readyTimeoutMs
-  // A guest that answers nothing, or never ends an answer, holds nobody up.
+  // The timeout covers a guest that does not answer, or never ends an answer.
   const signal = AbortSignal.any([watch.signal, AbortSignal.timeout(commands.readyTimeoutMs + graceMs)])
   using started = await start(guest, commands.startCmd, { signal, onLine })
   const { readyCmd, readyTimeoutMs } = commands
@@ -65,7 +65,7 @@ async function start(guest: GuestClient, command: string, watch: Required<StartW
   }
 }
 
-/** What it says of a start command that the guest refuses. */
+/** Returns the error for a start command that the guest refuses. */
 export function notStarted(error: HoltError): BuildError {
   return new BuildError('start_cmd_failed', `start_cmd could not be started: ${error.message}`, {
     hint: "It is run by /bin/sh as the template's user in the template's workdir: the image needs all three.",

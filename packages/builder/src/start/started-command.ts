@@ -6,16 +6,16 @@ import { LastOutput } from './last-output.ts'
 import { Lines } from './lines.ts'
 import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './run-command.ts'
 
-/** How long the end of a command waits for what it wrote last. */
+/** The time that the end of a command waits for its last output, in milliseconds. */
 const lastWordsMs = 2000
 
 /**
- * A start command that runs, and what it writes. Disposing of it ends the watching and leaves the
- * command alone.
+ * A running start command and its output. Disposing it stops the watching, and the command
+ * continues.
  */
 export class StartedCommand implements Disposable {
   readonly output = new LastOutput()
-  /** Ends, with `start_cmd_failed`, as soon as the command has ended in any way but with 0. */
+  /** Aborted with `start_cmd_failed` as soon as the command has ended with anything but 0. */
   readonly failed: AbortSignal
   readonly #guest: GuestClient
   readonly #id: string
@@ -30,7 +30,7 @@ export class StartedCommand implements Disposable {
     this.#following = this.#follow(onLine)
   }
 
-  /** Starts it, unless the runtime knows it already. */
+  /** Starts the command, unless the runtime already knows it. */
   static async start(
     guest: GuestClient,
     { id, command }: { readonly id: string; readonly command: string },
@@ -48,12 +48,12 @@ export class StartedCommand implements Disposable {
     return this.#guest.getProcess(this.#id, signal)
   }
 
-  /** Throws `start_cmd_failed` where the command has ended in any way but with 0. */
+  /** Throws `start_cmd_failed` if the command has ended with anything but 0. */
   async requireAlive(signal: AbortSignal): Promise<GuestProcess> {
     this.failed.throwIfAborted()
     const process = await this.now(signal)
     if (process.state === 'running' || process.exit_code === 0) return process
-    // What it wrote last may still be on its way.
+    // Its last output may not have arrived yet.
     await Promise.race([this.#following, sleep(lastWordsMs)])
     throw this.#failure(endOf(process))
   }
@@ -77,8 +77,7 @@ export class StartedCommand implements Disposable {
         }
       }
     } catch {
-      // Only what is shown is lost: how the command ended is asked for before anything relies on
-      // it.
+      // Only displayed output is lost: the end of the command is read separately before it is used.
     }
     lines.end()
   }

@@ -5,36 +5,41 @@ import { BuildError } from '../build/contract.ts'
 import { type CommandEnd, runCommand, templateCommand, wayOfEnding } from './run-command.ts'
 import type { StartedCommand } from './started-command.ts'
 
-/** Pauses between tries: short at first, so that what is ready soon is found soon. */
+/**
+ * The pauses between tries, in milliseconds. The first ones are short, so that a fast start is
+ * detected early.
+ */
 const firstPauseMs = 200
 const longestPauseMs = 2000
 
-/** One try of `ready_cmd`: one that hangs is ended and made again. */
+/**
+ * The time for one try of `ready_cmd`, in milliseconds. A try that hangs is killed and repeated.
+ */
 const tryTimeoutMs = 30_000
 
 /**
- * How often in a row a shell may say that it cannot run `ready_cmd` before that is believed: the
- * start command may yet install it.
+ * The number of consecutive tries that a shell cannot run until `ready_cmd` fails. The start
+ * command may still install it.
  */
 const mostUnrunnable = 3
 
 /**
- * Without a `ready_cmd`, and with nothing that listens, an application counts as ready after this
- * time.
+ * The time after which an application without a `ready_cmd` and without an open port counts as
+ * ready, in milliseconds.
  */
 const settleMs = 10_000
 const listeningPauseMs = 100
 
-/** What a wait is about. */
+/** The subject and the limits of a wait. */
 interface Wait {
   readonly started: StartedCommand
-  /** On the clock of `performance.now()`. */
+  /** The deadline on the clock of `performance.now()`. */
   readonly deadline: number
   readonly readyTimeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** Tries `ready_cmd` until it exits 0. */
+/** Repeats `ready_cmd` until it exits 0. */
 export async function waitUntilReady(guest: GuestClient, readyCmd: string, wait: Wait): Promise<void> {
   let last: CommandEnd | null = null
   let unrunnable = 0
@@ -43,7 +48,7 @@ export async function waitUntilReady(guest: GuestClient, readyCmd: string, wait:
     if (leftMs <= 0) throw timedOut(wait, last)
     const end = await tryOnce(guest, { readyCmd, timeoutMs: Math.ceil(Math.min(leftMs, tryTimeoutMs)), wait })
     if (end.exitCode === 0) return
-    // One that the end of all the time has cut short says less than the one before it.
+    // A try that the deadline has cut short tells less than the one before it.
     if (last === null || !end.timedOut || leftMs > tryTimeoutMs) last = end
     unrunnable = end.exitCode === 127 || end.exitCode === 126 ? unrunnable + 1 : 0
     if (unrunnable >= mostUnrunnable) throw cannotRun(wayOfEnding(end), end.output.quote())
@@ -67,8 +72,8 @@ async function tryOnce(
 }
 
 /**
- * Waits until something listens, until the command has done its work, or until the time is over in
- * which that would show.
+ * Waits until the application listens on a port, until the command has ended, or until the time for
+ * both is over.
  */
 export async function waitUntilListening(guest: GuestClient, wait: Wait): Promise<void> {
   const settledAt = Math.min(performance.now() + settleMs, wait.deadline)
